@@ -1,0 +1,1 @@
+"""How a tool's backend becomes a plan, and what came of it a result: one pure file per kind."""

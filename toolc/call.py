@@ -1,0 +1,26 @@
+"""A call of a tool, before and after its arguments were validated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from toolc.schema import JsonObject
+from toolc.spec import ToolSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call as it came: a tool's name, arguments nobody has looked at, and the caller's id for it."""
+
+    name: str
+    arguments: JsonObject
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundCall:
+    """A call whose arguments satisfy the tool's schema, defaults filled in."""
+
+    tool: ToolSpec
+    arguments: JsonObject
+    call_id: str

@@ -1,0 +1,78 @@
+"""Findings about specs: codes, severities, and the collector that keeps them in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from toolc.source import SourceText, Span
+
+
+class Severity(StrEnum):
+    """How bad a finding is. Only an error keeps specs from being compiled."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A stable identity of a kind of finding.
+
+    ``number`` is like ``TC101`` and is never reused; ``summary`` is one line without a full stop.
+    """
+
+    number: str
+    severity: Severity
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding: what is wrong (``message``), where (``span``), and what to do (``hint``)."""
+
+    code: Code
+    message: str
+    span: Span
+    hint: str = ""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether this finding keeps the specs from being compiled."""
+        return self.code.severity is Severity.ERROR
+
+
+@dataclass(slots=True)
+class Diagnostics:
+    """Collects findings, and the source texts a reporter prints lines of."""
+
+    _found: list[Diagnostic] = field(default_factory=list)
+    _sources: dict[str, SourceText] = field(default_factory=dict)
+
+    def add(self, code: Code, message: str, span: Span, hint: str = "") -> None:
+        """Record one finding. The same finding at the same place is kept once."""
+        diagnostic = Diagnostic(code, message, span, hint)
+        if diagnostic not in self._found:
+            self._found.append(diagnostic)
+
+    def add_source(self, source: SourceText) -> None:
+        """Remember a file's text, so that a reporter can show the line under a finding."""
+        self._sources[source.path] = source
+
+    def source(self, path: str) -> SourceText | None:
+        """The text of the file that findings call ``path``, if it was read."""
+        return self._sources.get(path)
+
+    def sorted(self) -> tuple[Diagnostic, ...]:
+        """Every finding, by file, position and code: the same order however files were read."""
+        return tuple(sorted(self._found, key=_order))
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether any finding is an error."""
+        return any(found.is_error for found in self._found)
+
+
+def _order(found: Diagnostic) -> tuple[str, int, int, str, str]:
+    start = found.span.start
+    return (found.span.path, start.line, start.column, found.code.number, found.message)

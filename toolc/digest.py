@@ -1,0 +1,41 @@
+"""Canonical JSON (RFC 8785) and the two digests of a tool.
+
+The one place that writes bytes which are stored or hashed. Both digests are over the canonical
+bytes of ``{"toolc": 1, "surface" | "effect": {...}}`` and do not depend on toolc's version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import rfc8785
+
+from toolc.registry import tool_to_json
+from toolc.schema import JsonObject, JsonValue
+from toolc.spec import EFFECT, FORMAT, SURFACE, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """A tool's two digests, each ``sha256:`` and 64 hex digits."""
+
+    surface: str
+    effect: str
+
+
+def canonical(value: JsonValue) -> bytes:
+    """The RFC 8785 bytes of a JSON value. Raises ``ValueError`` for what JSON cannot hold exactly."""
+    return rfc8785.dumps(value)
+
+
+def digests(tool: ToolSpec) -> Digests:
+    """What a model sees of a tool, and what a call of it does, as one digest each."""
+    fields = tool_to_json(tool)
+    return Digests(_digest("surface", fields, SURFACE), _digest("effect", fields, EFFECT))
+
+
+def _digest(kind: str, fields: JsonObject, names: Iterable[str]) -> str:
+    value: JsonObject = {"toolc": FORMAT, kind: {name: fields[name] for name in names}}
+    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()

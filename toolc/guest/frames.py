@@ -1,0 +1,102 @@
+"""The wire between host and guest: length-prefixed frames on one duplex byte stream.
+
+::
+
+    u32 payload length | u8 type | u32 stream | payload (at most 64 KiB)        big endian
+
+First of all, and outside the frames, the host sends a u32 length and that many bytes: the guest's own
+bundle (see ``toolc.guest.bundle``). Then:
+
+======== ====== ========== =============================================================================
+type     sender stream     payload
+======== ====== ========== =============================================================================
+READY    guest  0          JSON ``{"python": "3.11.2"}``; the worker waits for its call
+PART     both   0          a piece of a control message that is longer than one frame
+CALL     host   0          JSON, the last piece; everything about the call (see ``toolc.guest.job``)
+DATA     both   1 2 3 4    raw bytes of stdin (host), or of stdout, stderr and the reply (guest)
+END      both   1 2 3 4    no more DATA on this stream
+WINDOW   both   1 2 3 4    JSON number: that many more bytes may be sent on this stream
+PROGRESS guest  0          JSON ``{"percent": 40.0 | null, "message": "..."}``
+EXIT     guest  0          JSON, the last frame of all: how the call ended (see ``toolc.guest.supervisor``)
+======== ====== ========== =============================================================================
+
+A stream's sender may have at most ``WINDOW_BYTES`` unacknowledged bytes under way; the receiver sends
+WINDOW as it consumes. There is no cancel frame: closing the stream ends the sandbox.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Iterator, List, Tuple
+
+HEADER = struct.Struct(">IBI")
+LENGTH = struct.Struct(">I")
+MAX_PAYLOAD = 64 * 1024
+MAX_CONTROL = 64 * 1024 * 1024
+WINDOW_BYTES = 1024 * 1024
+
+READY, PART, CALL, DATA, END, WINDOW, PROGRESS, EXIT = range(1, 9)
+STDIN, STDOUT, STDERR, REPLY = range(1, 5)
+
+Frame = Tuple[int, int, bytes]
+"""Type, stream, payload."""
+
+
+class FrameError(ValueError):
+    """Bytes that are not the protocol. There is no way to go on reading after one."""
+
+
+def encode(kind: int, stream: int = 0, payload: bytes = b"") -> bytes:
+    """One frame as bytes; ``payload`` is at most ``MAX_PAYLOAD`` long."""
+    return HEADER.pack(len(payload), kind, stream) + payload
+
+
+def encode_control(kind: int, message: bytes) -> bytes:
+    """A control message of any length: PART frames as needed, then one of ``kind``."""
+    cuts = range(0, max(len(message), 1), MAX_PAYLOAD)
+    pieces = [message[start : start + MAX_PAYLOAD] for start in cuts]
+    return b"".join([encode(PART, 0, piece) for piece in pieces[:-1]] + [encode(kind, 0, pieces[-1])])
+
+
+class FrameReader:
+    """Cuts a byte stream into frames and joins control messages. Feed it what arrives, in any pieces."""
+
+    def __init__(self, max_control: int = MAX_CONTROL) -> None:
+        self._buffer = bytearray()
+        self._parts: List[bytes] = []
+        self._parts_bytes = 0
+        self._max_control = max_control
+
+    def feed(self, data: bytes) -> Iterator[Frame]:
+        """Yield every frame that is whole by now; control messages come joined. Raises ``FrameError``."""
+        self._buffer += data
+        start = 0
+        try:
+            while len(self._buffer) - start >= HEADER.size:
+                length, kind, stream = HEADER.unpack_from(self._buffer, start)
+                if length > MAX_PAYLOAD or not READY <= kind <= EXIT or stream > REPLY:
+                    raise FrameError("frame of length %d, type %d, stream %d" % (length, kind, stream))
+                if len(self._buffer) - start < HEADER.size + length:
+                    break
+                payload = bytes(self._buffer[start + HEADER.size : start + HEADER.size + length])
+                start += HEADER.size + length
+                if kind == PART:
+                    self._keep(payload)
+                elif stream == 0 and self._parts:
+                    self._keep(payload)
+                    yield kind, 0, self._joined()
+                else:
+                    yield kind, stream, payload
+        finally:
+            del self._buffer[:start]
+
+    def _keep(self, piece: bytes) -> None:
+        self._parts_bytes += len(piece)
+        if self._parts_bytes > self._max_control:
+            raise FrameError("control message of more than %d bytes" % self._max_control)
+        self._parts.append(piece)
+
+    def _joined(self) -> bytes:
+        message = b"".join(self._parts)
+        self._parts, self._parts_bytes = [], 0
+        return message

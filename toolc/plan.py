@@ -1,0 +1,75 @@
+"""What one call asks of an engine: pure data, in no engine's words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, TypeAlias
+
+from toolc.schema import JsonObject
+from toolc.spec import EnvVar, File, Limits, MinIsolation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """The workspace: a checked, absolute host folder that stands at ``/workspace``.
+
+    ``owner`` and ``group`` are the folder's uid and gid on the host.
+    """
+
+    source: str
+    mode: Literal["ro", "rw"]
+    owner: int
+    group: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What is fixed when a sandbox is made. Two calls may share a kind of sandbox only if these are equal."""
+
+    image: str | None = None
+    workspace: Mount | None = None
+    limits: Limits = field(default_factory=Limits)
+    min_isolation: MinIsolation = "namespace"
+    nonroot: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exec:
+    """Run a program. ``files`` are written under ``/tool`` first (a script, for one)."""
+
+    tag: ClassVar[str] = "exec"
+    argv: tuple[str, ...]
+    files: tuple[File, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonCall:
+    """Call ``function`` of the module in ``entry`` (a path in ``files``) with ``arguments`` as keywords."""
+
+    tag: ClassVar[str] = "python"
+    entry: str
+    function: str
+    arguments: JsonObject
+    files: tuple[File, ...]
+
+
+Invocation: TypeAlias = Exec | PythonCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One call, whole: the sandbox it needs and what is to happen in it.
+
+    ``env`` is all of the tool's environment; ``stdin`` is empty where the tool reads none.
+    """
+
+    profile: Profile
+    invocation: Invocation
+    call_id: str
+    env: tuple[EnvVar, ...] = ()
+    stdin: bytes = b""
+
+    @property
+    def working_directory(self) -> str:
+        """Where the call starts: the workspace if it has one, else ``/tmp``."""
+        return "/workspace" if self.profile.workspace else "/tmp"  # noqa: S108  the sandbox's own /tmp

@@ -1,0 +1,1 @@
+"""One file per provider: how a tool is declared to it."""

@@ -1,0 +1,188 @@
+"""``registry.json`` as a value: all that a run needs. Compiler and runtime meet only here.
+
+The JSON form follows the types of ``toolc.spec`` field by field. Two things differ: a type that
+stands in a choice is written ``{tag: {...}}``, and a template is a string, or a list of its parts.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from typing import Final, Literal, Union, get_args, get_origin, get_type_hints
+
+from toolc.errors import RegistryError
+from toolc.schema import JsonObject, JsonValue, Schema
+from toolc.spec import ToolSpec
+from toolc.template import Template
+
+REGISTRY_FORMAT: Final = 1
+"""The value of a registry's ``registry`` key that this toolc writes and reads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredTool:
+    """A tool as it stands in a registry, with the digests that were reviewed."""
+
+    spec: ToolSpec
+    surface_digest: str
+    effect_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryFile:
+    """What a registry file holds: its tools, sorted by name."""
+
+    tools: tuple[RegisteredTool, ...]
+
+    def get(self, name: str) -> RegisteredTool | None:
+        """The tool called ``name``, or None."""
+        return next((tool for tool in self.tools if tool.spec.name == name), None)
+
+    def to_json(self) -> JsonObject:
+        """The value that is stored."""
+        return {"registry": REGISTRY_FORMAT, "tools": [_entry_to_json(tool) for tool in self.tools]}
+
+
+def registry_from_json(value: JsonValue) -> RegistryFile:
+    """Read a stored registry, strictly. Raises ``RegistryError``; digests are not compared here."""
+    if not isinstance(value, dict) or "registry" not in value:
+        raise RegistryError("this is not a toolc registry: it has no 'registry' key; make one with: toolc build")
+    if value["registry"] != REGISTRY_FORMAT:
+        raise RegistryError(
+            f"the registry has format {value['registry']!r} and this toolc reads format {REGISTRY_FORMAT}; "
+            "install the toolc that wrote it, or build it again"
+        )
+    tools = value.get("tools")
+    if not isinstance(tools, list):
+        raise RegistryError("the registry has no list of tools; build it again")
+    return RegistryFile(tuple(_entry_from_json(tool, f"tools[{index}]") for index, tool in enumerate(tools)))
+
+
+def tool_to_json(tool: ToolSpec) -> JsonObject:
+    """A tool's fields as JSON, every default written out."""
+    value = _encode(tool)
+    assert isinstance(value, dict)
+    return value
+
+
+def _entry_to_json(tool: RegisteredTool) -> JsonObject:
+    return tool_to_json(tool.spec) | {"digests": {"surface": tool.surface_digest, "effect": tool.effect_digest}}
+
+
+def _entry_from_json(value: JsonValue, where: str) -> RegisteredTool:
+    if not isinstance(value, dict):
+        raise _damaged(where, "an object", value)
+    digests = value.get("digests")
+    if not isinstance(digests, dict):
+        raise _damaged(f"{where}.digests", "an object", digests)
+    rest: JsonObject = {name: each for name, each in value.items() if name != "digests"}
+    spec = _decode_dataclass(ToolSpec, rest, where)
+    assert isinstance(spec, ToolSpec)
+    return RegisteredTool(
+        spec=spec, surface_digest=str(digests.get("surface")), effect_digest=str(digests.get("effect"))
+    )
+
+
+def _encode(value: object) -> JsonValue:
+    match value:
+        case Schema():
+            return value.value
+        case Template(parts=()):
+            return ""
+        case Template(parts=(str() as text,)):
+            return text
+        case Template():
+            return [_encode(part) for part in value.parts]
+        case tuple():
+            return [_encode(item) for item in value]
+        case None | bool() | int() | float() | str() | list() | dict():
+            return value
+        case _ if is_dataclass(value):
+            body: JsonObject = {field.name: _encode(getattr(value, field.name)) for field in fields(value)}
+            tag = getattr(value, "tag", None)
+            return {tag: body} if isinstance(tag, str) else body
+        case _:
+            raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _decode(hint: object, value: JsonValue, where: str) -> object:
+    origin = get_origin(hint)
+    if hint is Schema and isinstance(value, dict):
+        return Schema(value)
+    if hint is Template:
+        return _decode_template(value, where)
+    if origin is tuple:
+        return _decode_tuple(get_args(hint), value, where)
+    if origin is dict and isinstance(value, dict):
+        return value
+    if origin is Literal and value in get_args(hint):
+        return value
+    if origin in {Union, types.UnionType}:
+        return _decode_union(get_args(hint), value, where)
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(hint, type):
+        if is_dataclass(hint):
+            return _decode_dataclass(hint, value, where)
+        if isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
+            return value
+    raise _damaged(where, str(getattr(hint, "__name__", hint)), value)
+
+
+def _decode_template(value: JsonValue, where: str) -> Template:
+    if isinstance(value, str):
+        return Template((value,) if value else ())
+    decoded = _decode(_hints(Template)["parts"], value, where)
+    assert isinstance(decoded, tuple)
+    return Template(decoded)
+
+
+def _decode_tuple(items: tuple[object, ...], value: JsonValue, where: str) -> tuple[object, ...]:
+    if not isinstance(value, list):
+        raise _damaged(where, "a list", value)
+    if items[-1] is not Ellipsis and len(value) != len(items):
+        raise _damaged(where, f"a list of {len(items)}", value)
+    return tuple(_decode(items[0], item, f"{where}[{index}]") for index, item in enumerate(value))
+
+
+def _decode_union(members: tuple[object, ...], value: JsonValue, where: str) -> object:
+    if any(get_origin(member) is dict for member in members):
+        return value
+    if value is None and type(None) in members:
+        return None
+    tagged = {str(getattr(member, "tag")): member for member in members if hasattr(member, "tag")}  # noqa: B009
+    if isinstance(value, dict) and len(value) == 1 and (key := next(iter(value))) in tagged:
+        return _decode(tagged[key], value, where)
+    if isinstance(value, str) and str in members:
+        return value
+    plain = [member for member in members if member not in {type(None), str, *tagged.values()}]
+    if len(plain) == 1:
+        return _decode(plain[0], value, where)
+    raise _damaged(where, " or ".join(sorted(tagged)) or "another value", value)
+
+
+def _decode_dataclass(cls: type, value: JsonValue, where: str) -> object:
+    tag = getattr(cls, "tag", None)
+    if isinstance(tag, str):
+        if not isinstance(value, dict) or set(value) != {tag}:
+            raise _damaged(where, f"an object with the key {tag!r}", value)
+        value, where = value[tag], f"{where}.{tag}"
+    hints = _hints(cls)
+    names = [field.name for field in fields(cls)]
+    if not isinstance(value, dict) or set(value) != set(names):
+        raise _damaged(where, f"an object with the keys {', '.join(names)}", value)
+    result: object = cls(**{name: _decode(hints[name], value[name], f"{where}.{name}") for name in names})
+    return result
+
+
+@cache
+def _hints(cls: type) -> Mapping[str, object]:
+    return get_type_hints(cls)
+
+
+def _damaged(where: str, wanted: str, got: JsonValue) -> RegistryError:
+    return RegistryError(
+        f"the registry is damaged at {where}: expected {wanted}, found {got!r:.60}; build it again"
+    )

@@ -1,0 +1,129 @@
+"""What came of a call: the ``Outcome`` an engine saw, and the ``ToolResult`` a caller gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from toolc.schema import JsonObject, JsonValue
+from toolc.spec import ErrorKind
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One output stream under a cap: what came first, what came last, and how much there was.
+
+    ``tail`` is empty while all of it fits in ``head``; ``total_bytes`` counts what was cut out too.
+    """
+
+    head: bytes = b""
+    tail: bytes = b""
+    total_bytes: int = 0
+
+    @property
+    def cut_bytes(self) -> int:
+        """How many bytes are missing between ``head`` and ``tail``."""
+        return self.total_bytes - len(self.head) - len(self.tail)
+
+    @property
+    def truncated(self) -> bool:
+        """Whether anything was cut out."""
+        return self.cut_bytes > 0
+
+    def data(self) -> bytes:
+        """All that was kept, as bytes, without a word about what was cut."""
+        return self.head + self.tail
+
+    def text(self) -> str:
+        """All that was kept, as text (what is not UTF-8 replaced), a line between saying what was cut."""
+        if not self.truncated:
+            return self.data().decode("utf-8", "replace")
+        head, tail = self.head.decode("utf-8", "replace"), self.tail.decode("utf-8", "replace")
+        return f"{head.rstrip(REPLACEMENT)}\n[{self.cut_bytes} bytes cut]\n{tail.lstrip(REPLACEMENT)}"
+
+
+REPLACEMENT: Final = "\ufffd"
+
+Ending: TypeAlias = Literal["exited", "signaled", "timed_out", "out_of_memory", "cancelled", "not_started"]
+"""How a call ended. ``not_started``: the program or module could not be found or read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a call used. ``cpu_ms`` and ``peak_memory_bytes`` are None where the sandbox could not say."""
+
+    duration_ms: float = 0.0
+    cpu_ms: float | None = None
+    peak_memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What happened in a sandbox, with no judgement yet.
+
+    ``status`` is the exit status where the ending is ``exited``, the signal's number where it is
+    ``signaled``. ``reply`` is what a Python call answered: the guest's JSON, not yet trusted.
+    ``reason`` says why where the ending is ``not_started``.
+    """
+
+    ending: Ending
+    status: int = 0
+    stdout: Capture = field(default_factory=Capture)
+    stderr: Capture = field(default_factory=Capture)
+    reply: Capture | None = None
+    reason: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words for the model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture: its bytes and their MIME type."""
+
+    data: bytes
+    mime_type: str
+
+
+Content: TypeAlias = Text | Image
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFailure:
+    """Why a tool failed: a kind that programs read and words that a model can act on."""
+
+    kind: ErrorKind
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a caller gets. ``content`` goes to the model; ``details`` never does.
+
+    ``structured`` is the tool's data, in a list of one where there is any (None is data too).
+    """
+
+    content: tuple[Content, ...]
+    structured: tuple[JsonValue] | None = None
+    error: ToolFailure | None = None
+    details: JsonObject = field(default_factory=dict)
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the tool reported a failure."""
+        return self.error is not None
+
+    @property
+    def text(self) -> str:
+        """The text blocks of ``content``, joined by line feeds."""
+        return "\n".join(block.text for block in self.content if isinstance(block, Text))
+
+
+def failure(kind: ErrorKind, message: str, details: JsonObject | None = None) -> ToolResult:
+    """A result that says nothing but why the tool failed."""
+    return ToolResult(content=(Text(message),), error=ToolFailure(kind, message), details=details or {})

@@ -1,0 +1,1 @@
+"""How a registry is offered to clients: one file per protocol."""

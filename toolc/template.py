@@ -1,0 +1,104 @@
+"""Templates of backend fields: text with placeholders, parsed at build, rendered at a call.
+
+The compiler parses the text (with Jinja2) into parts; nothing but names, keys and the listed
+filters can stand in a placeholder, so rendering needs no template engine and can run no code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from toolc.schema import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One filter of a placeholder, as in ``{{ tags | join(',') }}``; ``argument`` is None where it takes none."""
+
+    name: str
+    argument: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """``{{ name.key | filter }}``: an argument, keys into it, and filters applied in order."""
+
+    name: str
+    keys: tuple[str, ...] = ()
+    filters: tuple[Filter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Text (``str`` parts) and placeholders in turn. No parts at all is the empty string."""
+
+    parts: tuple[str | Placeholder, ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The arguments this template reads."""
+        return frozenset(part.name for part in self.parts if isinstance(part, Placeholder))
+
+    @property
+    def sole(self) -> Placeholder | None:
+        """The placeholder that is the whole template, if it is one: it keeps its value's type."""
+        if len(self.parts) == 1 and isinstance(self.parts[0], Placeholder):
+            return self.parts[0]
+        return None
+
+    def render(self, arguments: Mapping[str, JsonValue]) -> str:
+        """The text for these arguments: strings as they stand, anything else as compact JSON.
+
+        Raises ``TemplateError`` where an argument lacks a key or a filter refuses the value.
+        """
+        return "".join(
+            as_text(evaluate(part, arguments)) if isinstance(part, Placeholder) else part for part in self.parts
+        )
+
+
+class TemplateError(ValueError):
+    """A placeholder that these arguments cannot fill; the message names it."""
+
+
+def evaluate(placeholder: Placeholder, arguments: Mapping[str, JsonValue]) -> JsonValue:
+    """The value of one placeholder, its type kept. Raises ``TemplateError``."""
+    value: JsonValue = arguments.get(placeholder.name)
+    for key in placeholder.keys:
+        if not isinstance(value, dict) or key not in value:
+            path = ".".join((placeholder.name, *placeholder.keys))
+            raise TemplateError(f"argument {placeholder.name!r} has no key {key!r} (wanted for '{{{{ {path} }}}}')")
+        value = value[key]
+    for each in placeholder.filters:
+        value = FILTERS[each.name](value, each.argument)
+    return value
+
+
+def as_text(value: JsonValue) -> str:
+    """How a value stands in text: a string as it is, anything else as compact JSON."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _join(value: JsonValue, separator: str | None) -> str:
+    if not isinstance(value, list):
+        raise TemplateError(f"the filter 'join' wants an array, not {as_text(value)[:40]}")
+    return (separator if separator is not None else "").join(map(as_text, value))
+
+
+FILTERS: Final[Mapping[str, Callable[[JsonValue, str | None], JsonValue]]] = {
+    "join": _join,
+    "json": lambda value, _: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
+    "lower": lambda value, _: as_text(value).lower(),
+    "trim": lambda value, _: as_text(value).strip(),
+    "upper": lambda value, _: as_text(value).upper(),
+    "urlencode": lambda value, _: quote(as_text(value), safe=""),
+}
+"""The listed filters: each takes the value and its one argument (or None)."""
+
+FILTERS_WITH_ARGUMENT: Final = frozenset({"join"})
+"""Those of ``FILTERS`` that take an argument."""
