@@ -1,1 +1,93 @@
-"""toolc: declare a tool once, compile it for every provider, run each call in a disposable sandbox."""
+"""toolc: declare a tool once, compile it for every provider, run each call in a disposable sandbox.
+
+::
+
+    from toolc import Executor, Registry
+
+    registry = Registry.load("specs")
+    registry.definitions("anthropic")               # what the model is told
+    with Executor(registry, workspace="project") as executor:
+        result = executor.run("word_count", {"path": "README.md"})
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from toolc.api import Built, Executor, Registry, build, result_to_json
+    from toolc.errors import (
+        InfrastructureError,
+        MissingExtraError,
+        NoEngineError,
+        RegistryError,
+        SandboxDiedError,
+        SpecError,
+        ToolcError,
+        UsageError,
+    )
+    from toolc.events import Event, ToolEnd, ToolStart, ToolUpdate
+    from toolc.result import Content, Image, Text, ToolFailure, ToolResult
+    from toolc.runtime.cancellation import Cancellation
+    from toolc.spec import ToolSpec
+
+__all__ = [
+    "Built",
+    "Cancellation",
+    "Content",
+    "Event",
+    "Executor",
+    "Image",
+    "InfrastructureError",
+    "MissingExtraError",
+    "NoEngineError",
+    "Registry",
+    "RegistryError",
+    "SandboxDiedError",
+    "SpecError",
+    "Text",
+    "ToolEnd",
+    "ToolFailure",
+    "ToolResult",
+    "ToolSpec",
+    "ToolStart",
+    "ToolUpdate",
+    "ToolcError",
+    "UsageError",
+    "__version__",
+    "build",
+    "result_to_json",
+]
+
+__version__ = "0.1.0"
+
+# Loaded when first used: `import toolc` and `toolc --version` must cost next to nothing.
+_HOMES: Final = {
+    "toolc.api": ("Built", "Executor", "Registry", "build", "result_to_json"),
+    "toolc.errors": (
+        "InfrastructureError",
+        "MissingExtraError",
+        "NoEngineError",
+        "RegistryError",
+        "SandboxDiedError",
+        "SpecError",
+        "ToolcError",
+        "UsageError",
+    ),
+    "toolc.events": ("Event", "ToolEnd", "ToolStart", "ToolUpdate"),
+    "toolc.result": ("Content", "Image", "Text", "ToolFailure", "ToolResult"),
+    "toolc.runtime.cancellation": ("Cancellation",),
+    "toolc.spec": ("ToolSpec",),
+}
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module 'toolc' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -46,14 +46,12 @@ class Diagnostic:
 class Diagnostics:
     """Collects findings, and the source texts a reporter prints lines of."""
 
-    _found: list[Diagnostic] = field(default_factory=list)
+    _found: dict[Diagnostic, None] = field(default_factory=dict)
     _sources: dict[str, SourceText] = field(default_factory=dict)
 
     def add(self, code: Code, message: str, span: Span, hint: str = "") -> None:
         """Record one finding. The same finding at the same place is kept once."""
-        diagnostic = Diagnostic(code, message, span, hint)
-        if diagnostic not in self._found:
-            self._found.append(diagnostic)
+        self._found.setdefault(Diagnostic(code, message, span, hint))
 
     def add_source(self, source: SourceText) -> None:
         """Remember a file's text, so that a reporter can show the line under a finding."""

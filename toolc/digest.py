@@ -7,6 +7,7 @@ bytes of ``{"toolc": 1, "surface" | "effect": {...}}`` and do not depend on tool
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -28,6 +29,21 @@ class Digests:
 def canonical(value: JsonValue) -> bytes:
     """The RFC 8785 bytes of a JSON value. Raises ``ValueError`` for what JSON cannot hold exactly."""
     return rfc8785.dumps(value)
+
+
+def parse(data: bytes | str) -> JsonValue:
+    """Read what ``canonical`` wrote, so that it canonicalises to the same bytes again.
+
+    RFC 8785 writes the float 1e16 as ``10000000000000000``; an integer that a double cannot hold exactly
+    was a float then. Raises ``ValueError`` for what is not JSON.
+    """
+    value: JsonValue = json.loads(data, parse_int=_number)
+    return value
+
+
+def _number(digits: str) -> int | float:
+    number = int(digits) if len(digits) < 18 else 1 << 60
+    return number if abs(number) < 1 << 53 else float(digits)
 
 
 def digests(tool: ToolSpec) -> Digests:

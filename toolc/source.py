@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,6 +45,19 @@ class SourceText:
     def line(self, number: int) -> str:
         """Line ``number`` (from 1) without its line end; empty where there is no such line."""
         return self.lines[number - 1] if 1 <= number <= len(self.lines) else ""
+
+    def span(self, start: int, end: int) -> Span:
+        """The span of ``text[start:end]``; offsets count characters from 0."""
+        return Span(self.path, self._position(start), self._position(end))
+
+    def _position(self, offset: int) -> Position:
+        line = bisect_right(self._line_starts, offset)
+        return Position(line, offset - self._line_starts[line - 1] + 1)
+
+    @cached_property
+    def _line_starts(self) -> tuple[int, ...]:
+        ends = (index for index, character in enumerate(self.text) if character == "\n")
+        return (0, *(end + 1 for end in ends))
 
     def whole_file(self) -> Span:
         """The span for a finding about the file and no place in it: its first character."""

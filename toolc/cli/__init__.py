@@ -1,1 +1,85 @@
 """The command line: one file per command, imported by nobody."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Final, NoReturn
+
+import click
+
+import toolc
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "init": "Make a small folder of specs that builds and runs.",
+    "build": "Compile specs into a registry and every provider's definitions.",
+    "check": "Report what is wrong with specs; write nothing.",
+    "run": "Run one call of a tool in a sandbox of its own.",
+    "test": "Run the tests that specs hold, each in a sandbox of its own.",
+    "list": "List tools.",
+    "show": "Show one tool as it is registered.",
+    "serve": "Offer tools to an MCP client over stdio.",
+    "image": "Build and list the images that sandboxes are made from.",
+}
+"""Each command, in the order of the help; its module is the one of its name and holds it as ``command``."""
+
+
+class _LazyGroup(click.Group):
+    """Imports a command's module when the command is used: ``toolc --version`` pays for none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"toolc.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.ClickException(_unknown_command(args[0]))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    "toolc",
+    cls=_LazyGroup,
+    invoke_without_command=True,
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(toolc.__version__, prog_name="toolc", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Declare LLM tools once, compile them for every provider, run each call in a disposable sandbox."""
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help(), file=sys.stderr)
+        raise click.exceptions.Exit(2)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run one command line (without ``toolc`` itself) and exit with its code; no traceback reaches a user."""
+    try:
+        code = cli.main(arguments, prog_name="toolc", standalone_mode=False)
+        sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001  the one place where every error becomes an exit code
+        from toolc.cli.failure import exit_code  # noqa: PLC0415  nothing failed, nothing imported
+
+        code = exit_code(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _unknown_command(name: str) -> str:
+    import difflib  # noqa: PLC0415  only for a mistyped command
+
+    close = difflib.get_close_matches(name, COMMANDS, n=1)
+    return f"there is no command {name!r}; " + (f"did you mean {close[0]!r}?" if close else "see: toolc --help")

@@ -27,7 +27,7 @@ WINDOW as it consumes. There is no cancel frame: closing the stream ends the san
 from __future__ import annotations
 
 import struct
-from typing import Iterator, List, Tuple
+from collections.abc import Iterator
 
 HEADER = struct.Struct(">IBI")
 LENGTH = struct.Struct(">I")
@@ -38,7 +38,7 @@ WINDOW_BYTES = 1024 * 1024
 READY, PART, CALL, DATA, END, WINDOW, PROGRESS, EXIT = range(1, 9)
 STDIN, STDOUT, STDERR, REPLY = range(1, 5)
 
-Frame = Tuple[int, int, bytes]
+Frame = tuple[int, int, bytes]
 """Type, stream, payload."""
 
 
@@ -63,7 +63,7 @@ class FrameReader:
 
     def __init__(self, max_control: int = MAX_CONTROL) -> None:
         self._buffer = bytearray()
-        self._parts: List[bytes] = []
+        self._parts: list[bytes] = []
         self._parts_bytes = 0
         self._max_control = max_control
 
@@ -91,7 +91,8 @@ class FrameReader:
             del self._buffer[:start]
 
     def _keep(self, piece: bytes) -> None:
-        self._parts_bytes += len(piece)
+        # An empty piece has its price too: there must be an end to them.
+        self._parts_bytes += HEADER.size + len(piece)
         if self._parts_bytes > self._max_control:
             raise FrameError("control message of more than %d bytes" % self._max_control)
         self._parts.append(piece)

@@ -1,0 +1,48 @@
+# The two commands that matter: `make demo` (see it work) and `make test` (all that CI runs).
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo test check image bench golden clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+help:  ## Show what there is
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+.venv/.runtime: pyproject.toml
+	@.ci/venv "$(PYTHON)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/.test: .venv/.runtime
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]' --group test
+	@touch $@
+
+demo: .venv/.runtime  ## Set up, build specs/ and run two tools in a sandbox
+	@.ci/demo
+
+test: .venv/.test  ## Lint, types and every test, on both engines
+	@.ci/with-engines $(MAKE) --no-print-directory check pytest
+
+check: .venv/.test  ## Lint and types only
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+.PHONY: pytest
+pytest: .venv/.test
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+image: .venv/.runtime  ## Build the base image for the sandboxes
+	@$(BIN)/toolc image build base
+
+bench: .venv/.test  ## Ratios against named peers, in one run
+	@.ci/with-engines $(BIN)/python -m pytest tests/bench --benchmarks -s $(PYTEST_ARGS)
+
+golden: .venv/.test  ## Write the golden files anew; read the diff before you commit it
+	@$(BIN)/python -m pytest tests --golden -q $(PYTEST_ARGS)
+
+clean:  ## Remove all that make has made in this folder
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,155 @@
+"""The Python backend: the call it plans, and how strictly it reads an answer it cannot trust."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolc.backends.python import Python
+from toolc.call import BoundCall
+from toolc.plan import Profile, PythonCall
+from toolc.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult
+from toolc.schema import JsonValue, Schema
+from toolc.spec import File, PythonBackend, Result, ResultFormat, ToolSpec
+
+FILES = (File(path="tool.py", text="def main(): ...\n"),)
+BACKEND = PythonBackend(entry="tool.py", function="main", files=FILES)
+PNG = b"\x89PNG\r\n\x1a\nrest"
+
+
+def read_bytes(reply: bytes, format_: ResultFormat = "text", stdout: bytes = b"") -> ToolResult:
+    outcome = Outcome(
+        ending="exited",
+        stdout=Capture(head=stdout, total_bytes=len(stdout)),
+        reply=Capture(head=reply, total_bytes=len(reply)),
+    )
+    return Python().read(BACKEND, Result(format=format_), outcome)
+
+
+def read(reply: JsonValue, format_: ResultFormat = "text") -> ToolResult:
+    return read_bytes(json.dumps(reply).encode(), format_)
+
+
+def image(data: bytes = PNG, mime_type: str = "image/png") -> JsonValue:
+    return {"type": "image", "mime_type": mime_type, "data": base64.b64encode(data).decode()}
+
+
+def test_a_call_carries_the_files_and_the_arguments_as_they_are() -> None:
+    tool = ToolSpec(name="t", description="d", parameters=Schema({"type": "object"}), backend=BACKEND)
+    call = BoundCall(tool=tool, arguments={"x": ["-rf", "a\0b", None]}, call_id="call_1")
+    planned = Python().plan(BACKEND, call, Profile())
+    assert planned.invocation == PythonCall(
+        entry="tool.py", function="main", arguments={"x": ["-rf", "a\0b", None]}, files=FILES
+    )
+    assert ("TOOLC_CALL_ID", "call_1") in {(v.name, v.value) for v in planned.env}
+
+
+def test_text_and_pictures_become_content() -> None:
+    result = read({"content": [{"type": "text", "text": "hi"}, image()], "structured": None, "details": {}})
+    assert result == ToolResult(content=(Text("hi"), Image(PNG, "image/png")))
+
+
+@pytest.mark.parametrize("value", [None, 0, False, [], {"a": [1.5]}])
+def test_data_is_structured_and_null_is_data(value: JsonValue) -> None:
+    result = read({"content": [{"type": "text", "text": "x"}], "structured": [value], "details": {}})
+    assert result.structured == (value,)
+
+
+def test_a_tools_details_stand_apart_from_what_toolc_measures() -> None:
+    result = read({"content": [], "structured": None, "details": {"engine": "forged"}})
+    assert result.details == {"tool": {"engine": "forged"}}
+
+
+def test_what_the_function_printed_is_a_detail() -> None:
+    result = read_bytes(b'{"content": [], "structured": null, "details": {}}', stdout=b"debug\n")
+    assert result == ToolResult(content=(), details={"stdout": "debug\n"})
+
+
+def test_an_exception_is_an_error_with_its_kind_message_and_line() -> None:
+    result = read(
+        {"error": {"kind": "not_found", "message": "no a.txt", "file": "tool.py", "line": 7, "traceback": "T"}}
+    )
+    assert result == ToolResult(
+        content=(Text("no a.txt\n[tool.py, line 7]"),),
+        error=ToolFailure("not_found", "no a.txt"),
+        details={"traceback": "T", "file": "tool.py", "line": 7},
+    )
+
+
+def test_an_error_needs_no_place() -> None:
+    result = read({"error": {"kind": "denied", "message": "no", "file": None, "line": None, "traceback": ""}})
+    assert result == ToolResult(content=(Text("no"),), error=ToolFailure("denied", "no"))
+
+
+@pytest.mark.parametrize("kind", ["", "bug", None, 3, ["timeout"]])
+def test_an_unknown_kind_is_execution(kind: JsonValue) -> None:
+    assert read({"error": {"kind": kind, "message": "m"}}).error == ToolFailure("execution", "m")
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ([], "the answer is not an object"),
+        ({}, "'content' is not a list"),
+        ({"content": [{"type": "video"}]}, "a content block has the type 'video'"),
+        ({"content": ["hi"]}, "a content block is not an object"),
+        ({"content": [{"type": "text", "text": 3}]}, "a text block's text is not a string"),
+        ({"content": [], "structured": []}, "'structured' is not a list of one"),
+        ({"content": [], "structured": {"a": 1}}, "'structured' is not a list of one"),
+        ({"content": [], "details": []}, None),
+        ({"content": [], "details": [1]}, "details is not an object"),
+        ({"content": [{"type": "text", "text": ""}] * 101}, "it has 101 blocks of content, and 100 are allowed"),
+        ({"content": [{"type": "image", "data": "a b"}]}, "an image's data is not base64"),
+        ({"content": [image(b"<svg/>")]}, "an image is none of image/png, image/jpeg, image/gif, image/webp"),
+        ({"content": [image(mime_type="text/html")]}, "an image says 'text/html' and is image/png"),
+        ({"error": "no"}, "error is not an object"),
+        ({"error": {"kind": "file"}}, "error.message is not a string"),
+    ],
+)
+def test_a_malformed_answer_is_an_execution_error(reply: JsonValue, why: str | None) -> None:
+    error = read(reply).error
+    wanted = ToolFailure("execution", f"the function's answer cannot be read: {why}") if why else None
+    assert error == wanted
+
+
+@given(st.binary(max_size=200) | st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(
+        st.sampled_from(["content", "structured", "error", "type", "text", "message", "data", "details"]), inner
+    ),
+).map(lambda value: json.dumps(value).encode()))  # fmt: skip
+def test_no_answer_raises(reply: bytes) -> None:
+    result = read_bytes(reply)
+    assert result.error is None or result.error.kind
+
+
+def test_no_answer_at_all_says_how_the_process_ended() -> None:
+    outcome = Outcome(ending="exited", status=3, stderr=Capture(head=b"bye", total_bytes=3))
+    assert Python().read(BACKEND, Result(), outcome) == ToolResult(
+        content=(Text("bye\n[the process ended with status 3 and no answer]"),),
+        error=ToolFailure("execution", "the process ended with status 3 and no answer"),
+    )
+
+
+def test_a_crash_is_named() -> None:
+    error = Python().read(BACKEND, Result(), Outcome(ending="signaled", status=11)).error
+    assert error == ToolFailure("execution", "the function's process was killed by SIGSEGV")
+
+
+def test_a_cut_answer_is_an_output_limit_error() -> None:
+    outcome = Outcome(ending="exited", reply=Capture(head=b'{"content":', total_bytes=10**6))
+    error = Python().read(BACKEND, Result(), outcome).error
+    assert error is not None
+    assert error.kind == "output_limit"
+
+
+@pytest.mark.parametrize(("format_", "ok"), [("text", True), ("none", True), ("json", False), ("image", False)])
+def test_an_answer_is_held_to_the_format(format_: ResultFormat, *, ok: bool) -> None:
+    result = read({"content": [{"type": "text", "text": "hi"}], "structured": None, "details": {}}, format_)
+    assert result.is_error is not ok
+    assert result.error is None or result.error.kind == "serialization"
+    assert format_ != "none" or result.content == ()

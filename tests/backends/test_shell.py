@@ -1,0 +1,365 @@
+"""The shell backend: what a call becomes, and what is made of how it ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.backends.base import PlanError
+from toolc.backends.shell import MAX_ARGUMENT_BYTES, Shell
+from toolc.call import BoundCall
+from toolc.plan import Exec, Plan, Profile
+from toolc.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult
+from toolc.schema import JsonValue, Schema
+from toolc.spec import (
+    Argv,
+    EnvVar,
+    ExitError,
+    File,
+    Result,
+    Sandbox,
+    Script,
+    ShellBackend,
+    ToolSpec,
+    WhenGroup,
+)
+from toolc.template import Filter, Placeholder, Template
+
+PNG = b"\x89PNG\r\n\x1a\nrest"
+
+
+def text(*parts: str | Placeholder) -> Template:
+    return Template(parts)
+
+
+def name(parameter: str, *keys: str) -> Placeholder:
+    return Placeholder(parameter, keys)
+
+
+def plan(backend: ShellBackend, env: tuple[EnvVar, ...] = (), **arguments: JsonValue) -> Plan:
+    tool = ToolSpec(
+        name="t", description="d", parameters=Schema({"type": "object"}), backend=backend, sandbox=Sandbox(env=env)
+    )
+    return Shell().plan(backend, BoundCall(tool=tool, arguments=arguments, call_id="call_1"), Profile())
+
+
+def argv(
+    *elements: Template | WhenGroup, allow_dash: tuple[str, ...] = (), **arguments: JsonValue
+) -> tuple[str, ...]:
+    backend = ShellBackend(command=Argv(elements=elements), allow_dash=allow_dash)
+    invocation = plan(backend, **arguments).invocation
+    assert isinstance(invocation, Exec)
+    return invocation.argv
+
+
+def captured(data: bytes, cut_bytes: int = 0) -> Capture:
+    return Capture(head=data, total_bytes=len(data) + cut_bytes)
+
+
+def read(
+    backend: ShellBackend | None = None,
+    *,
+    status: int = 0,
+    stdout: bytes = b"",
+    stderr: bytes = b"",
+    result: Result | None = None,
+) -> ToolResult:
+    outcome = Outcome(ending="exited", status=status, stdout=captured(stdout), stderr=captured(stderr))
+    return Shell().read(backend or ShellBackend(command=Argv(elements=())), result or Result(), outcome)
+
+
+def shell(success: tuple[int, ...] | None = (0,), *errors: ExitError) -> ShellBackend:
+    return ShellBackend(command=Argv(elements=()), success_exit_codes=success, errors=errors)
+
+
+# argv
+
+
+def test_each_element_is_one_argument_whatever_it_holds() -> None:
+    assert argv(text("echo"), text(name("x")), x="a b; $(rm -rf /)\n'\"") == ("echo", "a b; $(rm -rf /)\n'\"")
+
+
+def test_a_placeholder_in_text_is_put_into_it() -> None:
+    assert argv(text("echo"), text("--n=", name("n"), "!"), n=3) == ("echo", "--n=3!")
+
+
+@pytest.mark.parametrize(
+    ("value", "arguments"),
+    [
+        (["a", "b c"], ("a", "b c")),
+        ([], ()),
+        ([1, True, {"k": "v"}], ("1", "true", '{"k":"v"}')),
+        ({"k": [1, 2]}, ('{"k":[1,2]}',)),
+        (None, ("null",)),
+        ("", ("",)),
+    ],
+)
+def test_a_value_that_stands_alone(value: JsonValue, arguments: tuple[str, ...]) -> None:
+    assert argv(text("c"), text(name("x")), x=value) == ("c", *arguments)
+
+
+def test_an_array_inside_text_is_compact_json() -> None:
+    assert argv(text("c"), text("x=", name("x")), x=["a", 1]) == ("c", 'x=["a",1]')
+
+
+def test_a_key_and_a_filter_are_applied() -> None:
+    tags = Placeholder("o", ("tags",), (Filter("join", ","),))
+    assert argv(text("c"), text(tags), o={"tags": ["a", "b"]}) == ("c", "a,b")
+
+
+def test_a_missing_key_is_an_argument_error() -> None:
+    with pytest.raises(PlanError, match="argument 'o' has no key 'k'"):
+        argv(text("c"), text(name("o", "k")), o={})
+
+
+@pytest.mark.parametrize("value", [None, False, "", [], {}])
+def test_a_when_group_is_dropped_if_its_argument_is_false_or_empty(value: JsonValue) -> None:
+    group = WhenGroup(when="x", argv=(text("--x"), text(name("x"))))
+    assert argv(text("c"), group, x=value) == ("c",)
+
+
+def test_a_when_group_is_dropped_if_its_argument_is_absent() -> None:
+    assert argv(text("c"), WhenGroup(when="x", argv=(text("--x"),))) == ("c",)
+
+
+@pytest.mark.parametrize(("value", "shown"), [(0, "0"), (True, "true"), ("a", "a"), (["a"], "a")])
+def test_a_when_group_is_kept_if_its_argument_is_given(value: JsonValue, shown: str) -> None:
+    group = WhenGroup(when="x", argv=(text("--x"), text(name("x"))))
+    assert argv(text("c"), group, x=value) == ("c", "--x", shown)
+
+
+@pytest.mark.parametrize("value", ["-rf", "--", "-", -5, ["ok", "-rf"]])
+def test_a_lone_value_that_starts_with_a_dash_is_refused(value: JsonValue) -> None:
+    with pytest.raises(PlanError, match=r"^x: '.+' starts with '-'"):
+        argv(text("rm"), text(name("x")), x=value)
+
+
+@pytest.mark.parametrize(
+    "template", [text(name("x"), ".txt"), text(name("empty"), name("x")), text(name("x"), name("empty"))]
+)
+def test_text_that_begins_with_an_argument_is_refused_as_well(template: Template) -> None:
+    with pytest.raises(PlanError, match=r"^x: "):
+        argv(text("rm"), template, x="-rf", empty="")
+
+
+def test_a_dash_after_the_specs_own_text_is_the_specs_business() -> None:
+    assert argv(text("c"), text("--n=", name("x")), x="-5") == ("c", "--n=-5")
+
+
+def test_a_dash_is_safe_after_a_literal_separator() -> None:
+    assert argv(text("rm"), text("--"), text(name("x")), x="-rf") == ("rm", "--", "-rf")
+
+
+def test_a_separator_in_a_dropped_group_protects_nothing() -> None:
+    group = WhenGroup(when="y", argv=(text("--"),))
+    with pytest.raises(PlanError):
+        argv(text("rm"), group, text(name("x")), x="-rf")
+
+
+def test_a_separator_that_an_argument_wrote_protects_nothing() -> None:
+    with pytest.raises(PlanError, match=r"^x: '-rf'"):
+        argv(text("rm"), text(name("y")), text(name("x")), x="-rf", y="--", allow_dash=("y",))
+
+
+def test_the_spec_can_allow_a_dash_by_name() -> None:
+    assert argv(text("c"), text(name("x")), x=-5, allow_dash=("x",)) == ("c", "-5")
+
+
+def test_the_longest_argument_is_passed_and_one_byte_more_is_refused() -> None:
+    longest = "ä" * (MAX_ARGUMENT_BYTES // 2) + "x"
+    assert argv(text("c"), text(name("x")), x=longest) == ("c", longest)
+    with pytest.raises(PlanError, match=r"^x: 131072 bytes .* `stdin`$"):
+        argv(text("c"), text(name("x")), x=longest + "x")
+
+
+def test_a_nul_is_refused_and_the_message_names_stdin() -> None:
+    with pytest.raises(PlanError, match=r"^x: a NUL .* `stdin`$"):
+        argv(text("c"), text(name("x")), x="a\0b")
+
+
+def test_more_than_a_program_takes_in_all_is_refused() -> None:
+    with pytest.raises(PlanError, match="`stdin`"):
+        argv(text("c"), text(name("x")), x=["a" * 100_000] * 25)
+
+
+def test_nothing_to_run_is_an_argument_error() -> None:
+    with pytest.raises(PlanError, match="nothing to run"):
+        argv(text(name("x")), x=[])
+
+
+# scripts, stdin and the environment
+
+
+def test_a_script_is_a_file_and_its_parameters_are_variables() -> None:
+    backend = ShellBackend(command=Script(text='echo "$ARG_a"\n'))
+    planned = plan(backend, a="x; y", n=1.5, flag=True, items=["ä", {"k": None}], nothing=None)
+    assert planned.invocation == Exec(
+        argv=("/bin/sh", "-eu", "/tool/script"), files=(File(path="script", text='echo "$ARG_a"\n'),)
+    )
+    variables = {v.name: v.value for v in planned.env if v.name.startswith("ARG_")}
+    assert variables == {
+        "ARG_a": "x; y",
+        "ARG_n": "1.5",
+        "ARG_flag": "true",
+        "ARG_items": '["ä",{"k":null}]',
+        "ARG_nothing": "null",
+    }
+
+
+def test_an_absent_argument_has_no_variable() -> None:
+    assert not any(v.name.startswith("ARG_") for v in plan(ShellBackend(command=Script(text=""))).env)
+
+
+@pytest.mark.parametrize("value", ["a\0b", "a" * MAX_ARGUMENT_BYTES])
+def test_a_variable_that_cannot_be_passed_is_refused(value: str) -> None:
+    with pytest.raises(PlanError, match=r"^long: .* `stdin`$"):
+        plan(ShellBackend(command=Script(text="")), long=value)
+
+
+def test_the_environment_is_the_base_and_the_specs_and_nothing_of_the_hosts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOST_SECRET", "x")
+    backend = ShellBackend(command=Argv(elements=(text("env"),)))
+    env = plan(backend, env=(EnvVar(name="LANG", value="de_DE"), EnvVar(name="MODE", value="fast"))).env
+    assert {v.name: v.value for v in env} == {
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": "/tmp",
+        "LANG": "de_DE",
+        "TOOLC_CALL_ID": "call_1",
+        "MODE": "fast",
+    }
+
+
+def test_stdin_is_rendered_as_it_stands() -> None:
+    backend = ShellBackend(command=Argv(elements=(text("cat"),)), stdin=text("<", name("x"), ">\n"))
+    assert plan(backend, x="ä\0\r\n" + "a" * 200_000).stdin == b"<\xc3\xa4\0\r\n" + b"a" * 200_000 + b">\n"
+
+
+def test_without_stdin_there_is_none() -> None:
+    assert plan(ShellBackend(command=Argv(elements=(text("cat"),)))).stdin == b""
+
+
+# results
+
+
+def test_success_is_stdout_alone() -> None:
+    assert read(stdout=b"out\n", stderr=b"err\n") == ToolResult(content=(Text("out\n"),))
+
+
+def test_no_output_is_no_content() -> None:
+    assert read() == ToolResult(content=())
+
+
+def test_a_failure_has_both_streams_and_the_exit_status() -> None:
+    assert read(status=3, stdout=b"out", stderr=b"err\n") == ToolResult(
+        content=(Text("out\n[stderr]\nerr\n[exit status 3]"),),
+        error=ToolFailure("exit_status", "the command ended with exit status 3"),
+    )
+
+
+def test_one_stream_needs_no_heading() -> None:
+    assert read(status=1, stderr=b"err").text == "err\n[exit status 1]"
+    assert read(status=1).text == "[exit status 1]"
+
+
+def test_success_codes_are_the_specs() -> None:
+    assert not read(shell((0, 1)), status=1, stdout=b"none\n").is_error
+    assert read(shell((1,)), status=0).is_error
+
+
+def test_any_makes_a_nonzero_exit_an_ordinary_result_with_both_streams() -> None:
+    assert read(shell(None), status=2, stdout=b"out\n", stderr=b"err\n") == ToolResult(
+        content=(Text("out\n[stderr]\nerr\n[exit status 2]"),)
+    )
+    assert read(shell(None), status=0, stdout=b"out\n", stderr=b"err\n").text == "out\n"
+
+
+def test_the_error_map_wins_over_success_codes() -> None:
+    backend = shell(None, ExitError(status=2, kind="invalid_args"))
+    result = read(backend, status=2, stderr=b"bad flag")
+    assert result.error == ToolFailure("invalid_args", "the command ended with exit status 2")
+
+
+def test_127_is_not_found_unless_the_spec_says_otherwise() -> None:
+    for backend, kind in ((shell(), "not_found"), (shell((0,), ExitError(status=127, kind="file")), "file")):
+        error = read(backend, status=127).error
+        assert error is not None
+        assert error.kind == kind
+    assert not read(shell(None), status=127).is_error
+
+
+def test_a_command_that_could_not_be_started_is_not_found() -> None:
+    outcome = Outcome(ending="not_started", reason="command not found: frobnicate")
+    result = Shell().read(shell(), Result(), outcome)
+    assert result.error == ToolFailure("not_found", "command not found: frobnicate")
+
+
+def test_a_signal_is_named() -> None:
+    outcome = Outcome(ending="signaled", status=11, stdout=captured(b"half"))
+    result = Shell().read(shell(None), Result(), outcome)
+    assert result.error == ToolFailure("exit_status", "the command was killed by SIGSEGV")
+    assert result.text == "half\n[killed by SIGSEGV]"
+
+
+def test_json_is_data_and_its_own_text() -> None:
+    result = read(stdout=b' {"a": [1, 2.5]}\n', result=Result(format="json"))
+    assert result == ToolResult(content=(Text('{"a": [1, 2.5]}'),), structured=({"a": [1, 2.5]},))
+
+
+@pytest.mark.parametrize(
+    ("stdout", "why"),
+    [
+        (b"hello\n", "line 1 column 1: Expecting value"),
+        (b"", "line 1 column 1: Expecting value"),
+        (b"{} {}", "line 1 column 4: Extra data"),
+        (b"[NaN]", "NaN is not JSON"),
+        (b'"\xff"', "byte 1 is not UTF-8"),
+        (b"[" * 100_000, "it is nested too deeply"),
+    ],
+)
+def test_output_that_is_not_json_is_a_serialization_error(stdout: bytes, why: str) -> None:
+    error = read(stdout=stdout, result=Result(format="json")).error
+    assert error == ToolFailure("serialization", f"the command's output is not JSON: {why}")
+
+
+def test_half_a_surrogate_pair_cannot_reach_a_stream() -> None:
+    result = read(stdout=b'["\\ud800", "\\ud83d\\ude00"]', result=Result(format="json"))
+    assert result.structured == (["?", "\U0001f600"],)
+
+
+@pytest.mark.parametrize(
+    ("data", "mime_type"),
+    [
+        (PNG, "image/png"),
+        (b"\xff\xd8\xff\xe0", "image/jpeg"),
+        (b"GIF89a..", "image/gif"),
+        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/webp"),
+    ],
+)
+def test_an_image_is_known_by_its_first_bytes(data: bytes, mime_type: str) -> None:
+    assert read(stdout=data, result=Result(format="image")).content == (Image(data, mime_type),)
+
+
+def test_what_is_no_image_is_a_serialization_error() -> None:
+    error = read(stdout=b"<svg/>", result=Result(format="image")).error
+    assert error == ToolFailure("serialization", "the command's output is not a PNG, JPEG, GIF or WebP image")
+
+
+@pytest.mark.parametrize("format_", ["json", "image"])
+def test_a_cut_result_without_meaning_is_an_output_limit_error(format_: str) -> None:
+    result = Result(format="json" if format_ == "json" else "image")
+    outcome = Outcome(ending="exited", stdout=captured(PNG, cut_bytes=1000))
+    error = Shell().read(shell(), result, outcome).error
+    assert error is not None
+    assert error.kind == "output_limit"
+    assert error.message.startswith(f"the command wrote {len(PNG) + 1000} bytes")
+
+
+def test_cut_text_is_no_error_and_says_what_is_missing() -> None:
+    outcome = Outcome(ending="exited", stdout=Capture(head=b"aa", tail=b"zz", total_bytes=10))
+    assert Shell().read(shell(), Result(), outcome) == ToolResult(content=(Text("aa\n[6 bytes cut]\nzz"),))
+
+
+def test_format_none_returns_nothing_but_failures() -> None:
+    assert read(stdout=b"noise", result=Result(format="none")) == ToolResult(content=())
+    assert read(stdout=b"noise", status=1, result=Result(format="none")).text == "noise\n[exit status 1]"

@@ -1,0 +1,31 @@
+"""The codes: one declaration each, all of them listed."""
+
+from __future__ import annotations
+
+import re
+
+from toolc.compiler import codes
+from toolc.diagnostics import Code
+
+
+def test_all_lists_every_declaration() -> None:
+    declared = [value for name, value in vars(codes).items() if isinstance(value, Code) and name.isupper()]
+    assert list(codes.ALL) == declared
+    assert codes.SYNTAX in codes.ALL
+
+
+def test_numbers_have_one_form() -> None:
+    assert [code.number for code in codes.ALL if not re.fullmatch(r"TC[0-8]\d\d", code.number)] == []
+
+
+def test_declarations_stand_in_the_order_of_their_numbers() -> None:
+    numbers = [code.number for code in codes.ALL]
+    assert numbers == sorted(numbers)
+
+
+def test_no_two_declarations_say_the_same() -> None:
+    assert len({code.summary for code in codes.ALL}) == len(codes.ALL)
+
+
+def test_a_summary_is_one_line_without_a_full_stop() -> None:
+    assert [code.number for code in codes.ALL if re.search(r"\n|\.$", code.summary)] == []

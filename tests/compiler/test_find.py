@@ -1,0 +1,122 @@
+"""Which files are taken for specs, and how findings name them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from toolc.compiler.find import Found, find
+from toolc.diagnostics import Diagnostics
+from toolc.errors import UsageError
+
+
+def make(folder: Path, *names: str, text: str = "toolc: 1\n") -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def shown(*paths: Path) -> list[str]:
+    diagnostics = Diagnostics()
+    found = [each.shown for each in find(paths, diagnostics)]
+    assert diagnostics.sorted() == ()
+    return found
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_folder_gives_its_yaml_and_toml_files_sorted() -> None:
+    make(Path("specs"), "b.yaml", "a.yml", "sub/z.toml", "C.YAML", "README.md", "data.json", "noext")
+    assert shown(Path("specs")) == ["specs/C.YAML", "specs/a.yml", "specs/b.yaml", "specs/sub/z.toml"]
+
+
+def test_the_current_folder_has_no_name() -> None:
+    make(Path(), "a.yaml", "sub/b.yaml")
+    assert shown(Path()) == ["a.yaml", "sub/b.yaml"]
+
+
+def test_each_file_remembers_how_it_was_found(tmp_path: Path) -> None:
+    make(Path("specs"), "a.yaml", "sub/b.yaml")
+    assert find([Path("specs/sub"), Path("specs/a.yaml"), tmp_path / "specs" / "a.yaml"], Diagnostics()) == (
+        Found(path=tmp_path / "specs" / "a.yaml", shown=f"{tmp_path.as_posix()}/specs/a.yaml", folder=None),
+        Found(path=Path("specs/sub/b.yaml"), shown="specs/sub/b.yaml", folder=Path("specs/sub")),
+    )
+
+
+def test_hidden_generated_and_linked_files_are_passed_over() -> None:
+    make(Path("specs"), "a.yaml", ".hidden.yaml", ".git/b.yaml", "__pycache__/c.yaml")
+    make(Path("elsewhere"), "d.yaml")
+    Path("specs/link.yaml").symlink_to("a.yaml")
+    Path("specs/linked").symlink_to(Path("elsewhere").resolve())
+    os.mkfifo("specs/pipe.yaml")
+    assert shown(Path("specs")) == ["specs/a.yaml"]
+
+
+def test_a_named_file_is_taken_whatever_its_name() -> None:
+    make(Path(), "tool.txt", ".hidden", "toolc.yaml")
+    assert shown(Path("tool.txt"), Path(".hidden"), Path("toolc.yaml")) == [".hidden", "tool.txt", "toolc.yaml"]
+
+
+def test_a_file_found_twice_is_taken_once_as_the_user_named_it() -> None:
+    make(Path("specs"), "a.yaml", "sub/b.yaml")
+    paths = [Path("specs"), Path("specs/sub"), Path("./specs/a.yaml")]
+    assert shown(*paths) == shown(*reversed(paths)) == ["specs/a.yaml", "specs/sub/b.yaml"]
+    assert [each.folder for each in find(paths, Diagnostics())] == [None, Path("specs")]
+
+
+def test_a_folder_without_specs_gives_nothing() -> None:
+    Path("empty").mkdir()
+    assert shown(Path("empty")) == []
+
+
+def test_a_path_that_does_not_exist_is_the_users_mistake() -> None:
+    with pytest.raises(
+        UsageError, match=r"^nowhere: no such file or folder; name a spec file or a folder of specs$"
+    ):
+        find([Path("nowhere")], Diagnostics())
+
+
+NOT_YET = "has no effect: this version of toolc does not read it yet"
+
+
+def project_findings(*paths: Path) -> list[str]:
+    diagnostics = Diagnostics()
+    find(paths, diagnostics)
+    return [f"{each.span} {each.code.number} {each.message}" for each in diagnostics.sorted()]
+
+
+def test_a_project_file_is_no_spec_and_what_it_says_is_not_read_yet() -> None:
+    make(Path("specs"), "a.yaml")
+    make(Path("specs"), "toolc.yaml", text="vars:\n  base: x\nlint: {}\n")
+    diagnostics = Diagnostics()
+    assert [each.shown for each in find([Path("specs")], diagnostics)] == ["specs/a.yaml"]
+    assert not diagnostics.has_errors
+    assert project_findings(Path("specs")) == [
+        f"specs/toolc.yaml:1:1 TC104 'vars' in a project file {NOT_YET}",
+        f"specs/toolc.yaml:3:1 TC104 'lint' in a project file {NOT_YET}",
+    ]
+
+
+def test_the_nearest_project_file_above_counts_within_the_repository() -> None:
+    make(Path(), "toolc.yaml", "repo/specs/deep/a.yaml", text="out: x\n")
+    assert project_findings(Path("repo/specs/deep")) == []
+    Path("repo/.git").mkdir()
+    assert project_findings(Path("repo/specs/deep")) == []
+    make(Path("repo"), "toolc.toml", text='out = "x"\n')
+    expected = [f"repo/toolc.toml:1:1 TC104 'out' in a project file {NOT_YET}"]
+    assert project_findings(Path("repo/specs/deep")) == expected
+    assert project_findings(Path("repo")) == expected
+    assert project_findings(Path("repo/specs/deep/a.yaml"), Path("repo/specs")) == expected
+
+
+def test_a_project_file_that_cannot_be_read_is_not_passed_over_in_silence() -> None:
+    make(Path("specs"), "toolc.yaml", text="a: [\n")
+    assert project_findings(Path("specs")) == [
+        f"specs/toolc.yaml:1:1 TC104 specs/toolc.yaml {NOT_YET.replace(':', ': it cannot be read, and')}"
+    ]

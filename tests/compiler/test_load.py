@@ -1,0 +1,153 @@
+"""From bytes on disk to a document, or to findings that say why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toolc.compiler.document import Document, to_json
+from toolc.compiler.load import MAX_BYTES, load
+from toolc.diagnostics import Diagnostics
+from toolc.reporters.text import render
+
+
+def read(folder: Path, data: bytes, name: str = "a.yaml") -> tuple[Document | None, str]:
+    """The document of a file with these bytes, and the findings as a person reads them."""
+    (folder / name).write_bytes(data)
+    diagnostics = Diagnostics()
+    document = load(folder / name, f"specs/{name}", diagnostics)
+    assert (document is None) <= (diagnostics.sorted() != ())
+    return document, render(diagnostics, color=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.yaml", b"toolc: 1\nname: x\n"),
+        ("a.yml", b"toolc: 1\r\nname: x\r\n"),
+        ("a.YAML", b"{toolc: 1, name: x}"),
+        ("a.txt", b'{"toolc": 1, "name": "x"}'),
+        ("a.toml", b'toolc = 1\nname = "x"\n'),
+        ("a.TOML", b'toolc = 1\r\nname = "x"'),
+    ],
+)
+def test_the_suffix_chooses_the_language(tmp_path: Path, name: str, data: bytes) -> None:
+    document, findings = read(tmp_path, data, name)
+    assert findings == ""
+    assert document is not None
+    assert to_json(document.root) == {"toolc": 1, "name": "x"}
+    assert document.source.path == f"specs/{name}"
+
+
+def test_a_byte_that_is_not_utf8_is_shown_in_its_line(tmp_path: Path) -> None:
+    assert read(tmp_path, "toolc: 1\nlabel: Grüße ".encode() + b"caf\xe9 \xff\n") == (
+        None,
+        (
+            "specs/a.yaml:2:17: error TC013: the byte 0xe9 is not UTF-8\n"
+            "  2 | label: Grüße caf\ufffd \ufffd\n"
+            "    |                 ^\n"
+            "    = help: save the file as UTF-8\n"
+            "\n"
+            "1 error\n"
+        ),
+    )
+
+
+def test_utf_16_is_named(tmp_path: Path) -> None:
+    _, findings = read(tmp_path, "toolc: 1\n".encode("utf-16"))
+    assert findings.startswith("specs/a.yaml:1:1: error TC013: the file is UTF-16\n")
+
+
+def test_control_characters_are_refused_each_at_its_place(tmp_path: Path) -> None:
+    assert read(tmp_path, b"toolc: 1\nname: a\0b\x1b\nlabel: x\ry\n") == (
+        None,
+        (
+            "specs/a.yaml:2:8: error TC009: U+0000 cannot stand in a spec\n"
+            "  2 | name: a<U+0000>b<U+001B>\n"
+            "    |        ^^^^^^^^\n"
+            "    = help: delete it, or write it as an escape in double quotes\n"
+            "\n"
+            "specs/a.yaml:2:10: error TC009: U+001B cannot stand in a spec\n"
+            "  2 | name: a<U+0000>b<U+001B>\n"
+            "    |                 ^^^^^^^^\n"
+            "    = help: delete it, or write it as an escape in double quotes\n"
+            "\n"
+            "specs/a.yaml:3:9: error TC009: a carriage return without a line feed cannot stand in a spec\n"
+            "  3 | label: x<U+000D>y\n"
+            "    |         ^^^^^^^^\n"
+            "    = help: delete it, or write it as an escape in double quotes\n"
+            "\n"
+            "3 errors\n"
+        ),
+    )
+
+
+@pytest.mark.parametrize("name", ["a.yaml", "a.toml"])
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path, name: str) -> None:
+    text = 'toolc = 1 # "ok"' if name == "a.toml" else "toolc: 1 # ok"
+    document, findings = read(tmp_path, b"\xef\xbb\xbf" + text.encode(), name)
+    assert document is not None
+    assert document.source.text == text
+    assert document.root.entries[0].key_span.start.column == 1
+    assert findings == (
+        f"specs/{name}:1:1: warning TC009: the file starts with a byte order mark\n"
+        f"  1 | {text}\n"
+        "    | ^\n"
+        "    = help: save the file as UTF-8 without BOM\n"
+        "\n"
+        "1 warning\n"
+    )
+
+
+def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
+    (tmp_path / "folder.yaml").mkdir()
+    diagnostics = Diagnostics()
+    assert load(tmp_path / "gone.yaml", "gone.yaml", diagnostics) is None
+    assert load(tmp_path / "folder.yaml", "folder.yaml", diagnostics) is None
+    assert render(diagnostics, color=False) == (
+        "folder.yaml:1:1: error TC111: cannot read folder.yaml: is a directory\n"
+        "\n"
+        "gone.yaml:1:1: error TC111: cannot read gone.yaml: no such file or directory\n"
+        "\n"
+        "2 errors\n"
+    )
+
+
+def test_a_file_has_a_largest_size(tmp_path: Path) -> None:
+    document, _ = read(tmp_path, b"toolc: 1\n#".ljust(MAX_BYTES, b"x"))
+    assert document is not None
+    assert read(tmp_path, b"toolc: 1\n#".ljust(MAX_BYTES + 1, b"x")) == (
+        None,
+        (
+            "specs/a.yaml:1:1: error TC012: specs/a.yaml is larger than 4 MiB\n"
+            "    = help: split it into several files\n\n1 error\n"
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("a.yaml", "", id="empty"),
+        pytest.param("a.yaml", "# only a comment\n", id="comment"),
+        pytest.param("a.yaml", "- a\n- b\n", id="list"),
+        pytest.param("a.yaml", "just text\n", id="text"),
+        pytest.param("a.yaml", "kind: A\n---\nkind: B\n", id="several documents"),
+        pytest.param("a.yaml", "site: !ENV x\nbase: &b {a: no}\nuse: {<<: *b}\n", id="tags and merges"),
+        pytest.param("a.toml", "date = 2026-11-21\n", id="TOML with a date"),
+    ],
+)
+def test_a_file_that_is_nobodys_spec_gets_one_warning(tmp_path: Path, name: str, text: str) -> None:
+    document, findings = read(tmp_path, text.encode(), name)
+    assert document is None
+    assert findings.startswith(
+        f"specs/{name}:1:1: warning TC113: specs/{name} is not a spec: it has no key 'toolc'\n"
+    )
+    assert findings.endswith("\n\n1 warning\n")
+
+
+def test_a_map_without_the_key_toolc_is_a_document_for_the_caller_to_judge(tmp_path: Path) -> None:
+    document, findings = read(tmp_path, b"on: push\nflag: no\n")
+    assert document is not None
+    assert findings == "", "its YAML habits are not our business"

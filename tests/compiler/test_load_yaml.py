@@ -1,0 +1,407 @@
+"""YAML with the meaning of 1.2, every problem at its place, and no input that breaks the loader."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolc.compiler.document import Mapping, Node, Scalar, Sequence, to_json
+from toolc.compiler.load_yaml import parse_yaml
+from toolc.diagnostics import Diagnostics
+from toolc.source import SourceText, Span
+
+
+@pytest.fixture(params=["libyaml", "pure"])
+def _parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both of PyYAML's parsers: libyaml's, and the one of a PyYAML built without it."""
+    if request.param == "pure":
+        monkeypatch.setattr(yaml, "__with_libyaml__", False)
+
+
+both_parsers = pytest.mark.usefixtures("_parser")
+
+
+def parse(text: str) -> tuple[Node | None, list[str]]:
+    """The root, and each finding as ``line:column-end code message``."""
+    diagnostics = Diagnostics()
+    root = parse_yaml(SourceText("a.yaml", text), diagnostics)
+    return root, [
+        f"{each.span.start.line}:{each.span.start.column}-{each.span.end.column} {each.code.number} {each.message}"
+        for each in diagnostics.sorted()
+    ]
+
+
+def value(text: str) -> object:
+    root, findings = parse(text)
+    assert findings == []
+    assert root is not None
+    return to_json(root)
+
+
+def findings(text: str) -> list[str]:
+    return parse(text)[1]
+
+
+def covered(text: str, span: Span) -> str:
+    """The text that a span covers."""
+    lines = text.split("\n")
+    if span.start.line == span.end.line:
+        return lines[span.start.line - 1][span.start.column - 1 : span.end.column - 1]
+    middle = lines[span.start.line : span.end.line - 1]
+    first, last = lines[span.start.line - 1], lines[span.end.line - 1]
+    return "\n".join([first[span.start.column - 1 :], *middle, last[: span.end.column - 1]])
+
+
+# What a scalar means
+
+
+@both_parsers
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("", None),
+        ("~", None),
+        ("null", None),
+        ("NULL", None),
+        ("true", True),
+        ("False", False),
+        ("0", 0),
+        ("-17", -17),
+        ("+5", 5),
+        ("0x1F", 31),
+        ("1.10", 1.1),
+        ("-0.5", -0.5),
+        (".5", 0.5),
+        ("9007199254740991", 2**53 - 1),
+        ("1.2.3", "1.2.3"),
+        ("30s", "30s"),
+        ("nULL", "nULL"),
+        ("'true'", "true"),
+        ('"1"', "1"),
+        ("!!str 1", "1"),
+        ("!!int 0x10", 16),
+        ("!!float 1", 1.0),
+        ("!!bool 'true'", True),
+        ("|\n  two\n  lines\n", "two\nlines\n"),
+        (">-\n  one\n  line\n", "one line"),
+        ('"\\u2028\\0"', "\u2028\0"),
+        ("a # comment", "a"),
+    ],
+)
+def test_scalars_mean_what_the_core_schema_says(text: str, meaning: object) -> None:
+    found = value(f"k: {text}")
+    assert found == {"k": meaning}
+    assert isinstance(found, dict)
+    assert type(found["k"]) is type(meaning)
+
+
+@pytest.mark.parametrize(
+    ("text", "here", "there"),
+    [
+        ("no", 'the text "no"', "false"),
+        ("Yes", 'the text "Yes"', "true"),
+        ("ON", 'the text "ON"', "true"),
+        ("off", 'the text "off"', "false"),
+        ("y", 'the text "y"', "true"),
+        ("22:22", 'the text "22:22"', "the number 1342"),
+        ("12:30:00", 'the text "12:30:00"', "the number 45000"),
+        ("012", "the number 12", "the number 10"),
+        ("08", "the number 8", 'the text "08"'),
+        ("0o14", "the number 12", 'the text "0o14"'),
+        ("0b11", 'the text "0b11"', "the number 3"),
+        ("1_000", 'the text "1_000"', "the number 1000"),
+        ("1e3", "the number 1000.0", 'the text "1e3"'),
+        ("2026-11-21", 'the text "2026-11-21"', "the date 2026-11-21"),
+        ("2026-13-45", 'the text "2026-13-45"', "a broken date"),
+    ],
+)
+def test_what_yaml_1_1_reads_otherwise_is_a_warning(text: str, here: str, there: str) -> None:
+    assert findings(f"k: {text}") == [
+        f"1:4-{4 + len(text)} TC003 {text} is {here} here (YAML 1.2), and {there} to readers of YAML 1.1"
+    ]
+
+
+def test_quotes_keys_and_text_are_no_disagreement() -> None:
+    assert value("{on: 'no', no: \"22:22\", y: yes and no}") == {"on": "no", "no": "22:22", "y": "yes and no"}
+
+
+# Every problem, at its place
+
+
+@both_parsers
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("a: 1\nb: 2\na: 3\n", ["3:1-2 TC002 the key 'a' is already on line 1"], id="duplicate"),
+        pytest.param("{a: 1, 'a': 2}", ["1:8-11 TC002 the key 'a' is already on line 1"], id="duplicate in braces"),
+        pytest.param("1: a", ["1:1-2 TC007 the key 1 is a number, and keys are text"], id="number key"),
+        pytest.param("true: a", ["1:1-5 TC007 the key true is a boolean, and keys are text"], id="boolean key"),
+        pytest.param("~: a", ["1:1-2 TC007 the key ~ is null, and keys are text"], id="null key"),
+        pytest.param("? [a]\n: b", ["1:3-6 TC007 a key must be text, not a list or a map"], id="list key"),
+        pytest.param("a: &b {}\n<<: *b", ["2:1-3 TC005 merge keys are not part of YAML 1.2"], id="merge"),
+        pytest.param("a: &b [*b]", ["1:4-11 TC005 this contains an alias to itself"], id="alias to itself"),
+        pytest.param("a: *b", ["1:4-5 TC005 an alias to an anchor that does not exist"], id="unknown alias"),
+        pytest.param("a: &b 1\nc: &b 2", ["2:4-5 TC005 an anchor of this name is already on line 1"], id="anchor"),
+        pytest.param("a: !x 1", ["1:4-8 TC006 the tag !x has no meaning in a spec"], id="own tag"),
+        pytest.param(
+            "a: !!python/name:os.system {}",
+            ["1:4-30 TC006 the tag !!python/name:os.system has no meaning in a spec"],
+            id="Python tag",
+        ),
+        pytest.param("a: !!int x", ["1:4-11 TC108 'x' is no !!int"], id="wrong tag"),
+        pytest.param("a: !b!c 1", ["1:4-5 TC006 a tag that has no meaning in a spec"], id="tag handle"),
+        pytest.param("a: .inf", ["1:4-8 TC010 .inf is not a number that JSON has"], id="infinity"),
+        pytest.param("a: -.INF", ["1:4-9 TC010 -.INF is not a number that JSON has"], id="minus infinity"),
+        pytest.param("a: .nan", ["1:4-8 TC010 .nan is not a number that JSON has"], id="not a number"),
+        pytest.param("a: 1.0e+999", ["1:4-12 TC010 1.0e+999 is not a number that JSON has"], id="overflow"),
+        pytest.param(
+            "a: 9007199254740992",
+            ["1:4-20 TC011 9007199254740992 is beyond ±9007199254740991, which JSON readers do not hold exactly"],
+            id="big integer",
+        ),
+        pytest.param(
+            "a: 1\n---\nb: 2\n",
+            ["3:1-5 TC008 a second YAML document starts here; a spec file is one"],
+            id="documents",
+        ),
+        pytest.param("a: x\u2028y", ["1:5-6 TC009 U+2028 cannot stand in YAML as it is"], id="hidden line end"),
+        pytest.param("a:\n\tb: 1", ["2:1-2 TC009 a tab cannot indent in YAML"], id="tab"),
+    ],
+)
+def test_what_a_spec_must_not_hold(text: str, expected: list[str]) -> None:
+    assert findings(text) == expected
+
+
+def test_all_problems_of_a_file_are_reported() -> None:
+    text = "a: {b: 1, b: 2}\n1: no\nc: [.inf, {{ path }}, *d]\n<<: x\n".replace(", *d", "")
+    assert [finding.split()[1] for finding in findings(text.replace(", *d", ""))] == [
+        "TC002",
+        "TC007",
+        "TC003",
+        "TC010",
+        "TC110",
+        "TC005",
+    ]
+
+
+def test_thousands_of_digits_are_a_finding() -> None:
+    assert findings(f"a: {'9' * 10_000}")[0].startswith("1:4-10004 TC011 9999")
+
+
+# Placeholders without quotes
+
+
+@both_parsers
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        pytest.param("a: {{ path }}", ["{{ path }}"], id="a map of a map"),
+        pytest.param("a: [wc, {{ path }}, {{ x.y }}]", ["{{ path }}", "{{ x.y }}"], id="in a list"),
+        pytest.param("{{ a }}: b", ["{{ a }}"], id="a key"),
+        pytest.param("a: {{ x }}/y\nb: 1", ["{{ x }}/y"], id="text after it"),
+        pytest.param("a: {{ x }} and {{ y }} # why\nb: 1", ["{{ x }} and {{ y }}"], id="two in a line"),
+        pytest.param("a: [w, --o={{ x }}, {{ y }}/z]", ["--o={{ x }}", "{{ y }}/z"], id="text before it"),
+        pytest.param("- w\n- {{ x }}/y\n- {{ z }}/y", ["{{ x }}/y", "{{ z }}/y"], id="items"),
+        pytest.param("a: {{ x | join(',') }}\nb: 1", ["{{ x | join(',') }}"], id="a filter with a quote"),
+        pytest.param("a: {{ x['k'] }}", ["{{ x['k'] }}"], id="a key in brackets"),
+        pytest.param("a: '{{ q }}' # {{ c }}\nb: {{ x }}y", ["{{ x }}y"], id="quoted ones are fine"),
+    ],
+)
+def test_a_placeholder_without_quotes_is_named(text: str, wrong: list[str]) -> None:
+    diagnostics = Diagnostics()
+    parse_yaml(SourceText("a.yaml", text), diagnostics)
+    found = diagnostics.sorted()
+    assert [each.code.number for each in found] == ["TC110"] * len(wrong)
+    assert [covered(text, each.span) for each in found] == wrong
+    assert [each.hint for each in found] == [f'write "{each}"' for each in wrong]
+    assert found[0].message == f"{wrong[0]} must be in quotes: without them its braces open a map"
+
+
+def test_the_hint_uses_the_quotes_that_fit() -> None:
+    diagnostics = Diagnostics()
+    parse_yaml(SourceText("a.yaml", 'a: {{ x["k"] }}'), diagnostics)
+    assert [each.hint for each in diagnostics.sorted()] == ["write '{{ x[\"k\"] }}'"]
+
+
+def test_other_problems_are_found_beside_a_placeholder() -> None:
+    assert [each.split()[:2] for each in findings("a: {{ x }}/y\nb: 1\nb: 2\n")] == [
+        ["1:4-13", "TC110"],
+        ["3:1-2", "TC002"],
+    ]
+
+
+# Syntax errors
+
+
+@both_parsers
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("a: b: c", "1:5-6 TC001 a ':' where no key can stand", id="two colons"),
+        pytest.param("a: 1\n b: 2", "2:3-4 TC001 a ':' where no key can stand", id="indented too far"),
+        pytest.param('a: "b\nc: 1', "1:4-5 TC001 this quote is never closed", id="open quote"),
+        pytest.param("a: '{{ x }}\nb: 1", "1:4-5 TC001 this quote is never closed", id="open quote, placeholder"),
+        pytest.param("a: 'it's'", "1:8-9 TC001 the value before this has already ended", id="apostrophe"),
+        pytest.param('a: "x" y', "1:8-9 TC001 the value before this has already ended", id="text after a quote"),
+        pytest.param("a: @x", "1:4-5 TC001 an unquoted value cannot start with '@'", id="at"),
+        pytest.param("a: {% if %}", "1:5-6 TC001 an unquoted value cannot start with '%'", id="percent"),
+        pytest.param("a: [1, 2", "1:4-5 TC001 this '[' is never closed", id="open bracket"),
+        pytest.param("a: [1, 2\nb: 3", "2:2-3 TC001 expected ',' or ']' for the '[' of line 1", id="bracket"),
+        pytest.param("a: {b: 1\nc: 3", "2:2-3 TC001 expected ',' or '}' for the '{' of line 1", id="brace"),
+        pytest.param("a: 1\nb", "2:1-2 TC001 a key without a ':'", id="no colon"),
+        pytest.param("a: 1\n- b", "2:1-2 TC001 this does not belong to the map that starts on line 1", id="item"),
+        pytest.param('a: "\\q"', "1:5-6 TC001 an escape that YAML does not have", id="escape"),
+        pytest.param(
+            "a: > b", "1:6-7 TC001 text cannot stand beside the '|' or '>' that announces it", id="folded"
+        ),
+        pytest.param("a: *.x", "1:4-5 TC110 an unquoted '*' starts an alias in YAML, and this is none", id="star"),
+        pytest.param("a: &.x", "1:4-5 TC110 an unquoted '&' starts an anchor in YAML, and this is none", id="and"),
+    ],
+)
+def test_a_syntax_error_says_what_is_wrong_and_where(text: str, expected: str) -> None:
+    root, found = parse(text)
+    assert root is None
+    assert found == [expected]
+
+
+# Depth and aliases
+
+
+@both_parsers
+@pytest.mark.parametrize("opening", ["[", "- ", "{a: ", "? "])
+def test_nesting_has_a_limit_that_is_reached_without_a_crash(opening: str) -> None:
+    assert [each.split(maxsplit=1)[1] for each in findings(opening * 20_000)] == [
+        "TC012 lists and maps nested deeper than 100 levels"
+    ]
+
+
+def test_a_hundred_levels_are_allowed() -> None:
+    assert findings("[" * 100 + "]" * 100) == []
+    assert findings("[" * 101 + "]" * 101) == ["1:101-103 TC012 lists and maps nested deeper than 100 levels"]
+
+
+def test_aliases_are_the_values_they_name() -> None:
+    assert value("a: &x {b: [1]}\nc: *x\nd: [*x, *x]") == {
+        "a": {"b": [1]},
+        "c": {"b": [1]},
+        "d": [{"b": [1]}, {"b": [1]}],
+    }
+
+
+def test_aliases_that_multiply_are_refused_at_once() -> None:
+    bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 20)
+    )
+    started = time.process_time()
+    found = findings(bomb)
+    assert time.process_time() - started < 5
+    assert {each.split()[1] for each in found} == {"TC005"}
+    assert "the file's aliases expand to more than 10000 values, this among them" in found[0]
+
+
+def test_aliases_do_not_get_around_the_depth() -> None:
+    layers = "".join(f"a{n}: &a{n} {'[' * 40}{f'*a{n - 1}' if n else ''}{']' * 40}\n" for n in range(4))
+    assert {each.split()[1] for each in findings(layers)} == {"TC012"}
+
+
+# Where things stand
+
+
+@both_parsers
+def test_each_key_and_value_stands_where_it_was_written() -> None:
+    text = "a: plain text # why\n\"b\": 'q'\nc:\n  - x\n  - {d: [1,\n     2]}\n\ne: |\n  block\n\n\nf:\n# end\n"
+    root, _ = parse(text)
+    assert isinstance(root, Mapping)
+    assert [covered(text, entry.key_span) for entry in root.entries] == ["a", '"b"', "c", "e", "f"]
+    assert [covered(text, entry.value.span) for entry in root.entries] == [
+        "plain text",
+        "'q'",
+        "- x\n  - {d: [1,\n     2]}",
+        "|\n  block",
+        "",
+    ]
+    items = root.get("c")
+    assert isinstance(items, Sequence)
+    assert [covered(text, item.span) for item in items.items] == ["x", "{d: [1,\n     2]}"]
+    assert covered(text, root.span) == text[: text.index("f:") + 2]
+
+
+def test_columns_count_characters_and_lines_may_end_in_crlf() -> None:
+    root, _ = parse("a: '😀é'\r\nb: x\r\n")
+    assert isinstance(root, Mapping)
+    assert [str(entry.value.span) for entry in root.entries] == ["a.yaml:1:4", "a.yaml:2:4"]
+    assert [entry.value.span.end.column for entry in root.entries] == [8, 5]
+
+
+def test_only_unquoted_scalars_are_plain() -> None:
+    root, _ = parse("[1, '1', a, !!str a]")
+    assert isinstance(root, Sequence)
+    assert [item.plain for item in root.items if isinstance(item, Scalar)] == [True, False, True, False]
+
+
+# Anything at all
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53) + 1, 2**53 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\u2028\u2029\ufffe\uffff\ufeff")),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text("abcßñ_- :#'\"", min_size=1), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(json_values)
+def test_json_is_yaml(document: object) -> None:
+    text = json.dumps({"k": document}, ensure_ascii=False, indent=1)
+    root, found = parse(text)
+    assert root is not None
+    assert to_json(root) == {"k": document}
+    assert {each.split()[1] for each in found} <= {"TC003"}
+
+
+def scalars(node: Node) -> list[Scalar]:
+    match node:
+        case Scalar():
+            return [node]
+        case Sequence():
+            return [scalar for item in node.items for scalar in scalars(item)]
+        case Mapping():
+            return [scalar for entry in node.entries for scalar in scalars(entry.value)]
+
+
+@given(json_values)
+def test_every_span_covers_the_text_of_its_value(document: object) -> None:
+    text = yaml.safe_dump({"k": document}, allow_unicode=True, default_flow_style=None, width=40)
+    root, _ = parse(text)
+    assert root is not None
+    for scalar in scalars(root):
+        again, _ = parse(f"- {covered(text, scalar.span)}")
+        assert again is not None
+        assert to_json(again) == [scalar.value]
+
+
+@given(st.text(st.sampled_from("ab1 \n\t:-?[]{},&*!|>'\"%@`#<~.{}\\é\u2028\r/"), max_size=60))
+def test_no_text_breaks_the_loader(text: str) -> None:
+    root, found = parse(text)
+    assert all(1 <= int(each.split(":")[0]) <= text.count("\n") + text.count("\r") + 1 for each in found)
+    if root is None and not found:
+        assert yaml.compose(text, yaml.SafeLoader) is None, "nothing but comments"
+    if root is not None:
+        json.dumps(to_json(root))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_floats_keep_their_value(number: float) -> None:
+    root, _ = parse(f"- {number}")
+    assert root is not None
+    assert to_json(root) == [number]

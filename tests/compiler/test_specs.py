@@ -1,0 +1,50 @@
+"""Whole specs: each in ``positive/`` compiles in silence, each in ``negative/`` gives exactly its findings.
+
+A new file in either folder is a new case. After a change that is meant, write the expected findings anew with
+``python tests/compiler/test_specs.py`` and read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from toolc.compiler.compile import compile_specs
+from toolc.reporters.text import render
+
+SPECS = Path(__file__).parent / "specs"
+POSITIVE = sorted(path.name for path in (SPECS / "positive").glob("*.*ml"))
+NEGATIVE = sorted(path.name for path in (SPECS / "negative").glob("*.*ml"))
+
+
+@pytest.mark.parametrize("name", POSITIVE)
+def test_a_good_spec_has_no_findings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SPECS / "positive")
+
+    compilation = compile_specs([Path(name)])
+
+    assert render(compilation.diagnostics, color=False) == ""
+    assert compilation.registry().tools
+
+
+@pytest.mark.parametrize("name", NEGATIVE)
+def test_a_bad_spec_has_exactly_these_findings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SPECS / "negative")
+
+    found = render(compile_specs([Path(name)]).diagnostics, color=False)
+
+    assert found == Path(name).with_suffix(".txt").read_text(encoding="utf-8")
+    assert f" {name.split('-', maxsplit=1)[0]}: " in found
+
+
+def _write_expected() -> None:
+    os.chdir(SPECS / "negative")
+    for name in NEGATIVE:
+        found = render(compile_specs([Path(name)]).diagnostics, color=False)
+        Path(name).with_suffix(".txt").write_text(found, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _write_expected()

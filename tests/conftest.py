@@ -1,0 +1,22 @@
+"""Options every test may ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--golden", action="store_true", help="write the golden files anew instead of comparing")
+    parser.addoption("--benchmarks", action="store_true", help="run the benchmarks of tests/bench too")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> bool:
+    """Whether golden files are to be written instead of compared."""
+    return bool(request.config.getoption("--golden"))
+
+
+def pytest_ignore_collect(collection_path: object, config: pytest.Config) -> bool | None:
+    if "bench" in str(collection_path).split("/") and not config.getoption("--benchmarks"):
+        return True
+    return None

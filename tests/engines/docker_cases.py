@@ -1,0 +1,95 @@
+"""What the docker engine's tests share: a real daemon, or a skip that says so."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from toolc.engines.docker import DockerEngine
+from toolc.engines.docker_http import Client
+from toolc.engines.docker_sandbox import DockerSandbox
+from toolc.plan import Mount, Profile
+from toolc.schema import JsonValue
+
+PATIENCE = 20.0
+"""Seconds that anything may take on a loaded machine."""
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[DockerEngine]:
+    """An engine whose daemon answers and has the base image."""
+    engine = DockerEngine()
+    found = engine.probe()
+    if not found.available:
+        pytest.skip(f"{found.reason}. {found.remedy}")
+    if reason := engine.refusal(Profile()):
+        pytest.skip(reason)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="module")
+def client(engine: DockerEngine) -> Client:
+    """The engine's daemon, asked directly."""
+    return engine._connect().client
+
+
+def python(program: str) -> list[str]:
+    return ["-I", "-S", "-c", program]
+
+
+def output(sandbox: DockerSandbox) -> str:
+    """All that the guest writes, until its end."""
+    collected = b""
+    deadline = time.monotonic() + PATIENCE
+    while (data := sandbox.read()) != b"":
+        collected += data or b""
+        if data is None:
+            assert select.select([sandbox], [], [], deadline - time.monotonic())[0], collected
+    return collected.decode()
+
+
+def line(sandbox: DockerSandbox) -> str:
+    """What the guest writes up to the end of a line."""
+    collected = b""
+    deadline = time.monotonic() + PATIENCE
+    while not collected.endswith(b"\n"):
+        data = sandbox.read()
+        assert data != b"", collected + sandbox.complaint().encode()
+        collected += data or b""
+        if data is None:
+            assert select.select([sandbox], [], [], deadline - time.monotonic())[0], collected
+    return collected.decode()
+
+
+def run(engine: DockerEngine, profile: Profile, program: str) -> str:
+    """What a program prints that is process 1 of a fresh sandbox."""
+    sandbox = engine.start(profile, python(program))
+    try:
+        return output(sandbox)
+    finally:
+        sandbox.close()
+
+
+def workspace(folder: Path, mode: str = "rw") -> Mount:
+    found = folder.stat()
+    assert mode in {"ro", "rw"}
+    return Mount(source=str(folder), mode="ro" if mode == "ro" else "rw", owner=found.st_uid, group=found.st_gid)
+
+
+def containers(client: Client) -> list[JsonValue]:
+    """The names of every container, running or not."""
+    listed = client.call("GET", "/containers/json?all=1", timeout=PATIENCE)
+    assert isinstance(listed, list)
+    return [each["Id"] for each in listed if isinstance(each, dict)]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

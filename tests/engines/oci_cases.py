@@ -1,0 +1,100 @@
+"""What the oci engine's tests share: a sandbox that runs one program, and what a dead owner may leave."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from toolc.engines.oci import OciEngine
+from toolc.engines.oci_sandbox import OciSandbox
+from toolc.plan import Mount, Profile
+from toolc.spec import MIB, Limits
+
+needs_oci = pytest.mark.skipif(
+    not OciEngine().probe().available or os.geteuid() != 0,
+    reason=f"needs root and the oci engine: {OciEngine().probe().reason}",
+)
+
+SMALL = Limits(memory_bytes=64 * MIB, pids=32, tmp_bytes=4 * MIB, cpus=0.5)
+
+
+def mount(folder: Path, mode: str = "rw") -> Mount:
+    found = folder.stat()
+    assert mode in {"ro", "rw"}
+    return Mount(source=str(folder), mode="rw" if mode == "rw" else "ro", owner=found.st_uid, group=found.st_gid)
+
+
+def start(engine: OciEngine, program: str, profile: Profile | None = None) -> OciSandbox:
+    return engine.start(profile or Profile(limits=SMALL), ["-I", "-S", "-c", program])
+
+
+def read_all(sandbox: OciSandbox, seconds: float = 30.0) -> str:
+    """All that comes before the stream's end."""
+    got = b""
+    for data in chunks(sandbox, seconds):
+        got += data
+    return got.decode()
+
+
+def read_line(sandbox: OciSandbox, seconds: float = 30.0) -> str:
+    """The first line that comes."""
+    got = b""
+    for data in chunks(sandbox, seconds):
+        got += data
+        if b"\n" in got:
+            break
+    return got.decode().partition("\n")[0]
+
+
+def chunks(sandbox: OciSandbox, seconds: float) -> Iterator[bytes]:
+    poller = select.poll()
+    poller.register(sandbox.fileno(), select.POLLIN)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        poller.poll(1000)
+        data = sandbox.read()
+        if data == b"":
+            return
+        if data is not None:
+            yield data
+    raise AssertionError(f"the sandbox said nothing more for {seconds} s")
+
+
+def run(engine: OciEngine, program: str, profile: Profile | None = None) -> str:
+    """What a program prints, from start to the end of its sandbox."""
+    sandbox = start(engine, program, profile)
+    try:
+        return read_all(sandbox)
+    finally:
+        sandbox.close()
+
+
+def until(condition: Callable[[], bool], seconds: float = 15.0) -> bool:
+    """Whether ``condition`` came true in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return condition()
+
+
+def traces(label: str) -> list[str]:
+    """Everything on this machine that bears an owner's label: processes, folders, control groups, mounts."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if label.encode() in (process / "cmdline").read_bytes():
+                found.append(f"process {process.name}")
+            if label in (process / "mountinfo").read_text(encoding="utf-8"):
+                found.append(f"mounts of process {process.name}")
+        except OSError:
+            continue
+    for top in ("/run/toolc", "/sys/fs/cgroup"):
+        found += [f"folder {folder}/{name}" for folder, names, _ in os.walk(top) for name in names if label in name]
+    return found

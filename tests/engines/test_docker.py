@@ -1,0 +1,374 @@
+"""The docker engine against a real daemon: what holds inside, how a sandbox ends, and what a failure leaves."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import docker
+import pytest
+from docker_cases import client, containers, engine, line, output, python, run, wait_until, workspace
+
+from toolc.engines.docker import DockerEngine
+from toolc.engines.docker_http import ApiError, Client
+from toolc.errors import InfrastructureError
+from toolc.plan import Profile
+from toolc.spec import MIB, Limits
+
+__all__ = ["client", "engine"]
+
+LOOK_AROUND = r"""
+import json, os
+def text(path):
+    with open(path) as file: return file.read()
+def writable(path):
+    try: open(path, "w").close()
+    except OSError as error: return error.strerror
+    return "writable"
+def size(path):
+    found = os.statvfs(path); return found.f_blocks * found.f_frsize
+status = dict(each.split(":\t", 1) for each in text("/proc/self/status").splitlines())
+print(json.dumps({
+    "pid": os.getpid(), "user": [os.getuid(), os.getgid()], "cwd": os.getcwd(), "host": os.uname().nodename,
+    "CapEff": status["CapEff"], "CapBnd": status["CapBnd"], "NoNewPrivs": status["NoNewPrivs"],
+    "Seccomp": status["Seccomp"],
+    "interfaces": [each.split(":")[0].strip() for each in text("/proc/net/dev").splitlines()[2:]],
+    "root": writable("/etc/new"), "tmp": writable("/tmp/new"), "tool": writable("/tool/new"),
+    "sizes": [size("/tmp"), size("/tool"), size("/dev/shm")],
+    "core": __import__("resource").getrlimit(__import__("resource").RLIMIT_CORE),
+}))
+"""
+
+EMPTY = "toolc-test/empty"
+
+
+def test_a_sandbox_has_what_the_profile_says_and_no_more(engine: DockerEngine) -> None:
+    profile = Profile(limits=Limits(tmp_bytes=8 * MIB))
+    assert json.loads(run(engine, profile, LOOK_AROUND)) == {
+        "pid": 1,
+        "user": [65534, 65534],
+        "cwd": "/",
+        "host": "sandbox",
+        "CapEff": "0" * 16,
+        "CapBnd": "0" * 16,
+        "NoNewPrivs": "1",
+        "Seccomp": "2",
+        "interfaces": ["lo"],
+        "root": "Read-only file system",
+        "tmp": "writable",
+        "tool": "writable",
+        "sizes": [8 * MIB, 16 * MIB, 16 * MIB],
+        "core": [1, 1],
+    }
+
+
+def test_memory_processor_and_processes_are_limited(engine: DockerEngine) -> None:
+    program = r"""
+import glob, os
+def first(*names):
+    return next(open(name).read().split() for name in names if os.path.exists(name))
+base = "/sys/fs/cgroup"
+memory = first(base + "/memory.max", base + "/memory/memory.limit_in_bytes")[0]
+quota = first(base + "/cpu.max", base + "/cpu/cpu.cfs_quota_us")[0]
+children = 0
+try:
+    while True:
+        if os.fork() == 0:
+            os.read(0, 1)
+            os._exit(0)
+        children += 1
+except OSError as error:
+    print(memory, quota, children, error.strerror)
+"""
+    profile = Profile(limits=Limits(memory_bytes=48 * MIB, cpus=0.5, pids=20))
+    assert run(engine, profile, program) == f"{48 * MIB} 50000 19 Resource temporarily unavailable\n"
+
+
+def test_more_processors_than_there_are_is_no_error(engine: DockerEngine) -> None:
+    assert run(engine, Profile(limits=Limits(cpus=1000)), "print('ok')") == "ok\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [
+        ("io_uring_setup", (425, 1, 0)),
+        ("unshare", (272, 0x10000000)),
+        ("keyctl", (250, 0, 0)),
+        ("bpf", (321, 0, 0, 0)),
+    ],
+)
+def test_dangerous_system_calls_are_refused(engine: DockerEngine, call: str, arguments: tuple[int, ...]) -> None:
+    if os.uname().machine != "x86_64":
+        pytest.skip(f"the number of {call} is x86-64's")
+    program = (
+        f"import ctypes; c = ctypes.CDLL(None, use_errno=True); c.syscall{arguments}; print(ctypes.get_errno())"
+    )
+    assert run(engine, Profile(), program) == "1\n"
+
+
+def test_threads_and_subprocesses_work_under_the_filter(engine: DockerEngine) -> None:
+    program = (
+        "import subprocess, threading, multiprocessing\n"
+        "threading.Thread(target=print, args=('thread',)).start()\n"
+        "print(subprocess.run(['/bin/sh', '-c', 'echo shell'], capture_output=True, text=True).stdout, end='')\n"
+        "print(multiprocessing.Lock() is not None)\n"
+    )
+    assert run(engine, Profile(), program) == "thread\nshell\nTrue\n"
+
+
+def test_the_stream_carries_bytes_both_ways_and_stderr_apart(engine: DockerEngine) -> None:
+    program = (
+        "import sys\n"
+        "sys.stderr.write('E' * 10_000); sys.stderr.flush()\n"
+        "sys.stdout.buffer.write(sys.stdin.buffer.read(300_000)[::-1])\n"
+    )
+    sandbox = engine.start(Profile(), python(program))
+    try:
+        data = bytes(range(250)) * 1200
+        sent = 0
+        while sent < len(data):
+            sent += sandbox.write(data[sent:])
+        collected = b""
+        wait = threading.Event()
+        while (piece := sandbox.read()) != b"":
+            collected += piece or b""
+            wait.wait(0.001)
+        assert collected == data[::-1]
+        assert sandbox.complaint() == "E" * 4096
+        assert sandbox.write(b"to nobody") == len(b"to nobody")
+    finally:
+        sandbox.close()
+
+
+SEE_WORKSPACE = (
+    "import os\n"
+    "print(os.getuid(), os.getgid(), open('/workspace/there.txt').read(), end=' ')\n"
+    "try: open('/workspace/new.txt', 'w').write('new')\n"
+    "except OSError as error: print(error.strerror)\n"
+    "else: print('written')\n"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "a folder, with: odd=characters"
+    folder.mkdir()
+    (folder / "there.txt").write_text("text", encoding="utf-8")
+    return folder
+
+
+def test_a_workspace_of_another_user_is_used_as_that_user(engine: DockerEngine, folder: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder away")
+    os.chown(folder, 1234, 1235)
+    sandbox = engine.start(Profile(workspace=workspace(folder)), python(SEE_WORKSPACE))
+    try:
+        assert sandbox.user == "1234:1235"
+        assert output(sandbox) == "1234 1235 text written\n"
+    finally:
+        sandbox.close()
+    made = (folder / "new.txt").stat()
+    assert (made.st_uid, made.st_gid) == (1234, 1235)
+
+
+def test_a_workspace_of_roots_is_used_without_capabilities_and_said_so(engine: DockerEngine, folder: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("the workspace is not root's")
+    profile = Profile(workspace=workspace(folder))
+    sandbox = engine.start(profile, python(SEE_WORKSPACE))
+    try:
+        assert sandbox.user == "0:0 (no capabilities)"
+        assert output(sandbox) == "0 0 text written\n"
+    finally:
+        sandbox.close()
+    assert json.loads(run(engine, profile, LOOK_AROUND))["CapBnd"] == "0" * 16
+    with pytest.raises(InfrastructureError, match="which run_as: nonroot forbids"):
+        engine.start(replace(profile, nonroot=True), python("pass"))
+
+
+def test_a_read_only_workspace_cannot_be_written(engine: DockerEngine, folder: Path) -> None:
+    profile = Profile(workspace=workspace(folder, "ro"))
+    assert run(engine, profile, SEE_WORKSPACE).endswith(" text Read-only file system\n")
+    assert not (folder / "new.txt").exists()
+
+
+def test_nothing_is_left_after_close_of_a_hostile_tree(engine: DockerEngine, client: Client) -> None:
+    program = r"""
+import os, signal, sys, time
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE): signal.signal(number, signal.SIG_IGN)
+for _ in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            while True: pass
+        while True: time.sleep(1)
+print("up", flush=True)
+sys.stdin.buffer.read()
+"""
+    sandbox = engine.start(Profile(), python(program))
+    assert line(sandbox) == "up\n"
+    processes = processes_of(client, sandbox.container)
+    assert len(processes) >= 4
+    sandbox.close()
+    assert sandbox.container not in containers(client)
+    assert not [pid for pid in processes if Path(f"/proc/{pid}").exists()]
+    sandbox.close()
+    assert not sandbox.out_of_memory()
+
+
+def test_a_guest_that_ignores_the_end_of_its_stream_is_killed(engine: DockerEngine, client: Client) -> None:
+    sandbox = engine.start(Profile(), python("import signal\nprint('up', flush=True)\nwhile True: signal.pause()"))
+    assert line(sandbox) == "up\n"
+    sandbox.close()
+    assert sandbox.container not in containers(client)
+    assert not sandbox.out_of_memory(), "it was killed by us"
+
+
+EAT = "data = [b'x' * 2**20 for _ in range(200)]"
+
+
+def test_a_child_that_runs_out_of_memory_is_seen(engine: DockerEngine) -> None:
+    program = (
+        "import os, sys\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    open('/proc/self/oom_score_adj', 'w').write('1000')\n"
+        f"    {EAT}\n"
+        "    os._exit(0)\n"
+        "print(os.waitpid(child, 0)[1], flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    sandbox = engine.start(Profile(limits=Limits(memory_bytes=32 * MIB, tmp_bytes=MIB)), python(program))
+    try:
+        assert line(sandbox) == "9\n"
+        wait_until(sandbox.out_of_memory)
+    finally:
+        sandbox.close()
+    assert sandbox.out_of_memory()
+
+
+def test_process_1_that_runs_out_of_memory_is_seen(engine: DockerEngine) -> None:
+    sandbox = engine.start(Profile(limits=Limits(memory_bytes=32 * MIB)), python(EAT))
+    assert output(sandbox) == ""
+    sandbox.close()
+    assert sandbox.out_of_memory()
+
+
+def test_two_engines_and_several_threads_at_once(engine: DockerEngine) -> None:
+    other = DockerEngine()
+    said: list[str] = []
+
+    def work(name: str, chosen: DockerEngine) -> None:
+        said.append(run(chosen, Profile(), f"print({name!r})"))
+
+    names = [f"{number}" for number in range(6)]
+    threads = [
+        threading.Thread(target=work, args=(name, engine if index % 2 else other))
+        for index, name in enumerate(names)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    other.close()
+    assert sorted(said) == [f"{name}\n" for name in names]
+
+
+def test_a_closed_engine_lets_its_sandboxes_live_and_starts_again() -> None:
+    engine = DockerEngine()
+    if not engine.probe().available or engine.refusal(Profile()):
+        pytest.skip("no daemon with the base image")
+    sandbox = engine.start(Profile(), python("import sys; print('up', flush=True); sys.stdin.read()"))
+    engine.close()
+    assert line(sandbox) == "up\n"
+    sandbox.close()
+    assert run(engine, Profile(), "print('again')") == "again\n"
+    engine.close()
+
+
+@pytest.fixture
+def image_without_python(engine: DockerEngine, client: Client) -> Iterator[str]:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        tar.addfile(tarfile.TarInfo("file"), io.BytesIO())
+    api = docker.APIClient(base_url=f"unix://{client.socket_path}", version="auto")
+    api.import_image_from_data(archive.getvalue(), repository=EMPTY, tag="latest")
+    yield f"{EMPTY}:latest"
+    if api.images(EMPTY):
+        api.remove_image(EMPTY, force=True)
+    api.close()
+
+
+def test_an_image_without_python_is_an_error_and_leaves_nothing(
+    engine: DockerEngine, client: Client, image_without_python: str
+) -> None:
+    before = containers(client)
+    with pytest.raises(InfrastructureError) as caught:
+        engine.start(Profile(image=image_without_python), python("pass"))
+    assert str(caught.value) == (
+        "the image toolc-test/empty:latest has no python3, which toolc needs in it; "
+        "add Python 3.9 or newer to the image"
+    )
+    assert set(containers(client)) <= set(before)
+
+
+def test_an_image_that_vanished_is_an_error(
+    engine: DockerEngine, client: Client, image_without_python: str
+) -> None:
+    profile = Profile(image=image_without_python)
+    assert engine.refusal(profile) is None
+    client.call("DELETE", f"/images/{image_without_python}?force=1", timeout=10)
+    with pytest.raises(InfrastructureError, match="is gone from this host; build or pull it again"):
+        engine.start(profile, python("pass"))
+    with pytest.raises(InfrastructureError, match=r"not on this host; get it with: docker pull toolc-test/empty"):
+        engine.start(profile, python("pass"))
+
+
+def test_a_workspace_that_vanished_is_an_error(engine: DockerEngine, client: Client, tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    profile = Profile(workspace=workspace(folder))
+    folder.rmdir()
+    before = containers(client)
+    with pytest.raises(InfrastructureError, match=f"sees no folder {folder}: it was removed, or"):
+        engine.start(profile, python("pass"))
+    assert set(containers(client)) <= set(before)
+
+
+def test_an_interrupted_start_leaves_nothing(
+    engine: DockerEngine, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_client: Client, _container: str) -> None:
+        raise KeyboardInterrupt
+
+    before = containers(client)
+    monkeypatch.setattr("toolc.engines.docker_container.start", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        engine.start(Profile(), python("pass"))
+    assert set(containers(client)) <= set(before)
+
+
+def test_without_a_daemon_probe_and_start_say_why(tmp_path: Path) -> None:
+    engine = DockerEngine(str(tmp_path / "none.sock"))
+    found = engine.probe()
+    assert (found.available, found.reason) == (False, f"there is no Docker daemon at {tmp_path}/none.sock")
+    assert found.remedy.startswith("Install Docker and start it (Debian, Ubuntu: sudo apt-get install docker.io;")
+    with pytest.raises(InfrastructureError, match="there is no Docker daemon at"):
+        engine.start(Profile(), python("pass"))
+
+
+def processes_of(client: Client, container: str) -> list[str]:
+    """The host's process ids, where the daemon runs on this host."""
+    try:
+        answer = client.call("GET", f"/containers/{container}/top?ps_args=-eo%20pid", timeout=10)
+    except ApiError as error:
+        pytest.skip(f"the daemon does not list processes: {error}")
+    assert isinstance(answer, dict)
+    assert isinstance(answer["Processes"], list)
+    return [str(row[0]) for row in answer["Processes"] if isinstance(row, list)]

@@ -1,0 +1,108 @@
+"""What a daemon says of itself: recorded answers of several, and daemons that will not do."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from toolc.engines.docker_daemon import Daemon, choose_version, connect, parse
+from toolc.engines.docker_host import NoHostError
+from toolc.engines.docker_http import Client
+from toolc.schema import JsonObject
+
+CLIENT = Client("/run/docker.sock", "/v1.41")
+
+DEBIAN_12: JsonObject = {
+    "MemoryLimit": True, "SwapLimit": True, "CpuCfsPeriod": True, "CpuCfsQuota": True, "PidsLimit": True, "NCPU": 2,
+    "SecurityOptions": ["name=seccomp,profile=default"], "Architecture": "x86_64", "OSType": "linux",
+}  # fmt: skip
+ROOTLESS_28: JsonObject = {
+    **DEBIAN_12, "NCPU": 8, "Architecture": "aarch64", "CpuCfsQuota": False,
+    "SecurityOptions": ["name=seccomp,profile=builtin", "name=rootless", "name=cgroupns"],
+}  # fmt: skip
+PODMAN_4: JsonObject = {**DEBIAN_12, "SecurityOptions": ["name=seccomp,profile=default", "name=rootless"]}
+
+
+@pytest.mark.parametrize(
+    ("newest", "oldest", "chosen"),
+    [
+        ("1.41", "1.12", (1, 41)),
+        ("1.40", "1.24", (1, 40)),
+        ("1.51", "1.24", (1, 51)),
+        ("1.55", "1.44", (1, 51)),
+        ("1.99", "1.70", (1, 70)),
+        ("1.44", "", (1, 44)),
+    ],
+)
+def test_the_newest_version_that_both_know(newest: str, oldest: str, chosen: tuple[int, int]) -> None:
+    assert choose_version(newest, oldest) == chosen
+
+
+@pytest.mark.parametrize("newest", ["1.39", "1.24", "", "new"])
+def test_a_daemon_that_would_ignore_a_limit_is_refused(newest: str) -> None:
+    with pytest.raises(NoHostError, match=r"and toolc needs 1\.40 \(Docker 19\.03\) or newer"):
+        choose_version(newest, "1.12")
+
+
+def test_debian_12() -> None:
+    assert parse(CLIENT, {"Version": "20.10.24+dfsg1"}, DEBIAN_12) == Daemon(
+        client=CLIENT, version="20.10.24+dfsg1", cpus=2, architecture="x86_64"
+    )
+
+
+def test_rootless_without_a_delegated_cpu_controller() -> None:
+    assert parse(CLIENT, {"Version": "28.2.2"}, ROOTLESS_28) == Daemon(
+        client=CLIENT, version="28.2.2", cpus=8, architecture="aarch64", limits_cpu=False, rootless=True
+    )
+
+
+def test_podman_takes_no_filter() -> None:
+    version: JsonObject = {"Version": "4.3.1", "Components": [{"Name": "Podman Engine"}, {"Name": "Conmon"}]}
+    found = parse(CLIENT, version, PODMAN_4)
+    assert (found.takes_seccomp, found.has_seccomp, found.rootless) == (False, True, True)
+
+
+def test_what_is_not_said_is_not_enforced() -> None:
+    found = parse(CLIENT, {}, {})
+    assert found == Daemon(
+        client=CLIENT,
+        version="unknown",
+        limits_memory=False,
+        limits_swap=False,
+        limits_cpu=False,
+        limits_pids=False,
+        has_seccomp=False,
+    )
+
+
+def test_no_socket_there(tmp_path: Path) -> None:
+    with pytest.raises(
+        NoHostError, match=f"there is no Docker daemon at {tmp_path}/s. Install Docker and start it"
+    ):
+        connect(f"{tmp_path}/s")
+
+
+def test_nobody_listens(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as unheard:
+        unheard.bind(f"{tmp_path}/s")
+        with pytest.raises(NoHostError, match=f"no Docker daemon listens at {tmp_path}/s. Start it with: sudo"):
+            connect(f"{tmp_path}/s")
+
+
+def test_not_this_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_socket: socket.socket, _path: str) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    class Refusing(socket.socket):
+        connect = refuse  # type: ignore[assignment]
+
+    monkeypatch.setattr(socket, "socket", Refusing)
+    with pytest.raises(NoHostError) as caught:
+        connect("/run/docker.sock")
+    assert str(caught.value) == (
+        "this user may not use the Docker daemon at /run/docker.sock. Add yourself to its group "
+        "(sudo usermod -aG docker $USER, then log in again) or set up rootless Docker "
+        "(dockerd-rootless-setuptool.sh install)."
+    )

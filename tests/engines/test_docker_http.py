@@ -1,0 +1,140 @@
+"""HTTP over a Unix socket: what a daemon may answer, and what becomes of an answer that is none."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolc.engines.docker_http import ApiError, Client, _Connection
+
+Answer = Callable[[socket.socket], None]
+
+
+@contextmanager
+def daemon(path: Path, *pieces: bytes) -> Iterator[Client]:
+    """A daemon that answers one request with these bytes, in these pieces, and then hangs up."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        received: list[bytes] = []
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                received.append(connection.recv(65536))
+                for piece in pieces:
+                    connection.sendall(piece)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield Client(str(path), "/v1.41")
+        finally:
+            thread.join()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "s"
+
+
+def test_a_request_is_json_and_its_answer_too(path: Path) -> None:
+    with daemon(path, b'HTTP/1.1 201 Created\r\nContent-Length: 13\r\n\r\n{"Id": ', b'"abc"}rest') as client:
+        assert client.call("POST", "/containers/create", {"a": 1}, timeout=5) == {"Id": "abc"}
+
+
+def test_a_chunked_answer(path: Path) -> None:
+    with daemon(
+        path, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n[1,\r\n2;x=y\r\n2]\r\n0\r\n\r\n"
+    ) as client:
+        assert client.call("GET", "/x", timeout=5) == [1, 2]
+
+
+def test_an_answer_without_a_length_ends_with_the_connection(path: Path) -> None:
+    with daemon(path, b"HTTP/1.0 200 OK\r\n\r\n[1", b", 2]") as client:
+        assert client.call("GET", "/x", timeout=5) == [1, 2]
+
+
+def test_no_content_is_none(path: Path) -> None:
+    with daemon(path, b"HTTP/1.1 204 No Content\r\n\r\n") as client:
+        assert client.call("DELETE", "/x", timeout=5) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "message", "status"),
+    [
+        (b'HTTP/1.1 409 Conflict\r\nContent-Length: 21\r\n\r\n{"message": "in use"}', "in use", 409),
+        (b"HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\noops", "oops", 500),
+        (b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n", "HTTP status 500", 500),
+        (b"SSH-2.0-OpenSSH\r\n", "what answered does not speak HTTP", 0),
+        (b"HTTP/1.1 many\r\n\r\n", "what answered does not speak HTTP", 0),
+        (b"", "the daemon ended the connection before its answer was whole", 0),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n[",
+            "the daemon ended the connection before its answer was whole",
+            0,
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n[",
+            "the daemon's answer is not JSON: Expecting value: line 1 column 2 (char 1)",
+            0,
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
+            "the daemon's answer is longer than 67108864 bytes",
+            0,
+        ),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "what answered does not speak HTTP", 0),
+        (b"x" * 70_000, "what answered does not speak HTTP", 0),
+    ],
+)
+def test_what_failed_is_one_error(path: Path, answer: bytes, message: str, status: int) -> None:
+    with daemon(path, answer) as client, pytest.raises(ApiError) as caught:
+        client.call("GET", "/x", timeout=5)
+    assert (str(caught.value), caught.value.status) == (message, status)
+
+
+def test_a_silent_daemon_is_not_waited_for(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        with pytest.raises(ApiError, match="the daemon did not answer in time"):
+            Client(str(path)).call("GET", "/x", timeout=0.05)
+
+
+def test_nobody_there(path: Path) -> None:
+    with pytest.raises(ApiError, match=f"cannot connect to {path}: No such file or directory"):
+        Client(str(path)).call("GET", "/x", timeout=5)
+
+
+def test_an_upgrade_is_a_raw_stream_with_what_came_of_it(path: Path) -> None:
+    with daemon(path, b"HTTP/1.1 101 UPGRADED\r\nUpgrade: tcp\r\n\r\nearly") as client:
+        stream, early = client.upgrade("/attach", timeout=5)
+        with stream:
+            assert (early, stream.recv(10)) == (b"early", b"")
+
+
+def test_a_feed_yields_lines_however_they_are_cut(path: Path) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with daemon(path, head, b'4\r\n{"a"\r\n', b'8\r\n: 1}\n\n{"\r\n', b'7\r\nb": 2}\n\r\n') as client:
+        assert list(client.follow("/events", timeout=5)) == [{"a": 1}, {"b": 2}]
+
+
+@given(st.lists(st.binary(min_size=1, max_size=200), max_size=8), st.integers(min_value=1, max_value=50))
+def test_any_chunks_in_any_pieces_are_put_together(chunks: list[bytes], step: int) -> None:
+    body = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        connection = _Connection(ours, None)
+        answer = b"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n" + body
+        for start in range(0, len(answer), step):
+            theirs.sendall(answer[start : start + step])
+        theirs.shutdown(socket.SHUT_WR)
+        assert connection.all_of(connection._head()) == b"".join(chunks)

@@ -1,0 +1,160 @@
+"""Nothing is left behind: whenever its process is killed, and whoever's container it is not stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from docker_cases import client, containers, engine, python, wait_until
+
+from toolc.engines import docker_body, docker_container, docker_sweep
+from toolc.engines.docker import DockerEngine
+from toolc.engines.docker_body import OWNER_LABEL
+from toolc.engines.docker_http import Client
+from toolc.engines.owner import Owner
+from toolc.plan import Profile
+
+__all__ = ["client", "engine"]
+
+DIE = """
+import os, select, signal, sys
+from toolc.engines import docker_container, docker_http
+from toolc.engines.docker import DockerEngine
+from toolc.engines.owner import Owner
+from toolc.plan import Profile
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def die_after(module, name):
+    original = getattr(module, name)
+    def both(*arguments):
+        original(*arguments)
+        die()
+    setattr(module, name, both)
+
+moment = sys.argv[1]
+print(Owner.current().label(), Owner.current().directory(), flush=True)
+if moment == "create under way":
+    original = docker_container.create
+    def create(*arguments):
+        docker_http._Connection._head = die
+        original(*arguments)
+    docker_container.create = create
+elif moment == "before create":
+    docker_container.create = die
+elif moment == "start under way":
+    original = docker_container.start
+    def start(*arguments):
+        docker_http._Connection._head = die
+        original(*arguments)
+    docker_container.start = start
+elif moment != "in call":
+    die_after(docker_container, moment)
+sandbox = DockerEngine().start(Profile(), ["-I", "-S", "-c", sys.argv[2]])
+while not sandbox.read():
+    select.select([sandbox], [], [])
+die()
+"""
+
+GUEST = "import os, sys\nif os.fork() == 0: os.setsid()\nprint('up', flush=True)\nsys.stdin.read()"
+
+
+def with_label(client: Client, label: str) -> list[str]:
+    filters = quote(json.dumps({"label": [f"{OWNER_LABEL}={label}"]}))
+    listed = client.call("GET", f"/containers/json?all=1&filters={filters}", timeout=20)
+    assert isinstance(listed, list)
+    return [str(each["Id"]) for each in listed if isinstance(each, dict)]
+
+
+@pytest.mark.parametrize(
+    "moment",
+    ["before create", "create under way", "create", "attach", "start under way", "start", "in call"],
+)
+def test_a_killed_process_leaves_nothing(client: Client, moment: str) -> None:
+    died = subprocess.run(
+        [sys.executable, "-c", DIE, moment, GUEST], stdout=subprocess.PIPE, text=True, check=False, timeout=60
+    )
+    assert died.returncode == -signal.SIGKILL
+    label, directory = died.stdout.split()
+    # The janitor removes its owner's folder when it has found nothing twice.
+    wait_until(lambda: not Path(directory).exists())
+    assert with_label(client, label) == []
+
+
+def test_a_process_that_ends_leaves_nothing_and_no_janitor(client: Client) -> None:
+    program = DIE.replace("\ndie()\n", "\n")
+    done = subprocess.run(
+        [sys.executable, "-c", program, "in call", GUEST], stdout=subprocess.PIPE, text=True, check=True, timeout=60
+    )
+    label, directory = done.stdout.split()
+    wait_until(lambda: not Path(directory).exists())
+    assert with_label(client, label) == []
+
+
+@pytest.fixture
+def dead_owner() -> str:
+    """The label of a process that is over."""
+    program = "from toolc.engines.owner import Owner; print(Owner.current().label())"
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def created(client: Client, engine: DockerEngine, owner: str) -> str:
+    """A container that was never started, labelled with this owner."""
+    daemon = engine._connect()
+    image = docker_container.find_image(client, engine_image(engine))
+    assert image is not None
+    body = docker_body.create_body(Profile(), python("pass"), daemon=daemon, image=image, owner=owner)
+    return docker_container.create(client, f"toolc-test-{os.urandom(4).hex()}", body)
+
+
+def engine_image(engine: DockerEngine) -> str:
+    assert engine.refusal(Profile()) is None
+    return next(iter(engine._images))
+
+
+@pytest.fixture
+def foreign_and_living(client: Client, engine: DockerEngine) -> Iterator[list[str]]:
+    here = Owner.current()
+    foreign = Owner(machine="f" * 16, boot="0" * 16, pidns=1, pid=1, start=1).label()
+    made = [created(client, engine, owner) for owner in (here.label(), foreign, "not an owner")]
+    yield made
+    for each in made:
+        docker_container.remove(client, each)
+
+
+def test_the_first_start_sweeps_dead_owners_and_nobody_else(
+    client: Client, engine: DockerEngine, dead_owner: str, foreign_and_living: list[str]
+) -> None:
+    left = created(client, engine, dead_owner)
+    other = DockerEngine()
+    other.start(Profile(), python("pass")).close()
+    other.close()
+    remaining = containers(client)
+    assert left not in remaining
+    assert set(foreign_and_living) <= set(remaining)
+
+
+def test_the_janitors_command_says_whether_it_found_anything(
+    client: Client, engine: DockerEngine, dead_owner: str, foreign_and_living: list[str]
+) -> None:
+    left = created(client, engine, dead_owner)
+    command = docker_sweep.command(client, dead_owner)
+    assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 1
+    assert left not in containers(client)
+    assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 0
+    assert set(foreign_and_living) <= set(containers(client))
+
+
+def test_the_janitors_command_ends_well_without_a_daemon(tmp_path: Path) -> None:
+    command = docker_sweep.command(Client(str(tmp_path / "none.sock")), "owner")
+    assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 0

@@ -1,0 +1,178 @@
+"""toolc's own images: how one is built, when it is not, and what is said where it cannot be."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import docker
+import pytest
+from docker_cases import client, containers, engine
+
+from toolc.assets import asset
+from toolc.engines import docker_debian, images
+from toolc.engines.docker import DockerEngine
+from toolc.engines.docker_http import Client
+from toolc.errors import InfrastructureError, NoEngineError, UsageError
+
+__all__ = ["client", "engine"]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of images of this test's own, under a version that nobody else uses."""
+    folder = tmp_path / "sandbox-images" / "small"
+    folder.mkdir(parents=True)
+    (folder / "Dockerfile").write_text("ARG BASE=debian\nFROM ${BASE}\nCOPY file /file\n", encoding="utf-8")
+    (folder / "file").write_text("1", encoding="utf-8")
+    monkeypatch.setattr(images, "asset", lambda name: tmp_path / name)
+    monkeypatch.setattr(images, "_version", lambda: f"test-{os.getpid()}")
+    return folder
+
+
+@pytest.fixture
+def base(engine: DockerEngine, client: Client) -> Iterator[str]:
+    """A base that is surely here, and the images that were built from it removed afterwards."""
+    api = docker.APIClient(base_url=f"unix://{client.socket_path}", version="auto")
+    tag = f"toolc/small:test-{os.getpid()}"
+    yield images.base_tag()
+    if api.images(tag):
+        api.remove_image(tag, force=True)
+    api.close()
+
+
+def ids(client: Client) -> set[str]:
+    listed = client.call("GET", "/images/json", timeout=10)
+    assert isinstance(listed, list)
+    return {str(each["Id"]) for each in listed if isinstance(each, dict)}
+
+
+def test_an_image_is_built_once_and_again_when_its_folder_changes(
+    client: Client, base: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(images, "PUBLIC_BASE", base)
+    said: list[str] = []
+    first = images.build_image("small", base=None, say=said.append)
+    tag = f"toolc/small:test-{os.getpid()}"
+    assert (first.name, first.tag, first.base) == ("small", tag, base)
+    assert said[0] == f"building {tag} from {base}"
+    assert first in images.list_images()
+
+    said.clear()
+    assert images.build_image("small", base=None, say=said.append) == first
+    assert said == [f"{tag} is up to date (from {base})"]
+
+    (checkout / "file").write_text("2", encoding="utf-8")
+    second = images.build_image("small", base=None, say=said.append)
+    assert second.recipe != first.recipe
+    assert first.id not in ids(client), "the image that lost its tag is removed"
+
+
+def test_a_failed_build_says_what_docker_said_and_leaves_nothing(client: Client, base: str, checkout: Path) -> None:
+    before = (containers(client), ids(client))
+    (checkout / "Dockerfile").write_text("ARG BASE\nFROM ${BASE}\nRUN exit 3\n", encoding="utf-8")
+    with pytest.raises(InfrastructureError) as caught:
+        images.build_image("small", base=base, say=lambda _: None)
+    assert str(caught.value) == (
+        f"Docker could not build toolc/small:test-{os.getpid()}: "
+        "The command '/bin/sh -c exit 3' returned a non-zero code: 3"
+    )
+    assert set(containers(client)) <= set(before[0])
+    assert ids(client) <= before[1]
+
+
+def test_a_named_base_is_never_replaced(base: str, checkout: Path) -> None:
+    with pytest.raises(InfrastructureError, match=r"cannot pull 127\.0\.0\.1:1/none:x: .*; name a base that is on"):
+        images.build_image("small", base="127.0.0.1:1/none:x", say=lambda _: None)
+
+
+def test_without_a_registry_a_base_is_made_here(
+    client: Client, base: str, checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def archive(_say: Callable[[str], None]) -> Iterator[Path]:
+        made = tmp_path / "base.tar"
+        made.write_bytes(bytes(10240))
+        yield made
+
+    own = f"toolc-test/made:{os.getpid()}"
+    monkeypatch.setattr(images, "PUBLIC_BASE", "127.0.0.1:1/none:x")
+    monkeypatch.setattr(docker_debian, "archive", archive)
+    monkeypatch.setattr(docker_debian, "tag", lambda: own)
+    monkeypatch.setattr("shutil.which", lambda _name: "/usr/bin/mmdebstrap")
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    try:
+        assert images.build_image("small", base=None, say=lambda _: None).base == own
+    finally:
+        client.call("DELETE", f"/images/toolc/small:test-{os.getpid()}?force=1", timeout=10)
+        client.call("DELETE", f"/images/{own}?force=1", timeout=10)
+
+
+def test_with_no_way_to_a_base_the_message_says_them_all(
+    base: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(images, "PUBLIC_BASE", "127.0.0.1:1/none:x")
+    monkeypatch.setattr(docker_debian, "tag", lambda: None)
+    said: list[str] = []
+    with pytest.raises(InfrastructureError) as caught:
+        images.build_image("small", base=None, say=said.append)
+    assert str(caught.value) == (
+        "there is no base for the image: 127.0.0.1:1/none:x could not be pulled, and one can be made here only on "
+        "Debian or Ubuntu, as root, with mmdebstrap (sudo apt-get install mmdebstrap). Where a registry is "
+        "reachable, run: docker pull 127.0.0.1:1/none:x. With a base of your own that has apt or python3, run: "
+        "toolc image build base --from IMAGE"
+    )
+    assert said[0] == "pulling 127.0.0.1:1/none:x"
+
+
+def test_an_unknown_image() -> None:
+    with pytest.raises(UsageError, match=r"^there is no image 'bas' to build; there is: base$"):
+        images.recipe("bas")
+
+
+def test_without_a_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    with pytest.raises(NoEngineError, match=r"^images are built with Docker: there is no Docker daemon at"):
+        images.list_images()
+
+
+def test_a_recipe_is_its_files_and_nothing_else(checkout: Path) -> None:
+    first = images.recipe("small").digest
+    (checkout / "file").touch()
+    assert images.recipe("small").digest == first
+    (checkout / "other").write_text("", encoding="utf-8")
+    assert images.recipe("small").digest != first
+
+
+@pytest.mark.parametrize(
+    ("release", "tag"),
+    [
+        ({"ID": "debian", "VERSION_CODENAME": "bookworm"}, "toolc/debian:bookworm"),
+        ({"ID": "ubuntu", "VERSION_CODENAME": "noble"}, "toolc/ubuntu:noble"),
+        ({"ID": "debian"}, None),
+        ({"ID": "fedora", "VERSION_CODENAME": ""}, None),
+    ],
+)
+def test_which_base_this_host_can_make(
+    release: dict[str, str], tag: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: release)
+    assert docker_debian.tag() == tag
+
+
+def test_a_failed_mmdebstrap_says_its_last_words() -> None:
+    argv = ["/bin/sh", "-c", "echo I: hello >&2; echo E: no mirror >&2; exit 1"]
+    said: list[str] = []
+    with pytest.raises(InfrastructureError, match=r"^mmdebstrap failed: E: no mirror; run it by hand to see why:"):
+        docker_debian._run(argv, said.append)
+    assert said == ["I: hello"]
+
+
+def test_no_dockerfile_of_ours_pins_its_base() -> None:
+    for file in asset("sandbox-images").glob("*/Dockerfile"):
+        text = file.read_text(encoding="utf-8")
+        assert "\nARG BASE=" in text
+        assert "\nFROM ${BASE}\n" in text

@@ -1,0 +1,131 @@
+"""The janitor: what was registered is run when the process is over, however it ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from oci_cases import until
+
+from toolc.engines.janitor_process import remove_tree, sweep
+
+OWNER = """\
+import os, sys
+from toolc.engines import janitor
+from toolc.engines.owner import Owner
+janitor.register([sys.executable, "-c", sys.argv[1], sys.argv[2]])
+janitor.register([sys.executable, "-c", sys.argv[1], sys.argv[2]])
+directory = Owner.current().directory()
+(directory / "left").mkdir(exist_ok=True)
+"""
+SAY = "import sys; open(sys.argv[1], 'a').write('swept\\n')"
+
+
+def start_owner(sign: Path, then: str, command: str = SAY) -> subprocess.Popen[str]:
+    program = f"{OWNER}\nprint(directory, flush=True)\n{then}"
+    argv = [sys.executable, "-c", program, command, str(sign)]
+    return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def first_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param(lambda process: process.kill(), id="kill -9"),
+        pytest.param(lambda process: process.send_signal(signal.SIGINT), id="ctrl-c"),
+        pytest.param(lambda process: process.stdin.close(), id="normal exit"),
+    ],
+)
+def test_the_command_is_run_twice_and_the_directory_removed(
+    tmp_path: Path, end: Callable[[subprocess.Popen[str]], None]
+) -> None:
+    sign = tmp_path / "sign"
+    with start_owner(
+        sign, "import contextlib\nwith contextlib.suppress(KeyboardInterrupt): sys.stdin.read()"
+    ) as process:
+        directory = Path(first_line(process))
+        assert (directory / "left").is_dir()
+        assert not sign.exists()
+        end(process)
+        process.wait()
+        assert until(lambda: not directory.exists())
+    assert sign.read_text(encoding="utf-8") == "swept\n" * 2
+
+
+def test_it_goes_on_until_nothing_is_left(tmp_path: Path) -> None:
+    sign = tmp_path / "sign"
+    thrice = "import sys; f = open(sys.argv[1], 'a+'); f.write('.'); f.seek(0); sys.exit(len(f.read()) <= 3)"
+    with start_owner(sign, "", thrice) as process:
+        directory = Path(first_line(process))
+        assert until(lambda: not directory.exists())
+    assert sign.read_text(encoding="utf-8") == "....."
+
+
+def test_a_forked_child_does_not_keep_it_waiting(tmp_path: Path) -> None:
+    sign = tmp_path / "sign"
+    with start_owner(sign, "if os.fork() == 0: sys.stdin.read()") as process:
+        directory = Path(first_line(process))
+        assert process.wait() == 0
+        assert until(lambda: not directory.exists())
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def test_one_that_was_killed_is_replaced(tmp_path: Path) -> None:
+    sign = tmp_path / "sign"
+    again = """\
+pid = next(int(p) for p in os.listdir("/proc") if p.isdigit() and str(directory).encode()
+           in open(f"/proc/{p}/cmdline", "rb").read())
+os.kill(pid, 9)
+os.waitpid(pid, 0)
+janitor.register([sys.executable, "-c", "import sys; open(sys.argv[1], 'a').write('other\\\\n')", sys.argv[2]])
+"""
+    with start_owner(sign, again) as process:
+        directory = Path(first_line(process))
+        assert process.wait() == 0
+        assert until(lambda: not directory.exists())
+    assert sign.read_text(encoding="utf-8") == "swept\nother\n" * 2
+
+
+def test_commands_that_never_find_nothing_are_given_up() -> None:
+    before = time.monotonic()
+    assert not sweep([["false"]], before + 0.2)
+    assert time.monotonic() - before < 2
+
+
+def test_a_command_that_cannot_be_run_is_no_crash() -> None:
+    assert not sweep([["/no/such/command"]], time.monotonic() + 0.2)
+
+
+def test_a_folder_with_something_mounted_in_it_is_left_alone(tmp_path: Path) -> None:
+    assert not remove_tree(Path("/proc"))
+    assert not remove_tree(Path("relative"))
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "link").symlink_to("/etc")
+    assert remove_tree(tmp_path / "a")
+    assert Path("/etc/passwd").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_what_is_bound_into_a_folder_survives(tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "file").touch()
+    (tmp_path / "our s" / "point").mkdir(parents=True)
+    program = (
+        "import sys; from pathlib import Path; from toolc.engines.janitor_process import remove_tree;"
+        "sys.exit(remove_tree(Path(sys.argv[1])))"
+    )
+    script = 'mount --bind "$1/precious" "$1/our s/point" && exec "$2" -c "$3" "$1/our s"'
+    argv = ["unshare", "--mount", "sh", "-c", script, "sh", str(tmp_path), sys.executable, program]
+    subprocess.run(argv, check=True)
+    assert (tmp_path / "precious" / "file").exists()

@@ -1,0 +1,133 @@
+"""Who owns a sandbox, and when an owner is proven dead."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolc.engines.owner import Owner, dead_directories
+from toolc.errors import InfrastructureError
+
+
+def owner_of(pid: int) -> Owner:
+    start = int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19])
+    return dataclasses.replace(Owner.current(), pid=pid, start=start)
+
+
+def dead_owner() -> Owner:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        return owner_of(process.pid)
+
+
+@pytest.fixture(autouse=True)
+def _temporary_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolc.engines.owner._base", lambda: tmp_path)
+
+
+def test_this_process_is_alive_and_has_one_label() -> None:
+    owner = Owner.current()
+    assert owner == Owner.current()
+    assert owner.pid == os.getpid()
+    assert not owner.is_dead()
+    assert Owner.parse(owner.label()) == owner
+
+
+@given(
+    machine=st.text(alphabet="0123456789abcdef", max_size=16),
+    boot=st.text(alphabet="0123456789abcdef", min_size=1, max_size=16),
+    numbers=st.tuples(*[st.integers(min_value=0, max_value=2**62)] * 3),
+)
+def test_a_label_names_its_owner(machine: str, boot: str, numbers: tuple[int, int, int]) -> None:
+    pidns, pid, start = numbers
+    owner = Owner(machine=machine, boot=boot, pidns=pidns, pid=pid, start=start)
+    assert Owner.parse(owner.label()) == owner
+
+
+@given(st.text())
+def test_any_other_word_names_none(text: str) -> None:
+    owner = Owner.parse(text)
+    assert owner is None or owner.label() == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a.b.c.d.e", "a.b.1.2", "a.b.1.2.3.4", "a.b.1.2.-3", "a.b.01.2.3", "a.b.1.2.³"]
+)
+def test_what_is_no_label(text: str) -> None:
+    assert Owner.parse(text) is None
+
+
+def test_a_process_that_ended_is_dead() -> None:
+    assert dead_owner().is_dead()
+
+
+def test_a_process_that_ended_and_was_not_waited_for_is_dead() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        owner = owner_of(process.pid)
+        assert not owner.is_dead()
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert owner.is_dead()
+
+
+def test_an_id_that_was_given_to_another_process_is_dead() -> None:
+    owner = Owner.current()
+    assert dataclasses.replace(owner, start=owner.start - 1).is_dead()
+
+
+def test_another_boot_of_this_machine_is_dead() -> None:
+    owner = dataclasses.replace(Owner.current(), machine="m", boot="before")
+    here = Owner.current()
+    assert not owner.is_dead()
+    assert dataclasses.replace(owner, machine=here.machine).is_dead() is bool(here.machine)
+
+
+@pytest.mark.parametrize(
+    "foreign", [{"pidns": 1}, {"machine": "other", "boot": "other"}, {"machine": "", "boot": "other"}]
+)
+def test_what_cannot_be_seen_from_here_is_not_dead(foreign: dict[str, str]) -> None:
+    assert not dataclasses.replace(dead_owner(), **foreign).is_dead()  # type: ignore[arg-type]
+
+
+def test_a_forked_child_is_an_owner_of_its_own() -> None:
+    parent = Owner.current().label()
+    program = (
+        "import os; from toolc.engines.owner import Owner; os.fork() or os._exit(0); print(Owner.current().pid)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() not in parent
+
+
+def test_the_directory_is_private_and_made_once() -> None:
+    directory = Owner.current().directory()
+    assert directory.name == Owner.current().label()
+    assert directory.stat().st_mode & 0o7777 == 0o700
+    (directory / "kept").touch()
+    assert (Owner.current().directory() / "kept").exists()
+
+
+def test_a_directory_that_others_may_write_is_refused(tmp_path: Path) -> None:
+    (tmp_path / Owner.current().label()).mkdir()
+    (tmp_path / Owner.current().label()).chmod(0o777)
+    with pytest.raises(InfrastructureError, match="is not a folder that only this user can write"):
+        Owner.current().directory()
+
+
+def test_a_link_in_its_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (tmp_path / Owner.current().label()).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InfrastructureError, match="is not a folder"):
+        Owner.current().directory()
+
+
+def test_only_dead_owners_directories_are_listed(tmp_path: Path) -> None:
+    dead = dead_owner()
+    for name in (dead.label(), Owner.current().label(), "something-else"):
+        (tmp_path / name).mkdir()
+    assert list(dead_directories()) == [(dead, tmp_path / dead.label())]

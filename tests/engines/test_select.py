@@ -1,0 +1,115 @@
+"""Which engine runs a call: the first that will do, never another than the named one, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from toolc.engines import select
+from toolc.engines.base import Engine, Probe, Sandbox
+from toolc.errors import NoEngineError, UsageError
+from toolc.plan import Profile
+
+
+@dataclass
+class Stub:
+    """An engine that says what it is told to say."""
+
+    name: str
+    found: Probe
+    reason: str | None = None
+    probes: int = 0
+
+    def probe(self) -> Probe:
+        self.probes += 1
+        return self.found
+
+    def refusal(self, profile: Profile) -> str | None:
+        return self.reason if profile.image is None else "no images"
+
+    def start(self, profile: Profile, arguments: Sequence[str]) -> Sandbox:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        pass
+
+
+WORKS = Probe(available=True, version="1")
+
+
+@pytest.fixture
+def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, Stub]:
+    stubs = {name: Stub(name, WORKS) for name in select.ENGINES}
+    loaded: dict[str, Engine] = dict(stubs.items())
+    monkeypatch.setattr(select, "_LOADED", select._Loaded(engines=loaded))
+    return stubs
+
+
+def absent(reason: str, remedy: str) -> Probe:
+    return Probe(available=False, reason=reason, remedy=remedy)
+
+
+def test_the_words_of_the_option() -> None:
+    assert select.engine_names() == ("auto", "docker", "oci")
+
+
+def test_every_engine_is_its_module() -> None:
+    for name in select.ENGINES:
+        assert select.load(name).name == name
+        assert select.load(name) is select.load(name)
+
+
+def test_auto_takes_the_first(engines: dict[str, Stub]) -> None:
+    assert select.select("auto", Profile()) == select.Selection(engines["docker"])
+
+
+def test_auto_passes_over_one_that_is_absent_and_says_so(engines: dict[str, Stub]) -> None:
+    engines["docker"].found = absent("no daemon was found", "Install one.")
+    assert select.select("auto", Profile()) == select.Selection(
+        engines["oci"], ("docker: no daemon was found. Install one.",)
+    )
+
+
+def test_auto_passes_over_one_that_refuses_and_says_so(engines: dict[str, Stub]) -> None:
+    engines["docker"].reason = "the base image is not built"
+    assert select.select("auto", Profile()) == select.Selection(
+        engines["oci"], ("docker: the base image is not built",)
+    )
+
+
+def test_a_named_engine_is_never_replaced(engines: dict[str, Stub]) -> None:
+    engines["docker"].reason = "it cannot limit memory; enable it"
+    with pytest.raises(NoEngineError) as caught:
+        select.select("docker", Profile())
+    assert str(caught.value) == "the docker engine cannot run this call: it cannot limit memory; enable it"
+    assert select.select("oci", Profile()) == select.Selection(engines["oci"])
+
+
+def test_none_is_one_paragraph_that_says_why_for_each(engines: dict[str, Stub]) -> None:
+    engines["docker"].found = absent("no daemon was found", "Install one.")
+    engines["oci"].reason = "it cannot use images"
+    with pytest.raises(NoEngineError) as caught:
+        select.select("auto", Profile())
+    assert str(caught.value) == (
+        "no engine on this host can run this call. docker: no daemon was found. Install one. "
+        "oci: it cannot use images."
+    )
+    assert caught.value.exit_code == 3
+
+
+def test_an_unknown_engine(engines: dict[str, Stub]) -> None:
+    with pytest.raises(UsageError) as caught:
+        select.select("podman", Profile())
+    assert str(caught.value) == "there is no engine 'podman'; choose one of: auto, docker, oci"
+
+
+def test_only_success_is_remembered(engines: dict[str, Stub]) -> None:
+    engines["docker"].found = absent("not yet", "Wait.")
+    for _ in range(2):
+        assert select.select("auto", Profile()).engine is engines["oci"]
+    engines["docker"].found = WORKS
+    for _ in range(3):
+        assert select.select("auto", Profile()).engine is engines["docker"]
+    assert (engines["docker"].probes, engines["oci"].probes) == (3, 1)

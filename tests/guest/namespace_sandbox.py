@@ -1,0 +1,93 @@
+"""A sandbox for the tests of the guest: namespaces, a root of its own, an ordinary user with no capability.
+
+No engine: no seccomp, no cgroup. What the guest promises must hold by its own means.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import tempfile
+from contextlib import suppress
+
+from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
+
+USER = "65534"
+
+ROOT = """
+set -e
+mount -t tmpfs -o mode=755 tmpfs /mnt
+cd /mnt
+mkdir -p usr etc proc dev tmp tool workspace
+mount --rbind /usr usr
+for name in bin lib lib64 sbin; do ln -s usr/$name $name; done
+mount -t proc proc proc
+mount --bind /dev dev
+for name in tmp tool workspace; do mount -t tmpfs -o mode=1777,size=64m tmpfs $name; done
+exec chroot . /usr/bin/setpriv --reuid {user} --regid {user} --clear-groups --inh-caps=-all --bounding-set=-all \
+  --no-new-privs /usr/bin/prlimit --nproc=200:200 /usr/bin/env -i "$@"
+"""
+
+
+class NamespaceSandbox:
+    """Implements ``toolc.engines.base.Sandbox``."""
+
+    user = USER
+
+    def __init__(self, python: str = "/usr/bin/python3") -> None:
+        self.socket, theirs = socket.socketpair()
+        self.socket.settimeout(0)
+        self._said = ""
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  close closes it
+        with theirs:
+            self.process = subprocess.Popen(
+                [
+                    *("unshare", "--pid", "--fork", "--mount", "--net", "--ipc", "--kill-child"),
+                    *("/bin/sh", "-c", ROOT.format(user=USER), "sh", python, *BOOTSTRAP_ARGUMENTS),
+                ],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=self._stderr,
+                start_new_session=True,
+            )
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
+
+    def read(self) -> bytes | None:
+        try:
+            return self.socket.recv(256 * 1024)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return b""
+
+    def write(self, data: bytes | memoryview) -> int:
+        try:
+            return self.socket.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            return len(data)
+
+    def out_of_memory(self) -> bool:
+        return False
+
+    def complaint(self) -> str:
+        if self._stderr.closed:
+            return self._said
+        size = os.fstat(self._stderr.fileno()).st_size
+        return os.pread(self._stderr.fileno(), size, 0).decode()
+
+    def close(self) -> None:
+        """End the stream and wait; a guest that does not end by itself is a failed test."""
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+        try:
+            self.process.wait(10)
+        finally:
+            self.process.kill()
+            self._said = self.complaint()
+            self._stderr.close()

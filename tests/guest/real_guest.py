@@ -1,0 +1,74 @@
+"""Calls in a real guest that is alone in its namespaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from namespace_sandbox import NamespaceSandbox
+
+from toolc.plan import Exec, Invocation, Plan, Profile, PythonCall
+from toolc.result import Outcome
+from toolc.runtime.wire import converse
+from toolc.schema import JsonObject
+from toolc.spec import EnvVar, File, Limits
+
+PATH = EnvVar(name="PATH", value="/usr/bin:/bin")
+
+
+@dataclass
+class Guest:
+    """Runs calls, each in a sandbox of its own; ``progress`` holds what the last one reported."""
+
+    progress: list[tuple[float | None, str]] = field(default_factory=list)
+
+    def run(
+        self,
+        invocation: Invocation,
+        *,
+        stdin: bytes = b"",
+        env: tuple[EnvVar, ...] = (PATH,),
+        limits: Limits | None = None,
+        timeout_ms: int = 20_000,
+    ) -> Outcome:
+        plan = Plan(
+            profile=Profile(limits=limits or Limits()), invocation=invocation, call_id="c-1", env=env, stdin=stdin
+        )
+        self.progress = []
+        sandbox = NamespaceSandbox()
+        try:
+            outcome = converse(
+                sandbox,
+                plan,
+                timeout_ms=timeout_ms,
+                cancellation=None,
+                on_progress=lambda percent, message: self.progress.append((percent, message)),
+            )
+        finally:
+            sandbox.close()
+        assert sandbox.complaint() == ""
+        return outcome
+
+    def shell(self, script: str, *arguments: str, stdin: bytes = b"", timeout_ms: int = 20_000) -> Outcome:
+        return self.run(Exec(argv=("/bin/sh", "-c", script, "sh", *arguments)), stdin=stdin, timeout_ms=timeout_ms)
+
+    def program(self, code: str, *, timeout_ms: int = 20_000, limits: Limits | None = None) -> Outcome:
+        """Run a Python program, as any program."""
+        return self.run(
+            Exec(argv=("/usr/bin/python3", "/tool/program.py"), files=(File(path="program.py", text=code),)),
+            timeout_ms=timeout_ms,
+            limits=limits,
+        )
+
+    def function(
+        self, code: str, arguments: JsonObject | None = None, *files: File, timeout_ms: int = 20_000
+    ) -> Outcome:
+        """Call the function ``run`` of ``code``."""
+        return self.run(
+            PythonCall(
+                entry="tool.py",
+                function="run",
+                arguments=arguments or {},
+                files=(File(path="tool.py", text=code), *files),
+            ),
+            timeout_ms=timeout_ms,
+        )

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import toolc.guest
+from toolc.guest.bundle import MODULES, bundle
+from toolc.guest.frames import LENGTH
+
+FOLDER = Path(toolc.guest.__file__).parent
+
+
+def test_every_module_of_the_guest_is_in_the_bundle() -> None:
+    assert sorted(path.stem for path in FOLDER.glob("*.py")) == sorted([*MODULES, "__init__", "bundle", "loader"])
+
+
+def test_the_bundle_is_one_program_behind_its_length() -> None:
+    (size,) = LENGTH.unpack(bundle()[:4])
+    program = bundle()[4:]
+    assert len(program) == size
+    ast.parse(program)
+
+
+def test_the_guest_imports_the_standard_library_and_itself() -> None:
+    for path in FOLDER.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for name in names:
+                assert name.startswith("toolc.guest") or name.partition(".")[0] in sys.stdlib_module_names

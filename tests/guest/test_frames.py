@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolc.guest import frames
+from toolc.guest.frames import Frame, FrameError, FrameReader, encode, encode_control
+
+FRAMES = st.lists(
+    st.one_of(
+        st.tuples(st.just(frames.DATA), st.integers(1, 4), st.binary(max_size=300)),
+        st.tuples(st.just(frames.END), st.integers(1, 4), st.just(b"")),
+        st.tuples(st.sampled_from([frames.READY, frames.CALL, frames.EXIT]), st.just(0), st.binary(max_size=300)),
+    )
+)
+
+
+def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
+    edges = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
+    return [data[start:end] for start, end in pairwise(edges)]
+
+
+@given(FRAMES, st.lists(st.integers(min_value=0)))
+def test_frames_are_the_same_however_the_bytes_arrive(sent: list[Frame], cuts: list[int]) -> None:
+    wire = b"".join(encode(*frame) for frame in sent)
+    reader = FrameReader()
+    assert [frame for piece in pieces(wire, cuts) for frame in reader.feed(piece)] == sent
+
+
+@given(st.lists(st.binary(max_size=200)))
+def test_junk_raises_nothing_but_frame_error(junk: list[bytes]) -> None:
+    reader = FrameReader()
+    try:
+        for data in junk:
+            list(reader.feed(data))
+    except FrameError:
+        pass
+
+
+@pytest.mark.parametrize("size", [0, 1, frames.MAX_PAYLOAD, frames.MAX_PAYLOAD + 1, 3 * frames.MAX_PAYLOAD])
+def test_a_control_message_of_any_length_arrives_whole(size: int) -> None:
+    message = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+    assert list(FrameReader().feed(encode_control(frames.CALL, message))) == [(frames.CALL, 0, message)]
+
+
+def test_data_may_come_between_the_parts_of_a_message() -> None:
+    wire = encode(frames.PART, 0, b"a") + encode(frames.DATA, 1, b"stdin") + encode(frames.CALL, 0, b"b")
+    assert list(FrameReader().feed(wire)) == [(frames.DATA, 1, b"stdin"), (frames.CALL, 0, b"ab")]
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        frames.HEADER.pack(frames.MAX_PAYLOAD + 1, frames.DATA, 1),
+        frames.HEADER.pack(0, 0, 0),
+        frames.HEADER.pack(0, frames.EXIT + 1, 0),
+        frames.HEADER.pack(0, frames.DATA, 5),
+    ],
+    ids=["too long", "type 0", "type 9", "stream 5"],
+)
+def test_a_frame_that_cannot_be_is_refused_at_its_header(wire: bytes) -> None:
+    with pytest.raises(FrameError):
+        list(FrameReader().feed(wire))
+
+
+def test_a_control_message_has_a_greatest_length() -> None:
+    reader = FrameReader(max_control=1000)
+    with pytest.raises(FrameError, match="more than 1000 bytes"):
+        list(reader.feed(encode(frames.PART, 0, b"x" * 501) * 2))
+
+
+def test_empty_parts_cannot_go_on_for_ever() -> None:
+    reader = FrameReader(max_control=1000)
+    with pytest.raises(FrameError):
+        list(reader.feed(encode(frames.PART) * 1000))

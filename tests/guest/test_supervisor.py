@@ -1,0 +1,215 @@
+"""Process 1, against tools that mean no good. Each of these runs for real, in namespaces of its own."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from namespace_sandbox import NamespaceSandbox
+from real_guest import Guest
+
+from toolc.guest import frames
+from toolc.guest.bundle import bundle
+from toolc.plan import Exec
+from toolc.spec import Limits
+
+
+def test_output_streams_are_apart_and_the_status_is_the_programs(guest: Guest) -> None:
+    outcome = guest.shell("echo out; echo err >&2; exit 3")
+    assert (outcome.ending, outcome.status) == ("exited", 3)
+    assert (outcome.stdout.data(), outcome.stderr.data(), outcome.reply) == (b"out\n", b"err\n", None)
+
+
+def test_what_was_used_is_told(guest: Guest) -> None:
+    usage = guest.program("x = bytearray(50_000_000)\nfor _ in range(3_000_000): pass").usage
+    assert usage.peak_memory_bytes is not None
+    assert usage.peak_memory_bytes > 50_000_000
+    assert usage.cpu_ms is not None
+    assert 10 < usage.cpu_ms < 10_000
+    assert usage.duration_ms >= usage.cpu_ms / 2
+
+
+def test_a_signal_is_told_from_an_exit_status(guest: Guest) -> None:
+    outcome = guest.shell("kill -TERM $$")
+    assert (outcome.ending, outcome.status) == ("signaled", 15)
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_536, 3_000_000])
+def test_stdin_of_any_length_arrives_and_ends(guest: Guest, size: int) -> None:
+    assert guest.shell("wc -c", stdin=b"x" * size).stdout.text().strip() == str(size)
+
+
+def test_stdin_that_nobody_reads_holds_nothing_up(guest: Guest) -> None:
+    assert guest.shell("echo done", stdin=b"x" * 5_000_000).stdout.data() == b"done\n"
+
+
+def test_stdin_that_is_closed_early_holds_nothing_up(guest: Guest) -> None:
+    assert guest.shell("exec <&-; sleep 0.1; echo done", stdin=b"x" * 5_000_000).stdout.data() == b"done\n"
+
+
+def test_a_gigabyte_keeps_its_head_and_tail(guest: Guest) -> None:
+    outcome = guest.shell("echo first; head -c 1000000000 /dev/zero; echo last")
+    assert outcome.ending == "exited"
+    assert outcome.stdout.total_bytes == 1_000_000_011
+    assert outcome.stdout.head.startswith(b"first\n\0")
+    assert outcome.stdout.tail.endswith(b"\0last\n")
+    assert len(outcome.stdout.data()) == Limits().output_bytes
+
+
+def test_endless_output_ends_at_the_deadline(guest: Guest) -> None:
+    outcome = guest.shell("yes", timeout_ms=500)
+    assert outcome.ending == "timed_out"
+    assert outcome.stdout.truncated
+    assert 500 <= outcome.usage.duration_ms < 1000
+
+
+HOSTILE = {
+    "sleep": "sleep 1000",
+    "ignores SIGTERM": "trap '' TERM HUP INT QUIT; while :; do :; done",
+    "stops itself": "kill -STOP $$; sleep 1000",
+    "stops its child": "sleep 1000 & kill -STOP $!; wait",
+    "double forks": "(setsid sh -c 'trap \"\" TERM; sleep 1000' &) ; sleep 1000",
+    "signals process 1": "for s in HUP INT QUIT USR1 USR2 TERM STOP KILL CHLD; do kill -$s 1; done; sleep 1000",
+}
+
+
+@pytest.mark.parametrize("script", HOSTILE.values(), ids=HOSTILE.keys())
+def test_the_deadline_ends_whatever_runs(guest: Guest, script: str) -> None:
+    outcome = guest.shell(f"echo started; {script}", timeout_ms=500)
+    assert outcome.ending == "timed_out"
+    assert outcome.stdout.data().startswith(b"started\n")
+    # The guest's own verdict came: the host did not have to lose patience.
+    assert outcome.usage.peak_memory_bytes is not None
+    assert 500 <= outcome.usage.duration_ms < 1000
+
+
+FORK_BOMB = """
+import os, signal
+print("started", flush=True)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+while True:
+    try:
+        if os.fork() == 0:
+            os.setsid()
+    except OSError:
+        pass
+"""
+
+
+def test_the_deadline_ends_a_fork_bomb(guest: Guest) -> None:
+    outcome = guest.program(FORK_BOMB, timeout_ms=700)
+    assert (outcome.ending, outcome.stdout.data()) == ("timed_out", b"started\n")
+    assert outcome.usage.peak_memory_bytes is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "while True: pass",
+        "import re; re.match('(a+)+$', 'a' * 40 + 'b')",
+        "import os, signal; os.kill(1, 9); signal.pause()",
+    ],
+    ids=["loop", "catastrophic regex", "kills process 1 and waits"],
+)
+def test_the_deadline_ends_a_function_that_never_returns(guest: Guest, body: str) -> None:
+    outcome = guest.function(f"def run():\n    print('started')\n    {body}", timeout_ms=500)
+    assert outcome.ending == "timed_out"
+    assert outcome.stdout.data() == b"started\n"
+    assert outcome.usage.peak_memory_bytes is not None
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "sleep 1000 & echo done",
+        "setsid sleep 1000 & echo done",
+        "(setsid sh -c 'trap \"\" TERM; while :; do :; done' &); echo done",
+        "for i in $(seq 100); do sleep 1000 & done; echo done",
+    ],
+    ids=["background", "own session", "double fork", "a hundred"],
+)
+def test_a_call_is_over_when_its_program_is_whoever_still_holds_its_stdout(guest: Guest, script: str) -> None:
+    outcome = guest.shell(script)
+    assert (outcome.ending, outcome.status, outcome.stdout.data()) == ("exited", 0, b"done\n")
+    assert outcome.usage.duration_ms < 5000
+
+
+def test_closing_its_output_is_no_end(guest: Guest) -> None:
+    outcome = guest.shell("exec >&- 2>&-; sleep 0.1; exit 4")
+    assert (outcome.ending, outcome.status) == ("exited", 4)
+
+
+def test_output_of_a_killed_background_process_is_kept(guest: Guest) -> None:
+    assert guest.shell("(echo from below; sleep 1000) & sleep 0.3").stdout.data() == b"from below\n"
+
+
+def test_orphans_are_reaped_while_the_call_runs(guest: Guest) -> None:
+    # 600 orphans one after the other, under a limit of 200 processes.
+    outcome = guest.shell("for i in $(seq 600); do (true &) ; done; sleep 0.2; ls -d /proc/[0-9]* | wc -l")
+    assert outcome.ending == "exited"
+    assert int(outcome.stdout.text()) < 20
+
+
+SUPERVISOR_FILES = ("fd", "fd/3", "mem", "environ", "maps", "cwd")
+
+
+def test_the_tool_cannot_look_into_the_supervisor(guest: Guest) -> None:
+    outcome = guest.program(
+        "import os\n"
+        f"for name in {SUPERVISOR_FILES!r}:\n"
+        "    for flags in os.O_RDONLY, os.O_WRONLY:\n"
+        "        try: os.open('/proc/1/' + name, flags)\n"
+        "        except OSError as e: print(type(e).__name__)\n"
+    )
+    assert set(outcome.stdout.text().split()) <= {"PermissionError", "FileNotFoundError", "IsADirectoryError"}
+    assert len(outcome.stdout.text().split()) == 2 * len(SUPERVISOR_FILES)
+
+
+def test_the_tool_has_no_descriptor_but_its_three(guest: Guest) -> None:
+    outcome = guest.program("import os; print(sorted(int(fd) for fd in os.listdir('/proc/self/fd')))")
+    assert outcome.stdout.text() in ("[0, 1, 2, 3]\n", "[0, 1, 2]\n")  # 3 is the listing's own
+
+
+@pytest.mark.parametrize("when", ["before ready", "ready", "in the call"])
+def test_closing_the_stream_ends_everything(guest: Guest, when: str) -> None:
+    sandbox = NamespaceSandbox()
+    try:
+        sandbox.socket.settimeout(10)
+        if when == "before ready":
+            sandbox.socket.sendall(bundle()[:1000])
+        else:
+            sandbox.socket.sendall(bundle())
+            assert sandbox.socket.recv(1000)[4] == frames.READY
+        if when == "in the call":
+            message = (
+                b'{"call_id": "c", "timeout_ms": 60000, "directory": "/tmp", "environment": {}, "files": [],'
+                b' "open_files": 64, "file_size_bytes": 1000, "argv":'
+                b' ["/bin/sh", "-c", "echo go; trap \'\' TERM; (setsid sleep 1000 &); while :; do :; done"]}'
+            )
+            sandbox.socket.sendall(frames.encode_control(frames.CALL, message))
+            assert sandbox.socket.recv(1000).endswith(b"go\n")
+    finally:
+        started = time.monotonic()
+        sandbox.close()
+    assert time.monotonic() - started < 1
+    assert sandbox.complaint() == ""
+
+
+def test_a_host_that_breaks_the_protocol_is_left(guest: Guest) -> None:
+    sandbox = NamespaceSandbox()
+    try:
+        sandbox.socket.settimeout(10)
+        sandbox.socket.sendall(bundle() + frames.encode(frames.READY))
+        while sandbox.socket.recv(1000):
+            pass
+    finally:
+        sandbox.close()
+    assert "frame of type 1 on stream 0" in sandbox.complaint()
+
+
+def test_what_goes_in_comes_out_around_every_boundary(guest: Guest) -> None:
+    for size in (1, 4095, 65_535, 65_536, 65_537, 300_000):
+        text = "x" * (size // 3)
+        outcome = guest.run(Exec(argv=("/bin/cat",)), stdin=text.encode(), limits=Limits(output_bytes=1_000_000))
+        assert outcome.stdout.data() == text.encode()

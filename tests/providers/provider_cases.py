@@ -1,0 +1,99 @@
+"""Tools that the provider tests lower, and the golden files' one writer (run this file to write them anew)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from toolc.providers.base import Lowering
+from toolc.providers.table import PROVIDERS
+from toolc.schema import JsonObject, Schema
+from toolc.spec import Annotations, Argv, ShellBackend, ToolSpec
+from toolc.template import Template
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "providers"
+
+
+def tool(name: str = "look", parameters: JsonObject | None = None, **fields: object) -> ToolSpec:
+    """A tool of which only the surface matters."""
+    schema = parameters or {"type": "object", "properties": {}, "additionalProperties": False}
+    spec: dict[str, object] = {
+        "name": name,
+        "description": "Look at one thing.",
+        "parameters": Schema(schema),
+        "backend": ShellBackend(command=Argv(elements=(Template(("true",)),))),
+    }
+    return ToolSpec(**(spec | fields))  # type: ignore[arg-type]  # the fields' types are each test's business
+
+
+def parameters(**properties: JsonObject) -> JsonObject:
+    """A closed schema in which every parameter is required."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+NOTHING = tool("ping", description="Answer with a pong. Use it to see whether the server is there.")
+
+PLAIN = tool(
+    "count_words",
+    parameters(path={"type": "string", "description": "File, relative to the workspace"}) | {"required": ["path"]},
+    label="Count words",
+    description="Count the words of one text file. Do not use it for binary files.",
+    annotations=Annotations(read_only=True, open_world=False),
+    examples=({"path": "README.md"},),
+)
+
+RICH = tool(
+    "search",
+    {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["query", "filter"],
+        "properties": {
+            "query": {"type": "string", "minLength": 1, "pattern": "^[^\\n]+$", "description": "What to find"},
+            "limit": {"type": "integer", "minimum": 1, "exclusiveMaximum": 100, "default": 10},
+            "since": {"type": ["string", "null"], "format": "date"},
+            "mode": {"const": "exact"},
+            "tags": {"type": "array", "uniqueItems": True},
+            "filter": {"$ref": "#/$defs/filter", "description": "Which entries count"},
+            "size": {"oneOf": [{"type": "integer"}, {"enum": ["small", "large"]}]},
+        },
+        "$defs": {
+            "filter": {
+                "type": "object",
+                "properties": {
+                    "field": {"type": "string"},
+                    "not": {"$ref": "#/$defs/filter"},
+                },
+                "required": ["field"],
+            }
+        },
+        "anyOf": [{"required": ["limit"]}, {"required": ["since"]}],
+    },
+    description="Search the entries.",
+    deprecated="use find instead",
+)
+
+TOOLS = (NOTHING, PLAIN, RICH)
+
+
+def losses_as_text(lowering: Lowering) -> list[str]:
+    """A lowering's losses, a line each."""
+    return [f"{loss.tool}{loss.pointer}: {loss.message}" for loss in lowering.losses]
+
+
+def golden_text(value: object) -> str:
+    """How golden files are written."""
+    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    lowered = {name: provider.lower(TOOLS) for name, provider in PROVIDERS.items()}
+    for name, lowering in lowered.items():
+        (GOLDEN / f"{name}.json").write_text(golden_text(lowering.tools), encoding="utf-8")
+    losses = {name: losses_as_text(lowering) for name, lowering in lowered.items()}
+    (GOLDEN / "losses.json").write_text(golden_text(losses), encoding="utf-8")

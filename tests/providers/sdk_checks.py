@@ -1,0 +1,147 @@
+"""What each provider's own SDK, and its documented schema subset, say about a ``tools`` value.
+
+SDK TypedDicts drop keys they do not know, so what comes out of validation is compared with what went in.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+
+import jsonschema
+from pydantic import TypeAdapter
+
+from toolc.schema import JsonObject, JsonValue
+
+GEMINI_KEYWORDS = frozenset(
+    {
+        "$defs", "$ref", "type", "format", "title", "description", "enum", "items", "prefixItems", "minItems",
+        "maxItems", "minimum", "maximum", "anyOf", "properties", "additionalProperties", "required",
+    }
+)  # fmt: skip
+
+
+def check_openai_chat(tools: list[JsonValue]) -> None:
+    from openai.types.chat import ChatCompletionFunctionToolParam
+
+    for tool in tools:
+        _closed(ChatCompletionFunctionToolParam, tool)
+        _check_root(_object(_object(tool)["function"])["parameters"])
+
+
+def check_openai_responses(tools: list[JsonValue]) -> None:
+    from openai.types.responses import FunctionToolParam
+
+    for tool in tools:
+        _closed(FunctionToolParam, tool)
+        _check_root(_object(tool)["parameters"])
+
+
+def check_anthropic(tools: list[JsonValue]) -> None:
+    from anthropic.types import ToolParam
+    from anthropic.types.tool_param import InputSchemaTyped
+
+    for tool in tools:
+        _closed(ToolParam, tool)
+        schema = _object(tool)["input_schema"]
+        TypeAdapter(InputSchemaTyped).validate_python(copy.deepcopy(schema))
+        assert not {"oneOf", "anyOf", "allOf"} & _object(schema).keys()
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def check_gemini(tools: list[JsonValue]) -> None:
+    from google.genai import types
+
+    [tool] = tools
+    parsed = types.Tool.model_validate(tool)
+    assert parsed.model_dump(by_alias=True, exclude_unset=True, mode="json") == tool
+    declarations = _object(tool)["functionDeclarations"]
+    assert isinstance(declarations, list)
+    for declaration in declarations:
+        if "parametersJsonSchema" in _object(declaration):
+            check_gemini_schema(_object(_object(declaration)["parametersJsonSchema"]))
+
+
+def check_mcp(tools: list[JsonValue]) -> None:
+    import mcp_types._v2025_11_25
+    import mcp_types._v2026_07_28
+
+    for tool in tools:
+        for revision in (mcp_types._v2025_11_25, mcp_types._v2026_07_28):
+            parsed = revision.Tool.model_validate(tool)
+            assert parsed.model_dump(by_alias=True, exclude_unset=True, mode="json") == tool
+        jsonschema.Draft202012Validator.check_schema(_object(tool)["inputSchema"])
+
+
+def check_gemini_schema(root: JsonObject) -> None:
+    """The documented subset of JSON Schema, keyword by keyword; see toolc.providers.gemini_schema."""
+    assert root["type"] == "object"
+    jsonschema.Draft202012Validator.check_schema(root)
+    definitions = _object(root.get("$defs", {}))
+    for schema in (root, *definitions.values()):
+        _check_gemini_node(_object(schema), set(definitions))
+
+
+def _check_gemini_node(schema: JsonObject, definitions: set[str]) -> None:
+    assert schema.keys() <= GEMINI_KEYWORDS
+    if "$ref" in schema:
+        assert schema.keys() == {"$ref"}
+        assert str(schema["$ref"]).removeprefix("#/$defs/").replace("~1", "/").replace("~0", "~") in definitions
+    assert isinstance(schema.get("type", ""), str)
+    if "enum" in schema:
+        wanted = {"string": str, "number": int | float, "integer": int | float}[str(schema["type"])]
+        enum = schema["enum"]
+        assert isinstance(enum, list)
+        assert all(isinstance(value, wanted) and not isinstance(value, bool) for value in enum)
+    if schema.get("type") == "array":
+        assert {"items", "prefixItems"} & schema.keys()
+    if schema.get("type") not in {"integer", "number"}:
+        assert "format" not in schema
+    properties = _object(schema.get("properties", {}))
+    required = schema.get("required", [])
+    assert isinstance(required, list)
+    assert set(map(str, required)) <= properties.keys()
+    inner: list[JsonValue] = [*properties.values()]
+    inner += [schema[key] for key in ("items",) if key in schema]
+    inner += [schema[key] for key in ("additionalProperties",) if isinstance(schema.get(key), dict)]
+    for key in ("prefixItems", "anyOf"):
+        several = schema.get(key, [])
+        assert isinstance(several, list)
+        inner += several
+    for each in inner:
+        _check_gemini_node(_object(each), definitions)
+
+
+def _closed(shape: object, value: JsonValue) -> None:
+    validated = TypeAdapter(shape).validate_python(copy.deepcopy(value), strict=True)
+    assert _plain(validated) == value
+
+
+def _plain(value: object) -> object:
+    """``value`` with pydantic's lazy iterators, which stand for ``Iterable[...]`` fields, as lists."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        return value
+    return [_plain(each) for each in value]
+
+
+def _check_root(schema: JsonValue) -> None:
+    root = _object(schema)
+    assert root["type"] == "object"
+    assert not {"oneOf", "anyOf", "allOf", "enum", "const", "not"} & root.keys()
+    jsonschema.Draft202012Validator.check_schema(root)
+
+
+def _object(value: JsonValue) -> JsonObject:
+    assert isinstance(value, dict)
+    return value
+
+
+SDK_CHECKS: Mapping[str, Callable[[list[JsonValue]], None]] = {
+    "openai_chat": check_openai_chat,
+    "openai_responses": check_openai_responses,
+    "anthropic": check_anthropic,
+    "gemini": check_gemini,
+    "mcp": check_mcp,
+}

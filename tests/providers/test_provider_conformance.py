@@ -1,0 +1,113 @@
+"""What every provider must do."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from provider_cases import GOLDEN, TOOLS, losses_as_text, tool
+from schema_strategies import arguments, schemas
+from sdk_checks import SDK_CHECKS
+
+from toolc.providers.base import Provider
+from toolc.providers.table import PROVIDERS
+from toolc.schema import JsonObject, JsonValue
+
+each_provider = pytest.mark.parametrize("provider", PROVIDERS.values(), ids=PROVIDERS.keys())
+SCHEMA_KEYS = ("parameters", "input_schema", "parametersJsonSchema", "inputSchema")
+
+
+def test_the_providers_and_their_order() -> None:
+    assert list(PROVIDERS) == ["openai_chat", "openai_responses", "anthropic", "gemini", "mcp"]
+    assert all(name == provider.name for name, provider in PROVIDERS.items())
+    assert SDK_CHECKS.keys() == PROVIDERS.keys()
+
+
+@each_provider
+def test_definitions_are_the_golden_ones(provider: Provider) -> None:
+    golden = json.loads((GOLDEN / f"{provider.name}.json").read_text(encoding="utf-8"))
+    assert provider.lower(TOOLS).tools == golden
+
+
+@each_provider
+def test_losses_are_the_golden_ones(provider: Provider) -> None:
+    golden = json.loads((GOLDEN / "losses.json").read_text(encoding="utf-8"))
+    assert losses_as_text(provider.lower(TOOLS)) == golden[provider.name]
+
+
+@each_provider
+def test_the_sdk_accepts_the_definitions(provider: Provider) -> None:
+    SDK_CHECKS[provider.name](provider.lower(TOOLS).tools)
+
+
+@each_provider
+def test_no_tools_are_an_empty_array(provider: Provider) -> None:
+    assert provider.lower(()).tools == []
+
+
+@each_provider
+def test_lowering_changes_nothing_it_was_given(provider: Provider) -> None:
+    before = copy.deepcopy(TOOLS)
+    provider.lower(TOOLS)
+    assert before == TOOLS
+
+
+@each_provider
+def test_a_description_is_never_empty(provider: Provider) -> None:
+    lowered = provider.lower([tool("look", description="")]).tools
+    assert [each["description"] for each in _objects(lowered) if "description" in each] == ["look"]
+
+
+@each_provider
+@given(schema=schemas)
+@settings(max_examples=4040, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_the_sdk_accepts_any_schema_lowered(provider: Provider, schema: JsonObject) -> None:
+    SDK_CHECKS[provider.name](provider.lower([tool("look", schema)]).tools)
+
+
+@each_provider
+@given(schema=schemas, tried=st.lists(arguments, max_size=8))
+@settings(max_examples=6060, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_arguments_that_the_tool_takes_the_lowered_schema_takes(
+    provider: Provider, schema: JsonObject, tried: list[JsonObject]
+) -> None:
+    lowered = jsonschema.Draft202012Validator(_parameters(provider.lower([tool("look", schema)]).tools))
+    original = jsonschema.Draft202012Validator(schema)
+    for each in tried:
+        if original.is_valid(each):
+            lowered.validate(each)
+
+
+@each_provider
+@given(schema=schemas)
+@settings(max_examples=3030, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_a_schema_without_a_loss_means_the_same(provider: Provider, schema: JsonObject) -> None:
+    lowering = provider.lower([tool("look", schema)])
+    if not lowering.losses:
+        lowered = jsonschema.Draft202012Validator(_parameters(lowering.tools))
+        original = jsonschema.Draft202012Validator(schema)
+        for value in ({}, {"a": 1}, {"a": "a", "b": None}, {"a": [], "b": {"a": True}, "c": 2.5}):
+            assert lowered.is_valid(value) == original.is_valid(value)
+
+
+def _parameters(tools: list[JsonValue]) -> JsonObject:
+    """The one schema in a provider's value; a tool without one takes nothing."""
+    for each in _objects(tools):
+        for key in SCHEMA_KEYS:
+            if isinstance(found := each.get(key), dict):
+                return found
+    return {"type": "object", "additionalProperties": False}
+
+
+def _objects(value: JsonValue) -> list[JsonObject]:
+    """Every object outside the parameters' schemas, outermost first."""
+    if isinstance(value, list):
+        return [found for item in value for found in _objects(item)]
+    if not isinstance(value, dict):
+        return []
+    inner = [found for key, item in value.items() if key not in SCHEMA_KEYS for found in _objects(item)]
+    return [value, *inner]

@@ -1,0 +1,149 @@
+"""Findings as people read them: exact renderings."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.diagnostics import Code, Diagnostics, Severity
+from toolc.reporters.text import WIDTH, printable, render
+from toolc.source import Position, SourceText, Span
+
+BAD = Code("TC101", Severity.ERROR, "a key that has no meaning here")
+POOR = Code("TC204", Severity.WARNING, "a description that is too short")
+
+
+def span(line: int, column: int, end: int, end_line: int | None = None) -> Span:
+    return Span("specs/a.yaml", Position(line, column), Position(end_line or line, end))
+
+
+def findings(text: str) -> Diagnostics:
+    diagnostics = Diagnostics()
+    diagnostics.add_source(SourceText("specs/a.yaml", text))
+    return diagnostics
+
+
+def rendered(text: str, where: Span) -> list[str]:
+    """The source line and the caret line under it."""
+    diagnostics = findings(text)
+    diagnostics.add(BAD, "message", where)
+    return render(diagnostics, color=False).split("\n")[1:3]
+
+
+def test_a_finding_shows_where_what_and_the_remedy() -> None:
+    diagnostics = findings("toolc: 1\nname: hello\ndescripton: Say hello\n")
+    diagnostics.add(BAD, "unknown key 'descripton'", span(3, 1, 11), "did you mean 'description'?")
+    assert render(diagnostics, color=False) == (
+        "specs/a.yaml:3:1: error TC101: unknown key 'descripton'\n"
+        "  3 | descripton: Say hello\n"
+        "    | ^^^^^^^^^^\n"
+        "    = help: did you mean 'description'?\n"
+        "\n"
+        "1 error\n"
+    )
+
+
+def test_findings_come_in_the_order_of_the_file_and_are_counted() -> None:
+    diagnostics = findings("".join(f"line{n}\n" for n in range(1, 13)))
+    diagnostics.add(BAD, "third", span(12, 5, 7), "first line\nsecond line")
+    diagnostics.add(POOR, "first", span(2, 1, 6))
+    diagnostics.add(BAD, "second", span(2, 3, 4))
+    assert render(diagnostics, color=False) == (
+        "specs/a.yaml:2:1: warning TC204: first\n"
+        "  2 | line2\n"
+        "    | ^^^^^\n"
+        "\n"
+        "specs/a.yaml:2:3: error TC101: second\n"
+        "  2 | line2\n"
+        "    |   ^\n"
+        "\n"
+        "specs/a.yaml:12:5: error TC101: third\n"
+        "  12 | line12\n"
+        "     |     ^^\n"
+        "     = help: first line\n"
+        "             second line\n"
+        "\n"
+        "2 errors, 1 warning\n"
+    )
+
+
+def test_nothing_found_is_nothing_said() -> None:
+    assert render(Diagnostics(), color=False) == ""
+
+
+def test_a_file_that_was_never_read_has_no_source_line() -> None:
+    diagnostics = Diagnostics()
+    diagnostics.add(BAD, "no such file", span(1, 1, 2), "create it")
+    assert render(diagnostics, color=False) == (
+        "specs/a.yaml:1:1: error TC101: no such file\n    = help: create it\n\n1 error\n"
+    )
+
+
+def test_colour_marks_place_severity_and_caret() -> None:
+    diagnostics = findings("ab\n")
+    diagnostics.add(POOR, "short", span(1, 2, 3), "more")
+    assert render(diagnostics, color=True) == (
+        "\x1b[1mspecs/a.yaml:1:2\x1b[0m: \x1b[1;33mwarning TC204\x1b[0m: \x1b[1mshort\x1b[0m\n"
+        "  \x1b[34m1 |\x1b[0m ab\n"
+        "    \x1b[34m|\x1b[0m  \x1b[1;33m^\x1b[0m\n"
+        "    \x1b[34m=\x1b[0m help: more\n"
+        "\n"
+        "1 warning\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "expected"),
+    [
+        pytest.param("a\tb: x", span(1, 3, 4), ["  1 | a   b: x", "    |     ^"], id="tab"),
+        pytest.param("漢字: x", span(1, 5, 6), ["  1 | 漢字: x", "    |       ^"], id="wide"),
+        pytest.param("e\u0301: x", span(1, 4, 5), ["  1 | e\u0301: x", "    |   ^"], id="combining"),
+        pytest.param("😀: x", span(1, 1, 2), ["  1 | 😀: x", "    | ^^"], id="emoji"),
+        pytest.param("a: |\n  b\n", span(1, 4, 1, 3), ["  1 | a: |", "    |    ^"], id="several lines"),
+        pytest.param("a:   \nb", span(1, 1, 2, 2), ["  1 | a:", "    | ^^"], id="blanks at the end"),
+        pytest.param("a:", span(1, 3, 3), ["  1 | a:", "    |   ^"], id="nothing there"),
+        pytest.param("a:", span(1, 9, 12), ["  1 | a:", "    |   ^"], id="beyond the line"),
+        pytest.param("a:\n", span(7, 1, 2), ["  7 |", "    | ^"], id="beyond the file"),
+        pytest.param("a: 1\r\nb: 2\r\n", span(1, 4, 5), ["  1 | a: 1", "    |    ^"], id="CRLF"),
+    ],
+)
+def test_the_caret_stands_under_the_text(text: str, where: Span, expected: list[str]) -> None:
+    assert rendered(text, where) == expected
+
+
+def test_what_would_move_a_terminal_is_shown_as_its_code_point() -> None:
+    assert rendered("a\x1b[2Jb\u202ec\u00a0d: x", span(1, 6, 7)) == [
+        "  1 | a<U+001B>[2Jb<U+202E>c<U+00A0>d: x",
+        "    |             ^",
+    ]
+
+
+def test_messages_hints_and_paths_are_made_harmless_too() -> None:
+    diagnostics = Diagnostics()
+    where = Span("a\x1b.yaml", Position(1, 1), Position(1, 2))
+    diagnostics.add(BAD, "unknown key '\x07'", where, "drop \u200b")
+    assert render(diagnostics, color=False) == (
+        "a<U+001B>.yaml:1:1: error TC101: unknown key '<U+0007>'\n    = help: drop <U+200B>\n\n1 error\n"
+    )
+
+
+@pytest.mark.parametrize("length", [300, 100_000])
+def test_a_long_line_is_cut_around_the_caret(length: int) -> None:
+    shown, carets = rendered("x" * length + "BAD" + "y" * length, span(1, length + 1, length + 4))
+    assert shown.startswith("  1 | …xxx")
+    assert shown.endswith("yyy…")
+    assert len(shown) == len("  1 | ") + WIDTH + 2
+    assert [shown[i] for i, mark in enumerate(carets) if mark == "^"] == ["B", "A", "D"]
+
+
+def test_a_long_span_is_cut_with_its_line() -> None:
+    shown, carets = rendered("k: " + "v" * 500, span(1, 4, 504))
+    assert shown == "  1 | k: " + "v" * (WIDTH - 3) + "…"
+    assert carets == "    |    " + "^" * (WIDTH - 3)
+
+
+def test_marks_without_width_do_not_make_a_line_endless() -> None:
+    assert len(rendered("e" + "\u0301" * 100_000, span(1, 1, 2))[0]) < 1000
+
+
+def test_printable_keeps_what_can_be_seen() -> None:
+    assert printable("Grüße, 漢字 😀!") == "Grüße, 漢字 😀!"

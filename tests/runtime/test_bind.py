@@ -1,0 +1,190 @@
+"""Binding: defaults are filled in, and every problem is said at once in words that can be acted on."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.errors import RegistryError
+from toolc.runtime.bind import BindError, bind
+from toolc.schema import JsonObject, JsonValue, Schema
+from toolc.spec import Argv, ShellBackend, ToolSpec
+
+
+def tool(properties: JsonObject, required: tuple[str, ...] = (), **rest: JsonValue) -> ToolSpec:
+    schema: JsonObject = {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+    return ToolSpec(
+        name="t",
+        description="d",
+        parameters=Schema(schema | rest),
+        backend=ShellBackend(command=Argv(elements=())),
+    )
+
+
+def problems(spec: ToolSpec, arguments: JsonValue) -> tuple[str, ...]:
+    with pytest.raises(BindError) as raised:
+        bind(spec, arguments, "call_1")
+    return raised.value.problems
+
+
+def problem(schema: JsonObject, value: JsonValue) -> str:
+    (only,) = problems(tool({"x": schema}), {"x": value})
+    return only
+
+
+def test_good_arguments_are_bound_as_they_are() -> None:
+    spec = tool({"path": {"type": "string"}}, ("path",))
+    bound = bind(spec, {"path": "a"}, "call_1")
+    assert (bound.tool, bound.arguments, bound.call_id) == (spec, {"path": "a"}, "call_1")
+
+
+def test_defaults_are_filled_in_at_every_level_and_the_callers_arguments_left_alone() -> None:
+    spec = tool(
+        {
+            "limit": {"type": "integer", "default": 10},
+            "options": {"type": "object", "default": {}, "properties": {"deep": {"default": [1]}}},
+            "rows": {"type": "array", "items": {"properties": {"width": {"default": 80}}}},
+        }
+    )
+    given: JsonObject = {"rows": [{}, {"width": 1}]}
+    assert bind(spec, given, "c").arguments == {
+        "rows": [{"width": 80}, {"width": 1}],
+        "limit": 10,
+        "options": {"deep": [1]},
+    }
+    assert given == {"rows": [{}, {"width": 1}]}
+
+
+def test_a_default_that_a_call_changes_is_not_the_schemas_own() -> None:
+    spec = tool({"tags": {"default": []}})
+    tags = bind(spec, {}, "c").arguments["tags"]
+    assert isinstance(tags, list)
+    tags.append("x")
+    assert bind(spec, {}, "c").arguments == {"tags": []}
+
+
+def test_every_problem_is_told_at_once() -> None:
+    spec = tool(
+        {
+            "path": {"type": "string"},
+            "limit": {"type": "integer", "minimum": 1},
+            "filters": {"type": "array", "items": {"properties": {"name": {"type": "string"}}}},
+        },
+        ("path",),
+    )
+    with pytest.raises(BindError) as raised:
+        bind(spec, {"pth": "a", "limit": "5", "filters": [{"name": 1}]}, "c")
+    assert str(raised.value) == (
+        "wrong arguments for t:\n"
+        "- pth: no such parameter; did you mean 'path'?\n"
+        "- path: required, and missing; expected a string\n"
+        "- filters.0.name: expected a string, got the number 1\n"
+        "- limit: expected an integer, got the string '5'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "got"),
+    [
+        (None, "null"),
+        (True, "true"),
+        (1.5, "the number 1.5"),
+        ("5", "the string '5'"),
+        ("a" * 100, "the string '" + "a" * 56 + "..."),
+        ([1, 2], "an array of 2"),
+        ({}, "an empty object"),
+        ({"a": 1, "b": 2}, "an object with the keys a, b"),
+    ],
+)
+def test_what_came_is_shown_with_its_type(value: JsonValue, got: str) -> None:
+    assert problem({"type": "integer"}, value) == f"x: expected an integer, got {got}"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "told"),
+    [
+        ({"type": ["string", "null"]}, 1, "x: expected a string or null, got the number 1"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, 1, "x: expected a string or null, got the number 1"),
+        ({"enum": ["ab", "xy"]}, "abc", "x: expected one of 'ab', 'xy'; got the string 'abc'; did you mean 'ab'?"),
+        ({"enum": ["fast", 1]}, True, "x: expected one of 'fast', 1; got true"),
+        ({"const": 3}, 4, "x: expected exactly 3, got the number 4"),
+        ({"minimum": 1}, 0, "x: expected at least 1, got the number 0"),
+        ({"maximum": 1}, 2, "x: expected at most 1, got the number 2"),
+        ({"exclusiveMinimum": 0}, 0, "x: expected more than 0, got the number 0"),
+        ({"exclusiveMaximum": 0}, 0, "x: expected less than 0, got the number 0"),
+        ({"multipleOf": 5}, 7, "x: expected a multiple of 5, got the number 7"),
+        ({"minLength": 1}, "", "x: expected at least 1 character, got the string ''"),
+        ({"maxLength": 2}, "abc", "x: expected at most 2 characters, got the string 'abc'"),
+        ({"pattern": "^[a-z]+$"}, "A", "x: expected text that matches the pattern ^[a-z]+$, got the string 'A'"),
+        ({"minItems": 2}, [1], "x: expected at least 2 items, got an array of 1"),
+        ({"maxItems": 0}, [1], "x: expected at most 0 items, got an array of 1"),
+        ({"uniqueItems": True}, [1, 1], "x: expected items that all differ, got an array of 2"),
+        ({"not": {"const": 1}}, 1, "x: 1 should not be valid under {'const': 1}"),
+        ({"additionalProperties": False}, {"k": 1}, "x.k: no such parameter; there are none"),
+    ],
+)  # fmt: skip
+def test_each_keyword_has_words_of_its_own(schema: JsonObject, value: JsonValue, told: str) -> None:
+    assert problem(schema, value) == told
+
+
+def test_a_value_that_fits_no_form_says_why_for_each() -> None:
+    told = (
+        "x: fits none of 2 allowed forms; got the number 1 "
+        "(x: expected a string, got the number 1; x: expected at least 5, got the number 1)"
+    )
+    assert problem({"anyOf": [{"type": "string"}, {"minimum": 5}]}, 1) == told
+
+
+def test_a_value_that_fits_two_forms_of_one_is_told_so() -> None:
+    told = "x: fits more than one of 2 forms where it may fit one; got the number 1"
+    assert problem({"oneOf": [{"type": "integer"}, {"minimum": 0}]}, 1) == told
+
+
+def test_a_name_that_fits_a_pattern_is_known() -> None:
+    schema: JsonObject = {"patternProperties": {"^a": {}}, "additionalProperties": False}
+    assert problem(schema, {"a1": 1, "b": 1}) == "x.b: no such parameter; there are none"
+
+
+def test_each_missing_parameter_is_told_once() -> None:
+    spec = tool({"a": {"type": "string"}, "b": {}, "c": {"type": ["integer", "null"]}}, ("a", "b", "c"))
+    assert problems(spec, {"b": 1}) == (
+        "a: required, and missing; expected a string",
+        "c: required, and missing; expected an integer or null",
+    )
+
+
+@pytest.mark.parametrize("value", [[1], "x", None, 3])
+def test_arguments_must_be_an_object(value: JsonValue) -> None:
+    (only,) = problems(tool({}), value)
+    assert only.startswith("arguments: expected an object, got ")
+
+
+def test_what_json_cannot_hold_is_refused_before_anything_looks_at_it() -> None:
+    deep: JsonValue = []
+    for _ in range(5000):
+        deep = [deep]
+    spec = tool({"x": {}})
+    assert problems(spec, {"x": float("nan")}) == ("x: nan is not a JSON number",)
+    assert problems(spec, {"x": ["\ud800"]}) == ("x.0: holds half a surrogate pair, which is not Unicode text",)
+    (only,) = problems(spec, {"x": deep})
+    assert only.endswith("nested deeper than 64 levels")
+
+
+def test_a_reference_is_never_fetched() -> None:
+    spec = tool({"x": {"$ref": "http://127.0.0.1:9/schema.json"}})
+    with pytest.raises(RegistryError, match=r"tool 't' refer to a schema that cannot be resolved"):
+        bind(spec, {"x": 1}, "c")
+
+
+def test_a_schema_that_refers_to_itself_alone_is_our_error_and_not_the_models() -> None:
+    with pytest.raises(RegistryError):
+        bind(tool({"x": {"$ref": "#/properties/x"}}), {"x": 1}, "c")
+
+
+def test_a_local_reference_is_followed() -> None:
+    spec = tool({"x": {"$ref": "#/$defs/n"}}, (), **{"$defs": {"n": {"type": "integer"}}})
+    assert problems(spec, {"x": "a"}) == ("x: expected an integer, got the string 'a'",)

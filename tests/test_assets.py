@@ -1,0 +1,30 @@
+"""Where toolc finds the folders that travel with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toolc import assets
+from toolc.errors import UsageError
+
+
+def test_a_checkout_has_them_beside_the_package() -> None:
+    assert (assets.asset("sandbox-images") / "base" / "Dockerfile").is_file()
+
+
+def test_an_installed_package_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assets, "__file__", str(tmp_path / "toolc" / "assets.py"))
+    own = tmp_path / "toolc" / "_assets" / "specs"
+    own.mkdir(parents=True)
+    (tmp_path / "specs").mkdir()
+    assert assets.asset("specs") == own
+
+
+def test_a_missing_one_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assets, "__file__", str(tmp_path / "toolc" / "assets.py"))
+    with pytest.raises(
+        UsageError, match=r"^this installation of toolc has no folder 'specs'; install toolc again$"
+    ):
+        assets.asset("specs")

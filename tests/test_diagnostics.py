@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from toolc.diagnostics import Code, Diagnostics, Severity
+from toolc.source import Position, SourceText, Span
+
+LATE = Code("TC900", Severity.ERROR, "late")
+EARLY = Code("TC901", Severity.WARNING, "early")
+
+
+def at(path: str, line: int) -> Span:
+    return Span(path, Position(line, 1), Position(line, 2))
+
+
+def test_findings_come_by_place_however_they_were_found() -> None:
+    found = Diagnostics()
+    found.add(LATE, "third", at("b.yaml", 1))
+    found.add(LATE, "second", at("a.yaml", 9))
+    found.add(EARLY, "first", at("a.yaml", 2))
+    assert [each.message for each in found.sorted()] == ["first", "second", "third"]
+
+
+def test_the_same_finding_is_kept_once() -> None:
+    found = Diagnostics()
+    for _ in range(3):
+        found.add(LATE, "again", at("a.yaml", 1))
+    assert len(found.sorted()) == 1
+
+
+def test_warnings_alone_do_not_stop_a_build() -> None:
+    found = Diagnostics()
+    found.add(EARLY, "only a warning", at("a.yaml", 1))
+    assert not found.has_errors
+    found.add(LATE, "an error", at("a.yaml", 1))
+    assert found.has_errors
+
+
+def test_sources_are_kept_for_the_reporter() -> None:
+    found = Diagnostics()
+    found.add_source(SourceText("a.yaml", "x"))
+    assert found.source("a.yaml") == SourceText("a.yaml", "x")
+    assert found.source("b.yaml") is None

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolc.digest import canonical, digests, parse
+from toolc.errors import RegistryError
+from toolc.registry import RegisteredTool, RegistryFile, registry_from_json, tool_to_json
+from toolc.schema import JsonValue, Schema
+from toolc.spec import (
+    Annotations,
+    Argv,
+    EnvVar,
+    Expect,
+    File,
+    Limits,
+    PythonBackend,
+    Sandbox,
+    Script,
+    ShellBackend,
+    Test,
+    ToolSpec,
+    WhenGroup,
+)
+from toolc.template import Filter, Placeholder, Template
+
+words = st.text(max_size=8)
+floats = st.floats(allow_nan=False, allow_infinity=False)
+json_values: st.SearchStrategy[JsonValue] = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | floats | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=5,
+)
+placeholders = st.builds(
+    Placeholder, words, st.tuples(words) | st.just(()), st.tuples(st.builds(Filter, words, st.none() | words))
+)
+templates = st.builds(Template, st.lists(words | placeholders, max_size=3).map(tuple))
+backends = st.one_of(
+    st.builds(
+        ShellBackend,
+        command=st.builds(
+            Argv,
+            elements=st.lists(
+                templates | st.builds(WhenGroup, when=words, argv=st.tuples(templates)), max_size=3
+            ).map(tuple),
+        )
+        | st.builds(Script, text=words),
+        stdin=st.none() | templates,
+        success_exit_codes=st.none() | st.tuples(st.integers(0, 255)),
+    ),
+    st.builds(PythonBackend, entry=words, function=words, files=st.tuples(st.builds(File, path=words, text=words))),
+)
+tools = st.builds(
+    ToolSpec,
+    name=words,
+    description=words,
+    parameters=st.builds(Schema, st.dictionaries(words, json_values, max_size=3)),
+    backend=backends,
+    label=st.none() | words,
+    annotations=st.builds(Annotations, read_only=st.none() | st.booleans()),
+    examples=st.tuples(st.dictionaries(words, json_values, max_size=2)),
+    sandbox=st.builds(
+        Sandbox,
+        env=st.tuples(st.builds(EnvVar, name=words, value=words)),
+        limits=st.builds(Limits, cpus=st.floats(0.1, 8)),
+    ),
+    tests=st.tuples(
+        st.builds(
+            Test,
+            args=st.dictionaries(words, json_values, max_size=2),
+            expect=st.builds(Expect, json=st.none() | st.tuples(json_values)),
+        )
+    ),
+)
+
+
+def registered(tool: ToolSpec) -> RegisteredTool:
+    found = digests(tool)
+    return RegisteredTool(spec=tool, surface_digest=found.surface, effect_digest=found.effect)
+
+
+def stored(tool: ToolSpec) -> RegistryFile:
+    return RegistryFile((registered(tool),))
+
+
+def small() -> ToolSpec:
+    return ToolSpec(
+        name="ls",
+        description="List.",
+        parameters=Schema({"type": "object"}),
+        backend=ShellBackend(command=Argv(elements=(Template(("ls",)), Template((Placeholder("path"),))))),
+    )
+
+
+def as_stored() -> Any:
+    """The stored form of ``small()``, to be damaged."""
+    return parse(canonical(stored(small()).to_json()))
+
+
+@given(tools)
+def test_what_is_written_is_what_is_read(tool: ToolSpec) -> None:
+    """Templates that mean the same (``""`` and no parts, two strings in a row) may come back in one form."""
+    once = registry_from_json(parse(canonical(stored(tool).to_json())))
+    again = registry_from_json(parse(canonical(once.to_json())))
+    assert again == once
+    assert canonical(again.to_json()) == canonical(stored(tool).to_json())
+
+
+def test_the_stored_form() -> None:
+    assert tool_to_json(small())["backend"] == {
+        "shell": {
+            "command": {"argv": {"elements": ["ls", [{"name": "path", "keys": [], "filters": []}]]}},
+            "stdin": None,
+            "success_exit_codes": [0],
+            "errors": [],
+            "allow_dash": [],
+            "progress": False,
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([], "this is not a toolc registry"),
+        ({"tools": []}, "this is not a toolc registry"),
+        ({"registry": 2, "tools": []}, "has format 2 and this toolc reads format 1"),
+        ({"registry": 1}, "has no list of tools"),
+        ({"registry": 1, "tools": [3]}, r"damaged at tools\[0\]: expected an object, found 3"),
+    ],
+)
+def test_what_is_no_registry_is_refused(value: JsonValue, message: str) -> None:
+    with pytest.raises(RegistryError, match=message):
+        registry_from_json(value)
+
+
+def test_a_field_of_the_wrong_type_is_named() -> None:
+    value = as_stored()
+    value["tools"][0]["sandbox"]["limits"]["pids"] = "many"
+    with pytest.raises(
+        RegistryError, match=r"damaged at tools\[0\].sandbox.limits.pids: expected int, found 'many'"
+    ):
+        registry_from_json(value)
+
+
+def test_a_boolean_is_no_number() -> None:
+    value = as_stored()
+    value["tools"][0]["sandbox"]["limits"]["pids"] = True
+    with pytest.raises(RegistryError, match="pids"):
+        registry_from_json(value)
+
+
+def test_a_missing_or_unknown_field_is_refused() -> None:
+    value = as_stored()
+    value["tools"][0]["privileged"] = True
+    with pytest.raises(RegistryError, match="expected an object with the keys"):
+        registry_from_json(value)
+
+
+def test_a_tool_is_found_by_its_name() -> None:
+    assert stored(small()).get("ls") == registered(small())
+    assert stored(small()).get("rm") is None

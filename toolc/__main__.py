@@ -1,0 +1,8 @@
+"""``python -m toolc`` is the command ``toolc``."""
+
+from __future__ import annotations
+
+from toolc.cli import main
+
+if __name__ == "__main__":
+    main()

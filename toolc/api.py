@@ -1,0 +1,286 @@
+"""The library: load a registry, lower it for a provider, run its tools, build specs.
+
+With ``cli/`` and ``serve/`` the only place that knows both the compiler and the runtime.
+"""
+
+from __future__ import annotations
+
+import base64
+import difflib
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from toolc.call import ToolCall
+from toolc.diagnostics import Diagnostics
+from toolc.digest import canonical, digests, parse
+from toolc.engines.base import Engine
+from toolc.engines.select import Selection, engine_names, select
+from toolc.errors import NoEngineError, RegistryError, UsageError
+from toolc.plan import Profile
+from toolc.providers.table import PROVIDERS
+from toolc.registry import RegisteredTool, RegistryFile, registry_from_json
+from toolc.result import Content, Text, ToolResult
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.executor import Listener, Setting, execute
+from toolc.schema import JsonObject, JsonValue
+from toolc.spec import ToolSpec
+
+if TYPE_CHECKING:
+    from toolc.compiler.compile import Compilation
+
+REGISTRY_NAME: Final = "registry.json"
+"""The registry's name in a build's folder."""
+
+
+class Registry:
+    """Tools by name, as they were compiled. Never changes; safe to share between threads.
+
+    ``diagnostics`` holds what the compiler found if the registry was made from specs (warnings, for it
+    has no errors); it is empty for a registry file.
+    """
+
+    def __init__(self, file: RegistryFile, diagnostics: Diagnostics | None = None) -> None:
+        self._file = file
+        self._tools = {tool.spec.name: tool for tool in file.tools}
+        self._aliases = {alias: tool for tool in file.tools for alias in tool.spec.aliases}
+        self.diagnostics = diagnostics or Diagnostics()
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a ``registry.json``, or compile a spec file or a folder of them; ``PATH#NAME`` takes one tool.
+
+        Raises ``UsageError`` (nothing there, no such tool), ``SpecError`` (specs with errors) and
+        ``RegistryError`` (a registry that is damaged, or does not match its own digests).
+        """
+        source, name = split_target(str(path))
+        if source.suffix == ".json":
+            registry = cls(_read_registry(source))
+        else:
+            from toolc.compiler.compile import compile_specs  # noqa: PLC0415  a built registry needs no compiler
+
+            registry = cls.compiled(compile_specs([source]))
+        return registry if name is None else registry.only(name)
+
+    @classmethod
+    def compiled(cls, compilation: Compilation) -> Self:
+        """What a compilation would build. Raises ``SpecError`` where it found errors."""
+        # Through its stored form, so that a spec that was never built runs as it would once built.
+        stored = registry_from_json(parse(canonical(compilation.registry().to_json())))
+        return cls(stored, compilation.diagnostics)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tools' names, sorted."""
+        return tuple(self._tools)
+
+    def get(self, name: str) -> ToolSpec | None:
+        """The tool of this name or alias, or None."""
+        found = self._tools.get(name) or self._aliases.get(name)
+        return found.spec if found else None
+
+    def registered(self, name: str) -> RegisteredTool:
+        """The tool of this name or alias with its digests. Raises ``UsageError`` that names close ones."""
+        found = self._tools.get(name) or self._aliases.get(name)
+        if found is None:
+            close = difflib.get_close_matches(name, self.names, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(self.names) or 'none'}"
+            raise UsageError(f"there is no tool {name!r}; {hint}")
+        return found
+
+    def only(self, name: str) -> Self:
+        """A registry of this one tool. Raises ``UsageError``."""
+        return type(self)(RegistryFile((self.registered(name),)), self.diagnostics)
+
+    def definitions(self, provider: str) -> list[JsonValue]:
+        """The value of that provider's SDK's ``tools`` argument. Raises ``UsageError`` for an unknown one."""
+        if provider not in PROVIDERS:
+            raise UsageError(f"there is no provider {provider!r}; there are: {', '.join(PROVIDERS)}")
+        return PROVIDERS[provider].lower(tuple(self)).tools
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools or name in self._aliases
+
+    def __iter__(self) -> Iterator[ToolSpec]:
+        return (tool.spec for tool in self._file.tools)
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __repr__(self) -> str:
+        return f"<Registry: {', '.join(self.names) or 'no tools'}>"
+
+
+class Executor:
+    """Runs a registry's tools, each call in a sandbox of its own. Safe to use from several threads.
+
+    ``workspace`` is the folder that tools with a workspace work on; ``engine`` one of the names of
+    ``toolc run --engine``, ``auto`` for the first that can run a call, or an engine object of your own;
+    ``timeout`` is in seconds and can only lower what a spec allows.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        workspace: str | Path | None = None,
+        engine: str | Engine = "auto",
+        timeout: float | None = None,
+    ) -> None:
+        if isinstance(engine, str) and engine not in engine_names():
+            raise UsageError(f"there is no engine {engine!r}; choose one of: {', '.join(engine_names())}")
+        if timeout is not None and not timeout > 0:
+            raise UsageError(f"a timeout of {timeout} seconds leaves no time to run; give more than 0")
+        self.registry = registry
+        self._engine = engine
+        self._setting = Setting(
+            choose=self._choose,
+            workspace=Path(workspace) if workspace is not None else None,
+            timeout_ms=max(1, round(timeout * 1000)) if timeout is not None else None,
+        )
+
+    def run(
+        self,
+        name: str,
+        arguments: JsonObject,
+        *,
+        call_id: str | None = None,
+        on_event: Listener | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> ToolResult:
+        """Call a tool and wait for its result, which says ``is_error`` where the tool or its arguments failed.
+
+        ``on_event`` is told of the start, of progress and of the end, on this thread. ``cancellation``
+        can end the call from another thread. Raises ``UsageError`` for an unknown tool or a refused
+        workspace, and ``InfrastructureError`` where the sandbox could not do its work.
+        """
+        tool = self.registry.registered(name)
+        call = ToolCall(name=name, arguments=arguments, call_id=call_id or f"call_{secrets.token_hex(8)}")
+        return execute(tool, call, self._setting, on_event=on_event, cancellation=cancellation)
+
+    def close(self) -> None:
+        """Give up what is held between calls. Calls still under way are not waited for."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _choose(self, profile: Profile) -> Selection:
+        if isinstance(self._engine, str):
+            return select(self._engine, profile)
+        if reason := self._engine.refusal(profile):
+            raise NoEngineError(reason)
+        return Selection(self._engine)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """What a build wrote: the tools' names, the providers', and how many losses ``loss.json`` lists."""
+
+    names: tuple[str, ...]
+    providers: tuple[str, ...]
+    losses: int
+
+
+def build(paths: Sequence[str | Path], out: str | Path) -> Built:
+    """Compile specs and write the registry and every provider's definitions into the folder ``out``.
+
+    Where anything is wrong nothing is written, and what ``out`` held stays whole. Raises ``SpecError``
+    and ``UsageError``.
+    """
+    from toolc.compiler.compile import compile_specs  # noqa: PLC0415  only a build needs the compiler
+
+    return write_build(compile_specs([Path(path) for path in paths]), out)
+
+
+def write_build(compilation: Compilation, out: str | Path) -> Built:
+    """Write what ``build`` writes, of specs that are compiled. Raises ``SpecError`` and ``UsageError``."""
+    from toolc.compiler.emit import write  # noqa: PLC0415  only a build needs the compiler
+
+    file = compilation.registry()
+    tools = tuple(tool.spec for tool in file.tools)
+    lowered = {name: provider.lower(tools) for name, provider in PROVIDERS.items()}
+    losses: dict[str, JsonValue] = {
+        name: [{"tool": loss.tool, "pointer": loss.pointer, "message": loss.message} for loss in lowering.losses]
+        for name, lowering in lowered.items()
+    }
+    artifacts = {f"providers/{name}.json": canonical(lowering.tools) for name, lowering in lowered.items()}
+    artifacts |= {REGISTRY_NAME: canonical(file.to_json()), "loss.json": canonical(losses)}
+    write(Path(out), artifacts)
+    return Built(
+        names=tuple(tool.name for tool in tools),
+        providers=tuple(PROVIDERS),
+        losses=sum(len(lowering.losses) for lowering in lowered.values()),
+    )
+
+
+def result_to_json(result: ToolResult) -> JsonObject:
+    """A result as JSON, images in base64. ``structured`` is there only where the tool gave data."""
+    error: JsonValue = {"kind": result.error.kind, "message": result.error.message} if result.error else None
+    value: JsonObject = {"content": [_content_to_json(block) for block in result.content]}
+    if result.structured is not None:
+        value["structured"] = result.structured[0]
+    return value | {"details": result.details, "is_error": result.is_error, "error": error}
+
+
+def _content_to_json(block: Content) -> JsonObject:
+    if isinstance(block, Text):
+        return {"type": "text", "text": block.text}
+    return {
+        "type": "image",
+        "mime_type": block.mime_type,
+        "data": base64.b64encode(block.data).decode("ascii"),
+    }
+
+
+def split_target(target: str) -> tuple[Path, str | None]:
+    """``PATH#NAME`` in two; a path that exists with a ``#`` in it is a path."""
+    source, separator, name = target.rpartition("#")
+    if not separator or Path(target).exists():
+        return Path(target), None
+    return Path(source), name
+
+
+def _read_registry(path: Path) -> RegistryFile:
+    try:
+        value = parse(path.read_bytes())
+    except FileNotFoundError:
+        raise UsageError(f"there is no registry {str(path)!r}; make one with: toolc build") from None
+    except OSError as error:
+        raise UsageError(f"the registry {str(path)!r} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise RegistryError(f"{path} is not JSON ({error}); build it again") from None
+    try:
+        file = registry_from_json(value)
+    except RegistryError as error:
+        raise RegistryError(f"{path}: {error}") from None
+    _check_names(path, file.tools)
+    for tool in file.tools:
+        _check_digests(path, tool)
+    return file
+
+
+def _check_names(path: Path, tools: Iterable[RegisteredTool]) -> None:
+    names = [tool.spec.name for tool in tools]
+    if names != sorted(set(names)):
+        raise RegistryError(f"{path}: its tools are not sorted by name, each once; build it again")
+
+
+def _check_digests(path: Path, tool: RegisteredTool) -> None:
+    found = digests(tool.spec)
+    for kind, recorded, actual in (
+        ("surface", tool.surface_digest, found.surface),
+        ("effect", tool.effect_digest, found.effect),
+    ):
+        if recorded != actual:
+            raise RegistryError(
+                f"{path}: tool {tool.spec.name!r} does not match its {kind} digest: recorded {recorded}, "
+                f"found {actual}; the file was changed after it was built: build it again, and review it"
+            )

@@ -1,0 +1,16 @@
+"""Folders that travel with toolc and are no code: package data in a wheel, beside the package in a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from toolc.errors import UsageError
+
+
+def asset(name: str) -> Path:
+    """The folder ``name`` (``specs`` or ``sandbox-images``). Raises ``UsageError`` where it is missing."""
+    package = Path(__file__).resolve().parent
+    for folder in (package / "_assets" / name, package.parent / name):
+        if folder.is_dir():
+            return folder
+    raise UsageError(f"this installation of toolc has no folder {name!r}; install toolc again")

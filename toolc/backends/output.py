@@ -1,0 +1,75 @@
+"""What both kinds of backend make of a tool's output: pictures, JSON, and words about an ending."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import Final, NoReturn
+
+from toolc.result import Capture
+from toolc.schema import JsonValue
+
+IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""The pictures that every provider takes."""
+
+
+def image_type(data: bytes) -> str | None:
+    """The MIME type of a picture by its first bytes, or None for anything but ``IMAGE_TYPES``."""
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if data.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "image/webp"
+    return None
+
+
+def parse_json(data: bytes) -> JsonValue:
+    """One JSON value in UTF-8, strictly: no NaN or Infinity, no nesting that would exhaust us.
+
+    Half a surrogate pair, which JSON can escape and no UTF-8 stream can hold, becomes ``?``.
+    Raises ``ValueError`` with words for a person.
+    """
+    try:
+        value: JsonValue = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+        if b"\\ud" in data.lower():
+            whole = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+            value = json.loads(whole)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start} is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno} column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return value
+
+
+def both_streams(stdout: Capture, stderr: Capture) -> str:
+    """All that a program said, for a model: stdout, then stderr under a heading of its own."""
+    out, err = stdout.text(), stderr.text()
+    if not err:
+        return out
+    return f"{_ended(out)}[stderr]\n{err}" if out else err
+
+
+def with_note(text: str, note: str) -> str:
+    """``text`` with ``[note]`` on a last line of its own."""
+    return f"{_ended(text)}[{note}]"
+
+
+def signal_name(number: int) -> str:
+    """``SIGSEGV`` for 11; the bare number where it has no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

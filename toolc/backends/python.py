@@ -1,0 +1,164 @@
+"""``backend.python``: a function, called with the arguments as keywords, and the JSON it answers with.
+
+The answer was written inside the sandbox, where the tool could have written it too: it is read as
+strictly as any stranger's, and can say nothing but what a tool may say.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import replace
+from typing import Final, get_args
+
+from toolc.backends.environment import environment
+from toolc.backends.output import IMAGE_TYPES, both_streams, image_type, parse_json, signal_name, with_note
+from toolc.call import BoundCall
+from toolc.plan import Plan, Profile, PythonCall
+from toolc.result import Capture, Content, Image, Outcome, Text, ToolFailure, ToolResult, failure
+from toolc.schema import JsonObject, JsonValue
+from toolc.spec import ErrorKind, PythonBackend, Result
+
+MAX_BLOCKS: Final = 100
+"""How many content blocks one answer may hold."""
+
+
+class Python:
+    """The backend kind ``python``."""
+
+    def plan(self, backend: PythonBackend, call: BoundCall, profile: Profile) -> Plan:
+        """The function to call. Never raises: any JSON can be an argument."""
+        invocation = PythonCall(
+            entry=backend.entry, function=backend.function, arguments=call.arguments, files=backend.files
+        )
+        return Plan(profile=profile, invocation=invocation, call_id=call.call_id, env=environment(call))
+
+    def read(self, backend: PythonBackend, result: Result, outcome: Outcome) -> ToolResult:
+        """Read the function's answer; one that makes no sense is an ``execution`` error."""
+        if outcome.ending == "not_started":
+            return failure("not_found", outcome.reason or f"{backend.entry} could not be loaded")
+        if outcome.ending != "exited":
+            return _no_answer(f"the function's process was killed by {signal_name(outcome.status)}", outcome)
+        if outcome.reply is None or not outcome.reply.total_bytes:
+            return _no_answer(f"the process ended with status {outcome.status} and no answer", outcome)
+        if outcome.reply.truncated:
+            return failure(
+                "output_limit",
+                f"the function answered with {outcome.reply.total_bytes} bytes, more than its output limit; "
+                "ask for less",
+            )
+        try:
+            read = _read_reply(outcome.reply)
+        except _MalformedReplyError as error:
+            return failure("execution", f"the function's answer cannot be read: {error}")
+        printed: JsonObject = {"stdout": outcome.stdout.text()} if outcome.stdout.total_bytes else {}
+        read = replace(read, details=read.details | printed)
+        return read if read.is_error else _as_declared(read, result)
+
+
+class _MalformedReplyError(ValueError):
+    """The answer is not what the guest writes."""
+
+
+def _as_declared(read: ToolResult, result: Result) -> ToolResult:
+    """Hold an answer to ``result.format``; ``text``, the default, lets the answer's own type decide."""
+    match result.format:
+        case "text":
+            return read
+        case "none":
+            return ToolResult(content=(), details=read.details)
+        case "json" if read.structured is None:
+            return failure("serialization", "the function must return JSON (a dict, list, number or boolean)")
+        case "image" if not any(isinstance(block, Image) for block in read.content):
+            return failure("serialization", "the function must return an image, and returned none")
+        case "json" | "image":
+            return read
+
+
+def _no_answer(message: str, outcome: Outcome) -> ToolResult:
+    text = with_note(both_streams(outcome.stdout, outcome.stderr), message)
+    return ToolResult(content=(Text(text),), error=ToolFailure("execution", message))
+
+
+def _read_reply(reply: Capture) -> ToolResult:
+    try:
+        value = parse_json(reply.data())
+    except ValueError as error:
+        raise _MalformedReplyError(f"it is not JSON ({error})") from None
+    answer = _object(value, "the answer")
+    if "error" in answer:
+        return _read_error(_object(answer["error"], "error"))
+    structured = answer.get("structured")
+    if structured is not None and not (isinstance(structured, list) and len(structured) == 1):
+        raise _MalformedReplyError("'structured' is not a list of one")
+    return ToolResult(
+        content=_read_content(answer.get("content")),
+        structured=(structured[0],) if isinstance(structured, list) else None,
+        details=_tool_details(answer),
+    )
+
+
+def _tool_details(answer: JsonObject) -> JsonObject:
+    # A key of its own, so that a tool cannot pass its words off as toolc's measurements.
+    details = _object(answer.get("details") or {}, "details")
+    return {"tool": details} if details else {}
+
+
+def _read_error(error: JsonObject) -> ToolResult:
+    kind: ErrorKind = next((kind for kind in get_args(ErrorKind) if kind == error.get("kind")), "execution")
+    message = _string(error.get("message"), "error.message")
+    file, line = error.get("file"), error.get("line")
+    details: JsonObject = {}
+    if isinstance(traceback := error.get("traceback"), str) and traceback:
+        details["traceback"] = traceback
+    if isinstance(file, str) and isinstance(line, int) and not isinstance(line, bool):
+        details |= {"file": file, "line": line}
+        return ToolResult(
+            content=(Text(with_note(message, f"{file}, line {line}")),),
+            error=ToolFailure(kind, message),
+            details=details,
+        )
+    return failure(kind, message, details)
+
+
+def _read_content(value: JsonValue) -> tuple[Content, ...]:
+    if not isinstance(value, list):
+        raise _MalformedReplyError("'content' is not a list")
+    if len(value) > MAX_BLOCKS:
+        raise _MalformedReplyError(f"it has {len(value)} blocks of content, and {MAX_BLOCKS} are allowed")
+    return tuple(_read_block(_object(block, "a content block")) for block in value)
+
+
+def _read_block(block: JsonObject) -> Content:
+    match block.get("type"):
+        case "text":
+            return Text(_string(block.get("text"), "a text block's text"))
+        case "image":
+            return _read_image(block)
+        case other:
+            raise _MalformedReplyError(f"a content block has the type {other!r:.40}")
+
+
+def _read_image(block: JsonObject) -> Image:
+    try:
+        data = base64.b64decode(_string(block.get("data"), "an image's data"), validate=True)
+    except (binascii.Error, ValueError):
+        raise _MalformedReplyError("an image's data is not base64") from None
+    mime_type = image_type(data)
+    if mime_type is None:
+        raise _MalformedReplyError(f"an image is none of {', '.join(IMAGE_TYPES)}")
+    if block.get("mime_type") != mime_type:
+        raise _MalformedReplyError(f"an image says {block.get('mime_type')!r:.40} and is {mime_type}")
+    return Image(data, mime_type)
+
+
+def _object(value: JsonValue, what: str) -> JsonObject:
+    if not isinstance(value, dict):
+        raise _MalformedReplyError(f"{what} is not an object")
+    return value
+
+
+def _string(value: JsonValue, what: str) -> str:
+    if not isinstance(value, str):
+        raise _MalformedReplyError(f"{what} is not a string")
+    return value

@@ -1,0 +1,199 @@
+"""``backend.shell``: a program with arguments, or a script with its parameters in the environment."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from toolc.backends.base import PlanError
+from toolc.backends.environment import environment
+from toolc.backends.output import both_streams, image_type, parse_json, signal_name, with_note
+from toolc.call import BoundCall
+from toolc.plan import Exec, Plan, Profile
+from toolc.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult, failure
+from toolc.schema import JsonValue
+from toolc.spec import Argv, EnvVar, ErrorKind, File, Result, Script, ShellBackend
+from toolc.template import Placeholder, Template, TemplateError, as_text, evaluate
+
+MAX_ARGUMENT_BYTES: Final = 131_071
+"""The longest argument or ``NAME=value`` that Linux passes to a program (MAX_ARG_STRLEN less its NUL)."""
+
+MAX_TOTAL_BYTES: Final = 2_000_000
+"""All arguments and variables together: Linux takes a quarter of the stack limit, 2 MiB by default."""
+
+SCRIPT: Final = "script"
+"""The script's file under ``/tool``."""
+
+COMMAND_NOT_FOUND: Final = 127
+"""The exit status by which a shell says that there is no such command (POSIX, 2.8.2)."""
+
+
+class Shell:
+    """The backend kind ``shell``."""
+
+    def plan(self, backend: ShellBackend, call: BoundCall, profile: Profile) -> Plan:
+        """The program to run, its stdin and its environment. Raises ``PlanError``."""
+        env = environment(call)
+        try:
+            if isinstance(backend.command, Script):
+                invocation = _script(backend.command)
+                env += _arg_variables(call)
+            else:
+                invocation = Exec(argv=_argv(backend.command, backend.allow_dash, call))
+            stdin = backend.stdin.render(call.arguments).encode() if backend.stdin else b""
+        except TemplateError as error:
+            raise PlanError(str(error)) from None
+        size = sum(len(text.encode()) + 9 for text in (*invocation.argv, *(v.name + v.value for v in env)))
+        if size > MAX_TOTAL_BYTES:
+            raise PlanError(
+                f"the arguments come to {size} bytes and a program takes {MAX_TOTAL_BYTES}; "
+                "send less, or have the spec pass them through `stdin`"
+            )
+        return Plan(profile=profile, invocation=invocation, call_id=call.call_id, env=env, stdin=stdin)
+
+    def read(self, backend: ShellBackend, result: Result, outcome: Outcome) -> ToolResult:
+        """Judge an exit status, and read stdout as ``result.format`` says."""
+        if outcome.ending == "not_started":
+            return failure("not_found", outcome.reason or "the command could not be started")
+        if outcome.ending != "exited":
+            name = signal_name(outcome.status)
+            return _failed("exit_status", f"the command was killed by {name}", outcome, f"killed by {name}")
+        note = f"exit status {outcome.status}"
+        kind = _kind(backend, outcome.status)
+        if kind is not None:
+            return _failed(kind, f"the command ended with {note}", outcome, note)
+        if backend.success_exit_codes is None and outcome.status != 0:
+            return _success(Text(with_note(both_streams(outcome.stdout, outcome.stderr), note)))
+        return _read_stdout(result, outcome)
+
+
+def _kind(backend: ShellBackend, status: int) -> ErrorKind | None:
+    for each in backend.errors:
+        if each.status == status:
+            return each.kind
+    if backend.success_exit_codes is None or status in backend.success_exit_codes:
+        return None
+    return "not_found" if status == COMMAND_NOT_FOUND else "exit_status"
+
+
+def _read_stdout(result: Result, outcome: Outcome) -> ToolResult:
+    stdout = outcome.stdout
+    match result.format:
+        case "none":
+            return _success()
+        case "text":
+            text = stdout.text()
+            return _success(Text(text)) if text else _success()
+        case "json" | "image" if stdout.truncated:
+            return failure("output_limit", _too_long(stdout, result))
+        case "json":
+            return _read_json(outcome)
+        case "image":
+            mime_type = image_type(stdout.data())
+            if mime_type is None:
+                return failure("serialization", "the command's output is not a PNG, JPEG, GIF or WebP image")
+            return _success(Image(stdout.data(), mime_type))
+
+
+def _read_json(outcome: Outcome) -> ToolResult:
+    data = outcome.stdout.data()
+    try:
+        value = parse_json(data)
+    except ValueError as error:
+        message = f"the command's output is not JSON: {error}"
+        return _failed("serialization", message, outcome, message)
+    return ToolResult(content=(Text(outcome.stdout.text().strip()),), structured=(value,))
+
+
+def _failed(kind: ErrorKind, message: str, outcome: Outcome, note: str) -> ToolResult:
+    text = with_note(both_streams(outcome.stdout, outcome.stderr), note)
+    return ToolResult(content=(Text(text),), error=ToolFailure(kind, message))
+
+
+def _success(*content: Text | Image) -> ToolResult:
+    return ToolResult(content=content)
+
+
+def _too_long(stdout: Capture, result: Result) -> str:
+    return (
+        f"the command wrote {stdout.total_bytes} bytes, more than its output limit, "
+        f"and {result.format} output has no meaning when it is cut; ask for less"
+    )
+
+
+def _script(script: Script) -> Exec:
+    files = (File(path=SCRIPT, text=script.text),)
+    return Exec(argv=(*script.interpreter, f"/tool/{SCRIPT}"), files=files)
+
+
+def _arg_variables(call: BoundCall) -> tuple[EnvVar, ...]:
+    variables = []
+    for name, value in call.arguments.items():
+        text = as_text(value)
+        _check_size(name, f"ARG_{name}={text}")
+        variables.append(EnvVar(name=f"ARG_{name}", value=text))
+    return tuple(variables)
+
+
+def _argv(command: Argv, allow_dash: tuple[str, ...], call: BoundCall) -> tuple[str, ...]:
+    argv: list[str] = []
+    after_separator = False
+    for template in _kept(command, call):
+        after_separator = after_separator or template.parts == ("--",)
+        may_dash = template.names if after_separator else frozenset(allow_dash)
+        argv.extend(_arguments(template, call, may_dash))
+    if not argv or not argv[0]:
+        raise PlanError("these arguments leave the command empty: there is nothing to run")
+    return tuple(argv)
+
+
+def _kept(command: Argv, call: BoundCall) -> list[Template]:
+    kept: list[Template] = []
+    for element in command.elements:
+        if isinstance(element, Template):
+            kept.append(element)
+        elif _is_given(call.arguments.get(element.when)):
+            kept.extend(element.argv)
+    return kept
+
+
+def _is_given(value: JsonValue) -> bool:
+    return not (value is None or value is False or value in ("", [], {}))
+
+
+def _arguments(template: Template, call: BoundCall, may_dash: frozenset[str]) -> list[str]:
+    """The arguments that one element becomes: one, or one per item of an array that stands alone."""
+    sole = template.sole
+    if sole is not None and isinstance(value := evaluate(sole, call.arguments), list):
+        texts = [as_text(item) for item in value]
+    else:
+        texts = [template.render(call.arguments)]
+    source = _first_source(template, call)
+    for text in texts:
+        if source is not None and text.startswith("-") and source.name not in may_dash:
+            raise PlanError(
+                f"{source.name}: {text[:60]!r} starts with '-', and the command would read it as an option; "
+                f"for a file write './{text[:60]}'"
+            )
+        _check_size(", ".join(sorted(template.names)), text)
+    return texts
+
+
+def _first_source(template: Template, call: BoundCall) -> Placeholder | None:
+    """The placeholder that an element's first character comes from, if it comes from one."""
+    for part in template.parts:
+        if isinstance(part, str):
+            return None
+        if template.sole is part or as_text(evaluate(part, call.arguments)):
+            return part
+    return None
+
+
+def _check_size(name: str, text: str) -> None:
+    if "\0" in text:
+        raise PlanError(f"{name}: a NUL character cannot be passed to a program; the spec can take it by `stdin`")
+    size = len(text.encode())
+    if size > MAX_ARGUMENT_BYTES:
+        raise PlanError(
+            f"{name}: {size} bytes are more than a program takes in one argument ({MAX_ARGUMENT_BYTES}); "
+            "send less, or have the spec pass it through `stdin`"
+        )

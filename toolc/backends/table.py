@@ -1,0 +1,18 @@
+"""The kinds of backend, by the tag of their type in ``toolc.spec``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from toolc.backends.base import Backend
+from toolc.backends.python import Python
+from toolc.backends.shell import Shell
+from toolc.spec import PythonBackend, ShellBackend
+
+# Any: each entry takes the one spec type whose tag is its key, which a mapping's type cannot say.
+BACKENDS: Final[Mapping[str, Backend[Any]]] = {
+    PythonBackend.tag: Python(),
+    ShellBackend.tag: Shell(),
+}
+"""How each kind of backend is run."""

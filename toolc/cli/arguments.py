@@ -1,0 +1,103 @@
+"""A call's arguments from a command line: ``--args`` in JSON, and ``--arg name=value`` typed by the schema."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from toolc.errors import UsageError
+from toolc.schema import JsonObject, JsonValue, Schema
+
+
+def read_arguments(args: str | None, pairs: tuple[str, ...], schema: Schema) -> JsonObject:
+    """The arguments of ``--args`` (JSON, ``@FILE``, or ``-`` for stdin) with each ``--arg`` put over them.
+
+    Raises ``UsageError`` for what cannot be read; whether the arguments fit is not looked at here.
+    """
+    arguments = _read_args(args) if args is not None else {}
+    given: set[str] = set()
+    for pair in pairs:
+        name, separator, text = pair.partition("=")
+        if not separator or not name:
+            raise UsageError(f"--arg {pair!r} is no assignment; write --arg NAME=VALUE")
+        if name in given:
+            raise UsageError(f'--arg {name} is given twice; for a list write --arg \'{name}=["a", "b"]\'')
+        given.add(name)
+        arguments[name] = _typed(name, text, schema.properties.get(name))
+    return arguments
+
+
+def _read_args(args: str) -> JsonObject:
+    where, text = _source(args)
+    try:
+        value: JsonValue = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno} column {error.colno}"
+        raise UsageError(
+            f'{where} is not JSON: {place}: {error.msg}; write an object such as \'{{"path": "README.md"}}\''
+        ) from None
+    except ValueError as error:
+        raise UsageError(f"{where} is not JSON: {error}") from None
+    except RecursionError:
+        raise UsageError(f"{where} is nested too deeply") from None
+    if not isinstance(value, dict):
+        raise UsageError(
+            f'{where} must be a JSON object such as \'{{"path": "README.md"}}\', not {text.strip()[:40]}'
+        )
+    return value
+
+
+def _source(args: str) -> tuple[str, str]:
+    """What to call the text in a message, and the text."""
+    try:
+        if args == "-":
+            return "--args -", sys.stdin.buffer.read().decode("utf-8")
+        if args.startswith("@"):
+            return args[1:], Path(args[1:]).read_bytes().decode("utf-8")
+    except OSError as error:
+        raise UsageError(f"--args {args} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--args {args} is not UTF-8: see byte {error.start}") from None
+    return "--args", args
+
+
+def _typed(name: str, text: str, schema: JsonObject | None) -> JsonValue:
+    """``text`` as it stands where the parameter may be a string, else read as JSON."""
+    types = _types(schema or {})
+    if "string" in types:
+        return text
+    try:
+        value: JsonValue = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        if not types:
+            return text
+        wanted = " or ".join(sorted(types))
+        raise UsageError(f"--arg {name}: expected {wanted} as JSON, got {text[:60]!r}") from None
+    return value
+
+
+def _types(schema: JsonObject) -> set[str]:
+    """The types that a parameter's schema names; empty where it names none."""
+    declared = schema.get("type")
+    if isinstance(declared, str):
+        return {declared}
+    if isinstance(declared, list):
+        return {str(each) for each in declared}
+    values = schema.get("enum")
+    if isinstance(values, list) and values and all(isinstance(value, str) for value in values):
+        return {"string"}
+    return set()
+
+
+def _unique(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice")
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")

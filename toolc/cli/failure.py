@@ -1,0 +1,81 @@
+"""What an exception means to whoever typed the command: words on stderr and an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+import tempfile
+import traceback
+from typing import Final
+
+import click
+
+from toolc.errors import ToolcError
+
+USAGE: Final = 2
+BUG: Final = 3
+INTERRUPTED: Final = 130
+BROKEN_PIPE: Final = 141
+"""As if SIGPIPE had ended us, as it ends ``cat``: whoever read our output has had enough."""
+
+_NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+def exit_code(error: BaseException) -> int:
+    """Say on stderr what happened, if there is anything to say, and return the exit code for it."""
+    match error:
+        case click.exceptions.Exit():
+            return error.exit_code
+        case SystemExit():
+            return error.code if isinstance(error.code, int) else USAGE
+        case KeyboardInterrupt() | click.Abort():
+            return INTERRUPTED
+        case BrokenPipeError():
+            _abandon_stdout()
+            return BROKEN_PIPE
+        case OSError() if error.errno in _NO_SPACE:
+            _abandon_stdout()
+            _say(f"the output cannot be written: {error.strerror}")
+            return USAGE
+        case click.ClickException():
+            _say(error.format_message().rstrip(".") + _usage_hint(error))
+            return USAGE
+        case ToolcError():
+            _say(str(error))
+            return error.exit_code
+        case _:
+            return _bug(error)
+
+
+def _usage_hint(error: click.ClickException) -> str:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f"; see: {context.command_path} --help" if context else ""
+
+
+def _bug(error: BaseException) -> int:
+    summary = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    with contextlib.suppress(OSError):
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", errors="replace", prefix="toolc-bug-", suffix=".txt", delete=False
+        ) as file:
+            traceback.print_exception(error, file=file)
+        _say(f"this is a bug in toolc: {summary}; please report it with what is in {file.name}")
+        return BUG
+    _say(f"this is a bug in toolc: {summary}; please report it")
+    return BUG
+
+
+def _say(message: str) -> None:
+    # stderr may be a closed pipe too, and there is nobody left to tell.
+    with contextlib.suppress(OSError):
+        print(f"toolc: {message}", file=sys.stderr, flush=True)
+
+
+def _abandon_stdout() -> None:
+    """Point stdout at nothing, so that the interpreter's own flush at exit has nothing to complain about."""
+    with contextlib.suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        os.close(nothing)

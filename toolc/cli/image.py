@@ -1,0 +1,41 @@
+"""``toolc image``: build and list the images that tools run in."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.group("image")
+def command() -> None:
+    """Build and list the images that tools run in."""
+
+
+@command.command("build")
+@click.argument("name", default="base")
+@click.option("--from", "base", metavar="IMAGE", help="The image to start from; by default a public Debian.")
+def build(name: str, base: str | None) -> None:
+    """Build the image NAME (by default base, that of every tool which names none).
+
+    Starts from a public base where a registry answers, else from a minimal Debian made on this host (as
+    root, with mmdebstrap). Does nothing where the image is up to date.
+    """
+    from toolc.engines.images import build_image  # noqa: PLC0415
+
+    built = build_image(name, base=base, say=_say)
+    click.echo(built.tag)
+
+
+@command.command("list")
+def list_() -> None:
+    """List toolc's images on this host: tag, size, and what each was built from."""
+    from toolc.engines.images import list_images  # noqa: PLC0415
+
+    images = list_images()
+    for image in images:
+        click.echo(f"{image.tag}  {image.size_bytes / 1024**2:.0f}MiB  from {image.base}")
+    if not images:
+        _say("there are no images yet; build one with: toolc image build")
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)

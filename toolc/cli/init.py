@@ -1,0 +1,103 @@
+"""``toolc init``: a small folder of specs to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from toolc.errors import UsageError
+
+_HELLO: Final = """\
+toolc: 1
+name: hello
+label: Say hello
+description: >-
+  Greet one person by name. Use it to see that tools work here.
+  Do not use it to send anything to anyone: it only returns the greeting.
+parameters:
+  name: {type: string, description: "Whom to greet, e.g. 'Ada'"}
+backend:
+  shell:
+    argv: [echo, "Hello, {{ name }}!"]
+tests:
+  - args: {name: Ada}
+    expect: {text: "Hello, Ada!\\n"}
+"""
+
+_COUNT: Final = """\
+toolc: 1
+name: count_lines
+label: Count lines
+description: >-
+  Count the lines and words of one text file in the workspace. Use it for questions about
+  the length of a text. Do not use it for binary files.
+parameters:
+  path: {type: string, description: "File, relative to the workspace, e.g. 'src/main.py'"}
+backend:
+  python:
+    file: count_lines.py
+    function: count_lines
+sandbox:
+  workspace: ro
+tests:
+  - args: {path: notes.txt}
+    files: {notes.txt: "one line\\nand another\\n"}
+    expect: {json: {lines: 2, words: 4}}
+  - args: {path: missing.txt}
+    expect: {error: not_found}
+"""
+
+_COUNT_CODE: Final = '''\
+"""Count what is in a text file. Runs in the sandbox; the workspace is the current directory."""
+
+from pathlib import Path
+
+
+def count_lines(path: str) -> dict[str, int]:
+    text = Path(path).read_text(encoding="utf-8")
+    return {"lines": len(text.splitlines()), "words": len(text.split())}
+'''
+
+_README: Final = """\
+# Tools
+
+Each YAML file in `specs/` declares a tool for LLMs. toolc compiles them for every provider, and runs
+every call in a disposable sandbox.
+
+    toolc test specs                                # run the tests that the specs hold
+    toolc run specs/hello.yaml --arg name=Ada       # try one by hand
+    toolc build specs                               # build/registry.json and every provider's definitions
+"""
+
+FILES: Final = {
+    "specs/hello.yaml": _HELLO,
+    "specs/count_lines.yaml": _COUNT,
+    "specs/count_lines.py": _COUNT_CODE,
+    "README.md": _README,
+    ".gitignore": "build/\n",
+}
+"""What is made, by path."""
+
+
+@click.command("init")
+@click.argument("directory", metavar="DIR")
+def command(directory: str) -> None:
+    """Make a small folder of specs that builds and runs. Nothing that exists is touched."""
+    folder = Path(directory)
+    there = [path for path in FILES if (folder / path).exists() or (folder / path).is_symlink()]
+    if there:
+        raise UsageError(f"{directory} already has {', '.join(there)}; choose another folder, or move them away")
+    try:
+        for path, text in FILES.items():
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # Exclusively, so that a file which appeared since is not overwritten either.
+            with target.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+    except OSError as error:
+        raise UsageError(f"{error.filename or directory} cannot be made: {error.strerror}") from None
+    print(f"made {', '.join(FILES)} in {directory}")
+    change = f"cd {directory} && " if directory != "." else ""
+    print(f"try: {change}toolc run specs/hello.yaml --arg name=Ada")

@@ -1,0 +1,29 @@
+"""``toolc list``: the tools of a registry or of specs."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from toolc.cli.common import open_registry, printable
+from toolc.spec import ToolSpec
+
+
+@click.command("list")
+@click.argument("target", metavar="SPECS_OR_REGISTRY")
+@click.option("--json", "as_json", is_flag=True, help="Print names, labels and descriptions as JSON.")
+def command(target: str, as_json: bool) -> None:
+    """List the tools of a spec file, a folder of specs or a registry file."""
+    tools = tuple(open_registry(target))
+    if as_json:
+        rows = [{"name": tool.name, "label": tool.label, "description": tool.description} for tool in tools]
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    width = max((len(tool.name) for tool in tools), default=0)
+    for tool in tools:
+        print(f"{tool.name:<{width}}  {printable(_summary(tool))}")
+
+
+def _summary(tool: ToolSpec) -> str:
+    return tool.label or " ".join(tool.description.split())[:100]

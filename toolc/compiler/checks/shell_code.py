@@ -1,0 +1,58 @@
+"""TC401: text from a model inside shell code, as in ``[sh, -c, "wc {{ path }}"]`` (CWE-78).
+
+No quoting inside the code makes this safe. A placeholder that is the whole code is another matter: there
+the tool says openly that it runs whatever it is given, as a ``bash`` tool does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.diagnostics import Diagnostic
+from toolc.source import Span
+from toolc.spec import Argv, ShellBackend, WhenGroup
+from toolc.template import Placeholder, Template
+
+NEEDS: Final = frozenset({"backend"})
+
+_SHELLS: Final = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
+_CODE_FOLLOWS: Final = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
+
+
+def check(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Each argument that a shell would run as code and that is partly a placeholder."""
+    backend = tool.spec.backend
+    if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Argv):
+        return
+    shell_seen = code_follows = False
+    for template, span in _words(tool, backend.command):
+        constant = _constant(template)
+        if code_follows and template.sole is None and template.names:
+            yield Diagnostic(
+                codes.SHELL_TEMPLATE, "a placeholder inside shell code can add commands to it", span,
+                "use 'script' and \"$ARG_name\", or name the program itself in 'argv'",
+            )  # fmt: skip
+        if code_follows:
+            shell_seen = False
+        code_follows = shell_seen and constant is not None and bool(_CODE_FOLLOWS.fullmatch(constant))
+        shell_seen = shell_seen or (constant is not None and PurePosixPath(constant).name in _SHELLS)
+
+
+def _words(tool: LocatedTool, argv: Argv) -> Iterator[tuple[Template, Span]]:
+    for index, element in enumerate(argv.elements):
+        route = ("backend", "shell", "argv", index)
+        if isinstance(element, WhenGroup):
+            yield from ((each, tool.span(*route, "argv", inner)) for inner, each in enumerate(element.argv))
+        else:
+            yield element, tool.span(*route)
+
+
+def _constant(template: Template) -> str | None:
+    if any(isinstance(part, Placeholder) for part in template.parts):
+        return None
+    return "".join(part for part in template.parts if isinstance(part, str))

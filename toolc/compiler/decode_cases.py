@@ -1,0 +1,114 @@
+"""``examples`` and ``tests``: calls that are checked against the parameters at build."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from toolc.compiler import codes
+from toolc.compiler.decode_schema import check_instance
+from toolc.compiler.decode_shell import error_kind
+from toolc.compiler.document import Entry, Mapping, Node, to_json
+from toolc.compiler.files import FileError, relative_path
+from toolc.compiler.reader import Findings, Reader, list_of, mapping, string
+from toolc.schema import JsonObject, Schema
+from toolc.spec import Expect, File, Test, WorkspaceMode
+
+
+def decode_examples(
+    node: Node, what: str, findings: Findings, parameters: Schema | None
+) -> tuple[JsonObject, ...] | None:
+    """Decode ``examples``, a list of arguments; ``parameters`` is None where they could not be read."""
+    return list_of(partial(_arguments, parameters=parameters))(node, what, findings)
+
+
+def decode_tests(
+    node: Node, what: str, findings: Findings, parameters: Schema | None, workspace: WorkspaceMode
+) -> tuple[Test, ...] | None:
+    """Decode ``tests``; those that expect ``error: invalid_args`` may have any arguments."""
+    return list_of(partial(_test, parameters=parameters, workspace=workspace))(node, what, findings)
+
+
+def _test(
+    node: Node, what: str, findings: Findings, parameters: Schema | None, workspace: WorkspaceMode
+) -> Test | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, what, findings)
+    expect = reader.default("expect", _expect, Expect())
+    schema = None if expect.error == "invalid_args" else parameters
+    arguments = _arguments(reader.get("args") or Mapping((), found.span), f"{what}.args", findings, schema) or {}
+    test = Test(args=arguments, files=reader.default("files", _files, ()), expect=expect)
+    reader.close()
+    if workspace == "none":
+        _refuse_files(found, findings)
+    return test
+
+
+def _refuse_files(test: Mapping, findings: Findings) -> None:
+    expect = test.get("expect")
+    entries = [test.entry("files"), expect.entry("files") if isinstance(expect, Mapping) else None]
+    for entry in entries:
+        if entry is not None:
+            message = "these files stand in the workspace, and this tool has none"
+            findings.add(codes.BAD_VALUE, message, entry.key_span, "add sandbox: {workspace: ro}")
+
+
+def _arguments(node: Node, what: str, findings: Findings, parameters: Schema | None) -> JsonObject | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    if parameters is not None:
+        check_instance(found, parameters, what, codes.EXAMPLE, findings)
+    value = to_json(found)
+    assert isinstance(value, dict)
+    return value
+
+
+def _expect(node: Node, what: str, findings: Findings) -> Expect | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "expect", findings)
+    reader.unsupported("network")
+    json = reader.get("json")
+    expect = Expect(
+        text=reader.optional("text", string),
+        matches=reader.optional("matches", _pattern),
+        json=(to_json(json),) if json is not None else None,
+        error=reader.optional("error", error_kind),
+        files=reader.default("files", _files, ()),
+    )
+    reader.close()
+    return expect
+
+
+def _pattern(node: Node, what: str, findings: Findings) -> str | None:
+    pattern = string(node, what, findings)
+    if pattern is None:
+        return None
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        findings.add(codes.BAD_PATTERN, f"{what} is not a regular expression: {error}", node.span)
+    return pattern
+
+
+def _files(node: Node, what: str, findings: Findings) -> tuple[File, ...] | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    files = (_workspace_file(entry, findings) for entry in found.entries)
+    return tuple(sorted((file for file in files if file is not None), key=lambda file: file.path))
+
+
+def _workspace_file(entry: Entry, findings: Findings) -> File | None:
+    content = string(entry.value, f"the content of '{entry.key}'", findings)
+    try:
+        path = relative_path(entry.key)
+    except FileError as problem:
+        message = str(problem).replace("the spec's folder", "the workspace")
+        findings.add(codes.BAD_VALUE, message, entry.key_span, "name it relative to the workspace")
+        return None
+    return File(path=path, text=content) if content is not None else None

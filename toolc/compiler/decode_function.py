@@ -1,0 +1,157 @@
+"""Does a Python file define the tool's function, and does the function take the tool's parameters?"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from toolc.compiler import codes
+from toolc.compiler.reader import Findings, listed, suggestion
+from toolc.schema import Schema
+from toolc.source import Position, SourceText, Span
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
+CONTEXT: Final = "ctx"
+"""The function's parameter that is no tool parameter: it gets the call's context."""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonSource:
+    """Python text and where its lines stand: in a file of its own, or inside a spec.
+
+    ``name`` is how messages call it. A line of ``text`` stands ``first_line - 1`` lines further down in
+    ``shown``, and ``indent`` columns to the right; ``whole`` stands in where it does not.
+    """
+
+    name: str
+    text: str
+    shown: SourceText
+    whole: Span
+    first_line: int = 1
+
+    def span(self, line: int, column: int, length: int = 1) -> Span:
+        """The place in ``shown`` of a stretch of ``text``; ``line`` and ``column`` count from 1, in characters."""
+        lines = self.text.split("\n")
+        written = lines[line - 1].rstrip("\r") if 1 <= line <= len(lines) else ""
+        number = line + self.first_line - 1
+        there = self.shown.line(number)
+        if not there.endswith(written):
+            return self.whole
+        start = max(column, 1) + len(there) - len(written)
+        return Span(self.shown.path, Position(number, start), Position(number, start + max(length, 1)))
+
+    def span_of(self, node: ast.arg | Function, length: int) -> Span:
+        """The place of a node, whose own column counts bytes."""
+        before = self.text.split("\n")[node.lineno - 1].encode()[: node.col_offset]
+        return self.span(node.lineno, len(before.decode("utf-8", "replace")) + 1, length)
+
+
+def parse_python(source: PythonSource, findings: Findings) -> ast.Module | None:
+    """The syntax tree; a syntax error is reported where it stands."""
+    text = source.text.removeprefix("\ufeff")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Python warns of is its writer's business, not the build's
+            return ast.parse(text)
+    except SyntaxError as error:
+        length = (error.end_offset or 0) - (error.offset or 0) if error.end_lineno == error.lineno else 1
+        span = source.span(error.lineno or 1, error.offset or 1, length)
+        findings.add(codes.FUNCTION, f"{source.name} is not valid Python: {error.msg}", span)
+    except (ValueError, RecursionError, MemoryError) as error:
+        findings.add(
+            codes.FUNCTION,
+            f"{source.name} is not valid Python: {str(error) or 'it is nested too deeply'}",
+            source.whole,
+        )
+    return None
+
+
+def check_function(
+    tree: ast.Module, source: PythonSource, name: str, span: Span, parameters: Schema | None, findings: Findings
+) -> None:
+    """Report a function that is missing (at ``span``, which names it), or that cannot take the parameters.
+
+    One that is imported, assigned or decorated is taken on trust: only running it would tell.
+    """
+    functions = {node.name: node for node in _statements(tree.body) if isinstance(node, Function)}
+    function = functions.get(name)
+    if function is None:
+        if {name, "*"}.isdisjoint(_bound_names(tree)):
+            defined = [each for each in functions if not each.startswith("_")]
+            known = f"it defines {listed(sorted(defined))}" if defined else "it defines no function at all"
+            hint = suggestion(name, functions) or f"{known}; choose with 'function: NAME'"
+            findings.add(codes.FUNCTION, f"{source.name} defines no function '{name}'", span, hint)
+        return
+    if parameters is not None and not function.decorator_list:
+        _check_signature(function, source, parameters, findings)
+
+
+def _check_signature(function: Function, source: PythonSource, parameters: Schema, findings: Findings) -> None:
+    arguments = function.args
+    positional = arguments.posonlyargs + arguments.args
+    with_default = {each.arg for each in positional[len(positional) - len(arguments.defaults) :]}
+    with_default |= {
+        each.arg
+        for each, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if value is not None
+    }
+    named = {each.arg: each for each in arguments.args + arguments.kwonlyargs}
+    for each in arguments.posonlyargs:
+        if each.arg not in with_default:
+            message = f"'{each.arg}' is positional-only, and arguments are passed by name"
+            findings.add(codes.SIGNATURE, message, source.span_of(each, len(each.arg)), "remove the '/'")
+    for name in sorted(parameters.properties):
+        if name not in named and arguments.kwarg is None:
+            hint = suggestion(name, named.keys() - parameters.properties.keys()) or f"add '{name}', or '**kwargs'"
+            place = source.span_of(
+                function, len("def") if isinstance(function, ast.FunctionDef) else len("async def")
+            )
+            message = f"the function '{function.name}' does not take the parameter '{name}'"
+            findings.add(codes.SIGNATURE, message, place, hint)
+    for name, argument in named.items():
+        if name in with_default or name == CONTEXT:
+            continue
+        place = source.span_of(argument, len(name))
+        if name not in parameters.properties:
+            hint = (
+                suggestion(name, parameters.properties)
+                or "declare it under 'parameters', or give it a default here"
+            )
+            message = f"the function needs '{name}', and the tool has no such parameter"
+            findings.add(codes.SIGNATURE, message, place, hint)
+        elif parameters.may_be_absent(name):
+            message = f"the parameter '{name}' may be absent, and the function has no default for it"
+            findings.add(codes.SIGNATURE, message, place, f"write {name}=None")
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that run when a module is imported, in order."""
+    for statement in body:
+        yield statement
+        for block in ("body", "orelse", "finalbody"):
+            if not isinstance(statement, Function | ast.ClassDef):
+                yield from _statements(getattr(statement, block, []))
+        for handler in getattr(statement, "handlers", []):
+            yield from _statements(handler.body)
+
+
+def _bound_names(tree: ast.Module) -> Iterator[str]:
+    for statement in _statements(tree.body):
+        match statement:
+            case ast.Import() | ast.ImportFrom():
+                yield from ((alias.asname or alias.name).split(".")[0] for alias in statement.names)
+            case ast.Assign():
+                yield from (
+                    node.id
+                    for target in statement.targets
+                    for node in ast.walk(target)
+                    if isinstance(node, ast.Name)
+                )
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
+                yield name
+            case _:
+                pass

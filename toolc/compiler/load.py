@@ -1,0 +1,111 @@
+"""From a file on disk to a document: bytes, characters, then YAML or TOML by the file's suffix."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.document import Document, Mapping, Node
+from toolc.compiler.load_toml import parse_toml
+from toolc.compiler.load_yaml import parse_yaml
+from toolc.diagnostics import Diagnostics
+from toolc.source import SourceText
+
+MAX_BYTES: Final = 4 * 1024 * 1024
+"""The largest file that is read."""
+
+MAX_CHARACTERS: Final = 20
+"""How many forbidden characters are reported of one file: a binary file is full of them."""
+
+_BOM: Final = "\ufeff"
+# What neither YAML nor TOML can hold: control characters but tab and line ends, and a lone carriage return.
+_FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
+
+
+def load(path: Path, shown: str, diagnostics: Diagnostics) -> Document | None:
+    """The document in the file at ``path``, which findings call ``shown``; None where there was an error.
+
+    ``*.toml`` is read as TOML, anything else as YAML. Whatever is wrong is in ``diagnostics``; nothing
+    is raised. A file that parses, has no key ``toolc`` and could not be a document is not ours to mend:
+    it gets one warning instead of its errors.
+    """
+    data = _read(path, shown, diagnostics)
+    if data is None:
+        return None
+    found = Diagnostics()
+    source = _decode(data, shown, found)
+    diagnostics.add_source(source)
+    parse = parse_toml if path.suffix.lower() == ".toml" else parse_yaml
+    root = None if found.has_errors else parse(source, found)
+    if _is_foreign(root, found):
+        diagnostics.add(
+            codes.NOT_A_SPEC,
+            f"{shown} is not a spec: it has no key 'toolc'",
+            source.whole_file(),
+            "a spec file starts with 'toolc: 1' ('toolc = 1' in TOML)",
+        )
+        return None
+    if not isinstance(root, Mapping) or root.get("toolc") or found.has_errors:
+        for each in found.sorted():
+            diagnostics.add(each.code, each.message, each.span, each.hint)
+    return Document(source, root) if isinstance(root, Mapping) and not found.has_errors else None
+
+
+def _is_foreign(root: Node | None, found: Diagnostics) -> bool:
+    """Whether a file parsed, but as something that is no spec and no document."""
+    if root is None:
+        return not found.has_errors
+    return not isinstance(root, Mapping) or (root.get("toolc") is None and found.has_errors)
+
+
+def _read(path: Path, shown: str, diagnostics: Diagnostics) -> bytes | None:
+    whole_file = SourceText(shown, "").whole_file()
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        diagnostics.add(codes.FILE, f"cannot read {shown}: {reason}", whole_file)
+        return None
+    if len(data) > MAX_BYTES:
+        diagnostics.add(
+            codes.TOO_BIG,
+            f"{shown} is larger than {MAX_BYTES // 2**20} MiB",
+            whole_file,
+            "split it into several files",
+        )
+        return None
+    return data
+
+
+def _decode(data: bytes, shown: str, found: Diagnostics) -> SourceText:
+    """The file's text; what cannot be shown as text is replaced, and then there is an error."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        good = len(data[: error.start].decode("utf-8"))
+        source = SourceText(shown, data.decode("utf-8", "replace"))
+        utf_16 = data[:2] in {b"\xff\xfe", b"\xfe\xff"}
+        message = "the file is UTF-16" if utf_16 else f"the byte 0x{data[error.start]:02x} is not UTF-8"
+        found.add(codes.NOT_UTF8, message, source.span(good, good + 1), "save the file as UTF-8")
+        return source
+    source = SourceText(shown, text.removeprefix(_BOM))
+    if source.text != text:
+        found.add(
+            codes.BYTE_ORDER_MARK,
+            "the file starts with a byte order mark",
+            source.whole_file(),
+            "save the file as UTF-8 without BOM",
+        )
+    for match in islice(_FORBIDDEN.finditer(source.text), MAX_CHARACTERS):
+        what = "a carriage return without a line feed" if match[0] == "\r" else f"U+{ord(match[0]):04X}"
+        found.add(
+            codes.STRAY_CHARACTER,
+            f"{what} cannot stand in a spec",
+            source.span(match.start(), match.end()),
+            "delete it, or write it as an escape in double quotes",
+        )
+    return source

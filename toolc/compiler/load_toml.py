@@ -1,0 +1,113 @@
+"""TOML to nodes that know where they stand: ``tomli`` for the meaning, a scanner for the places."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import tomli
+
+from toolc.compiler import codes
+from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
+from toolc.compiler.load_values import refusal
+from toolc.compiler.toml_positions import MAX_DEPTH, Items, Place, Table, TooDeepError, scan
+from toolc.compiler.unquoted import unquoted
+from toolc.diagnostics import Diagnostics
+from toolc.source import Position, SourceText, Span
+
+_DUPLICATES: Final = ("Cannot overwrite a value", "Cannot declare", "Duplicate inline table key", "Cannot mutate")
+_HINTS: Final = {
+    "Invalid value": 'text stands in quotes: key = "text"; true and false are lower case',
+    "Invalid statement": "a line is key = value, [table] or a comment",
+    "Expected '=' after a key": "write key = value; a key with other characters stands in quotes",
+}
+_DIGITS: Final = re.compile(r"[0-9][0-9_]{1000,}")
+
+
+def parse_toml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
+    """The root of ``source``; None where it does not parse. Findings go to ``diagnostics``."""
+    try:
+        values = tomli.loads(source.text)
+        return _Builder(source, diagnostics).mapping(scan(source.text), values, depth=1)
+    except tomli.TOMLDecodeError as error:
+        _report(error, source, diagnostics)
+    except TooDeepError as error:
+        diagnostics.add(codes.TOO_BIG, str(error), source.span(error.offset, error.offset + 1))
+    except RecursionError:
+        diagnostics.add(codes.TOO_BIG, str(TooDeepError(0)), source.whole_file())
+    except ValueError:  # tomli passes on Python's refusal to read thousands of digits
+        match = _DIGITS.search(source.text)
+        span = source.span(*match.span()) if match else source.whole_file()
+        diagnostics.add(codes.BIG_INTEGER, "this integer has too many digits", span, "write it in quotes, as text")
+    return None
+
+
+def _report(error: tomli.TOMLDecodeError, source: SourceText, diagnostics: Diagnostics) -> None:
+    line = source.line(error.lineno)
+    found = unquoted(line, error.colno)
+    if found:
+        start, end = Position(error.lineno, found.start + 1), Position(error.lineno, found.end + 1)
+        diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, Span(source.path, start, end), found.hint)
+    elif error.msg.startswith(_DUPLICATES):
+        start = Position(error.lineno, len(line) - len(line.lstrip()) + 1)
+        end = Position(error.lineno, max(error.colno, start.column + 1))
+        diagnostics.add(
+            codes.DUPLICATE_KEY,
+            "this key or table was already set above",
+            Span(source.path, start, end),
+            "keep one of the two",
+        )
+    else:
+        hint = next(
+            (hint for start_of_message, hint in _HINTS.items() if error.msg.startswith(start_of_message)), ""
+        )
+        diagnostics.add(codes.SYNTAX, _in_lower_case(error.msg), _place(error, source), hint)
+
+
+def _place(error: tomli.TOMLDecodeError, source: SourceText) -> Span:
+    """Where ``error`` is; at the end of the document, after its last character that is not blank."""
+    line, column = error.lineno, error.colno
+    if error.pos >= len(error.doc):
+        line = len(source.text.rstrip().split("\n"))
+        column = len(source.line(line).rstrip()) + 1
+    return Span(source.path, Position(line, column), Position(line, column + 1))
+
+
+def _in_lower_case(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+class _Builder:
+    """Joins values and their places to nodes."""
+
+    def __init__(self, source: SourceText, diagnostics: Diagnostics) -> None:
+        self._source = source
+        self._diagnostics = diagnostics
+
+    def mapping(self, table: Table, values: dict[str, object], depth: int) -> Mapping:
+        """The node of a table and of all in it."""
+        entries = (
+            Entry(name, self._source.span(key.start, key.end), self._node(key.value, values[name], depth + 1))
+            for name, key in table.entries.items()
+        )
+        return Mapping(tuple(entries), self._source.span(table.start, max(table.end, table.start + 1)))
+
+    def _node(self, place: Place, value: object, depth: int) -> Node:
+        if depth > MAX_DEPTH:
+            raise TooDeepError(place.start)
+        match place, value:
+            case Table(), dict():
+                return self.mapping(place, value, depth)
+            case Items(), list():
+                pairs = zip(place.items, value, strict=True)
+                items = tuple(self._node(item, each, depth + 1) for item, each in pairs)
+                return Sequence(items, self._source.span(place.start, place.end))
+            case _:
+                return self._scalar(place, value)
+
+    def _scalar(self, place: Place, value: object) -> Scalar:
+        span = self._source.span(place.start, place.end)
+        refused = refusal(value, self._source.text[place.start : place.end])
+        if refused:
+            self._diagnostics.add(refused.code, refused.message, span, refused.hint)
+        return Scalar(value if isinstance(value, bool | int | float | str) else None, span)

@@ -1,0 +1,88 @@
+"""YAML to nodes that know where they stand, with the meaning of YAML 1.2's core schema."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Final
+
+import yaml
+
+from toolc.compiler import codes
+from toolc.compiler.document import Mapping, Node
+from toolc.compiler.unquoted import Unquoted
+from toolc.compiler.yaml_compose import TooDeepError, compose
+from toolc.compiler.yaml_nodes import Builder
+from toolc.compiler.yaml_syntax import explain, placeholder_at_fault
+from toolc.diagnostics import Diagnostics
+from toolc.source import Position, SourceText, Span
+
+_MAX_REPORTED: Final = 20
+# YAML 1.1 counts these as line ends, YAML 1.2 and editors do not; the rest YAML cannot hold.
+_FORBIDDEN: Final = re.compile("[\x80-\x9f\u2028\u2029\ufffe\uffff]")
+
+
+def parse_yaml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
+    """The root of ``source``; None where it is empty or does not parse. Findings go to ``diagnostics``.
+
+    With errors the tree is still as whole as can be, so that it tells what kind of file this is.
+    """
+    if _forbidden(source, diagnostics):
+        return None
+    documents = _compose(source, diagnostics)
+    builder = Builder(source, diagnostics)
+    roots = [builder.build(document) for document in documents]
+    if len(roots) > 1:
+        diagnostics.add(
+            codes.SEVERAL_DOCUMENTS,
+            "a second YAML document starts here; a spec file is one",
+            roots[1].span,
+            "put the tools of one file into a list under 'tools:', or use one file each",
+        )
+    specs = (root for root in roots if isinstance(root, Mapping) and root.get("toolc"))
+    return next(specs, roots[0] if roots else None)
+
+
+def _forbidden(source: SourceText, diagnostics: Diagnostics) -> bool:
+    """Whether ``source`` holds characters that YAML cannot; then the first are reported."""
+    for match in islice(_FORBIDDEN.finditer(source.text), _MAX_REPORTED):
+        diagnostics.add(
+            codes.STRAY_CHARACTER,
+            f"U+{ord(match[0]):04X} cannot stand in YAML as it is",
+            source.span(match.start(), match.end()),
+            f'write "\\u{ord(match[0]):04x}" in double quotes if you need it',
+        )
+    return _FORBIDDEN.search(source.text) is not None
+
+
+def _compose(source: SourceText, diagnostics: Diagnostics) -> list[yaml.Node]:
+    """The documents' nodes; where placeholders lack quotes, those of the text with quotes put in."""
+    text = source
+    for attempt in range(_MAX_REPORTED):
+        try:
+            return compose(text.text)
+        except TooDeepError as error:
+            place = error.position
+            diagnostics.add(
+                codes.TOO_BIG, str(error), Span(source.path, place, Position(place.line, place.column + 1))
+            )
+            return []
+        except yaml.YAMLError as error:
+            fault = placeholder_at_fault(error, text)
+            if fault is None:
+                if attempt == 0:  # else the missing quotes explain it
+                    complaint = explain(error, source)
+                    diagnostics.add(complaint.code, complaint.message, complaint.span, complaint.hint)
+                return []
+            found, span = fault
+            diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint)
+            text = _mended(text, found, span.start.line)
+    return []
+
+
+def _mended(source: SourceText, found: Unquoted, line: int) -> SourceText:
+    """The same text with one placeholder in quotes and every other character in its place."""
+    lines = source.text.split("\n")
+    old = lines[line - 1]
+    lines[line - 1] = f'{old[: found.start]}"{"_" * (len(found.text) - 2)}"{old[found.end :]}'
+    return SourceText(source.path, "\n".join(lines))

@@ -1,0 +1,137 @@
+"""``parameters:`` in its two forms, the shorthand and full JSON Schema, as one checked schema."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.decode_schema import check_schema
+from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence, to_json
+from toolc.compiler.reader import Findings, boolean, first_line, listed, mapping, mismatch, suggestion
+from toolc.diagnostics import Diagnostics
+from toolc.schema import Schema
+from toolc.source import Span
+
+RESERVED: Final = frozenset({"vars", "secrets", "args", "steps", "ctx"})
+"""Names that mean something else in templates or Python functions."""
+
+NO_PARAMETERS: Final = Schema({"type": "object", "properties": {}, "required": [], "additionalProperties": False})
+"""The schema of a tool that takes nothing."""
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_NAME_RULE: Final = "a parameter's name is 1 to 64 of A-Z a-z 0-9 _ and does not start with a digit"
+
+
+def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | None:
+    """The schema that ``parameters:`` declares, its root closed unless it says otherwise."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    errors = findings.errors
+    root = _close(found) if is_full_schema(found) else _expand(found, findings)
+    _check_names(root, findings)
+    _check_required(root, findings)
+    schema = check_schema(root, findings)
+    return schema if findings.errors == errors else None
+
+
+def declared_parameters(node: Node | None, findings: Findings) -> Schema | None:
+    """What ``parameters:`` that has errors still says: names, keys and what is required. None if not even that.
+
+    Enough to judge the templates and the function of the tool; values cannot be checked against it.
+    """
+    if not isinstance(node, Mapping):
+        return None
+    unheard = Findings(findings.source, Diagnostics())
+    root = to_json(node if is_full_schema(node) else _expand(node, unheard))
+    assert isinstance(root, dict)
+    required = root.get("required")
+    return Schema({**root, "required": required if isinstance(required, list) else []})
+
+
+def is_full_schema(node: Mapping) -> bool:
+    """Whether ``parameters:`` is a JSON Schema itself: ``type`` is the string ``object``, ``properties`` a map."""
+    kind = node.get("type")
+    return isinstance(kind, Scalar) and kind.value == "object" and isinstance(node.get("properties"), Mapping)
+
+
+def _close(node: Mapping) -> Mapping:
+    if node.entry("additionalProperties") or node.entry("unevaluatedProperties"):
+        return node
+    return Mapping((*node.entries, _entry("additionalProperties", Scalar(False, node.span))), node.span)  # noqa: FBT003
+
+
+def _expand(node: Mapping, findings: Findings) -> Mapping:
+    properties: list[Entry] = []
+    required: list[str] = []
+    for entry in node.entries:
+        if not isinstance(entry.value, Mapping):
+            hint = f"write {entry.key}: {{type: string}}"
+            if entry.key == "type":
+                hint = "a full JSON Schema has 'properties' beside 'type: object'"
+            mismatch(entry.value, f"the schema of parameter '{entry.key}'", "a map", findings, hint)
+            properties.append(Entry(entry.key, entry.key_span, Mapping((), entry.value.span)))
+            required.append(entry.key)
+            continue
+        optional, schema = _split_optional(entry.value, findings)
+        properties.append(Entry(entry.key, entry.key_span, schema))
+        if optional is False or (optional is None and schema.entry("default") is None):
+            required.append(entry.key)
+    names = tuple(Scalar(name, node.span) for name in sorted(required))
+    return Mapping(
+        (
+            _entry("type", Scalar("object", node.span)),
+            _entry("properties", Mapping(tuple(properties), node.span)),
+            _entry("required", Sequence(names, node.span)),
+            _entry("additionalProperties", Scalar(False, node.span)),  # noqa: FBT003
+        ),
+        node.span,
+    )
+
+
+def _split_optional(schema: Mapping, findings: Findings) -> tuple[bool | None, Mapping]:
+    node = schema.get("optional")
+    if node is None:
+        return None, schema
+    rest = tuple(entry for entry in schema.entries if entry.key != "optional")
+    return boolean(node, "'optional'", findings), Mapping(rest, schema.span)
+
+
+def _entry(key: str, value: Node) -> Entry:
+    return Entry(key, value.span, value)
+
+
+def _check_names(root: Mapping, findings: Findings) -> None:
+    properties = root.get("properties")
+    assert isinstance(properties, Mapping)
+    for entry in properties.entries:
+        if entry.key in RESERVED:
+            message = f"'{entry.key}' cannot be a parameter's name: it has a meaning of its own"
+            findings.add(codes.NAME, message, entry.key_span, f"the reserved names are {listed(sorted(RESERVED))}")
+        elif not _NAME.fullmatch(entry.key):
+            findings.add(
+                codes.NAME, f"'{entry.key[:100]}' cannot be a parameter's name", entry.key_span, _NAME_RULE
+            )
+
+
+def _check_required(root: Mapping, findings: Findings) -> None:
+    properties, required = root.get("properties"), root.get("required")
+    if not isinstance(properties, Mapping) or not isinstance(required, Sequence):
+        return
+    for item in required.items:
+        name = item.value if isinstance(item, Scalar) else None
+        if not isinstance(name, str):
+            continue
+        schema = properties.get(name)
+        if schema is None:
+            hint = suggestion(name, [entry.key for entry in properties.entries]) or "declare it under 'properties'"
+            findings.add(codes.REQUIRED_UNKNOWN, f"'{name}' is required but not declared", item.span, hint)
+        elif isinstance(schema, Mapping) and (default := schema.entry("default")):
+            message = f"'{name}' is required, so its default is never used"
+            hint = f"remove the default, or the name '{name}' from what is required"
+            findings.add(codes.REQUIRED_DEFAULT, message, _place(default), hint)
+
+
+def _place(entry: Entry) -> Span:
+    return first_line(entry.key_span)

@@ -1,0 +1,266 @@
+"""Reading a map of a document key by key, collecting every finding on the way.
+
+A value that is wrong is reported where it stands and reads as None (or as the default), so that
+decoding goes on and finds the next problem. ``Findings.errors`` tells afterwards whether all was well.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from toolc.compiler import codes
+from toolc.compiler.document import Mapping, Node, Scalar, Sequence
+from toolc.diagnostics import Code, Diagnostics, Severity
+from toolc.source import Position, SourceText, Span
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Findings:
+    """Where the findings about one file go; ``errors`` counts those that are errors."""
+
+    source: SourceText
+    diagnostics: Diagnostics
+    errors: int = 0
+
+    def add(self, code: Code, message: str, span: Span, hint: str = "") -> None:
+        """Record one finding."""
+        self.errors += code.severity is Severity.ERROR
+        self.diagnostics.add(code, message, span, hint)
+
+    def written(self, span: Span) -> str:
+        """The first line of a stretch of this file, as its writer wrote it."""
+        line = self.source.line(span.start.line)
+        end = span.end.column - 1 if span.end.line == span.start.line else len(line)
+        return line[span.start.column - 1 : end]
+
+    def locate(self, span: Span, text: str, occurrence: int = 0) -> Span:
+        """Where ``text`` stands within ``span``, for the given occurrence of it, counted from 0.
+
+        The whole ``span`` where it is not written in these characters (an escape, a line end inside).
+        """
+        if span.path != self.source.path or not text:
+            return span
+        for number in range(span.start.line, span.end.line + 1):
+            line = self.source.line(number)
+            at = span.start.column - 1 if number == span.start.line else 0
+            end = span.end.column - 1 if number == span.end.line else len(line)
+            while (at := line.find(text, at, end)) >= 0:
+                if occurrence == 0:
+                    return Span(span.path, Position(number, at + 1), Position(number, at + 1 + len(text)))
+                occurrence -= 1
+                at += len(text)
+        return span
+
+    def code_line(self, span: Span, text: str) -> int:
+        """The line of this file on which the first line of ``text``, a string written at ``span``, stands."""
+        first = text.split("\n", 1)[0].strip()
+        starts_below = self.source.line(span.start.line + 1).strip() == first
+        return span.start.line + starts_below
+
+
+Parse: TypeAlias = Callable[[Node, str, Findings], T | None]
+"""Reads one node; the string says what it is, for messages. None, and a finding, where it is wrong."""
+
+
+class Reader:
+    """Reads one map. ``close`` reports the keys that nobody asked for."""
+
+    def __init__(self, node: Mapping, what: str, findings: Findings) -> None:
+        self.node = node
+        self.what = what
+        self.findings = findings
+        self._known: set[str] = set()
+
+    def get(self, key: str) -> Node | None:
+        """The value of ``key``, whatever it is."""
+        self._known.add(key)
+        return self.node.get(key)
+
+    def optional(self, key: str, parse: Parse[T]) -> T | None:
+        """The value of ``key``; None where it is absent or wrong."""
+        node = self.get(key)
+        return None if node is None else parse(node, f"'{key}'", self.findings)
+
+    def default(self, key: str, parse: Parse[T], default: T) -> T:
+        """The value of ``key``; ``default`` where it is absent or wrong."""
+        value = self.optional(key, parse)
+        return default if value is None else value
+
+    def required(self, key: str, parse: Parse[T]) -> T | None:
+        """The value of ``key``, whose absence is a finding."""
+        if self.get(key) is None:
+            self.findings.add(codes.MISSING_KEY, f"{self.what} has no '{key}'", first_line(self.node.span))
+            return None
+        return self.optional(key, parse)
+
+    def one_of(self, *keys: str) -> str | None:
+        """The one of ``keys`` that is there; none or several is a finding."""
+        self._known.update(keys)
+        found = [entry for entry in self.node.entries if entry.key in keys]
+        if len(found) == 1:
+            return found[0].key
+        wanted = f"exactly one of {listed(keys)}"
+        if found:
+            message = f"{self.what} has both '{found[0].key}' and '{found[1].key}'; it takes {wanted}"
+            self.findings.add(codes.BAD_VALUE, message, found[1].key_span, f"remove all but one of {listed(keys)}")
+        else:
+            self.findings.add(
+                codes.MISSING_KEY, f"{self.what} has none of {listed(keys)}", first_line(self.node.span),
+                f"add {wanted}",
+            )  # fmt: skip
+        return None
+
+    def unsupported(self, *keys: str) -> None:
+        """Refuse keys of the format that this version of toolc does not run."""
+        for key in keys:
+            self._known.add(key)
+            if entry := self.node.entry(key):
+                unsupported(key, entry.key_span, self.findings)
+
+    def close(self) -> None:
+        """Report every key that has not been asked for."""
+        for entry in self.node.entries:
+            if entry.key not in self._known:
+                message = f"{self.what} has no key '{entry.key}'"
+                hint = suggestion(entry.key, self._known) or f"the keys are {listed(sorted(self._known))}"
+                self.findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint)
+
+
+def unsupported(feature: str, span: Span, findings: Findings) -> None:
+    """Refuse a part of the format that this version of toolc does not run."""
+    findings.add(
+        codes.UNSUPPORTED, f"this version of toolc does not run '{feature}' yet", span,
+        "remove it, or use a version of toolc that runs it",
+    )  # fmt: skip
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """``did you mean 'x'?`` for the known name nearest to ``name``; empty where none is near."""
+    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
+    return f"did you mean '{near[0]}'?" if near else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in quotes, separated by commas."""
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def first_line(span: Span) -> Span:
+    """The start of a stretch that may be long: what lacks something is pointed at by its beginning."""
+    if span.end.line == span.start.line:
+        return span
+    return Span(span.path, span.start, Position(span.start.line, span.start.column + 1))
+
+
+def describe(node: Node) -> str:
+    """What a node is, in words for a message."""
+    match node:
+        case Mapping():
+            return "a map"
+        case Sequence():
+            return "a list"
+        case Scalar(value=None):
+            return "empty"
+        case Scalar(value=bool() as value):
+            return "true" if value else "false"
+        case Scalar(value=str() as text):
+            return f"the text {text if len(text) <= 40 else text[:40] + '…'!r}"
+        case Scalar(value=value):
+            return f"the number {value}"
+
+
+def mismatch(node: Node, what: str, wanted: str, findings: Findings, hint: str = "") -> None:
+    """Report that ``what`` is not what it must be."""
+    span = node.span if isinstance(node, Scalar) else first_line(node.span)
+    findings.add(codes.BAD_VALUE, f"{what} must be {wanted}, but is {describe(node)}", span, hint)
+
+
+def string(node: Node, what: str, findings: Findings) -> str | None:
+    """A string; a number or boolean is told to be quoted."""
+    if isinstance(node, Scalar) and isinstance(node.value, str):
+        return node.value
+    quotable = isinstance(node, Scalar) and node.value is not None
+    hint = f'put it in quotes: "{findings.written(node.span)}"' if quotable else ""
+    mismatch(node, what, "a string", findings, hint)
+    return None
+
+
+def text(node: Node, what: str, findings: Findings) -> str | None:
+    """A string that is not empty and holds no NUL."""
+    value = string(node, what, findings)
+    if value is not None and (not value.strip() or "\0" in value):
+        wrong = "hold a NUL character" if "\0" in value else "be empty"
+        findings.add(codes.BAD_VALUE, f"{what} must not {wrong}", node.span)
+        return None
+    return value
+
+
+def boolean(node: Node, what: str, findings: Findings) -> bool | None:
+    """``true`` or ``false``."""
+    if isinstance(node, Scalar) and isinstance(node.value, bool):
+        return node.value
+    mismatch(node, what, "true or false", findings)
+    return None
+
+
+def integer(low: int, high: int) -> Parse[int]:
+    """A whole number from ``low`` to ``high``."""
+
+    def parse(node: Node, what: str, findings: Findings) -> int | None:
+        value = node.value if isinstance(node, Scalar) else None
+        if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
+            return value
+        mismatch(node, what, f"a whole number from {low} to {high}", findings)
+        return None
+
+    return parse
+
+
+def choice(options: tuple[T, ...]) -> Parse[T]:
+    """One of a few strings."""
+
+    def parse(node: Node, what: str, findings: Findings) -> T | None:
+        value = node.value if isinstance(node, Scalar) else None
+        for option in options:
+            if value == option:
+                return option
+        names = [str(option) for option in options]
+        hint = suggestion(value, names) if isinstance(value, str) else ""
+        mismatch(node, what, f"one of {listed(names)}", findings, hint)
+        return None
+
+    return parse
+
+
+def mapping(node: Node, what: str, findings: Findings) -> Mapping | None:
+    """A map, still to be read."""
+    if isinstance(node, Mapping):
+        return node
+    mismatch(node, what, "a map", findings)
+    return None
+
+
+def sequence(node: Node, what: str, findings: Findings) -> Sequence | None:
+    """A list, still to be read."""
+    if isinstance(node, Sequence):
+        return node
+    mismatch(node, what, "a list", findings)
+    return None
+
+
+def list_of(parse: Parse[T]) -> Parse[tuple[T, ...]]:
+    """A list; its wrong items are reported and left out."""
+
+    def parse_list(node: Node, what: str, findings: Findings) -> tuple[T, ...] | None:
+        found = sequence(node, what, findings)
+        if found is None:
+            return None
+        values = (parse(item, f"{what}[{index}]", findings) for index, item in enumerate(found.items))
+        return tuple(value for value in values if value is not None)
+
+    return parse_list

@@ -1,0 +1,269 @@
+"""Templates of backend fields: from text to ``toolc.template.Template``, with Jinja2's own parser.
+
+Only ``{{ }}`` is special. Jinja2 sees the expressions and nothing else: it would take ``{%`` and ``{#``
+for its own (kubectl, git and bash use them) and would change line ends of the text between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from toolc.compiler import codes
+from toolc.compiler.document import Node, Scalar
+from toolc.compiler.reader import Findings, listed, string, suggestion, unsupported
+from toolc.schema import JsonValue, Schema
+from toolc.source import Span
+from toolc.template import FILTERS, FILTERS_WITH_ARGUMENT, Filter, Placeholder, Template
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, nodes
+
+_PLACEHOLDER: Final = re.compile(
+    r"""\{\{ ( (?: '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | [^'"}] | \}(?!\}) )* ) \}\}""",
+    re.VERBOSE | re.DOTALL,
+)
+_LITERAL_HINT: Final = "for two literal braces write {{ '{{' }}"
+_GRAMMAR_HINT: Final = "a placeholder is a parameter's name, keys and filters: {{ name.key | filter }}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with the stretch ``start:end`` of a template's text."""
+
+    message: str
+    hint: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One placeholder of a template's text, and the stretch ``start:end`` that it was written in."""
+
+    placeholder: Placeholder
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A template's text, taken apart. The template holds only the good pieces where there are problems."""
+
+    template: Template
+    pieces: tuple[Piece, ...]
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What placeholders can name. ``parameters`` is None where they could not be read: anything goes.
+
+    ``present`` are the names that cannot be absent here whatever their schema says (a ``when`` group's).
+    """
+
+    parameters: Schema | None
+    present: frozenset[str] = frozenset()
+
+
+class _RefusedError(Exception):
+    """An expression that may not stand in a placeholder."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+def parse(text: str) -> Parsed:
+    """Take a template's text apart. Every problem is found; nothing is raised."""
+    parts: list[str | Placeholder] = []
+    pieces: list[Piece] = []
+    problems: list[Problem] = []
+    at = 0
+    while (start := text.find("{{", at)) >= 0:
+        parts.append(text[at:start])
+        match = _PLACEHOLDER.match(text, start)
+        if match is None:
+            problems.append(Problem("'{{' has no '}}'", _LITERAL_HINT, start, start + 2))
+            at = len(text)
+            break
+        at = match.end()
+        try:
+            part = _part(match[1])
+            parts.append(part)
+            if isinstance(part, Placeholder):
+                pieces.append(Piece(part, start, at))
+        except _RefusedError as refused:
+            problems.append(Problem(refused.message, refused.hint, start, at))
+    parts.append(text[at:])
+    return Parsed(Template(_joined(parts)), tuple(pieces), tuple(problems))
+
+
+def read_template(node: Node, what: str, findings: Findings, scope: Scope) -> Template | None:
+    """A string that is a template whose placeholders can always be filled from a call's arguments."""
+    text = string(node, what, findings)
+    if text is None:
+        return None
+    assert isinstance(node, Scalar)
+    errors = findings.errors
+    parsed = parse(text)
+    for problem in parsed.problems:
+        span = _locate(text, problem.start, problem.end, node.span, findings)
+        findings.add(codes.TEMPLATE, problem.message, span, problem.hint)
+    for piece in parsed.pieces:
+        check_placeholder(
+            piece.placeholder, _locate(text, piece.start, piece.end, node.span, findings), findings, scope
+        )
+    return parsed.template if findings.errors == errors else None
+
+
+def check_name(name: str, span: Span, findings: Findings, parameters: Schema | None) -> bool:
+    """Whether ``name`` is a declared parameter (or cannot be told); reports it where it is not."""
+    if parameters is None or name in parameters.properties:
+        return True
+    declared = sorted(parameters.properties)
+    known = f"the parameters are {listed(declared)}" if declared else "the tool declares no parameters"
+    hint = suggestion(name, declared) or known
+    findings.add(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span, hint)
+    return False
+
+
+def check_placeholder(placeholder: Placeholder, span: Span, findings: Findings, scope: Scope) -> None:
+    """Report a placeholder that names no parameter, or one that a valid call may lack."""
+    name, parameters = placeholder.name, scope.parameters
+    if name in {"vars", "secrets"}:
+        unsupported(f"{{{{ {name}.… }}}}", span, findings)
+        return
+    if not check_name(name, span, findings, parameters) or parameters is None:
+        return
+    if parameters.may_be_absent(name) and name not in scope.present:
+        findings.add(
+            codes.ABSENT_PARAMETER, f"the parameter '{name}' may be absent here", span,
+            f"make it required, give it a default, or in argv use a group: {{when: {name}, argv: [...]}}",
+        )  # fmt: skip
+    _check_keys(placeholder, parameters.properties[name], span, findings)
+
+
+def _check_keys(placeholder: Placeholder, schema: Mapping[str, JsonValue], span: Span, findings: Findings) -> None:
+    path = placeholder.name
+    for key in placeholder.keys:
+        properties, required = schema.get("properties"), schema.get("required")
+        declared = properties if isinstance(properties, dict) else {}
+        if key not in declared or not isinstance(required, list) or key not in required:
+            hint = suggestion(key, declared) if key not in declared else ""
+            wanted = f"name '{key}' under both 'properties' and 'required' of '{path}'"
+            message = f"'{path}' may lack the key '{key}'"
+            findings.add(codes.ABSENT_PARAMETER, message, span, hint or wanted)
+            return
+        found = declared[key]
+        schema, path = found if isinstance(found, dict) else {}, f"{path}.{key}"
+
+
+def _locate(text: str, start: int, end: int, span: Span, findings: Findings) -> Span:
+    written = text[start:end]
+    return findings.locate(span, written, text.count(written, 0, start))
+
+
+def _joined(parts: list[str | Placeholder]) -> tuple[str | Placeholder, ...]:
+    joined: list[str | Placeholder] = []
+    for part in parts:
+        if isinstance(part, str) and joined and isinstance(joined[-1], str):
+            joined[-1] += part
+        elif part != "":
+            joined.append(part)
+    return tuple(joined)
+
+
+@cache
+def _environment() -> Environment:
+    # Jinja2 takes a tenth of a second to import, and most commands parse no template.
+    from jinja2 import Environment  # noqa: PLC0415
+
+    return Environment(autoescape=False)  # noqa: S701  nothing is ever rendered with it
+
+
+def _part(expression: str) -> str | Placeholder:
+    from jinja2 import TemplateSyntaxError, nodes  # noqa: PLC0415
+    from jinja2.parser import Parser  # noqa: PLC0415
+
+    try:
+        parser = Parser(_environment(), expression, state="variable")
+        found = parser.parse_expression()
+        if not parser.stream.eos:
+            raise _RefusedError(f"'{expression.strip()}' is not one expression", _GRAMMAR_HINT)
+    except TemplateSyntaxError as error:
+        reason = (error.message or "a syntax error").splitlines()[0]
+        hint = _LITERAL_HINT if expression.startswith(".") else _GRAMMAR_HINT
+        raise _RefusedError(f"'{expression.strip()[:60]}' cannot be read: {reason}", hint) from error
+    except RecursionError as error:
+        raise _RefusedError("this expression is nested too deeply", _GRAMMAR_HINT) from error
+    if isinstance(found, nodes.Const) and isinstance(found.value, str):
+        return found.value
+    return _placeholder(found)
+
+
+def _placeholder(found: nodes.Expr) -> Placeholder:
+    from jinja2 import nodes  # noqa: PLC0415
+
+    filters: list[Filter] = []
+    keys: list[str] = []
+    while isinstance(found, nodes.Filter) and found.node is not None:
+        filters.append(_filter(found))
+        found = found.node
+    while isinstance(found, nodes.Getattr | nodes.Getitem):
+        keys.append(_key(found))
+        found = found.node
+    if not isinstance(found, nodes.Name):
+        kind = _KINDS.get(type(found).__name__, "this expression")
+        raise _RefusedError(f"{kind} cannot stand in a placeholder", _GRAMMAR_HINT)
+    return Placeholder(found.name, tuple(reversed(keys)), tuple(reversed(filters)))
+
+
+def _key(found: nodes.Getattr | nodes.Getitem) -> str:
+    from jinja2 import nodes  # noqa: PLC0415
+
+    if isinstance(found, nodes.Getattr):
+        return found.attr
+    if isinstance(found.arg, nodes.Const) and isinstance(found.arg.value, str):
+        return found.arg.value
+    raise _RefusedError("only a key in quotes can stand in the brackets", "write {{ name['key'] }}")
+
+
+def _filter(found: nodes.Filter) -> Filter:
+    from jinja2 import nodes  # noqa: PLC0415
+
+    if found.name not in FILTERS:
+        hint = suggestion(found.name, FILTERS) or f"the filters are {listed(sorted(FILTERS))}"
+        raise _RefusedError(f"there is no filter '{found.name}'", hint)
+    arguments = [each.value for each in found.args if isinstance(each, nodes.Const) and isinstance(each.value, str)]
+    most = 1 if found.name in FILTERS_WITH_ARGUMENT else 0
+    if (
+        found.kwargs
+        or found.dyn_args
+        or found.dyn_kwargs
+        or len(arguments) != len(found.args)
+        or len(arguments) > most
+    ):
+        takes = "one string in quotes" if most else "no argument"
+        example = f"write {found.name}(', ')" if most else f"write {found.name} alone"
+        raise _RefusedError(f"the filter '{found.name}' takes {takes}", example)
+    return Filter(found.name, arguments[0] if arguments else None)
+
+
+_KINDS: Final = {
+    "Call": "a call",
+    "CondExpr": "a condition",
+    "Const": "a number or other constant",
+    "Test": "a test",
+    "List": "a list",
+    "Dict": "a map",
+    "Tuple": "a list",
+    "Compare": "a comparison",
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow", "Neg", "Pos"), "arithmetic"),
+    **dict.fromkeys(("And", "Or", "Not"), "a condition"),
+    "Concat": "joining with '~'",
+}

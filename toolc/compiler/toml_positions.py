@@ -1,0 +1,213 @@
+"""Where every key and value of a TOML document stands. What they mean, ``tomli`` says.
+
+The text has been read by ``tomli`` before, so this scanner meets valid TOML only (1.0 and 1.1:
+https://toml.io/en/v1.1.0) and need not tell what is wrong with anything else.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+import tomli
+
+MAX_DEPTH: Final = 100
+"""How many arrays and inline tables may stand in each other."""
+
+
+class TooDeepError(Exception):
+    """Arrays and inline tables nested deeper than ``MAX_DEPTH``; ``offset`` is where."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__(f"arrays and tables nested deeper than {MAX_DEPTH} levels")
+        self.offset = offset
+
+
+@dataclass(slots=True)
+class Leaf:
+    """A string, number, boolean, date or time, from offset ``start`` up to ``end``."""
+
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Items:
+    """An array, or the tables of one ``[[name]]``; then it stands where the first of them does."""
+
+    start: int
+    end: int
+    items: list[Place] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Table:
+    """A table. One with a header stands there, an inline one at its braces, another at its name."""
+
+    start: int
+    end: int
+    entries: dict[str, Key] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Key:
+    """A key where it first stands, and its value."""
+
+    start: int
+    end: int
+    value: Place
+
+
+Place: TypeAlias = Leaf | Items | Table
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """One part of a dotted key."""
+
+    text: str
+    start: int
+    end: int
+
+
+def scan(text: str) -> Table:
+    """The place of everything in ``text``, which is valid TOML. Raises ``TooDeepError``."""
+    scanner = _Scanner(text)
+    root = current = Table(0, 0)
+    while scanner.skip(_BETWEEN):
+        if text[scanner.offset] == "[":
+            current = _open(root, *scanner.header())
+        else:
+            scanner.assignment(current, depth=1)
+    return root
+
+
+_BETWEEN: Final = re.compile(r"(?:[ \t\r\n,]+|\#[^\n]*)*")
+_BLANKS: Final = re.compile(r"[ \t]*")
+_EQUALS: Final = re.compile(r"[ \t]*=[ \t]*")
+_BARE_KEY: Final = re.compile(r"[^\s.=\]\"']+")
+_STRING: Final = re.compile(
+    r'''
+      """ (?s: [^\\] | \\. )*? """ (?!")
+    | \'\'\' (?s: . )*? \'\'\' (?!')
+    | " (?: [^"\\] | \\. )* "
+    | ' [^']* '
+    ''',
+    re.VERBOSE,
+)
+_OTHER_LEAF: Final = re.compile(r"[^,\]}#\r\n]*[^,\]}#\s]")
+
+
+@dataclass(slots=True)
+class _Scanner:
+    text: str
+    offset: int = 0
+
+    def skip(self, pattern: re.Pattern[str]) -> bool:
+        """Move over what ``pattern`` matches; whether any text is left."""
+        self._match(pattern)
+        return self.offset < len(self.text)
+
+    def header(self) -> tuple[list[_Name], Items | Table]:
+        """A ``[name]`` or ``[[name]]`` line: the name's parts, and an empty place for what it opens."""
+        start = self.offset
+        brackets = 2 if self.text.startswith("[[", start) else 1
+        self.offset += brackets
+        names = self._names()
+        self.offset += brackets
+        table = Table(start, self.offset)
+        return names, Items(start, self.offset, [table]) if brackets == 2 else table
+
+    def assignment(self, table: Table, depth: int) -> None:
+        """``name = value``, put into ``table``."""
+        names = self._names()
+        self.skip(_EQUALS)
+        last = names[-1]
+        _descend(table, names[:-1]).entries[last.text] = Key(last.start, last.end, self._value(depth))
+
+    def _match(self, pattern: re.Pattern[str]) -> tuple[int, int]:
+        match = pattern.match(self.text, self.offset)
+        assert match, f"tomli read what the scanner cannot, at offset {self.offset}"
+        self.offset = match.end()
+        return match.span()
+
+    def _names(self) -> list[_Name]:
+        names: list[_Name] = []
+        while not names or self.text[self.offset] == ".":
+            self.offset += bool(names)
+            self.skip(_BLANKS)
+            quoted = self.text[self.offset] in "\"'"
+            start, end = self._match(_STRING if quoted else _BARE_KEY)
+            raw = self.text[start:end]
+            names.append(_Name(_unquoted(raw) if quoted else raw, start, end))
+            self.skip(_BLANKS)
+        return names
+
+    def _value(self, depth: int) -> Place:
+        if depth > MAX_DEPTH:
+            raise TooDeepError(self.offset)
+        match self.text[self.offset]:
+            case "[":
+                return self._array(depth)
+            case "{":
+                return self._inline_table(depth)
+            case '"' | "'":
+                return Leaf(*self._match(_STRING))
+            case _:
+                return Leaf(*self._match(_OTHER_LEAF))
+
+    def _array(self, depth: int) -> Items:
+        array = Items(self.offset, self.offset)
+        self.offset += 1
+        while self.skip(_BETWEEN) and self.text[self.offset] != "]":
+            array.items.append(self._value(depth + 1))
+        self.offset += 1
+        array.end = self.offset
+        return array
+
+    def _inline_table(self, depth: int) -> Table:
+        table = Table(self.offset, self.offset)
+        self.offset += 1
+        while self.skip(_BETWEEN) and self.text[self.offset] != "}":
+            self.assignment(table, depth + 1)
+        self.offset += 1
+        table.end = self.offset
+        return table
+
+
+def _unquoted(raw: str) -> str:
+    if raw[0] == "'" or "\\" not in raw:
+        return raw[1:-1]
+    return next(iter(tomli.loads(f"{raw} = 0")))
+
+
+def _open(root: Table, names: list[_Name], opened: Items | Table) -> Table:
+    """Put what a header opens at its place; the table that the lines below it fill."""
+    last = names[-1]
+    parent = _descend(root, names[:-1])
+    known = parent.entries.get(last.text)
+    if known is None:
+        parent.entries[last.text] = Key(last.start, last.end, opened)
+    elif isinstance(known.value, Items) and isinstance(opened, Items):
+        known.value.items += opened.items
+    elif isinstance(known.value, Table) and isinstance(opened, Table):
+        # [a.b] came before [a]: the table is known, but its own header is only here.
+        opened.entries = known.value.entries
+        known.value = opened
+    return _table(opened)
+
+
+def _descend(table: Table, names: list[_Name]) -> Table:
+    """The table that these names lead to from ``table``, made where it is missing."""
+    for name in names:
+        key = table.entries.setdefault(name.text, Key(name.start, name.end, Table(name.start, name.end)))
+        table = _table(key.value)
+    return table
+
+
+def _table(place: Place) -> Table:
+    """A table itself, or the last one of an array of tables."""
+    found = place.items[-1] if isinstance(place, Items) else place
+    assert isinstance(found, Table)
+    return found

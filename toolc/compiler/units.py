@@ -1,0 +1,85 @@
+"""Durations and sizes as specs write them: ``500ms 30s 10m`` and ``64KiB 128MiB 1GiB``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.document import Node, Scalar
+from toolc.compiler.reader import Findings, mismatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kind:
+    noun: str
+    such_as: str
+    units: Mapping[str, int]
+    spellings: Mapping[str, str]
+
+
+_DURATION: Final = _Kind(
+    noun="duration",
+    such_as="'500ms', '30s' or '10m'",
+    units={"ms": 1, "s": 1000, "m": 60_000},
+    spellings={"": "s", "sec": "s", "second": "s", "seconds": "s", "min": "m", "minutes": "m", "msec": "ms"},
+)
+_SIZE: Final = _Kind(
+    noun="size",
+    such_as="'64KiB', '128MiB' or '1GiB'",
+    units={"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3},
+    spellings={"": "MiB"}
+    | {spelling: f"{letter.upper()}iB" for letter in "kmg" for spelling in (letter, f"{letter}b", f"{letter}ib")},
+)
+_QUANTITY: Final = re.compile(r"([0-9]{1,15})([A-Za-z]+)")
+_LOOSE_QUANTITY: Final = re.compile(r"([0-9]{1,15})(?:\.0)? ?([A-Za-z]*)")
+_CLOCK: Final = re.compile(r"([0-9]{1,4}):([0-5][0-9])")
+_LARGEST: Final = 2**53 - 1
+
+
+def duration(node: Node, what: str, findings: Findings) -> int | None:
+    """A duration in milliseconds, more than 0."""
+    return _quantity(node, what, findings, _DURATION)
+
+
+def size(node: Node, what: str, findings: Findings) -> int | None:
+    """A size in bytes, more than 0."""
+    return _quantity(node, what, findings, _SIZE)
+
+
+def render_size(size_bytes: int) -> str:
+    """A size as a spec would write it, in the largest unit that is exact (KiB, rounded down, if none is)."""
+    unit = next((unit for unit in ("GiB", "MiB") if size_bytes % _SIZE.units[unit] == 0), "KiB")
+    return f"{size_bytes // _SIZE.units[unit]}{unit}"
+
+
+def _quantity(node: Node, what: str, findings: Findings, kind: _Kind) -> int | None:
+    wanted = f"a {kind.noun} such as {kind.such_as}"
+    value = node.value if isinstance(node, Scalar) else None
+    if value is None or isinstance(value, bool):
+        mismatch(node, what, wanted, findings)
+        return None
+    written = str(value)
+    match = _QUANTITY.fullmatch(written)
+    if match and match[2] in kind.units:
+        amount = int(match[1]) * kind.units[match[2]]
+        if 0 < amount <= _LARGEST:
+            return amount
+        findings.add(codes.BAD_VALUE, f"{what} must be more than 0 and less than 2^53", node.span)
+        return None
+    wrong = f"{written} has no unit" if not isinstance(value, str) else f"{written[:60]!r} is none"
+    findings.add(codes.BAD_UNIT, f"{what} must be {wanted}, and {wrong}", node.span, _correction(written, kind))
+    return None
+
+
+def _correction(written: str, kind: _Kind) -> str:
+    if kind is _DURATION and (clock := _CLOCK.fullmatch(written)):
+        return f"write {int(clock[1]) * 60 + int(clock[2])}s"
+    match = _LOOSE_QUANTITY.fullmatch(written)
+    if match and (unit := kind.spellings.get(match[2].lower())):
+        return f"write {match[1]}{unit}"
+    if match and kind is _DURATION and match[2].lower() in {"h", "hour", "hours"}:
+        return f"write {int(match[1]) * 60}m"
+    return f"write a whole number and one of the units {', '.join(kind.units)}"

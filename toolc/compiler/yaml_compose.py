@@ -1,0 +1,103 @@
+"""YAML text to PyYAML's nodes: untouched by any resolver of YAML 1.1, and never too deep.
+
+libyaml's composer calls itself once per level and crashes the process on text that is nested deeply
+enough, so text that might be is measured first, event by event.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+import yaml
+
+from toolc.source import Position
+
+MAX_DEPTH: Final = 100
+"""How many lists and maps may stand in each other."""
+
+PLAIN: Final = "plain"
+"""The tag of an unquoted scalar without a tag of its own; quoted ones and collections have ``""``."""
+
+_SAFE_DEPTH: Final = 1000
+
+
+class Mark(Protocol):
+    """What libyaml's marks and PyYAML's own share: a line and a column, both from 0."""
+
+    line: int
+    column: int
+
+
+class TooDeepError(Exception):
+    """Lists and maps nested deeper than ``MAX_DEPTH``; ``position`` is where."""
+
+    def __init__(self, position: Position) -> None:
+        super().__init__(f"lists and maps nested deeper than {MAX_DEPTH} levels")
+        self.position = position
+
+
+def position(mark: Mark | None) -> Position:
+    """The place of a mark, which PyYAML sets on all that it reads."""
+    assert mark is not None
+    return Position(mark.line + 1, mark.column + 1)
+
+
+class _Unresolved:
+    """Stands before PyYAML's resolver: says how a scalar was written, not what it means."""
+
+    def resolve(self, kind: type[yaml.Node], _value: object, implicit: object) -> str:
+        """The tag of a node that has none of its own."""
+        return PLAIN if kind is yaml.ScalarNode and isinstance(implicit, tuple) and implicit[0] else ""
+
+
+class PureLoader(_Unresolved, yaml.SafeLoader):
+    """PyYAML's own parser, for where libyaml is missing."""
+
+
+def compose(text: str) -> list[yaml.Node]:
+    """The root node of each document in ``text``; a tag that was not written is ``PLAIN`` or empty.
+
+    Raises ``yaml.YAMLError`` for text that is not YAML and ``TooDeepError``.
+    """
+    loader_class = _loader_class()
+    if loader_class is PureLoader or _depth_bound(text) > _SAFE_DEPTH:
+        _measure(loader_class(text))
+    loader = loader_class(text)
+    try:
+        documents = []
+        while loader.check_node():
+            node = loader.get_node()
+            assert node is not None
+            documents.append(node)
+        return documents
+    finally:
+        loader.dispose()
+
+
+def _depth_bound(text: str) -> int:
+    """A depth that ``text`` cannot exceed: a nested block starts further right, or one dash under its key."""
+    return text.count("[") + text.count("{") + 2 * max(map(len, text.split("\n")))
+
+
+def _measure(loader: yaml.SafeLoader | yaml.CSafeLoader) -> None:
+    depth = 0
+    try:
+        while event := loader.get_event():
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > MAX_DEPTH:
+                    raise TooDeepError(position(event.start_mark))
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+    finally:
+        loader.dispose()
+
+
+def _loader_class() -> type[yaml.SafeLoader | yaml.CSafeLoader]:
+    return _FastLoader if yaml.__with_libyaml__ else PureLoader
+
+
+if yaml.__with_libyaml__:
+
+    class _FastLoader(_Unresolved, yaml.CSafeLoader):
+        """libyaml's parser, about fifteen times as fast."""

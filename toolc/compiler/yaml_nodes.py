@@ -1,0 +1,222 @@
+"""PyYAML's nodes to ours: values by YAML 1.2's core schema, and everything that a spec must not say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import yaml
+
+from toolc.compiler import codes
+from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
+from toolc.compiler.load_values import refusal
+from toolc.compiler.unquoted import Unquoted
+from toolc.compiler.yaml_compose import MAX_DEPTH, PLAIN, position
+from toolc.compiler.yaml_scalars import Value, in_words, meaning
+from toolc.diagnostics import Diagnostics
+from toolc.source import Position, SourceText, Span
+
+MAX_ALIASED: Final = 10_000
+"""How many nodes the aliases of one file may add."""
+
+_CORE: Final = "tag:yaml.org,2002:"
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """A node, how many nodes it holds with itself, and how many levels."""
+
+    node: Node
+    size: int = 1
+    height: int = 1
+
+
+@dataclass(slots=True)
+class Builder:
+    """Turns PyYAML's nodes into ours. A node that aliases share is built, and complained about, once."""
+
+    source: SourceText
+    diagnostics: Diagnostics
+    built: dict[int, _Built] = field(default_factory=dict)
+    unfinished: set[int] = field(default_factory=set)
+    aliased: int = 0
+
+    def build(self, root: yaml.Node) -> Node:
+        """Our node for the root of a document."""
+        return self._build(root, 1).node
+
+    def _build(self, node: yaml.Node, depth: int) -> _Built:
+        if isinstance(node, yaml.ScalarNode):
+            return _Built(self._scalar(node))
+        known = self.built.get(id(node))
+        trouble = self._trouble(node, known, depth)
+        if trouble is not None:
+            return trouble
+        if known is not None:
+            return known
+        self.unfinished.add(id(node))
+        built = self._mapping(node, depth) if isinstance(node, yaml.MappingNode) else self._sequence(node, depth)
+        self.unfinished.discard(id(node))
+        self.built[id(node)] = built
+        return built
+
+    def _trouble(self, node: yaml.Node, known: _Built | None, depth: int) -> _Built | None:
+        """What stands in for a collection that cannot be built (again): aliases without end, or too deep."""
+        span = self._span(node)
+        if id(node) in self.unfinished:
+            self.diagnostics.add(codes.ALIAS, "this contains an alias to itself", span)
+        elif depth + (known.height if known else 1) - 1 > MAX_DEPTH:
+            self.diagnostics.add(codes.TOO_BIG, f"lists and maps nested deeper than {MAX_DEPTH} levels", span)
+        elif known is not None and self.aliased + known.size > MAX_ALIASED:
+            self.diagnostics.add(
+                codes.ALIAS, f"the file's aliases expand to more than {MAX_ALIASED} values, this among them", span
+            )
+        else:
+            self.aliased += known.size if known else 0
+            return None
+        return _Built(Scalar(None, span))
+
+    def _sequence(self, node: yaml.Node, depth: int) -> _Built:
+        self._check_tag(node, "seq")
+        items = [self._build(item, depth + 1) for item in node.value]
+        span = self._span(node, items[-1].node.span if items else None)
+        return _collect(Sequence(tuple(item.node for item in items), span), items)
+
+    def _mapping(self, node: yaml.MappingNode, depth: int) -> _Built:
+        if self._reported_placeholder(node):
+            return _Built(Scalar("", self._span(node)))
+        self._check_tag(node, "map")
+        entries: dict[str, Entry] = {}
+        values: list[_Built] = []
+        for key_node, value_node in node.value:
+            key = self._key(key_node)
+            value = self._build(value_node, depth + 1)
+            if key is None:
+                continue
+            if key in entries:
+                self._duplicate(entries[key], self._span(key_node))
+                continue
+            values.append(value)
+            entries[key] = Entry(key, self._span(key_node), value.node)
+        span = self._span(node, values[-1].node.span if values else None)
+        return _collect(Mapping(tuple(entries.values()), span), values)
+
+    def _duplicate(self, first: Entry, span: Span) -> None:
+        self.diagnostics.add(
+            codes.DUPLICATE_KEY,
+            f"the key '{first.key}' is already on line {first.key_span.start.line}",
+            span,
+            "keep one of the two",
+        )
+
+    def _key(self, node: yaml.Node) -> str | None:
+        span = self._span(node)
+        if not isinstance(node, yaml.ScalarNode):
+            if not self._reported_placeholder(node):
+                self.diagnostics.add(codes.NON_STRING_KEY, "a key must be text, not a list or a map", span)
+            return None
+        if node.tag == PLAIN and node.value == "<<":
+            self.diagnostics.add(
+                codes.ALIAS,
+                "merge keys are not part of YAML 1.2",
+                span,
+                "put what several tools share under 'defaults:', or write it out",
+            )
+            return None
+        self._check_tag(node, "str")
+        value = meaning(node.value).value if node.tag == PLAIN else node.value
+        if isinstance(value, str):
+            return value
+        kind = "null" if value is None else "a boolean" if isinstance(value, bool) else "a number"
+        shown = f"the key {node.value}" if node.value else "an empty key"
+        self.diagnostics.add(
+            codes.NON_STRING_KEY, f"{shown} is {kind}, and keys are text", span, f'write "{node.value}"'
+        )
+        return None
+
+    def _scalar(self, node: yaml.ScalarNode) -> Scalar:
+        span = self._span(node)
+        if node.tag == "" or node.tag == _CORE + "str":
+            return Scalar(node.value, span)
+        plain = meaning(node.value)
+        if node.tag != PLAIN:
+            return Scalar(self._tagged(node, plain.value), span)
+        if refused := refusal(plain.value, node.value):
+            self.diagnostics.add(refused.code, refused.message, span, refused.hint)
+        elif plain.elsewhere:
+            self._disagreement(node.value, plain.value, plain.elsewhere, span)
+        return Scalar(plain.value, span, plain=True)
+
+    def _disagreement(self, text: str, value: Value, elsewhere: str, span: Span) -> None:
+        hint = (
+            f'put it in quotes, "{text}", so that every reader sees the text'
+            if isinstance(value, str)
+            else "write it so that all readers agree, or put it in quotes if you mean text"
+        )
+        self.diagnostics.add(
+            codes.YAML_DISAGREEMENT,
+            f"{text} is {in_words(value)} here (YAML 1.2), and {elsewhere} to readers of YAML 1.1",
+            span,
+            hint,
+        )
+
+    def _tagged(self, node: yaml.ScalarNode, value: Value) -> Value:
+        wanted = {"int": int, "float": float, "bool": bool, "null": type(None)}.get(node.tag.removeprefix(_CORE))
+        if wanted is float and type(value) is int:
+            value = float(value)
+        if wanted is None:
+            self._refuse_tag(node)
+        elif type(value) is not wanted:
+            self.diagnostics.add(
+                codes.BAD_VALUE, f"'{node.value}' is no {_short(node.tag)}", self._span(node), "drop the tag"
+            )
+        elif refused := refusal(value, node.value):
+            self.diagnostics.add(refused.code, refused.message, self._span(node), refused.hint)
+        return value
+
+    def _check_tag(self, node: yaml.Node, own: str) -> None:
+        if node.tag not in {"", PLAIN, _CORE + own}:
+            self._refuse_tag(node)
+
+    def _refuse_tag(self, node: yaml.Node) -> None:
+        self.diagnostics.add(
+            codes.CUSTOM_TAG,
+            f"the tag {_short(node.tag)} has no meaning in a spec",
+            self._span(node),
+            "drop it, or put the value in quotes if it is text that starts with '!'",
+        )
+
+    def _reported_placeholder(self, node: yaml.Node) -> bool:
+        """Whether a map is in truth a placeholder without quotes; then it is reported."""
+        span = self._span(node)
+        line = self.source.line(span.start.line)
+        first = span.start.column - 1
+        if not (isinstance(node, yaml.MappingNode) and node.flow_style and line.startswith("{{", first)):
+            return False
+        last = span.end.column - 1 if span.end.line == span.start.line else len(line)
+        found = Unquoted(line[first:last], first)
+        self.diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint)
+        return True
+
+    def _span(self, node: yaml.Node, last: Span | None = None) -> Span:
+        """Where a node stands; a block ends with its ``last`` part, not where the next thing begins."""
+        start, end = position(node.start_mark), position(node.end_mark)
+        if last is not None and isinstance(node, yaml.CollectionNode) and not node.flow_style:
+            end = max(start, last.end)
+        return Span(self.source.path, start, self._before_blank(start, end))
+
+    def _before_blank(self, start: Position, end: Position) -> Position:
+        line = end.line
+        if end.column > 1 or line <= start.line:
+            return end
+        while line > start.line + 1 and not self.source.line(line - 1).strip():
+            line -= 1
+        return Position(line - 1, len(self.source.line(line - 1)) + 1)
+
+
+def _collect(node: Node, parts: list[_Built]) -> _Built:
+    return _Built(node, 1 + sum(part.size for part in parts), 1 + max((part.height for part in parts), default=0))
+
+
+def _short(tag: str) -> str:
+    return tag.replace(_CORE, "!!", 1)

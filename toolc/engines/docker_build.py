@@ -1,0 +1,183 @@
+"""Building and listing images: the docker SDK's part, imported only when something is to be built."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from toolc.engines.docker_http import ApiError, Client
+from toolc.errors import InfrastructureError
+from toolc.schema import JsonObject, JsonValue
+
+if TYPE_CHECKING:
+    from docker.api.client import APIClient
+
+NAME_LABEL: Final = "toolc.image"
+RECIPE_LABEL: Final = "toolc.image.recipe"
+BASE_LABEL: Final = "toolc.image.base"
+
+_LIST_SECONDS: Final = 30.0
+_PULL_SECONDS: Final = 15
+"""How long a registry may say nothing."""
+
+_BUILD_SECONDS: Final = 600
+"""How long a build step may say nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """An image of toolc's on this host: ``recipe`` is the digest of its folder, ``base`` what it stands on."""
+
+    name: str
+    tag: str
+    id: str
+    recipe: str
+    base: str
+    size_bytes: int
+
+
+def list_built(client: Client) -> tuple[Built, ...]:
+    """toolc's images, by tag. Raises ``ApiError``."""
+    filters = quote(json.dumps({"label": [NAME_LABEL]}))
+    listed = client.call("GET", f"/images/json?filters={filters}", timeout=_LIST_SECONDS)
+    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    return tuple(sorted((built for entry in entries for built in _built(entry)), key=lambda built: built.tag))
+
+
+def find(client: Client, tag: str) -> Built | None:
+    """toolc's image of this tag, if it is there. Raises ``ApiError``."""
+    return next((built for built in list_built(client) if built.tag == tag), None)
+
+
+def discard(client: Client, old: Built) -> None:
+    """Remove an image that lost its tag to a new one; one that is still used, or has other tags, stays."""
+    with suppress(ApiError):
+        client.call("DELETE", f"/images/{quote(old.id)}", timeout=_LIST_SECONDS)
+
+
+def obtain(client: Client, base: str | None, public: str, say: Callable[[str], None]) -> str:
+    """A base that is on this host: ``base`` if it was named, else ``public``, else one of the machine's own.
+
+    Raises ``InfrastructureError`` where there is no way to one: what was named is never replaced.
+    """
+    from toolc.engines import docker_debian  # noqa: PLC0415  a run needs none of it
+
+    wanted = base or public
+    if _has(client, wanted):
+        return wanted
+    own = docker_debian.tag()
+    if base is None and own and _has(client, own):
+        return own
+    say(f"pulling {wanted}")
+    try:
+        _pull(client, wanted, say)
+    except ApiError as error:
+        if base is not None:
+            raise InfrastructureError(f"cannot pull {base}: {error}; name a base that is on this host") from error
+        say(f"cannot pull {wanted}: {error}")
+    else:
+        return wanted
+    if own is None or os.geteuid() != 0 or shutil.which("mmdebstrap") is None:
+        raise InfrastructureError(
+            f"there is no base for the image: {wanted} could not be pulled, and one can be made here only on "
+            "Debian or Ubuntu, as root, with mmdebstrap (sudo apt-get install mmdebstrap). Where a registry is "
+            f"reachable, run: docker pull {wanted}. With a base of your own that has apt or python3, run: "
+            "toolc image build base --from IMAGE"
+        )
+    with docker_debian.archive(say) as archive, _sdk(client, _BUILD_SECONDS) as api:
+        repository, _, tag = own.partition(":")
+        answer = api.import_image_from_file(str(archive), repository=repository, tag=tag)
+        _follow([json.loads(line) for line in answer.splitlines() if line], say)
+    return own
+
+
+def build(
+    client: Client, *, folder: Path, tag: str, base: str, labels: Mapping[str, str], say: Callable[[str], None]
+) -> None:
+    """Build ``folder`` and tag the result. Raises ``ApiError``; then no container of the build is left."""
+    with _sdk(client, _BUILD_SECONDS) as api:
+        steps = api.build(
+            path=str(folder),
+            tag=tag,
+            buildargs={"BASE": base},
+            labels=dict(labels),
+            # The host's own network: it works where the daemon has no bridge.
+            network_mode="host",
+            rm=True,
+            forcerm=True,
+            decode=True,
+        )
+        _follow(steps, say)
+
+
+def _pull(client: Client, image: str, say: Callable[[str], None]) -> None:
+    repository, _, tag = image.rpartition(":") if ":" in image.rpartition("/")[2] else (image, "", "latest")
+    with _sdk(client, _PULL_SECONDS) as api:
+        _follow(api.pull(repository, tag=tag, stream=True, decode=True), say)
+
+
+def _has(client: Client, image: str) -> bool:
+    try:
+        client.call("GET", f"/images/{quote(image)}/json", timeout=_LIST_SECONDS)
+    except ApiError as error:
+        if error.status == 404:
+            return False
+        raise
+    return True
+
+
+@contextmanager
+def _sdk(client: Client, seconds: int) -> Iterator[APIClient]:
+    """The docker SDK on the same socket, its errors turned into ``ApiError``."""
+    import docker  # noqa: PLC0415  130 ms, and only builds need it
+    import requests  # noqa: PLC0415
+    import urllib3  # noqa: PLC0415
+
+    try:
+        with closing(
+            docker.APIClient(base_url=f"unix://{client.socket_path}", version="auto", timeout=seconds)
+        ) as api:
+            yield api
+    except docker.errors.APIError as error:
+        raise ApiError(str(error.explanation or error), error.status_code or 0) from error
+    except (docker.errors.DockerException, requests.RequestException, urllib3.exceptions.HTTPError) as error:
+        raise ApiError(str(error)) from error
+
+
+def _follow(steps: Iterable[JsonValue], say: Callable[[str], None]) -> None:
+    """Tell a build's or a pull's progress. Raises ``ApiError`` with its own words where it failed."""
+    failure = ""
+    # Read to the end: the SDK gives its connection back only then.
+    for step in steps:
+        if not isinstance(step, dict):
+            continue
+        failure = failure or str(step.get("error") or "").strip()
+        # A layer's progress comes many times a second, and is for a terminal.
+        words = "" if "progress" in step else str(step.get("stream") or step.get("status") or "")
+        for line in words.splitlines():
+            if line.strip():
+                say(line.rstrip())
+    if failure:
+        raise ApiError(failure)
+
+
+def _built(entry: JsonObject) -> Iterator[Built]:
+    labels, tags, size = entry.get("Labels"), entry.get("RepoTags"), entry.get("Size")
+    if not isinstance(labels, dict) or not isinstance(tags, list):
+        return
+    for tag in tags:
+        yield Built(
+            name=str(labels.get(NAME_LABEL)),
+            tag=str(tag),
+            id=str(entry.get("Id")),
+            recipe=str(labels.get(RECIPE_LABEL)),
+            base=str(labels.get(BASE_LABEL)),
+            size_bytes=size if isinstance(size, int) else 0,
+        )

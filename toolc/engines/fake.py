@@ -1,0 +1,225 @@
+"""An engine for the tests of programs that embed toolc: a Python callable answers each call.
+
+It never runs a spec's code. Its sandboxes speak the real wire protocol, from a thread of this process,
+so that all of the runtime works as it does with a real engine.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TypeAlias, cast
+
+from toolc.engines.base import Probe
+from toolc.guest import frames
+from toolc.guest.frames import Frame, FrameReader, encode
+from toolc.guest.job import Job
+from toolc.plan import Exec, Plan, Profile, PythonCall
+from toolc.result import Capture, Outcome
+from toolc.schema import JsonObject
+from toolc.spec import EnvVar, File
+
+Script: TypeAlias = Callable[[Plan], Outcome]
+"""What a call comes to. An exception that it raises is a sandbox that died."""
+
+READ_SIZE = 256 * 1024
+
+JOIN_SECONDS = 1.0
+"""How long ``close`` waits for a script that is still running; its thread then ends on its own."""
+
+
+class FakeEngine:
+    """An engine whose every call ends as ``script`` says. ``profiles`` lists what was started, in order."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self.profiles: list[Profile] = []
+
+    @property
+    def name(self) -> str:
+        """``fake``."""
+        return "fake"
+
+    def probe(self) -> Probe:
+        """Always available."""
+        return Probe(available=True, version="0")
+
+    def refusal(self, profile: Profile) -> str | None:  # noqa: ARG002  it can keep anything, for it does nothing
+        """Never refuses."""
+        return None
+
+    def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:  # noqa: ARG002  there is no program
+        """A sandbox that waits for one call."""
+        self.profiles.append(profile)
+        return FakeSandbox(profile, self._script)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class FakeSandbox:
+    """A thread at the other end of a socket pair."""
+
+    def __init__(self, profile: Profile, script: Script) -> None:
+        self._socket, theirs = socket.socketpair()
+        self._socket.settimeout(0)
+        self._guest = _Guest(theirs, profile, script)
+        self._thread = threading.Thread(target=self._guest.run, daemon=True, name="fake sandbox")
+        self._thread.start()
+
+    @property
+    def user(self) -> str:
+        """A user that does not exist."""
+        return "fake"
+
+    def fileno(self) -> int:
+        """The host's end of the socket pair."""
+        return self._socket.fileno()
+
+    def read(self) -> bytes | None:
+        """What has arrived, ``b""`` at the end, None when nothing has yet."""
+        try:
+            return self._socket.recv(READ_SIZE)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return b""
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Send what fits now."""
+        try:
+            return self._socket.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            return len(data)
+
+    def out_of_memory(self) -> bool:
+        """Whether the script's outcome said so."""
+        return self._guest.out_of_memory
+
+    def complaint(self) -> str:
+        """The exception that the script raised, if it did."""
+        return self._guest.complaint
+
+    def close(self) -> None:
+        """End the stream and wait for the thread, though not for ever."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(JOIN_SECONDS)
+
+
+class _Guest:
+    """The guest's part of the protocol, on a blocking socket."""
+
+    def __init__(self, wire: socket.socket, profile: Profile, script: Script) -> None:
+        self.out_of_memory = False
+        self.complaint = ""
+        self._wire = wire
+        self._profile = profile
+        self._script = script
+        self._incoming = self._frames()
+        self._windows = dict.fromkeys((frames.STDOUT, frames.STDERR, frames.REPLY), frames.WINDOW_BYTES)
+
+    def run(self) -> None:
+        with self._wire:
+            try:
+                self._serve()
+            except _HostGoneError:
+                return
+            except OSError as error:
+                self.complaint = str(error)
+            except Exception as error:  # noqa: BLE001  the script is anybody's; its error is this sandbox's death
+                self.complaint = f"{type(error).__name__}: {error}"
+
+    def _serve(self) -> None:
+        (size,) = frames.LENGTH.unpack(self._take(frames.LENGTH.size))
+        self._take(size)
+        self._wire.sendall(encode(frames.READY, 0, b'{"python": "fake"}'))
+        outcome = self._script(self._receive_plan())
+        if outcome.ending == "cancelled":
+            raise ValueError("a sandbox cannot end as 'cancelled': cancel the call instead")
+        self.out_of_memory = outcome.ending == "out_of_memory"
+        self._send_output(frames.STDOUT, outcome.stdout)
+        self._send_output(frames.STDERR, outcome.stderr)
+        if outcome.reply is not None:
+            self._send_output(frames.REPLY, outcome.reply)
+        self._wire.sendall(encode(frames.EXIT, 0, json.dumps(_exit(outcome)).encode()))
+        self._next()
+
+    def _receive_plan(self) -> Plan:
+        kind, _, payload = self._next()
+        assert kind == frames.CALL
+        plan, stdin = _plan(Job(payload), self._profile), bytearray()
+        while (frame := self._next())[0] != frames.END:
+            stdin += frame[2]
+            self._wire.sendall(encode(frames.WINDOW, frames.STDIN, b"%d" % len(frame[2])))
+        return replace(plan, stdin=bytes(stdin))
+
+    def _send_output(self, stream: int, output: Capture) -> None:
+        rest = output.data()
+        while rest:
+            while not self._windows[stream]:
+                kind, widened, payload = self._next()
+                assert kind == frames.WINDOW
+                self._windows[widened] += int(payload)
+            size = min(frames.MAX_PAYLOAD, self._windows[stream])
+            self._wire.sendall(encode(frames.DATA, stream, rest[:size]))
+            self._windows[stream] -= len(rest[:size])
+            rest = rest[size:]
+        self._wire.sendall(encode(frames.END, stream))
+
+    def _next(self) -> Frame:
+        frame = next(self._incoming, None)
+        if frame is None:
+            raise _HostGoneError
+        return frame
+
+    def _frames(self) -> Iterator[Frame]:
+        reader = FrameReader()
+        while data := self._wire.recv(READ_SIZE):
+            yield from reader.feed(data)
+
+    def _take(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            piece = self._wire.recv(size - len(data))
+            if not piece:
+                raise _HostGoneError
+            data += piece
+        return data
+
+
+class _HostGoneError(Exception):
+    """The host has closed the stream, which ends a sandbox."""
+
+
+def _plan(job: Job, profile: Profile) -> Plan:
+    files = tuple(File(path=file["path"], text=file.get("text"), base64=file.get("base64")) for file in job.files)
+    invocation: Exec | PythonCall
+    if job.python is None:
+        invocation = Exec(argv=tuple(job.argv or ()), files=files)
+    else:
+        arguments = cast(JsonObject, job.python.arguments)
+        invocation = PythonCall(
+            entry=job.python.entry, function=job.python.function, arguments=arguments, files=files
+        )
+    env = tuple(EnvVar(name=name, value=value) for name, value in job.environment.items())
+    return Plan(profile=profile, invocation=invocation, call_id=job.call_id, env=env)
+
+
+def _exit(outcome: Outcome) -> dict[str, object]:
+    out_of_memory = outcome.ending == "out_of_memory"
+    return {
+        "ending": "signaled" if out_of_memory else outcome.ending,
+        "status": outcome.status,
+        "reason": outcome.reason,
+        "oom_kills": int(out_of_memory),
+        "cpu_ms": outcome.usage.cpu_ms,
+        "peak_memory_bytes": outcome.usage.peak_memory_bytes,
+    }

@@ -1,0 +1,134 @@
+"""Control groups of both versions: which can be used here, and what their counters say.
+
+``cgroups(7)`` gives the formats. Where version 1 controllers are mounted they are the ones the runtime
+uses, also beside a version 2 tree (hybrid).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from toolc.schema import JsonObject
+
+CONTROLLERS: Final = ("memory", "pids", "cpu")
+"""What toolc's limits need."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree:
+    """One mounted hierarchy: where, which of its groups is at the mount point, and its controllers.
+
+    ``version`` 2 has no names in ``controllers``: each group says itself what it has.
+    """
+
+    version: int
+    mount_point: Path
+    root: str
+    controllers: tuple[str, ...]
+
+    def folder(self, group: str) -> Path:
+        """Where the group that ``/proc/PID/cgroup`` calls ``group`` is found."""
+        relative = os.path.relpath(group, self.root) if group.startswith(self.root) else group.lstrip("/")
+        return self.mount_point / relative
+
+
+def trees(mountinfo: str) -> list[Tree]:
+    """The hierarchies in the text of proc_pid_mountinfo(5)."""
+    found = []
+    for line in mountinfo.splitlines():
+        before, _, after = line.partition(" - ")
+        _, _, _, root, mount_point, *_ = before.split(" ")
+        kind, _, options = after.split(" ", 2)
+        if kind in {"cgroup", "cgroup2"}:
+            controllers = tuple(options.split(",")) if kind == "cgroup" else ()
+            version = 1 if kind == "cgroup" else 2
+            found.append(Tree(version=version, mount_point=Path(mount_point), root=root, controllers=controllers))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A process's group for one controller; ``parent`` is where the runtime makes a sandbox's own group."""
+
+    version: int
+    folder: Path
+    parent: Path
+
+
+def groups(pid: int | str = "self") -> dict[str, Group]:
+    """The groups of a process for each of ``CONTROLLERS`` that is mounted. Raises ``OSError`` if it is gone."""
+    mounted = trees(Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace"))
+    names = {}
+    for line in Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines():
+        _, controllers, name = line.split(":", 2)
+        names.update(dict.fromkeys(controllers.split(","), name))
+    found: dict[str, Group] = {}
+    for controller in CONTROLLERS:
+        version = 1 if controller in names else 2
+        name = names.get(controller, names.get("", "/"))
+        for tree in mounted:
+            if tree.version == version and (version == 2 or controller in tree.controllers):
+                found[controller] = _group(tree, tree.folder(name))
+    return found
+
+
+def _group(tree: Tree, folder: Path) -> Group:
+    # Version 2 lets no group have both processes and limited children: the runtime makes ours beside our own.
+    beside = tree.version == 2 and folder != tree.mount_point
+    return Group(version=tree.version, folder=folder, parent=folder.parent if beside else folder)
+
+
+def unenforceable() -> list[str]:
+    """Which of ``CONTROLLERS`` this process cannot limit a child with, found by trying."""
+    with contextlib.suppress(OSError):
+        own = groups()
+        return [name for name in CONTROLLERS if name not in own or not _can_create(name, own[name])]
+    return [*CONTROLLERS]
+
+
+def _can_create(controller: str, group: Group) -> bool:
+    probe = group.parent / f"toolc-probe-{os.getpid()}-{threading.get_ident()}"
+    try:
+        probe.mkdir()
+    except OSError:
+        return False
+    try:
+        if group.version == 1 or controller in (probe / "cgroup.controllers").read_text(encoding="utf-8").split():
+            return True
+        offered = (group.parent / "cgroup.controllers").read_text(encoding="utf-8").split()
+        return controller in offered and os.access(group.parent / "cgroup.subtree_control", os.W_OK)
+    except OSError:
+        return False
+    finally:
+        probe.rmdir()
+
+
+def swap_limit(memory_bytes: int) -> JsonObject:
+    """What to add to the memory limit so that nothing beyond it goes to swap, as this kernel offers it."""
+    memory = groups()["memory"]
+    if memory.version == 1:
+        accounted = (memory.folder / "memory.memsw.limit_in_bytes").exists()
+        return {"swap": memory_bytes} if accounted else {"swappiness": 0}
+    # The root group of version 2 has no such file whatever the kernel can do.
+    is_root = not (memory.folder / "cgroup.type").exists()
+    return {"swap": memory_bytes} if is_root or (memory.folder / "memory.swap.max").exists() else {}
+
+
+def memory_events(name: str) -> Path:
+    """The file of counters that the sandbox ``name``, started by this process, has or will have."""
+    memory = groups()["memory"]
+    return memory.parent / name / ("memory.oom_control" if memory.version == 1 else "memory.events")
+
+
+def oom_kills(events: Path) -> int | None:
+    """How many processes the kernel killed for want of memory, by such a file; None if the sandbox is gone."""
+    try:
+        lines = events.read_text(encoding="utf-8").splitlines()
+        return int(dict(line.split(" ", 1) for line in lines)["oom_kill"])
+    except (OSError, ValueError, KeyError):
+        return None

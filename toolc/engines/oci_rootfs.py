@@ -1,0 +1,102 @@
+"""The root ``host``: the machine's own programs, read-only, and nothing else of it.
+
+A skeleton folder holds links, mount points and a minimal ``/etc``; what is mounted over it comes from
+``binds``. Every mount point is made here: the runtime would make a missing one in the skeleton, on disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from toolc.engines.oci_user import Identity
+
+LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+"""What is a link into ``/usr`` on a merged system, and bound as it is on others."""
+
+ETC_BINDS: Final = ("/etc/alternatives", "/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust")
+"""Folders of ``/etc`` that programs in ``/usr`` need. Not ``/etc/ssl`` whole: it holds private keys."""
+
+ETC_COPIES: Final = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/openssl.cnf")
+
+MOUNT_POINTS: Final = ("usr", "proc", "dev", "tmp", "tool", "workspace", "home", "run", "var")
+HOSTNAME: Final = "sandbox"
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """The Python that runs the guest: its path, and the folder to bind for it (None if ``/usr`` has it)."""
+
+    path: str
+    prefix: str | None
+
+
+def interpreter() -> Interpreter | None:
+    """The host's own Python 3.9 or later, else the one that runs toolc; None if neither can be in a sandbox."""
+    system = os.path.realpath("/usr/bin/python3")
+    version = re.fullmatch(r"/usr/(?:local/)?bin/python3\.(\d+)", system)
+    if version and int(version[1]) >= 9 and os.access(system, os.X_OK):
+        return Interpreter(path=system, prefix=None)
+    prefix = os.path.realpath(sys.base_prefix)
+    own = Path(prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    if prefix == "/" or not os.access(own, os.X_OK):
+        return None
+    return Interpreter(path=str(own), prefix=None if own.is_relative_to("/usr") else prefix)
+
+
+def binds(python: Interpreter) -> list[str]:
+    """The host folders that stand read-only at the same path in the sandbox."""
+    unmerged = [f"/{name}" for name in LINKS if Path(f"/{name}").is_dir() and not Path(f"/{name}").is_symlink()]
+    etc = [path for path in ETC_BINDS if Path(path).is_dir()]
+    return ["/usr", *unmerged, *etc, *([python.prefix] if python.prefix else [])]
+
+
+def build(root: Path, identity: Identity, python: Interpreter) -> None:
+    """Make the skeleton at ``root``, which must not exist. Raises ``OSError``."""
+    root.mkdir(mode=0o755)
+    for name in (*MOUNT_POINTS, *(path.lstrip("/") for path in binds(python))):
+        (root / name).mkdir(mode=0o755, parents=True, exist_ok=True)
+    for name in LINKS:
+        if Path(f"/{name}").is_symlink():
+            (root / name).symlink_to(Path(f"/{name}").readlink())
+    (root / "var/tmp").symlink_to("../tmp")
+    _write_etc(root / "etc", identity)
+    _readable(root)
+
+
+def _write_etc(etc: Path, identity: Identity) -> None:
+    etc.mkdir(exist_ok=True)
+    users = {identity.uid: "tool"} | {0: "root", 65534: "nobody"}
+    groups = {identity.gid: "tool"} | {0: "root", 65534: "nogroup"}
+    own = {identity.uid: identity.gid}
+    passwd = [f"{name}:x:{uid}:{own.get(uid, uid)}::/tmp:/bin/sh\n" for uid, name in sorted(users.items())]
+    group = [f"{name}:x:{gid}:\n" for gid, name in sorted(groups.items())]
+    (etc / "passwd").write_text("".join(passwd), encoding="utf-8")
+    (etc / "group").write_text("".join(group), encoding="utf-8")
+    (etc / "hostname").write_text(f"{HOSTNAME}\n", encoding="utf-8")
+    (etc / "hosts").write_text(f"127.0.0.1 localhost {HOSTNAME}\n::1 localhost\n", encoding="utf-8")
+    (etc / "nsswitch.conf").write_text("passwd: files\ngroup: files\nhosts: files\n", encoding="utf-8")
+    for name in ETC_COPIES:
+        source, target = Path("/etc") / name, etc / name
+        with contextlib.suppress(FileNotFoundError):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, target, copy_function=shutil.copyfile)
+            else:
+                shutil.copyfile(source, target)
+
+
+def _readable(root: Path) -> None:
+    # Whatever umask we run under: the tool is another user than the one who made this.
+    for folder, _, files in os.walk(root):
+        Path(folder).chmod(0o755)
+        for name in files:
+            path = Path(folder) / name
+            if not path.is_symlink():
+                path.chmod(0o644)

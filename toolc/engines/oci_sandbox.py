@@ -1,0 +1,226 @@
+"""One live sandbox of the oci engine: a runtime in the foreground, and the stream to what it runs.
+
+The runtime is never killed first: it removes its state and control groups when its process 1 has ended, and
+that ends when the stream does. So closing is: end the stream, wait half a second, kill process 1, and
+only if all of that failed the runtime too, with ``oci_sweep`` doing its work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from toolc.engines import oci_cgroup
+from toolc.engines.janitor_process import remove_tree
+from toolc.engines.oci_sweep import sweep
+from toolc.engines.stream import SocketStream
+from toolc.errors import InfrastructureError
+
+START_SECONDS: Final = 30.0
+CLOSE_SECONDS: Final = 0.5
+KILL_SECONDS: Final = 2.0
+GIVE_UP_SECONDS: Final = 10.0
+POLL_MS: Final = 2
+
+COMPLAINT_BYTES: Final = 4096
+KILLED: Final = 128 + signal.SIGKILL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What one sandbox is called, and where the runtime keeps what about it."""
+
+    name: str
+    runtime: str
+    state: Path
+    bundle: Path
+    pid_file: Path
+
+    def command(self) -> list[str]:
+        """The command that runs the sandbox until it is over."""
+        options = ["--bundle", str(self.bundle), "--pid-file", str(self.pid_file)]
+        return [self.runtime, "--root", str(self.state), "run", *options, self.name]
+
+
+Popen: TypeAlias = subprocess.Popen[bytes]
+Launch: TypeAlias = Callable[[Callable[[], Popen]], Popen]
+"""Calls what it is given, in this mount namespace or in another."""
+
+
+class OciSandbox(SocketStream):
+    """A sandbox as ``toolc.engines.base.Sandbox`` has it."""
+
+    def __init__(self, place: Place, user: str, launch: Launch) -> None:
+        """Start it and wait until its process 1 runs. Raises ``InfrastructureError``; then nothing is left."""
+        self._place = place
+        self._user = user
+        self._lock = threading.Lock()
+        self._closed = False
+        self._killed = False
+        self._out_of_memory = False
+        ours, theirs = socket.socketpair()
+        super().__init__(ours)
+        read, write = os.pipe()
+        self._errors = _BoundedPipe(read)
+        try:
+            self._memory_events = oci_cgroup.memory_events(place.name)
+            self._runtime = launch(lambda: _spawn(place, theirs.fileno(), write))
+        except OSError as error:
+            super().close()
+            self._errors.close()
+            raise InfrastructureError(f"the oci engine cannot start {place.runtime}: {error}") from error
+        finally:
+            theirs.close()
+            os.close(write)
+        self._runtime_fd = os.pidfd_open(self._runtime.pid)
+        self._init_fd = -1
+        self._await_start()
+
+    @property
+    def user(self) -> str:
+        """The tool's uid and gid inside."""
+        return self._user
+
+    def out_of_memory(self) -> bool:
+        """Whether the kernel killed anything in here for want of memory."""
+        with self._lock:
+            return self._out_of_memory if self._closed else self._ran_out_of_memory()
+
+    def complaint(self) -> str:
+        """The runtime's own error if it had one, else what the guest said on its error stream."""
+        self._errors.drain()
+        return _message(self._errors.text())
+
+    def close(self) -> None:
+        """End the sandbox and wait until it is gone. Raises ``InfrastructureError`` if it cannot be ended."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._out_of_memory = self._ran_out_of_memory()
+            super().close()
+            self._end()
+
+    def _await_start(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not self._place.pid_file.exists() and time.monotonic() < deadline:
+            if self._wait_for_exit(POLL_MS / 1000):
+                break
+        if self._place.pid_file.exists():
+            with contextlib.suppress(ProcessLookupError):
+                self._init_fd = os.pidfd_open(int(self._place.pid_file.read_text(encoding="ascii")))
+            return
+        late = self._runtime.returncode is None
+        self.close()
+        reason = f"nothing happened for {START_SECONDS:.0f} s" if late else self.complaint() or "no reason given"
+        raise InfrastructureError(f"the oci engine could not start a sandbox: {reason}")
+
+    def _ran_out_of_memory(self) -> bool:
+        kills = oci_cgroup.oom_kills(self._memory_events)
+        if kills is not None:
+            return kills > 0
+        # Its group is gone, so the runtime is about to exit. Only from outside can process 1 be killed.
+        self._wait_for_exit(CLOSE_SECONDS)
+        return self._runtime.returncode == KILLED and not self._killed
+
+    def _end(self) -> None:
+        if not self._wait_for_exit(CLOSE_SECONDS):
+            self._kill()
+        # Normally the runtime has removed both; one that was killed by somebody else has not.
+        if (self._place.state / self._place.name).exists() or self._memory_events.parent.exists():
+            self._sweep()
+        os.close(self._runtime_fd)
+        if self._init_fd >= 0:
+            os.close(self._init_fd)
+        self._errors.close()
+        self._place.pid_file.unlink(missing_ok=True)
+
+    def _kill(self) -> None:
+        self._killed = True
+        if self._init_fd >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._init_fd, signal.SIGKILL)
+            if self._wait_for_exit(KILL_SECONDS):
+                return
+        sweep(self._place.name)
+        if not self._wait_for_exit(KILL_SECONDS):
+            self._runtime.kill()
+            self._wait_for_exit(KILL_SECONDS)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        deadline = time.monotonic() + GIVE_UP_SECONDS
+        while sweep(self._place.name):
+            if time.monotonic() > deadline:
+                raise InfrastructureError("a sandbox's processes cannot be killed: they hang in the kernel")
+            time.sleep(POLL_MS / 1000)
+        remove_tree(self._place.state / self._place.name)
+
+    def _wait_for_exit(self, seconds: float) -> bool:
+        """Whether the runtime exited within this time; meanwhile nothing blocks on its error stream."""
+        deadline = time.monotonic() + seconds
+        poller = select.poll()
+        poller.register(self._runtime_fd, select.POLLIN)
+        poller.register(self._errors.fd, select.POLLIN)
+        while True:
+            ready = dict(poller.poll(max(deadline - time.monotonic(), 0) * 1000))
+            if self._errors.fd in ready and not self._errors.drain():
+                poller.unregister(self._errors.fd)
+            if self._runtime_fd in ready:
+                self._runtime.wait()
+                self._errors.drain()
+                return True
+            if time.monotonic() >= deadline:
+                return False
+
+
+class _BoundedPipe:
+    """The reading end of an error stream: what came first is kept, the rest is read and dropped."""
+
+    def __init__(self, fd: int) -> None:
+        os.set_blocking(fd, False)
+        self.fd = fd
+        self._kept = b""
+
+    def drain(self) -> bool:
+        """Read what is there; False once the stream has ended."""
+        if self.fd < 0:
+            return False
+        with contextlib.suppress(BlockingIOError):
+            # One pipe's worth at a time: who never stops writing must not keep us here.
+            data = os.read(self.fd, 64 * 1024)
+            self._kept = (self._kept + data)[:COMPLAINT_BYTES]
+            return data != b""
+        return True
+
+    def text(self) -> str:
+        """What was kept, at most 4 KiB."""
+        return self._kept.decode("utf-8", "replace").strip()
+
+    def close(self) -> None:
+        os.close(self.fd)
+        self.fd = -1
+
+
+def _spawn(place: Place, stream: int, errors: int) -> Popen:
+    # A session of its own: what a terminal or a supervisor sends to our group must not reach the runtime.
+    return subprocess.Popen(
+        place.command(), stdin=stream, stdout=stream, stderr=errors, cwd="/", env={}, start_new_session=True
+    )
+
+
+def _message(text: str) -> str:
+    """The last error in the runtime's own log lines, without their frame; else the text as it is."""
+    found = re.findall(r'level=error msg="((?:[^"\\]|\\.)*)"', text)
+    return str(found[-1]).replace('\\"', '"').replace("\\\\", "\\") if found else text

@@ -1,0 +1,64 @@
+"""Remove what a sandbox leaves where it was not closed: ``python -I -S oci_sweep.py NAME``, exit 0 if nothing.
+
+NAME is a sandbox's, or the common beginning of all those of one owner. Left are control groups and what
+still runs in them, and perhaps a runtime that is ending by itself: everything else is in the owner's folder.
+Run by its path by the janitor, so it imports nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def sweep(name: str) -> bool:
+    """Kill and remove what is left of ``name``; True if anything was found, gone by now or not."""
+    left = list(_groups(name))
+    for group in left:
+        _remove(group)
+    return bool(left) or _is_running(name)
+
+
+def _is_ours(candidate: str, name: str) -> bool:
+    return candidate == name or candidate.startswith(f"{name}-")
+
+
+def _groups(name: str) -> Iterator[Path]:
+    """The control groups of these sandboxes, in every mounted hierarchy of either version."""
+    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+        before, _, after = line.partition(" - ")
+        if after.startswith("cgroup"):
+            for folder, children, _ in os.walk(before.split(" ")[4]):
+                ours = [child for child in children if _is_ours(child, name)]
+                yield from (Path(folder, child) for child in ours)
+                children[:] = [child for child in children if child not in ours]
+
+
+def _remove(group: Path) -> None:
+    for folder, _, _ in os.walk(group, topdown=False):
+        with contextlib.suppress(OSError):
+            for pid in Path(folder, "cgroup.procs").read_text(encoding="ascii").split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+        # It is refused as long as a process is dying in there: the next pass removes it.
+        with contextlib.suppress(OSError):
+            Path(folder).rmdir()
+
+
+def _is_running(name: str) -> bool:
+    """Whether a runtime for one of these is still at work: the sandbox's name is its last argument."""
+    for entry in os.listdir("/proc"):  # noqa: PTH208  names are enough, and there are many
+        if entry.isdigit():
+            with contextlib.suppress(OSError):
+                words = Path("/proc", entry, "cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
+                if "--pid-file" in words and _is_ours(words[-2], name):
+                    return True
+    return False
+
+
+if __name__ == "__main__":
+    sys.exit(sweep(sys.argv[1]))

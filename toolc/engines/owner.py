@@ -1,0 +1,178 @@
+"""Whose a sandbox is: one process, named so that any later process can prove it dead.
+
+Everything an engine makes carries its owner's label from the moment it is made. Only what belongs to a
+process that is proven dead is ever removed by another: a live owner's sandbox, or one that belongs to
+another machine behind the same daemon, is never touched.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+from toolc.errors import InfrastructureError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """One process, unique over machines, reboots, containers and reused process ids.
+
+    ``machine`` and ``boot`` are 16 hex digits of a hash (``machine`` is empty where it is unknown), ``pidns``
+    is the inode of the process id namespace, ``start`` the process's start time in clock ticks after boot.
+    """
+
+    machine: str
+    boot: str
+    pidns: int
+    pid: int
+    start: int
+
+    @staticmethod
+    def current() -> Owner:
+        """This process; a forked child is an owner of its own. Raises ``InfrastructureError`` without ``/proc``."""
+        pid = os.getpid()
+        process = _process(pid)
+        if process is None:
+            raise InfrastructureError(
+                "cannot read /proc/self/stat; toolc's sandboxes need Linux with /proc mounted"
+            )
+        machine, boot, pidns = _here()
+        return Owner(machine=machine, boot=boot, pidns=pidns, pid=pid, start=process.start)
+
+    def label(self) -> str:
+        """This owner in one word of letters, digits and dots, fit for a label or a file name."""
+        return ".".join(str(part) for part in astuple(self))
+
+    @staticmethod
+    def parse(label: str) -> Owner | None:
+        """The owner that a label names; None if it is no label of ours."""
+        match label.split("."):
+            case [machine, boot, *numbers] if len(numbers) == 3 and all(_is_number(number) for number in numbers):
+                pidns, pid, start = map(int, numbers)
+                owner = Owner(machine=machine, boot=boot, pidns=pidns, pid=pid, start=start)
+                return owner if owner.label() == label else None
+        return None
+
+    def is_dead(self) -> bool:
+        """Whether the process is proven to be over; False wherever that cannot be known from here."""
+        machine, boot, pidns = _here()
+        if self.boot != boot:
+            return bool(machine) and self.machine == machine
+        if self.pidns != pidns:
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except (OSError, OverflowError):
+            pass
+        process = _process(self.pid)
+        return process is not None and (process.start != self.start or process.state in "ZX")
+
+    def directory(self) -> Path:
+        """This owner's private folder for runtime files, made (mode 0700) if it is not there.
+
+        It is gone after a reboot or when the owner dies, whichever is first. Raises
+        ``InfrastructureError`` where no safe place for it exists.
+        """
+        directory = _base() / self.label()
+        _make_private(directory, 0o700)
+        return directory
+
+
+def dead_directories() -> Iterator[tuple[Owner, Path]]:
+    """The runtime folders that owners proven dead have left to this user."""
+    try:
+        entries = sorted(_base().iterdir())
+    except (OSError, InfrastructureError):
+        return
+    for entry in entries:
+        owner = Owner.parse(entry.name)
+        if owner is not None and owner.is_dead():
+            yield owner, entry
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    """What ``/proc/PID/stat`` says: the state's letter, and the start time in clock ticks after boot."""
+
+    state: str
+    start: int
+
+
+def _process(pid: int) -> _Process | None:
+    """Fields 3 and 22 of proc_pid_stat(5); None where the process is gone or hidden."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    # The command's name, field 2, may hold spaces and parentheses: count from its end.
+    fields = text.rpartition(")")[2].split()
+    return _Process(state=fields[0], start=int(fields[19]))
+
+
+def _here() -> tuple[str, str, int]:
+    """This machine, this boot, and this process's id namespace."""
+    try:
+        return (*_machine_and_boot(), Path("/proc/self/ns/pid").stat().st_ino)
+    except OSError as error:
+        message = f"cannot read {error.filename}; sandboxes need Linux with /proc mounted"
+        raise InfrastructureError(message) from error
+
+
+@functools.cache
+def _machine_and_boot() -> tuple[str, str]:
+    try:
+        machine = Path("/etc/machine-id").read_text(encoding="utf-8").strip()
+    except OSError:
+        machine = ""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+    return _hash(machine) if machine else "", _hash(boot)
+
+
+def _hash(text: str) -> str:
+    # machine-id(5): the raw id must not be shown to others, hash it with a word of one's own.
+    return hashlib.sha256(f"toolc {text}".encode()).hexdigest()[:16]
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 20
+
+
+def _base() -> Path:
+    """The folder of this user's owners: below ``/run``, ``$XDG_RUNTIME_DIR`` or the temporary folder."""
+    uid = os.geteuid()
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if uid == 0 and os.access("/run", os.W_OK):
+        base = Path("/run/toolc")
+    elif uid != 0 and Path(runtime).is_absolute() and os.access(runtime, os.W_OK):
+        base = Path(runtime) / "toolc"
+    else:
+        base = Path(tempfile.gettempdir()) / f"toolc-{uid}"
+    # Others may pass through but not look: a sandbox's root folder is reached by an unused user of its own.
+    _make_private(base, 0o711)
+    return base
+
+
+def _make_private(directory: Path, mode: int) -> None:
+    """Make a folder, or make sure that what stands there is this user's own and nobody else may write in it."""
+    try:
+        directory.mkdir(mode=mode)
+        directory.chmod(mode)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise InfrastructureError(
+            f"cannot create {directory}: {error.strerror}; make its parent writable"
+        ) from error
+    found = directory.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise InfrastructureError(
+            f"{directory} is not a folder that only this user can write; remove it, or set TMPDIR to another place"
+        )

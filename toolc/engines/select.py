@@ -1,0 +1,93 @@
+"""Which engine runs a call: the first that works here and keeps what the call's profile demands."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from dataclasses import dataclass, field
+from typing import Final
+
+from toolc.engines.base import Engine, Probe
+from toolc.errors import NoEngineError, UsageError
+from toolc.plan import Profile
+
+ENGINES: Final = ("docker", "oci")
+"""Every engine, best first. Each is the module of its name in this package, with a function ``engine()``."""
+
+AUTO: Final = "auto"
+"""The word for the first engine that will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The engine that was chosen. ``notes`` say why each that stands before it was passed over."""
+
+    engine: Engine
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """The engines of this process, and what was found of those that work."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    engines: dict[str, Engine] = field(default_factory=dict)
+    available: dict[str, Probe] = field(default_factory=dict)
+
+
+_LOADED: Final = _Loaded()
+
+
+def engine_names() -> tuple[str, ...]:
+    """The words that ``--engine`` takes."""
+    return (AUTO, *ENGINES)
+
+
+def select(name: str, profile: Profile) -> Selection:
+    """The engine called ``name``, or for ``auto`` the first that is available and does not refuse ``profile``.
+
+    An engine that was named is never replaced. Raises ``UsageError`` for an unknown name, ``NoEngineError``
+    where no engine will do.
+    """
+    if name not in engine_names():
+        raise UsageError(f"there is no engine {name!r}; choose one of: {', '.join(engine_names())}")
+    if name != AUTO:
+        objection = _objection(name, profile)
+        if objection is None:
+            return Selection(load(name))
+        raise NoEngineError(f"the {name} engine cannot run this call: {objection}")
+    notes: list[str] = []
+    for each in ENGINES:
+        objection = _objection(each, profile)
+        if objection is None:
+            return Selection(load(each), tuple(notes))
+        notes.append(f"{each}: {objection}")
+    raise NoEngineError("no engine on this host can run this call. " + " ".join(map(_sentence, notes)))
+
+
+def load(name: str) -> Engine:
+    """The engine of this name, one per process."""
+    with _LOADED.lock:
+        if name not in _LOADED.engines:
+            _LOADED.engines[name] = importlib.import_module(f"toolc.engines.{name}").engine()
+        return _LOADED.engines[name]
+
+
+def probe(name: str) -> Probe:
+    """What the engine of this name is here. Only success is remembered: a daemon may be started meanwhile."""
+    found = _LOADED.available.get(name) or load(name).probe()
+    if found.available:
+        _LOADED.available[name] = found
+    return found
+
+
+def _objection(name: str, profile: Profile) -> str | None:
+    """Why this engine does not run ``profile`` here, and the remedy; None if it does."""
+    found = probe(name)
+    if not found.available:
+        return f"{_sentence(found.reason)} {found.remedy}".strip()
+    return load(name).refusal(profile)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."

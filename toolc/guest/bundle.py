@@ -1,0 +1,46 @@
+"""Host side: the guest as it is sent, so that guest and host are always of one version.
+
+Process 1 of a sandbox is ``python3`` with ``BOOTSTRAP_ARGUMENTS``. It reads ``bundle()``, which is one
+Python program: the loader, and a call of it with the source of every module of the guest.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from toolc.guest.frames import LENGTH
+
+MODULES: Final = (
+    "answer", "context", "frames", "job", "processes", "python_tool", "streams", "supervisor", "worker",
+)  # fmt: skip
+"""The modules that are sent; this one and the loader are not imported inside."""
+
+_BOOTSTRAP: Final = """\
+import os
+def take(size):
+    data = b""
+    while len(data) < size:
+        piece = os.read(0, size - len(data))
+        if not piece:
+            os._exit(1)
+        data += piece
+    return data
+exec(compile(take(int.from_bytes(take(4), "big")), "<toolc.guest.loader>", "exec"))
+"""
+
+BOOTSTRAP_ARGUMENTS: Final = ("-I", "-S", "-c", _BOOTSTRAP)
+"""What ``python3`` (3.9 or later) is started with: isolated, without site, and the first few lines."""
+
+
+@cache
+def bundle() -> bytes:
+    """The guest's source behind a u32 length: the first bytes a host sends on a sandbox's stream."""
+    folder = files("toolc.guest")
+    sources = {"toolc": "", "toolc.guest": ""}
+    for name in MODULES:
+        sources[f"toolc.guest.{name}"] = (folder / f"{name}.py").read_text(encoding="utf-8")
+    loader = (folder / "loader.py").read_text(encoding="utf-8")
+    program = f"{loader}\nrun({sources!r})\n".encode()
+    return LENGTH.pack(len(program)) + program

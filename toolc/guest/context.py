@@ -1,0 +1,71 @@
+"""``ctx``: what toolc gives a Python tool that asks for it by having a parameter of that name."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+KINDS = (
+    "invalid_args", "not_found", "denied", "cancelled", "timeout", "out_of_memory", "output_limit",
+    "exit_status", "network", "authentication", "rate_limit", "serialization", "file", "execution",
+)  # fmt: skip
+"""The kinds of error a tool may report."""
+
+
+class ToolError(Exception):
+    """An error that a tool reports on purpose: ``kind`` is for programs, ``str(error)`` for the model."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Result:
+    """What a tool returns when plain values do not say it all; made by ``Context.result``."""
+
+    def __init__(self, content: object, structured: list[object] | None, details: dict[str, object]) -> None:
+        self.content = content
+        self.structured = structured
+        self.details = details
+
+
+_NOTHING = object()
+
+
+class Context:
+    """The call as the tool may see it."""
+
+    def __init__(self, call_id: str, notes_fd: int) -> None:
+        self._call_id = call_id
+        self._notes_fd = notes_fd
+
+    @property
+    def call_id(self) -> str:
+        """The caller's id for this call."""
+        return self._call_id
+
+    def progress(self, percent: float | None, message: str = "") -> None:
+        """Tell the caller how far the work is: 0 to 100, or None where that is unknown, and a few words."""
+        note = {"percent": None if percent is None else float(percent), "message": str(message)[:1000]}
+        os.write(self._notes_fd, json.dumps(note).encode() + b"\n")
+
+    def log(self, text: object) -> None:
+        """Write a line to stderr: for the tool's author, never for the model."""
+        print(text, file=sys.stderr, flush=True)  # noqa: T201  stderr is where a tool's log goes
+
+    def error(self, kind: str, message: str) -> ToolError:
+        """An error to raise: ``raise ctx.error("not_found", "...")``. Raises ``ValueError`` for another kind."""
+        if kind not in KINDS:
+            raise ValueError("%r is no kind of error; use one of: %s" % (kind, ", ".join(KINDS)))
+        return ToolError(kind, str(message))
+
+    def result(
+        self, content: object = None, *, structured: object = _NOTHING, details: dict[str, object] | None = None
+    ) -> Result:
+        """A whole answer: ``content`` for the model, ``structured`` data, ``details`` it never sees.
+
+        ``content`` is a text, a picture, or a list of these; left out, it is the data as JSON.
+        """
+        data = None if structured is _NOTHING else [structured]
+        return Result(content, data, details or {})

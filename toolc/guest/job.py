@@ -1,0 +1,79 @@
+"""One call, as the worker gets it: the CALL frame parsed, and everything made ready for it.
+
+The CALL frame's JSON::
+
+    {"call_id": "c1", "timeout_ms": 30000, "directory": "/workspace", "environment": {"NAME": "value"},
+     "files": [{"path": "script", "text": "..."}, {"path": "a/b", "base64": "..."}],
+     "open_files": 1024, "file_size_bytes": 1073741824,
+     "argv": ["wc", "-w"]}        or: "python": {"entry": "tool.py", "function": "run", "arguments": {}}
+"""
+
+from __future__ import annotations
+
+import binascii
+import json
+import os
+import resource
+
+TOOL_DIRECTORY = "/tool"
+"""Where a call's files are written: an empty folder of the sandbox that the tool's user may write."""
+
+
+class NotStartedError(Exception):
+    """The call cannot start; ``str(error)`` is the reason, for a person."""
+
+
+class PythonFunction:
+    """The function to call: ``function`` of the file ``entry``, with ``arguments`` as keywords."""
+
+    def __init__(self, entry: str, function: str, arguments: dict[str, object]) -> None:
+        self.entry = entry
+        self.function = function
+        self.arguments = arguments
+
+
+class Job:
+    """A parsed CALL frame. Exactly one of ``argv`` and ``python`` is not None."""
+
+    def __init__(self, message: bytes) -> None:
+        call = json.loads(message)
+        self.call_id: str = call["call_id"]
+        self.timeout_ms: int = call["timeout_ms"]
+        self.directory: str = call["directory"]
+        self.environment: dict[str, str] = call["environment"]
+        self.files: list[dict[str, str]] = call["files"]
+        self.open_files: int = call["open_files"]
+        self.file_size_bytes: int = call["file_size_bytes"]
+        self.argv: list[str] | None = call.get("argv")
+        self.python = PythonFunction(**call["python"]) if "python" in call else None
+
+
+def prepare(job: Job) -> None:
+    """Write the call's files, set its limits and enter its directory. Raises ``NotStartedError``."""
+    os.umask(0o022)
+    try:
+        for file in job.files:
+            _write(os.path.join(TOOL_DIRECTORY, file["path"]), file)
+        os.chdir(job.directory)
+    except OSError as error:
+        raise NotStartedError("%s: %s" % (error.filename or TOOL_DIRECTORY, error.strerror)) from error
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, job.file_size_bytes)
+    _limit(resource.RLIMIT_NOFILE, job.open_files)
+
+
+def _write(path: str, file: dict[str, str]) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if "text" in file:
+        data = file["text"].encode("utf-8", "surrogateescape")
+    else:
+        data = binascii.a2b_base64(file["base64"])
+    with open(path, "wb") as output:
+        output.write(data)
+
+
+def _limit(which: int, value: int) -> None:
+    # Soft and hard, so that the tool cannot raise it again; never above what the sandbox itself has.
+    hard = resource.getrlimit(which)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(which, (value, value))

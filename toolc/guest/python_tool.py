@@ -1,0 +1,181 @@
+"""Calls a Python tool's function in the worker's own interpreter and answers for it.
+
+The module stands under the name ``__tool__``. The standard library comes before the tool's own files, so
+that a tool called ``statistics`` still gets Python's module of that name.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Awaitable
+from io import TextIOWrapper
+from types import AsyncGeneratorType, CodeType, GeneratorType, ModuleType
+
+from toolc.guest import answer
+from toolc.guest.context import Context
+from toolc.guest.job import TOOL_DIRECTORY, Job, NotStartedError, PythonFunction
+
+MODULE_NAME = "__tool__"
+
+SITE_PACKAGES = ("site-packages", "dist-packages")
+"""What the image's folders of installed packages are called (the second on Debian)."""
+
+
+def run(job: Job, python: PythonFunction, reply_fd: int, notes_fd: int) -> int:
+    """Call the function and write its answer to ``reply_fd``; the exit status for this process.
+
+    Raises ``NotStartedError`` if the entry cannot be read.
+    """
+    _become_ordinary(job, python)
+    code = _read(os.path.join(TOOL_DIRECTORY, python.entry))
+    process = os.getpid()
+    try:
+        reply = answer.success(_call(code, python, Context(job.call_id, notes_fd)))
+    except BaseException as error:  # noqa: BLE001  whatever a tool raises is its result
+        reply = _failed(error)
+    if os.getpid() != process:
+        return 0  # a fork that the tool made and that came back here; only the first process answers
+    _flush()
+    _write_all(reply_fd, reply)
+    return 0
+
+
+def _become_ordinary(job: Job, python: PythonFunction) -> None:
+    """Make this interpreter look to the tool as if it had been started for it."""
+    os.environ.clear()
+    os.environ.update(job.environment)
+    # Python's own choice: a closed pipe is an exception, not a death.
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    # New streams: the ones Python started with were made for the wire's descriptors.
+    sys.stdin = sys.__stdin__ = _stream(0, "r", "surrogateescape")  # type: ignore[misc]
+    sys.stdout = sys.__stdout__ = _stream(1, "w", "backslashreplace")  # type: ignore[misc]
+    sys.stderr = sys.__stderr__ = _stream(2, "w", "backslashreplace")  # type: ignore[misc]
+    path = os.path.join(TOOL_DIRECTORY, python.entry)
+    sys.argv = [path]
+    sys.dont_write_bytecode = True
+    own = [os.path.dirname(path), TOOL_DIRECTORY]
+    sys.path += [*dict.fromkeys(own), *_site_packages()]
+
+
+def _stream(fd: int, mode: str, errors: str) -> TextIOWrapper:
+    # Line by line, so that a call that is killed leaves what it said before.
+    return TextIOWrapper(open(fd, mode + "b", closefd=False), "utf-8", errors, line_buffering=True)
+
+
+def _site_packages() -> list[str]:
+    """The image's packages. ``site`` itself would also run every ``.pth`` file."""
+    version = "python%d.%d" % sys.version_info[:2]
+    folders = []
+    for prefix in dict.fromkeys((sys.prefix, "/usr/local", "/usr")):
+        for name in SITE_PACKAGES:
+            folders.append(os.path.join(prefix, "lib", version, name))
+        folders.append(os.path.join(prefix, "lib", "python3", "dist-packages"))
+    return [folder for folder in folders if os.path.isdir(folder)]
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise NotStartedError("%s: %s" % (path, error.strerror)) from error
+
+
+def _call(code: bytes, python: PythonFunction, context: Context) -> object:
+    path = os.path.join(TOOL_DIRECTORY, python.entry)
+    module = ModuleType(MODULE_NAME)
+    module.__file__ = path
+    sys.modules[MODULE_NAME] = module
+    exec(compile(code, path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102  running it is the point
+    function = getattr(module, python.function, None)
+    if not callable(function):
+        raise context.error("execution", "%s has no function %s" % (python.entry, python.function))
+    arguments: dict[str, object] = dict(python.arguments)
+    if "ctx" in _parameters(function):
+        arguments["ctx"] = context
+    return _completed(function(**arguments), context)
+
+
+def _parameters(function: object) -> tuple[str, ...]:
+    """The names a function takes, looking through decorators; ``inspect`` would cost 11 ms."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+    if not isinstance(code, CodeType):
+        return ()
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def _completed(value: object, context: Context) -> object:
+    """Wait for a coroutine, or run a generator to its end; any other value is returned as it is."""
+    if isinstance(value, GeneratorType):
+        return _generated(value, context)
+    if isinstance(value, AsyncGeneratorType):
+        value = _generated_async(value, context)
+    if isinstance(value, Awaitable):
+        import asyncio  # noqa: PLC0415  35 ms that only an async tool should cost
+
+        return asyncio.run(_awaited(value))
+    return value
+
+
+async def _awaited(value: Awaitable[object]) -> object:
+    return await value
+
+
+def _generated(generator: GeneratorType[object, None, object], context: Context) -> object:
+    content: list[object] = []
+    returned: object = None
+    while True:
+        try:
+            _take(next(generator), content, context)
+        except StopIteration as stop:
+            returned = stop.value
+            break
+    if not content:
+        return returned
+    if returned is not None:
+        raise context.error("execution", "a generator yields its content or returns a result, not both")
+    return context.result(content)
+
+
+async def _generated_async(generator: AsyncGeneratorType[object, None], context: Context) -> object:
+    content: list[object] = []
+    async for item in generator:
+        _take(item, content, context)
+    return context.result(content) if content else None
+
+
+def _take(item: object, content: list[object], context: Context) -> None:
+    """One yield: a pair ``percent, message`` is progress, all else content; texts in a row are one text."""
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], str):
+        context.progress(*item)
+    elif isinstance(item, str) and content and isinstance(content[-1], str):
+        content[-1] += item
+    else:
+        content.append(item)
+
+
+def _failed(error: BaseException) -> bytes:
+    try:
+        return answer.failure(error)
+    except (RecursionError, MemoryError):
+        # The tool's frames are gone by now, so there is room again for a short answer.
+        error.__traceback__ = error.__context__ = error.__cause__ = None
+        return answer.failure(error)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            continue  # the tool closed it
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]

@@ -1,0 +1,158 @@
+"""The supervisor's ends of the tool's pipes. Nothing here ever blocks, and every buffer is bounded."""
+
+from __future__ import annotations
+
+import json
+import os
+from time import monotonic
+
+from toolc.guest.frames import DATA, END, MAX_PAYLOAD, PROGRESS, WINDOW, WINDOW_BYTES, FrameError, encode
+
+MAX_NOTE = 64 * 1024
+"""The longest line that is read as a note, in bytes."""
+
+FREE_PROGRESS, PROGRESS_INTERVAL, MAX_PROGRESS = 1000, 0.1, 10_000
+"""So many reports go out as they come, the rest at most one in so many seconds, so many in all."""
+
+MAX_MESSAGE = 1000
+"""A progress message's length, in characters; more is cut."""
+
+
+class Outlet:
+    """The tool's end of an output stream: bytes from a pipe become DATA, as the host's window allows."""
+
+    def __init__(self, stream: int, fd: int) -> None:
+        self.stream = stream
+        self.fd = fd
+        self.is_open = True
+        self._window = WINDOW_BYTES
+
+    @property
+    def may_send(self) -> bool:
+        """Whether the pipe is open and the host takes more."""
+        return self.is_open and self._window > 0
+
+    def widen(self, size: int) -> None:
+        """The host takes ``size`` bytes more."""
+        self._window += size
+
+    def pump(self, out: bytearray) -> bool:
+        """Append at most one frame to ``out``; whether there was anything. At the pipe's end that is END."""
+        try:
+            data = os.read(self.fd, min(MAX_PAYLOAD, self._window))
+        except BlockingIOError:
+            return False
+        if not data:
+            self.end(out)
+            return True
+        self._window -= len(data)
+        out += encode(DATA, self.stream, data)
+        return True
+
+    def end(self, out: bytearray) -> None:
+        """Close the pipe and say END."""
+        os.close(self.fd)
+        self.is_open = False
+        out += encode(END, self.stream)
+
+
+class Inlet:
+    """The tool's stdin: DATA from the host becomes bytes in a pipe; WINDOW follows what was consumed."""
+
+    def __init__(self, stream: int, fd: int) -> None:
+        self.stream = stream
+        self.fd = fd
+        self.is_open = True
+        self._buffer = bytearray()
+        self._ended = False
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether there is something for the pipe."""
+        return self.is_open and bool(self._buffer)
+
+    def receive(self, data: bytes) -> None:
+        """Keep what the host sent. Raises ``FrameError`` where that is more than its window."""
+        if self._ended or len(self._buffer) + len(data) > WINDOW_BYTES:
+            raise FrameError("stdin beyond its end or its window")
+        self._buffer += data
+
+    def finish(self) -> None:
+        """The host has sent all of it."""
+        self._ended = True
+
+    def pump(self, out: bytearray) -> None:
+        """Write what the pipe takes now; a tool that has closed its stdin takes everything."""
+        consumed = 0
+        if self._buffer:
+            try:
+                consumed = os.write(self.fd, self._buffer) if self.is_open else len(self._buffer)
+            except BlockingIOError:
+                return
+            except BrokenPipeError:
+                consumed = len(self._buffer)
+                self.close()
+            del self._buffer[:consumed]
+            if not self._ended:
+                out += encode(WINDOW, self.stream, b"%d" % consumed)
+        if self._ended and not self._buffer:
+            self.close()
+
+    def close(self) -> None:
+        """Close the pipe, which the tool sees as the end of its stdin; twice is the same as once."""
+        if self.is_open:
+            os.close(self.fd)
+            self.is_open = False
+
+
+class Notes:
+    """The worker's side channel, one JSON object a line: progress, or why the call could not start.
+
+    The tool can write here too; it can say nothing that it may not say anyway.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.is_open = True
+        self.not_started: str | None = None
+        self._buffer = bytearray()
+        self._sent = 0
+        self._last = 0.0
+
+    def pump(self, out: bytearray) -> bool:
+        """Read once and append what is to be told to ``out``; whether there was anything."""
+        try:
+            data = os.read(self.fd, MAX_NOTE)
+        except BlockingIOError:
+            return False
+        if not data:
+            os.close(self.fd)
+            self.is_open = False
+            return True
+        *lines, rest = (bytes(self._buffer) + data).split(b"\n")
+        self._buffer = bytearray(rest if len(rest) <= MAX_NOTE else b"")
+        for line in lines:
+            self._take(line, out)
+        return True
+
+    def _take(self, line: bytes, out: bytearray) -> None:
+        try:
+            note = json.loads(line)
+        except (ValueError, RecursionError):
+            return
+        if not isinstance(note, dict):
+            return
+        if isinstance(note.get("not_started"), str):
+            self.not_started = note["not_started"][:MAX_MESSAGE]
+        elif isinstance(note.get("message"), str):
+            self._report(note.get("percent"), note["message"][:MAX_MESSAGE], out)
+
+    def _report(self, percent: object, message: str, out: bytearray) -> None:
+        now = monotonic()
+        often = self._sent >= FREE_PROGRESS and now - self._last < PROGRESS_INTERVAL
+        if often or self._sent >= MAX_PROGRESS:
+            return
+        self._sent, self._last = self._sent + 1, now
+        known = isinstance(percent, (int, float)) and 0 <= percent <= 100
+        report = {"percent": float(percent) if known else None, "message": message}  # type: ignore[arg-type]
+        out += encode(PROGRESS, 0, json.dumps(report).encode())

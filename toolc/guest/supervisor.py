@@ -1,0 +1,274 @@
+"""Process 1 of a sandbox. It only polls: nothing it does can block, and the end of the stream ends it.
+
+The EXIT frame's JSON::
+
+    {"ending": "exited" | "signaled" | "timed_out" | "not_started", "status": 0, "reason": "",
+     "oom_kills": 0 | null, "cpu_ms": 1.5, "peak_memory_bytes": 9000000}
+
+As process 1, its own end takes every other process of the sandbox along.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+from time import monotonic
+
+from toolc.guest import frames
+from toolc.guest.frames import Frame, FrameError, FrameReader, encode
+from toolc.guest.job import Job
+from toolc.guest.processes import Children, cpu_ms, forbid_inspection, kill_all, oom_kills, peak_memory_bytes
+from toolc.guest.streams import Inlet, Notes, Outlet
+from toolc.guest.worker import Pipes, fork
+
+MAX_OUT = 256 * 1024
+"""With this much unsent, the tool's pipes are left alone until the host has read, in bytes."""
+
+READ_SIZE = 256 * 1024
+
+KILL_INTERVAL = 0.005
+"""How long killed processes are waited for before they are killed again, in seconds."""
+
+GIVE_UP = 1.0
+"""A process that is still there after so many seconds (in a hung file system, say) dies with the sandbox."""
+
+
+class Supervisor:
+    """One call's life: READY, the call, its streams, its end. ``run`` does it all."""
+
+    def __init__(self, wire_in: int, wire_out: int, pipes: Pipes, children: Children) -> None:
+        self._wire_in = wire_in
+        self._wire_out = wire_out
+        self._reader = FrameReader()
+        self._out = bytearray()
+        self._call_fd = pipes.call[1]
+        self._call = b""
+        self._stdin = Inlet(frames.STDIN, pipes.stdin[1])
+        self._outlets = {
+            frames.STDOUT: Outlet(frames.STDOUT, pipes.stdout[0]),
+            frames.STDERR: Outlet(frames.STDERR, pipes.stderr[0]),
+            frames.REPLY: Outlet(frames.REPLY, pipes.reply[0]),
+        }
+        self._notes = Notes(pipes.notes[0])
+        self._children = children
+        self._wakeup = _wakeup_on_child()
+        self._cpu_ms = cpu_ms()
+        self._oom_kills = oom_kills()
+        self._deadline: float | None = None
+        self._timed_out = False
+        self._give_up: float | None = None
+        self._exited = False
+
+    def run(self) -> None:
+        """Serve until the host closes the stream. Raises ``FrameError`` for a host that breaks the protocol."""
+        python = "%d.%d.%d" % sys.version_info[:3]
+        self._out += encode(frames.READY, 0, json.dumps({"python": python}).encode())
+        self._children.reap()
+        self._flush()
+        while True:
+            ready = self._wait()
+            if self._wire_in in ready and not self._receive():
+                return
+            if self._wakeup in ready:
+                _drain(self._wakeup)
+                self._children.reap()
+            self._pump(ready)
+            self._judge()
+            self._flush()
+
+    def _wait(self) -> set[int]:
+        poll = select.poll()
+        poll.register(self._wire_in, select.POLLIN)
+        poll.register(self._wakeup, select.POLLIN)
+        if self._out:
+            poll.register(self._wire_out, select.POLLOUT)
+        if self._call:
+            poll.register(self._call_fd, select.POLLOUT)
+        if self._stdin.has_pending:
+            poll.register(self._stdin.fd, select.POLLOUT)
+        if len(self._out) < MAX_OUT:
+            for outlet in self._outlets.values():
+                if outlet.may_send:
+                    poll.register(outlet.fd, select.POLLIN)
+            if self._notes.is_open:
+                poll.register(self._notes.fd, select.POLLIN)
+        return {fd for fd, _ in poll.poll(self._timeout_ms())}
+
+    def _timeout_ms(self) -> float | None:
+        if self._deadline is None or self._exited:
+            return None
+        if self._give_up is None:
+            return max(0.0, (self._deadline - monotonic()) * 1000)
+        return None if self._children.all_gone else KILL_INTERVAL * 1000
+
+    def _receive(self) -> bool:
+        try:
+            data = os.read(self._wire_in, READ_SIZE)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        for frame in self._reader.feed(data):
+            self._obey(frame)
+        return bool(data)
+
+    def _obey(self, frame: Frame) -> None:
+        kind, stream, payload = frame
+        if kind == frames.CALL and self._deadline is None:
+            job = Job(payload)
+            self._deadline = monotonic() + job.timeout_ms / 1000
+            self._call = payload
+            if job.python is None:
+                os.close(self._outlets.pop(frames.REPLY).fd)
+        elif kind == frames.DATA and stream == frames.STDIN:
+            self._stdin.receive(payload)
+            self._stdin.pump(self._out)
+        elif kind == frames.END and stream == frames.STDIN:
+            self._stdin.finish()
+            self._stdin.pump(self._out)
+        elif kind == frames.WINDOW and stream in self._outlets:
+            self._outlets[stream].widen(int(payload))
+        else:
+            raise FrameError("frame of type %d on stream %d at this point" % (kind, stream))
+
+    def _pump(self, ready: set[int]) -> None:
+        if self._call:
+            self._pass_call()
+        if self._stdin.has_pending and self._stdin.fd in ready:
+            self._stdin.pump(self._out)
+        for outlet in self._outlets.values():
+            if outlet.may_send and outlet.fd in ready:
+                outlet.pump(self._out)
+        if self._notes.is_open and self._notes.fd in ready:
+            self._notes.pump(self._out)
+
+    def _pass_call(self) -> None:
+        try:
+            sent = os.write(self._call_fd, self._call)
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            sent = len(self._call)
+        self._call = self._call[sent:]
+        if not self._call:
+            os.close(self._call_fd)
+
+    def _judge(self) -> None:
+        """Notice the call's end or its deadline, kill what is left of it, and say EXIT when all is out."""
+        children = self._children
+        worker_gone = children.worker_status is not None
+        if self._deadline is None:
+            if worker_gone:
+                raise RuntimeError("the worker ended before its call")
+            return
+        if self._exited:
+            return
+        now = monotonic()
+        if self._give_up is None:
+            self._timed_out = not worker_gone and now >= self._deadline
+            if not worker_gone and not self._timed_out:
+                return
+            self._give_up = now + GIVE_UP
+            kill_all(children.worker)
+            children.reap()
+        elif not children.all_gone:
+            kill_all(children.worker)
+            children.reap()
+        if children.all_gone or now >= self._give_up:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Nobody writes any more: what is in the pipes is all there will be."""
+        while self._notes.is_open and self._notes.pump(self._out):
+            pass
+        for outlet in self._outlets.values():
+            while outlet.may_send and len(self._out) < MAX_OUT:
+                if not outlet.pump(self._out):
+                    outlet.end(self._out)
+        if any(outlet.is_open for outlet in self._outlets.values()):
+            return
+        self._stdin.close()
+        self._out += encode(frames.EXIT, 0, json.dumps(self._verdict()).encode())
+        self._exited = True
+
+    def _verdict(self) -> dict[str, object]:
+        status = self._children.worker_status or 0
+        kills = oom_kills()
+        ending, number = "exited", os.WEXITSTATUS(status)
+        if self._timed_out:
+            ending, number = "timed_out", 0
+        elif self._notes.not_started is not None:
+            ending = "not_started"
+        elif os.WIFSIGNALED(status):
+            ending, number = "signaled", os.WTERMSIG(status)
+        return {
+            "ending": ending,
+            "status": number,
+            "reason": self._notes.not_started or "",
+            "oom_kills": None if kills is None or self._oom_kills is None else kills - self._oom_kills,
+            "cpu_ms": cpu_ms() - self._cpu_ms,
+            "peak_memory_bytes": peak_memory_bytes(),
+        }
+
+    def _flush(self) -> None:
+        while self._out:
+            try:
+                sent = os.write(self._wire_out, self._out)
+            except BlockingIOError:
+                return
+            del self._out[:sent]
+
+
+def main() -> None:
+    """Be process 1; never returns. What goes wrong here is said on stderr, which the host reads."""
+    status = 1
+    try:
+        wire_in, wire_out = _claim_wire()
+        pipes = Pipes()
+        worker = fork(pipes, (wire_in, wire_out))
+        # Only after the fork: the worker must stay dumpable, or it could not write its own /proc files.
+        forbid_inspection()
+        Supervisor(wire_in, wire_out, pipes, Children(worker)).run()
+        status = 0
+    except BrokenPipeError:
+        status = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        sys.stderr.flush()
+        raise
+    finally:
+        os._exit(status)
+
+
+def _claim_wire() -> tuple[int, int]:
+    """Move the wire away from stdin and stdout, so that nothing can speak on it by accident."""
+    wire = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR)
+    for target in (0, 1):
+        os.dup2(null, target)
+    os.close(null)
+    for fd in wire:
+        os.set_blocking(fd, False)
+    return wire
+
+
+def _wakeup_on_child() -> int:
+    """A descriptor that becomes readable when a child ends."""
+    reader, writer = os.pipe()
+    for fd in (reader, writer):
+        os.set_blocking(fd, False)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    return reader
+
+
+def _drain(fd: int) -> None:
+    try:
+        while len(os.read(fd, 4096)) == 4096:
+            pass
+    except BlockingIOError:
+        pass

@@ -1,0 +1,155 @@
+"""The worker: forked before its call is known, it becomes the call, so that nothing forks on the way.
+
+It replaces itself with the program, or runs the function in its own interpreter.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import select
+import signal
+
+from toolc.guest.job import Job, NotStartedError, prepare
+
+NOT_STARTED_STATUS = 127
+"""The worker's exit status where the call could not start; the reason is in a note."""
+
+IDLE_MS = 30
+"""A worker that waits for longer was made ahead, and has time to load what a Python call will need."""
+
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where programs are looked for if the call's environment has no ``PATH``."""
+
+
+class Pipes:
+    """All pipes between supervisor and worker, as (read end, write end)."""
+
+    def __init__(self) -> None:
+        self.call = os.pipe()
+        self.stdin = os.pipe()
+        self.stdout = os.pipe()
+        self.stderr = os.pipe()
+        self.reply = os.pipe()
+        self.notes = os.pipe()
+
+    def worker_ends(self) -> tuple[int, ...]:
+        """The worker's descriptors."""
+        return (
+            self.call[0], self.stdin[0], self.stdout[1], self.stderr[1], self.reply[1], self.notes[1],
+        )  # fmt: skip
+
+    def supervisor_ends(self) -> tuple[int, ...]:
+        """The supervisor's descriptors."""
+        return (
+            self.call[1], self.stdin[1], self.stdout[0], self.stderr[0], self.reply[0], self.notes[0],
+        )  # fmt: skip
+
+
+def fork(pipes: Pipes, wire: tuple[int, ...]) -> int:
+    """Fork the worker and return its process id; the child never returns. ``wire`` is closed in the child."""
+    worker = os.fork()
+    if worker:
+        for fd in pipes.worker_ends():
+            os.close(fd)
+        for fd in pipes.supervisor_ends():
+            os.set_blocking(fd, False)
+        return worker
+    status = NOT_STARTED_STATUS
+    try:
+        _settle(pipes, wire)
+        status = _serve(pipes)
+    except NotStartedError as error:
+        _say_not_started(pipes, str(error))
+    except Exception as error:  # noqa: BLE001  a child of fork must never return into its parent's frames
+        _say_not_started(pipes, "the worker failed: %s: %s" % (type(error).__name__, error))
+    finally:
+        os._exit(status)
+
+
+def _say_not_started(pipes: Pipes, reason: str) -> None:
+    os.write(pipes.notes[1], json.dumps({"not_started": reason}).encode() + b"\n")
+
+
+def _settle(pipes: Pipes, wire: tuple[int, ...]) -> None:
+    for fd in (*wire, *pipes.supervisor_ends()):
+        os.close(fd)
+    for target, fd in enumerate((pipes.stdin[0], pipes.stdout[1], pipes.stderr[1])):
+        os.dup2(fd, target)
+        os.close(fd)
+    os.setsid()
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
+    # A file beyond the size limit is then an error of the write (EFBIG), which a tool can report.
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    _volunteer()
+
+
+def _volunteer() -> None:
+    # What runs out of memory must be the tool and not the supervisor; raising needs no privilege.
+    try:
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+            file.write("1000")
+    except OSError:
+        pass  # some kernels refuse it; the host then sees the sandbox die, and why
+
+
+def _serve(pipes: Pipes) -> int:
+    job = Job(_receive(pipes.call[0]))
+    prepare(job)
+    if job.python is not None:
+        from toolc.guest.python_tool import run  # noqa: PLC0415  loaded while idle, or not at all
+
+        return run(job, job.python, pipes.reply[1], pipes.notes[1])
+    assert job.argv is not None
+    _execute(job.argv, job.environment)
+    return NOT_STARTED_STATUS
+
+
+def _receive(fd: int) -> bytes:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    if not poll.poll(IDLE_MS):
+        import toolc.guest.python_tool  # noqa: F401, PLC0415  see IDLE_MS
+    pieces = []
+    while piece := os.read(fd, 1 << 20):
+        pieces.append(piece)
+    os.close(fd)
+    if not pieces:
+        os._exit(1)
+    return b"".join(pieces)
+
+
+def _execute(argv: list[str], environment: dict[str, str]) -> None:
+    command = argv[0]
+    reason = "command not found: %s" % command
+    for path in _candidates(command, environment.get("PATH") or DEFAULT_PATH):
+        try:
+            os.execve(path, argv, environment)  # noqa: S606  no shell is the point
+        except FileNotFoundError:
+            if os.path.exists(path):
+                reason = "%s: the interpreter that its first line names does not exist" % command
+        except NotADirectoryError:
+            continue
+        except OSError as error:
+            # A later folder may still hold a program of that name, as execvp(3) has it.
+            reason = _words(command, error)
+        except ValueError as error:
+            raise NotStartedError("%s: %s" % (command, error)) from error
+    raise NotStartedError(reason)
+
+
+def _candidates(command: str, search_path: str) -> list[str]:
+    if "/" in command:
+        return [command]
+    return [os.path.join(folder, command) for folder in search_path.split(":") if folder]
+
+
+def _words(command: str, error: OSError) -> str:
+    if error.errno == errno.E2BIG:
+        return "the arguments and environment are longer than a program may be given; use stdin"
+    if error.errno == errno.ENOEXEC:
+        return "%s is not a program for this machine, nor a script whose first line names one" % command
+    return "%s: %s" % (command, error.strerror)

@@ -1,0 +1,228 @@
+"""JSON Schema, lowered to the subset of it that Gemini documents for ``parametersJsonSchema``.
+
+That subset is $defs, $ref (to a root $defs, nothing but ``$`` keys beside it, cyclic only below an optional
+property), type (one), title, description, enum (strings and numbers), items, prefixItems, minItems, maxItems,
+minimum, maximum, anyOf, properties, additionalProperties, required, and format, which is kept for numbers only.
+One unknown keyword makes the API refuse the whole request, so everything else is folded or dropped. What is
+lowered takes every value that the original takes, and perhaps more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from toolc.providers.gemini_types import type_variants
+from toolc.providers.lowering import LossLog, child, say
+from toolc.providers.merging import merge_all_of
+from toolc.providers.recursion import Recursion
+from toolc.providers.references import References
+from toolc.schema import JsonObject, JsonValue
+
+MAX_NODES: Final = 5_000
+"""So many subschemas are lowered; what is beyond them takes any value. References can make a small schema huge."""
+
+_KEPT: Final = frozenset({"description", "maxItems", "maximum", "minItems", "minimum", "required", "title"})
+_MEANINGLESS: Final = frozenset(
+    {"$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "definitions"}
+)
+"""Dropped without a word: nothing a model could be told by them."""
+
+_FOLDED: Final = frozenset(
+    {
+        "allOf", "contains", "contentEncoding", "contentMediaType", "contentSchema", "default", "dependentRequired",
+        "dependentSchemas", "deprecated", "else", "examples", "exclusiveMaximum", "exclusiveMinimum", "format",
+        "if", "items", "maxContains", "maxLength", "maxProperties", "minContains", "minLength", "minProperties",
+        "multipleOf", "not", "oneOf", "pattern", "patternProperties", "propertyNames", "readOnly", "then",
+        "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "writeOnly",
+    }
+)  # fmt: skip
+_STRUCTURAL: Final = frozenset(
+    {"$ref", "additionalProperties", "anyOf", "const", "enum", "prefixItems", "properties", "type"}
+)
+_OF_TYPE: Final = {
+    "array": ("items", "maxItems", "minItems", "prefixItems"),
+    "integer": ("maximum", "minimum"),
+    "number": ("maximum", "minimum"),
+    "object": ("additionalProperties", "properties", "required"),
+}
+"""The kept keywords that say something about one type only."""
+
+
+def lower_schema(schema: JsonObject, losses: LossLog) -> JsonObject:
+    """The parameters' schema for Gemini; ``losses`` gets every keyword that was folded or dropped."""
+    references = References(schema)
+    lowering = _Lowering(references, Recursion(references), losses)
+    result = lowering.lower(schema, _Place("#", "/parameters"))
+    if definitions := lowering.lower_definitions():
+        result["$defs"] = definitions
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a subschema stands.
+
+    ``scope`` is the referenced schema it is part of (``#`` for the root), ``pointer`` its JSON Pointer in
+    the tool, and ``optional`` whether some property on the way from the scope may be left out.
+    """
+
+    scope: str
+    pointer: str
+    optional: bool = False
+
+    def at(self, *keys: str | int) -> _Place:
+        """A place below this one."""
+        return replace(self, pointer=child(self.pointer, *keys))
+
+    def property(self, name: str, *, required: bool) -> _Place:
+        """The place of a property."""
+        return replace(self.at("properties", name), optional=self.optional or not required)
+
+
+@dataclass(slots=True)
+class _Lowering:
+    references: References
+    recursion: Recursion
+    losses: LossLog
+    names: dict[str, str] = field(default_factory=dict)
+    nodes: int = 0
+
+    def lower(self, schema: JsonValue, place: _Place) -> JsonObject:
+        """One subschema."""
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            self.losses.add("/parameters", f"more than {MAX_NODES} subschemas; the rest takes any value")
+            return {}
+        if not isinstance(schema, dict):
+            return self._lower_boolean(schema, place)
+        source = merge_all_of(schema, self.references)
+        result = self._structure(source, place)
+        said = _shape(source, result)
+        for key in sorted(source.keys() - _KEPT - _MEANINGLESS - _STRUCTURAL):
+            if key not in _FOLDED:
+                self.losses.add(child(place.pointer, key), f"Gemini does not take {key}; dropped")
+            elif not _is_lowered(key, source, result):
+                said[key] = source[key]
+        for key in sorted(said):
+            self.losses.add(child(place.pointer, key), f"Gemini does not take {key} here; said in the description")
+        return self._refer(source, say(result, said), place)
+
+    def lower_definitions(self) -> JsonObject:
+        """The schemas that were referred to, by their new names, and those that these refer to in turn."""
+        definitions: JsonObject = {}
+        while waiting := [reference for reference, name in self.names.items() if name not in definitions]:
+            for reference in waiting:
+                place = _Place(reference, f"/parameters{reference[1:]}")
+                definitions[self.names[reference]] = self.lower(self.references.target(reference), place)
+        return definitions
+
+    def _lower_boolean(self, schema: JsonValue, place: _Place) -> JsonObject:
+        if schema is not False:
+            return {}
+        self.losses.add(place.pointer, "Gemini cannot forbid a value; said in the description")
+        return {"description": "(must not be given)"}
+
+    def _structure(self, source: JsonObject, place: _Place) -> JsonObject:
+        """The keywords that are kept as they are, and those that hold schemas, lowered."""
+        result: JsonObject = {key: value for key, value in source.items() if key in _KEPT}
+        required = _names(source.get("required"))
+        for key, value in source.items():
+            match key, value:
+                case "properties", dict():
+                    result[key] = {
+                        name: self.lower(each, place.property(name, required=name in required))
+                        for name, each in value.items()
+                    }
+                case ("items", dict() | True) | ("additionalProperties", dict()):
+                    result[key] = self.lower(value, place.at(key))
+                case "additionalProperties", bool():
+                    result[key] = value
+                case "prefixItems" | "anyOf", list():
+                    result[key] = [self.lower(each, place.at(key, index)) for index, each in enumerate(value)]
+                case "oneOf", list() if "anyOf" not in source:
+                    result["anyOf"] = [self.lower(each, place.at(key, index)) for index, each in enumerate(value)]
+                    self.losses.add(child(place.pointer, key), "Gemini reads oneOf as anyOf")
+                case _:
+                    pass
+        self._declare(required, source, result, place)
+        return result
+
+    def _declare(self, required: Sequence[str], source: JsonObject, result: JsonObject, place: _Place) -> None:
+        """Give every required name a property: Gemini refuses a schema that requires what it does not list."""
+        properties = result.get("properties")
+        known = properties if isinstance(properties, dict) else {}
+        beyond = source.get("additionalProperties", True)
+        missing: JsonObject = {
+            name: self.lower(beyond, place.at("additionalProperties")) for name in required if name not in known
+        }
+        if missing:
+            result["properties"] = known | missing
+
+    def _refer(self, source: JsonObject, result: JsonObject, place: _Place) -> JsonObject:
+        """``result`` with the reference of ``source``: alone, or in an ``anyOf`` beside the rest."""
+        reference = source.get("$ref")
+        if not isinstance(reference, str):
+            return result
+        pointer = child(place.pointer, "$ref")
+        if self.references.target(reference) is None:
+            self.losses.add(pointer, f"{reference} is not a schema in these parameters; takes any value")
+            return result
+        if not place.optional and self.recursion.leads_back(reference, place.scope):
+            self.losses.add(pointer, "Gemini takes a recursive reference only below an optional property; dropped")
+            return say(result, {"like": reference})
+        target: JsonObject = {"$ref": child("#/$defs", self._name(reference))}
+        if not result:
+            return target
+        if "anyOf" in result:
+            self.losses.add(pointer, "Gemini takes no reference beside anyOf; dropped")
+            return result
+        return {**result, "anyOf": [target]}
+
+    def _name(self, reference: str) -> str:
+        if reference not in self.names:
+            wanted = reference.rpartition("/")[2].strip("#") or "root"
+            taken = set(self.names.values())
+            names = (wanted, *(f"{wanted}_{number}" for number in range(2, len(taken) + 3)))
+            self.names[reference] = next(name for name in names if name not in taken)
+        return self.names[reference]
+
+
+def _names(required: JsonValue) -> list[str]:
+    return [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+
+
+def _is_lowered(key: str, source: JsonObject, result: JsonObject) -> bool:
+    """Whether a keyword that may have to be folded was said in another way."""
+    match key:
+        case "oneOf":
+            return "anyOf" not in source
+        case "items":
+            return source[key] is True or isinstance(source[key], dict)
+        case "format" if result.get("type") in {"integer", "number"}:
+            result[key] = source[key]
+            return True
+        case _:
+            return False
+
+
+def _shape(source: JsonObject, result: JsonObject) -> JsonObject:
+    """Write type, enum and const as Gemini's ``type`` and ``enum``; what these leave unsaid is returned.
+
+    Several types become an ``anyOf``, in which each takes along the keywords that are about it.
+    """
+    said, variants = type_variants(source)
+    if len(variants) > 1 and ("anyOf" in result or "$ref" in source):
+        return {key: source[key] for key in ("const", "enum", "type") if key in source}
+    if len(variants) == 1:
+        result |= variants[0]
+    elif variants:
+        about = {key: result.pop(key) for keys in _OF_TYPE.values() for key in keys if key in result}
+        for each in variants:
+            each |= {key: about[key] for key in _OF_TYPE.get(str(each["type"]), ()) if key in about}
+        result["anyOf"] = list(variants)
+    for each in (result, *variants):
+        if each.get("type") == "array" and not {"items", "prefixItems"} & each.keys():
+            each["items"] = {}
+    return said

@@ -1,0 +1,113 @@
+"""What the providers share: losses, descriptions, and keywords folded into words.
+
+To *fold* a keyword is to remove it from a schema and say it in that schema's description. What was
+folded or dropped still holds: a call's arguments are validated against the tool's own schema.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from toolc.providers.base import Loss
+from toolc.schema import JsonObject, JsonValue
+from toolc.spec import ToolSpec
+
+REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
+"""Keywords that OpenAI's API (all) and Anthropic's (three of them) answer with status 400 in a tool's root schema.
+
+Neither documents it; their messages are "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/
+'enum'/'const'/'not' at the top level" and "input_schema does not support oneOf, allOf, or anyOf at the top level".
+"""
+
+_SCHEMA: Final = frozenset(
+    {
+        "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then",
+        "unevaluatedItems", "unevaluatedProperties",
+    }
+)  # fmt: skip
+_SCHEMAS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_SCHEMA_MAPS: Final = frozenset({"$defs", "dependentSchemas", "patternProperties", "properties"})
+
+
+@dataclass(slots=True)
+class LossLog:
+    """Collects the losses of one tool."""
+
+    tool: str
+    found: list[Loss] = field(default_factory=list)
+
+    def add(self, pointer: str, message: str) -> None:
+        """Record a loss at a JSON Pointer into the tool. The same loss is kept once."""
+        loss = Loss(tool=self.tool, pointer=pointer, message=message)
+        if loss not in self.found:
+            self.found.append(loss)
+
+    def unsaid(self, tool: ToolSpec, *names: str) -> None:
+        """Record those of a tool's own fields that are set and have no place in the provider's definition."""
+        for name in names:
+            value = getattr(tool, name)
+            if value is None or value == () or value == type(tool.annotations)():
+                continue
+            self.add(f"/{name}", f"{name} has no place in this provider's definition; dropped")
+
+
+def description(tool: ToolSpec) -> str:
+    """The words for the model: never empty, and a deprecation is said in them."""
+    words = tool.description or tool.label or tool.name
+    return f"{words} (deprecated: {tool.deprecated})" if tool.deprecated else words
+
+
+def child(pointer: str, *keys: str | int) -> str:
+    """The JSON Pointer (RFC 6901) of something below ``pointer``."""
+    escaped = (str(key).replace("~", "~0").replace("/", "~1") for key in keys)
+    return "/".join((pointer, *escaped))
+
+
+def say(schema: JsonObject, keywords: Mapping[str, JsonValue]) -> JsonObject:
+    """``schema`` with each of ``keywords``, as JSON, at the end of its description."""
+    if not keywords:
+        return schema
+    said = ", ".join(f"{key}: {_compact(keywords[key])}" for key in sorted(keywords))
+    before = schema.get("description")
+    return {**schema, "description": f"{before} ({said})" if isinstance(before, str) and before else f"({said})"}
+
+
+def lower_plain(tool: ToolSpec, rejected_at_root: Collection[str], losses: LossLog) -> JsonObject:
+    """A tool's parameters where any JSON Schema is taken, save for some keywords at the root, which are folded."""
+    schema = tool.parameters.value
+    rejected = {key: value for key, value in schema.items() if key in rejected_at_root}
+    for key in sorted(rejected):
+        losses.add(
+            child("/parameters", key), f"{key} is refused at the root of the parameters; said in the description"
+        )
+    return say({key: value for key, value in schema.items() if key not in rejected}, rejected)
+
+
+def with_items(schema: JsonValue) -> JsonValue:
+    """``schema`` in which every array type has ``items``, ``{}`` where it had none: that means the same.
+
+    OpenAI's API answers an array without ``items`` with status 400 ("array schema missing items").
+    """
+    if not isinstance(schema, dict):
+        return schema
+    result: JsonObject = {}
+    for key, value in schema.items():
+        if key in _SCHEMA:
+            result[key] = with_items(value)
+        elif key in _SCHEMAS and isinstance(value, list):
+            result[key] = [with_items(item) for item in value]
+        elif key in _SCHEMA_MAPS and isinstance(value, dict):
+            result[key] = {name: with_items(item) for name, item in value.items()}
+        else:
+            result[key] = value
+    types = schema.get("type")
+    if types == "array" or (isinstance(types, list) and "array" in types):
+        result.setdefault("items", {})
+    return result
+
+
+def _compact(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)

@@ -1,0 +1,40 @@
+"""OpenAI Responses: a flat ``{"type": "function", ...}`` per tool.
+
+The shape is ``openai.types.responses.FunctionToolParam``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from toolc.providers.base import Loss, Lowering
+from toolc.providers.lowering import REJECTED_AT_ROOT, LossLog, description, lower_plain, with_items
+from toolc.schema import JsonValue
+from toolc.spec import ToolSpec
+
+
+class OpenAIResponses:
+    """The ``tools`` argument of ``client.responses.create``."""
+
+    name = "openai_responses"
+
+    def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
+        """Declare these tools, in this order; ``strict`` is always written.
+
+        Where it is left out, the Responses API tries strict mode first, which changes what is optional.
+        """
+        lowered: list[JsonValue] = []
+        losses: list[Loss] = []
+        for tool in tools:
+            log = LossLog(tool.name, losses)
+            log.unsaid(tool, "label", "annotations", "examples")
+            lowered.append(
+                {
+                    "type": "function",
+                    "name": tool.name,
+                    "description": description(tool),
+                    "parameters": with_items(lower_plain(tool, REJECTED_AT_ROOT, log)),
+                    "strict": False,
+                }
+            )
+        return Lowering(lowered, tuple(losses))

@@ -1,0 +1,51 @@
+"""``$ref`` within one schema: what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from toolc.schema import JsonObject, JsonValue
+
+
+def sole_reference(schema: JsonValue) -> str | None:
+    """The ``$ref`` of a schema that says nothing else, or None."""
+    if isinstance(schema, dict) and len(schema) == 1 and isinstance(reference := schema.get("$ref"), str):
+        return reference
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """The references of one root schema, by their target as it is written: ``#``, ``#/$defs/node``, ``#anchor``."""
+
+    root: JsonObject
+
+    def target(self, reference: str) -> JsonValue:
+        """The schema that ``reference`` names, or None: remote, dangling, or not a schema."""
+        if not reference.startswith("#"):
+            return None
+        fragment = unquote(reference[1:])
+        if fragment and not fragment.startswith("/"):
+            return next((node for node in _objects(self.root) if node.get("$anchor") == fragment), None)
+        found: JsonValue = self.root
+        for token in fragment.split("/")[1:]:
+            key = token.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, dict) and key in found:
+                found = found[key]
+            elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
+                found = found[int(key)]
+            else:
+                return None
+        return found if isinstance(found, dict | bool) else None
+
+
+def _objects(value: JsonValue) -> Iterator[JsonObject]:
+    if isinstance(value, dict):
+        yield value
+        for inner in value.values():
+            yield from _objects(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _objects(inner)

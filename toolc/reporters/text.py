@@ -1,0 +1,153 @@
+"""Findings as text for people: where, what, the source line under a caret, and what to do.
+
+::
+
+    specs/hello.yaml:3:1: error TC101: unknown key 'descripton'
+      3 | descripton: Say hello
+        | ^^^^^^^^^^
+        = help: did you mean 'description'?
+
+    1 error
+
+Nothing that comes from a file reaches the terminal as a control character: a spec under review must
+not be able to move the cursor, change colours or reorder text (CVE-2021-42574).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from toolc.diagnostics import Diagnostic, Diagnostics, Severity
+from toolc.source import SourceText, Span
+
+WIDTH: Final = 100
+"""How many columns of a source line are shown; a longer line is cut around the caret."""
+
+_TAB: Final = 4
+_STRETCH: Final = 4 * WIDTH
+_RESET: Final = "\x1b[0m"
+_BOLD: Final = "\x1b[1m"
+_GUTTER: Final = "\x1b[34m"
+_COLORS: Final = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """Wraps text in terminal colours, or leaves it alone."""
+
+    color: bool
+
+    def __call__(self, start: str, text: str) -> str:
+        return f"{start}{text}{_RESET}" if self.color and text else text
+
+
+def render(diagnostics: Diagnostics, *, color: bool) -> str:
+    """Every finding in order and a line that counts them; empty where there is none.
+
+    ``color`` adds ANSI colours. The text ends with a line feed.
+    """
+    found = diagnostics.sorted()
+    if not found:
+        return ""
+    style = _Style(color)
+    blocks = ["\n".join(_lines(each, diagnostics.source(each.span.path), style)) for each in found]
+    return "\n\n".join([*blocks, summary(found)]) + "\n"
+
+
+def summary(found: Iterable[Diagnostic]) -> str:
+    """How many errors and warnings there are: ``2 errors, 1 warning``."""
+    severities = [each.code.severity for each in found]
+    counts = [(severity, severities.count(severity)) for severity in Severity]
+    return ", ".join(f"{count} {severity}{'s' if count > 1 else ''}" for severity, count in counts if count)
+
+
+def _lines(found: Diagnostic, source: SourceText | None, style: _Style) -> list[str]:
+    severity = found.code.severity
+    where = style(_BOLD, printable(str(found.span)))
+    what = style(_COLORS[severity], f"{severity} {found.code.number}")
+    lines = [f"{where}: {what}: {style(_BOLD, printable(found.message))}"]
+    number = str(found.span.start.line)
+    margin = " " * (len(number) + 3)
+    if source is not None:
+        excerpt = _excerpt(source.line(found.span.start.line), found.span)
+        carets = " " * excerpt.caret + style(_COLORS[severity], "^" * excerpt.width)
+        lines.append(f"  {style(_GUTTER, number + ' |')} {excerpt.text}".rstrip())
+        lines.append(f"{margin}{style(_GUTTER, '|')} {carets}")
+    for index, line in enumerate(found.hint.split("\n") if found.hint else ()):
+        lead = style(_GUTTER, "=") + " help: " if index == 0 else " " * 8
+        lines.append(f"{margin}{lead}{printable(line)}")
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Excerpt:
+    """A source line as shown, and where its carets stand, in columns from 0."""
+
+    text: str
+    caret: int
+    width: int
+
+
+def _excerpt(line: str, span: Span) -> _Excerpt:
+    """The line, cut to ``WIDTH`` columns around the span's start where it is longer."""
+    first = min(span.start.column - 1, len(line))
+    last = span.end.column - 1 if span.end.line == span.start.line else len(line.rstrip())
+    # A line may be megabytes long: look at a stretch of it only.
+    skipped = max(0, first - WIDTH) if len(line) > _STRETCH else 0
+    stretch = line[skipped : skipped + _STRETCH]
+    cells = _cells(stretch)
+    first, last = first - skipped, last - skipped
+    begin, end = 0, len(cells)
+    if _columns(cells) > WIDTH:
+        begin = first - _fitting(cells[:first][::-1], WIDTH // 3)
+        end = begin + _fitting(cells[begin:], WIDTH)
+    text = "".join(cells[begin:end])
+    lead = "…" if skipped + begin else ""
+    trail = "…" if skipped + end < len(line) else ""
+    return _Excerpt(
+        lead + text + trail,
+        len(lead) + _columns(cells[begin:first]),
+        max(1, _columns(cells[first : min(last, end)])),
+    )
+
+
+def _fitting(cells: Sequence[str], columns: int) -> int:
+    """How many of the first cells fit into so many columns."""
+    used = 0
+    for index, cell in enumerate(cells):
+        used += _columns([cell])
+        if used > columns:
+            return index
+    return len(cells)
+
+
+def _cells(line: str) -> list[str]:
+    """Each character of a line as it is shown: tabs as spaces up to their stop, the invisible escaped."""
+    cells: list[str] = []
+    column = 0
+    for character in line:
+        cell = " " * (_TAB - column % _TAB) if character == "\t" else printable(character)
+        cells.append(cell)
+        column += _columns([cell])
+    return cells
+
+
+def printable(text: str) -> str:
+    """``text`` with each character that cannot be seen (control, format, odd spaces) as ``<U+202E>``."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in text)
+
+
+def _columns(cells: Sequence[str]) -> int:
+    """How many terminal columns these cells take (Unicode TR11; combining marks take none)."""
+    return sum(len(cell) if cell.isascii() else sum(map(_width, cell)) for cell in cells)
+
+
+def _width(character: str) -> int:
+    if unicodedata.category(character) in {"Mn", "Me"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,0 +1,114 @@
+"""From arguments that nobody has looked at to a call that satisfies its tool's schema."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.call import BoundCall
+from toolc.errors import RegistryError
+from toolc.runtime.problems import describe, failed, problem_path, problems_of
+from toolc.schema import JsonObject, JsonValue
+from toolc.spec import ToolSpec
+
+MAX_DEPTH: Final = 64
+"""How deep arguments may nest: far beyond any tool's need, far below what exhausts a stack."""
+
+
+class BindError(ValueError):
+    """Arguments that do not fit. ``problems`` has one line each, and each names its parameter."""
+
+    def __init__(self, tool: str, problems: tuple[str, ...]) -> None:
+        super().__init__(f"wrong arguments for {tool}:\n" + "\n".join(f"- {problem}" for problem in problems))
+        self.problems = problems
+
+
+def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
+    """Fill in defaults and validate; the caller's ``arguments`` are left as they were.
+
+    Raises ``BindError`` with every problem at once, and ``RegistryError`` where the schema itself is broken.
+    """
+    problems = tuple(_not_json(arguments, ()))
+    if problems:
+        raise BindError(tool.name, problems)
+    if not isinstance(arguments, dict):
+        raise BindError(tool.name, (f"arguments: expected an object, got {describe(arguments)}",))
+    filled = copy.deepcopy(arguments)
+    _fill_defaults(tool.parameters.value, filled)
+    problems = tuple(dict.fromkeys(_invalid(tool, filled)))
+    if problems:
+        raise BindError(tool.name, problems)
+    return BoundCall(tool=tool, arguments=filled, call_id=call_id)
+
+
+def _invalid(tool: ToolSpec, arguments: JsonObject) -> Iterator[str]:
+    from jsonschema import Draft202012Validator  # noqa: PLC0415  70 ms that only a call need pay
+    from referencing import Registry  # noqa: PLC0415
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415
+
+    # An empty registry resolves only what is inside the schema: nothing is ever fetched.
+    validator = Draft202012Validator(tool.parameters.value, registry=Registry())
+    try:
+        failures = map(failed, validator.iter_errors(arguments))
+        for each in sorted(failures, key=lambda each: (problem_path(each.path), each.keyword)):
+            yield from problems_of(each)
+    except (Unresolvable, RecursionError) as error:
+        raise RegistryError(
+            f"the parameters of tool {tool.name!r} refer to a schema that cannot be resolved ({error}); "
+            "mend the $ref in its spec and build it again"
+        ) from None
+
+
+def _fill_defaults(schema: JsonObject, value: JsonObject) -> None:
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return
+    for name, each in properties.items():
+        if not isinstance(each, dict):
+            continue
+        if name not in value and "default" in each:
+            value[name] = copy.deepcopy(each["default"])
+        _fill_inner_defaults(each, value.get(name))
+
+
+def _fill_inner_defaults(schema: JsonObject, value: JsonValue) -> None:
+    items = schema.get("items")
+    if isinstance(value, dict):
+        _fill_defaults(schema, value)
+    elif isinstance(value, list) and isinstance(items, dict):
+        for item in value:
+            _fill_inner_defaults(items, item)
+
+
+def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
+    """What no JSON text in UTF-8 can hold; a program, unlike a model, can pass such things."""
+    where = problem_path(path)
+    if len(path) > MAX_DEPTH:
+        yield f"{where}: nested deeper than {MAX_DEPTH} levels"
+    elif isinstance(value, str):
+        if not _is_unicode(value):
+            yield f"{where}: holds half a surrogate pair, which is not Unicode text"
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(key, str) and _is_unicode(key):
+                yield from _not_json(item, (*path, key))
+            else:
+                yield f"{where}: the key {key!r:.60} is not Unicode text"
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _not_json(item, (*path, index))
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            yield f"{where}: {value} is not a JSON number"
+    elif not isinstance(value, bool | int | None):
+        yield f"{where}: a {type(value).__name__} is not JSON"
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,244 @@
+"""The host's side of the wire as a state machine: bytes in, bytes out, no I/O.
+
+It believes nothing beyond its plan. Whatever the guest sends that it may not is a ``ProtocolError``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, TypeGuard, get_args
+
+from toolc.guest import frames
+from toolc.guest.bundle import bundle
+from toolc.plan import Exec, Plan
+from toolc.result import Capture, Ending
+from toolc.runtime.capture import HeadAndTail
+from toolc.schema import JsonObject, JsonValue
+from toolc.spec import File
+
+ProgressSink: TypeAlias = Callable[[float | None, str], None]
+"""Told of a tool's progress: percent (0 to 100, None where unknown) and a message."""
+
+MAX_CONTROL: Final = 64 * 1024
+"""The longest control message a guest may send, in bytes."""
+
+MAX_PROGRESS: Final = 10_000
+MAX_MESSAGE: Final = 1000
+"""A progress message's length, in characters."""
+
+REPLY_SLACK: Final = 64 * 1024
+"""What a reply may have beyond twice the output limit (base64, JSON's escapes, a traceback), in bytes."""
+
+STDIN_AHEAD: Final = 256 * 1024
+"""How much of stdin is put into the outgoing buffer at a time, in bytes."""
+
+_GuestEnding: TypeAlias = Literal["exited", "signaled", "timed_out", "not_started"]
+
+
+class ProtocolError(Exception):
+    """The guest sent what it may not; ``str(error)`` says what, in plain words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The guest's EXIT frame. ``oom_kills`` is None where the guest sees no counter."""
+
+    ending: Ending
+    status: int
+    reason: str
+    oom_kills: int | None
+    cpu_ms: float | None
+    peak_memory_bytes: int | None
+
+
+class Conversation:
+    """One call over one wire, from the bundle to EXIT.
+
+    Bytes to send gather in ``outgoing``; what arrived goes to ``receive``; ``verdict`` is set at the end.
+    """
+
+    def __init__(self, plan: Plan, timeout_ms: int, on_progress: ProgressSink) -> None:
+        self.outgoing = bytearray(bundle())
+        self.is_ready = False
+        self.verdict: Verdict | None = None
+        self._plan = plan
+        self._timeout_ms = timeout_ms
+        self._on_progress = on_progress
+        self._reader = frames.FrameReader(MAX_CONTROL)
+        limit = plan.profile.limits.output_bytes
+        self._outputs = {frames.STDOUT: _Output(limit), frames.STDERR: _Output(limit)}
+        if not isinstance(plan.invocation, Exec):
+            self._outputs[frames.REPLY] = _Output(2 * limit + REPLY_SLACK)
+        self._called = False
+        self._stdin = memoryview(plan.stdin)
+        self._stdin_window = frames.WINDOW_BYTES
+        self._stdin_sent = 0
+        self._stdin_ended = False
+        self._progress = 0
+
+    def call(self) -> None:
+        """Send the call and its stdin; only once the guest is ready."""
+        self._called = True
+        self.outgoing += frames.encode_control(frames.CALL, call_message(self._plan, self._timeout_ms))
+        self.refill()
+
+    def refill(self) -> None:
+        """Put more of stdin into ``outgoing``, as far as the guest's window and our own bound allow."""
+        while self._called and self._stdin_window and len(self.outgoing) < STDIN_AHEAD:
+            size = min(frames.MAX_PAYLOAD, self._stdin_window)
+            piece = bytes(self._stdin[self._stdin_sent : self._stdin_sent + size])
+            if not piece:
+                break
+            self.outgoing += frames.encode(frames.DATA, frames.STDIN, piece)
+            self._stdin_sent += len(piece)
+            self._stdin_window -= len(piece)
+        if self._called and not self._stdin_ended and self._stdin_sent == len(self._stdin):
+            self.outgoing += frames.encode(frames.END, frames.STDIN)
+            self._stdin_ended = True
+
+    def receive(self, data: bytes) -> None:
+        """Take what arrived, up to EXIT; nothing after that is looked at. Raises ``ProtocolError``."""
+        try:
+            for kind, stream, payload in self._reader.feed(data):
+                self._take(kind, stream, payload)
+                if self.verdict is not None:
+                    return
+        except frames.FrameError as error:
+            raise ProtocolError(f"it sent bytes that are not the protocol ({error})") from None
+
+    def capture(self, stream: int) -> Capture | None:
+        """What was kept of an output stream; None if the plan has no such stream."""
+        output = self._outputs.get(stream)
+        return output.kept.capture() if output else None
+
+    def _take(self, kind: int, stream: int, payload: bytes) -> None:
+        if not self.is_ready:
+            if (kind, stream) != (frames.READY, 0):
+                raise ProtocolError("it spoke before it was ready")
+            self.is_ready = True
+            return
+        if not self._called:
+            raise ProtocolError("it spoke before its call")
+        match kind:
+            case frames.DATA | frames.END:
+                self._take_output(kind, stream, payload)
+            case frames.WINDOW if stream == frames.STDIN:
+                self._widen(payload)
+            case frames.PROGRESS if stream == 0:
+                self._take_progress(payload)
+            case frames.EXIT if stream == 0:
+                self.verdict = _verdict(payload)
+            case _:
+                raise ProtocolError(f"it sent a frame of type {kind} on stream {stream}, which is not its to send")
+
+    def _take_output(self, kind: int, stream: int, payload: bytes) -> None:
+        output = self._outputs.get(stream)
+        if output is None or output.ended:
+            raise ProtocolError(f"it sent output on stream {stream}, which is not open")
+        if kind == frames.END:
+            output.ended = True
+            return
+        output.window -= len(payload)
+        if output.window < 0:
+            raise ProtocolError(f"it sent more on stream {stream} than it was allowed to")
+        output.kept.add(payload)
+        # Half a window at a time: the sender never waits, and acknowledgements stay few.
+        if output.window <= frames.WINDOW_BYTES // 2:
+            granted = frames.WINDOW_BYTES - output.window
+            self.outgoing += frames.encode(frames.WINDOW, stream, b"%d" % granted)
+            output.window += granted
+
+    def _widen(self, payload: bytes) -> None:
+        granted = payload.decode("ascii", "replace")
+        outstanding = frames.WINDOW_BYTES - self._stdin_window
+        if not (granted.isascii() and granted.isdigit() and len(granted) <= 10 and int(granted) <= outstanding):
+            raise ProtocolError("it acknowledged stdin that it was not sent")
+        self._stdin_window += int(granted)
+        self.refill()
+
+    def _take_progress(self, payload: bytes) -> None:
+        self._progress += 1
+        if self._progress > MAX_PROGRESS:
+            raise ProtocolError(f"it reported progress more than {MAX_PROGRESS} times")
+        report = _object(payload, "a progress report")
+        percent, message = report.get("percent"), report.get("message")
+        if not isinstance(message, str) or len(message) > MAX_MESSAGE:
+            raise ProtocolError("it sent a progress report without a message of a sensible length")
+        if percent is not None and not (_is_number(percent) and 0 <= percent <= 100):
+            raise ProtocolError("it sent a progress report whose percentage is none")
+        self._on_progress(percent, message)
+
+
+class _Output:
+    """One output stream: what is kept of it, how much more the guest may send, whether it ended."""
+
+    def __init__(self, limit: int) -> None:
+        self.kept = HeadAndTail(limit)
+        self.window = frames.WINDOW_BYTES
+        self.ended = False
+
+
+def call_message(plan: Plan, timeout_ms: int) -> bytes:
+    """The CALL frame's JSON (see ``toolc.guest.job``) for a plan and the time it has, in milliseconds."""
+    invocation = plan.invocation
+    call: JsonObject = {
+        "call_id": plan.call_id,
+        "timeout_ms": timeout_ms,
+        "directory": plan.working_directory,
+        "environment": {variable.name: variable.value for variable in plan.env},
+        "files": [_file(file) for file in invocation.files],
+        "open_files": plan.profile.limits.files,
+        "file_size_bytes": plan.profile.limits.file_size_bytes,
+    }
+    if isinstance(invocation, Exec):
+        call["argv"] = list(invocation.argv)
+    else:
+        call["python"] = {
+            "entry": invocation.entry,
+            "function": invocation.function,
+            "arguments": invocation.arguments,
+        }
+    return json.dumps(call).encode("ascii")
+
+
+def _file(file: File) -> JsonValue:
+    if file.base64 is not None:
+        return {"path": file.path, "base64": file.base64}
+    return {"path": file.path, "text": file.text or ""}
+
+
+def _verdict(payload: bytes) -> Verdict:
+    message = _object(payload, "its verdict")
+    ending, status, reason = message.get("ending"), message.get("status"), message.get("reason")
+    known: Ending | None = next((each for each in get_args(_GuestEnding) if each == ending), None)
+    if known is None or not _is_count(status) or status > 255 or not isinstance(reason, str):
+        raise ProtocolError("its verdict on the call makes no sense")
+    oom_kills, cpu, peak = message.get("oom_kills"), message.get("cpu_ms"), message.get("peak_memory_bytes")
+    return Verdict(
+        ending=known,
+        status=status,
+        reason=reason[:MAX_MESSAGE],
+        oom_kills=oom_kills if _is_count(oom_kills) else None,
+        cpu_ms=cpu if _is_number(cpu) and 0 <= cpu < 1e15 else None,
+        peak_memory_bytes=peak if _is_count(peak) else None,
+    )
+
+
+def _object(payload: bytes, what: str) -> JsonObject:
+    try:
+        value = json.loads(payload)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise ProtocolError(f"{what} is not a JSON object")
+    return value
+
+
+def _is_number(value: JsonValue) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_count(value: JsonValue) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63

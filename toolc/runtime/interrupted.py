@@ -1,0 +1,45 @@
+"""Calls that were ended from outside: what a model is told, with what the tool had said by then."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from toolc.result import Outcome, Text, ToolFailure, ToolResult
+from toolc.spec import MIB, ErrorKind, Limits
+
+ENDINGS: Final = frozenset({"timed_out", "out_of_memory", "cancelled"})
+"""The endings that no backend judges."""
+
+
+def interrupted(outcome: Outcome, limits: Limits, timeout_ms: int) -> ToolResult:
+    """The result of a call whose ending is one of ``ENDINGS``."""
+    kind: ErrorKind
+    match outcome.ending:
+        case "timed_out":
+            kind = "timeout"
+            message = (
+                f"the call was not done after {_seconds(timeout_ms)} and was stopped; ask for less work at once"
+            )
+        case "out_of_memory":
+            kind = "out_of_memory"
+            message = (
+                f"the call needed more than its {_mebibytes(limits.memory_bytes)} of memory and was stopped; "
+                "ask for less data at once"
+            )
+        case _:
+            kind = "cancelled"
+            message = "the call was cancelled before it was done"
+    return ToolResult(content=(Text(message + _so_far(outcome)),), error=ToolFailure(kind, message))
+
+
+def _so_far(outcome: Outcome) -> str:
+    said = [("stdout", outcome.stdout.text()), ("stderr", outcome.stderr.text())]
+    return "".join(f"\n[{name} so far]\n{text.rstrip()}" for name, text in said if text.strip())
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{milliseconds / 1000:g} s"
+
+
+def _mebibytes(size_bytes: int) -> str:
+    return f"{size_bytes / MIB:g} MiB"

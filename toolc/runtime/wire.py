@@ -1,0 +1,153 @@
+"""Runs one call over a sandbox's stream: sends, polls, watches the clock, and says how it ended."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable
+from time import monotonic
+from typing import Final
+
+from toolc.engines.base import Sandbox
+from toolc.errors import SandboxDiedError
+from toolc.guest import frames
+from toolc.plan import Plan
+from toolc.result import REPLACEMENT, Capture, Ending, Outcome, Usage
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.conversation import Conversation, ProgressSink, ProtocolError
+
+START_SECONDS: Final = 20.0
+"""How long a guest may take from its first byte to READY."""
+
+GRACE_SECONDS: Final = 0.5
+"""How long after the deadline the guest's own verdict is waited for."""
+
+
+def converse(
+    sandbox: Sandbox,
+    plan: Plan,
+    *,
+    timeout_ms: int,
+    cancellation: Cancellation | None,
+    on_progress: ProgressSink,
+) -> Outcome:
+    """Run the call of ``plan`` in a fresh sandbox, which the caller closes whatever comes of it.
+
+    ``timeout_ms`` counts from the moment the guest is ready. Raises ``SandboxDiedError`` if the sandbox
+    ends on its own or breaks the protocol; what ``on_progress`` raises, and ``KeyboardInterrupt``, pass through.
+    """
+    conversation = Conversation(plan, timeout_ms, on_progress)
+    line = _Line(sandbox, conversation, cancellation)
+    try:
+        if not line.run_until(monotonic() + START_SECONDS, lambda: conversation.is_ready):
+            if line.cancelled:
+                return _outcome(conversation, "cancelled")
+            raise _died(sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
+        started = monotonic()
+        conversation.call()
+        deadline = started + timeout_ms / 1000 + GRACE_SECONDS
+        ended = line.run_until(deadline, lambda: conversation.verdict is not None)
+        duration_ms = (monotonic() - started) * 1000
+    except ProtocolError as error:
+        raise _died(sandbox, f"the sandbox broke the wire protocol: {error}") from None
+    except _StreamEndError:
+        sandbox.close()
+        if sandbox.out_of_memory():
+            return _outcome(conversation, "out_of_memory")
+        raise _died(sandbox, "the sandbox ended before its call did") from None
+    if not ended:
+        return _outcome(conversation, "cancelled" if line.cancelled else "timed_out", duration_ms)
+    return _judged(sandbox, conversation, duration_ms)
+
+
+class _StreamEndError(Exception):
+    """The guest's end of the stream is closed."""
+
+
+class _Line:
+    """The polling: moves bytes between a sandbox and a conversation until something has come true."""
+
+    def __init__(self, sandbox: Sandbox, conversation: Conversation, cancellation: Cancellation | None) -> None:
+        self._sandbox = sandbox
+        self._conversation = conversation
+        self._cancellation = cancellation
+        self.cancelled = False
+
+    def run_until(self, deadline: float, done: Callable[[], bool]) -> bool:
+        """Move bytes until ``done``; False where ``deadline`` (of ``monotonic``) or the cancellation came first.
+
+        Raises ``ProtocolError`` and ``_StreamEndError``.
+        """
+        while not done():
+            self._send()
+            data = self._sandbox.read()
+            if data == b"":
+                raise _StreamEndError
+            if data is not None:
+                self._conversation.receive(data)
+                if done():
+                    break
+            remaining = deadline - monotonic()
+            self.cancelled = self._cancellation is not None and self._cancellation.is_cancelled
+            if self.cancelled or remaining <= 0:
+                return False
+            if data is None:
+                self._wait(remaining)
+        return True
+
+    def _send(self) -> None:
+        outgoing = self._conversation.outgoing
+        while outgoing:
+            with memoryview(outgoing) as view:
+                sent = self._sandbox.write(view)
+            if not sent:
+                return
+            del outgoing[:sent]
+            self._conversation.refill()
+
+    def _wait(self, seconds: float) -> None:
+        poll = select.poll()
+        poll.register(
+            self._sandbox.fileno(), select.POLLIN | (select.POLLOUT if self._conversation.outgoing else 0)
+        )
+        if self._cancellation is not None:
+            poll.register(self._cancellation.fileno(), select.POLLIN)
+        poll.poll(max(0.0, seconds * 1000))
+
+
+def _judged(sandbox: Sandbox, conversation: Conversation, duration_ms: float) -> Outcome:
+    """The guest's verdict, unless the kernel killed a process of the call for want of memory.
+
+    Then that is what happened, whatever the exit status says: a shell that lost its children ends with 0,
+    and half a result must not pass for a whole one.
+    """
+    verdict = conversation.verdict
+    assert verdict is not None
+    ending = verdict.ending
+    if ending in ("exited", "signaled") and (verdict.oom_kills or sandbox.out_of_memory()):
+        ending = "out_of_memory"
+    return _outcome(conversation, ending, duration_ms)
+
+
+def _outcome(conversation: Conversation, ending: Ending, duration_ms: float = 0.0) -> Outcome:
+    verdict = conversation.verdict
+    usage = Usage(
+        duration_ms=duration_ms,
+        cpu_ms=verdict.cpu_ms if verdict else None,
+        peak_memory_bytes=verdict.peak_memory_bytes if verdict else None,
+    )
+    return Outcome(
+        ending=ending,
+        status=verdict.status if verdict else 0,
+        stdout=conversation.capture(frames.STDOUT) or Capture(),
+        stderr=conversation.capture(frames.STDERR) or Capture(),
+        reply=conversation.capture(frames.REPLY),
+        reason=verdict.reason if verdict else "",
+        usage=usage,
+    )
+
+
+def _died(sandbox: Sandbox, what: str) -> SandboxDiedError:
+    """The error for a sandbox that failed us, with what it said; closes it, so that it has said everything."""
+    sandbox.close()
+    complaint = "".join(c if c.isprintable() or c == "\n" else REPLACEMENT for c in sandbox.complaint()).strip()
+    return SandboxDiedError(f"{what}; it said:\n{complaint}" if complaint else what)
