@@ -37,7 +37,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "digest": frozenset({"rfc8785"}),
     "compiler": frozenset({"yaml", "tomli", "jinja2", "jsonschema", "referencing"}),
     "runtime": frozenset({"jsonschema", "referencing"}),
-    "engines": frozenset({"docker"}),
+    "engines": frozenset({"docker", "urllib3"}),
     "api": frozenset({"jsonschema"}),
     "serve": frozenset({"mcp", "mcp_types", "anyio"}),
     "cli": frozenset({"click"}),

@@ -9,7 +9,7 @@ from toolc.backends.shell import MAX_ARGUMENT_BYTES, Shell
 from toolc.call import BoundCall
 from toolc.plan import Exec, Plan, Profile
 from toolc.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult
-from toolc.schema import JsonValue, Schema
+from toolc.schema import JsonObject, JsonValue, Schema
 from toolc.spec import (
     Argv,
     EnvVar,
@@ -35,7 +35,11 @@ def name(parameter: str, *keys: str) -> Placeholder:
     return Placeholder(parameter, keys)
 
 
-def plan(backend: ShellBackend, env: tuple[EnvVar, ...] = (), **arguments: JsonValue) -> Plan:
+def plan(backend: ShellBackend, /, **arguments: JsonValue) -> Plan:
+    return plan_with_env(backend, (), arguments)
+
+
+def plan_with_env(backend: ShellBackend, env: tuple[EnvVar, ...], arguments: JsonObject) -> Plan:
     tool = ToolSpec(
         name="t", description="d", parameters=Schema({"type": "object"}), backend=backend, sandbox=Sandbox(env=env)
     )
@@ -220,7 +224,7 @@ def test_the_environment_is_the_base_and_the_specs_and_nothing_of_the_hosts(
 ) -> None:
     monkeypatch.setenv("HOST_SECRET", "x")
     backend = ShellBackend(command=Argv(elements=(text("env"),)))
-    env = plan(backend, env=(EnvVar(name="LANG", value="de_DE"), EnvVar(name="MODE", value="fast"))).env
+    env = plan_with_env(backend, (EnvVar(name="LANG", value="de_DE"), EnvVar(name="MODE", value="fast")), {}).env
     assert {v.name: v.value for v in env} == {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": "/tmp",

@@ -178,8 +178,8 @@ def test_what_a_spec_must_not_hold(text: str, expected: list[str]) -> None:
 
 
 def test_all_problems_of_a_file_are_reported() -> None:
-    text = "a: {b: 1, b: 2}\n1: no\nc: [.inf, {{ path }}, *d]\n<<: x\n".replace(", *d", "")
-    assert [finding.split()[1] for finding in findings(text.replace(", *d", ""))] == [
+    text = "a: {b: 1, b: 2}\n1: no\nc: [.inf, {{ path }}]\n<<: x\n"
+    assert [finding.split()[1] for finding in findings(text)] == [
         "TC002",
         "TC007",
         "TC003",
@@ -235,6 +235,10 @@ def test_other_problems_are_found_beside_a_placeholder() -> None:
     ]
 
 
+def test_what_follows_from_missing_quotes_is_not_reported_again() -> None:
+    assert [each.split()[1] for each in findings("a: {{ x }}/y, {z\n")] == ["TC110"]
+
+
 # Syntax errors
 
 
@@ -255,6 +259,9 @@ def test_other_problems_are_found_beside_a_placeholder() -> None:
         pytest.param("a: {b: 1\nc: 3", "2:2-3 TC001 expected ',' or '}' for the '{' of line 1", id="brace"),
         pytest.param("a: 1\nb", "2:1-2 TC001 a key without a ':'", id="no colon"),
         pytest.param("a: 1\n- b", "2:1-2 TC001 this does not belong to the map that starts on line 1", id="item"),
+        pytest.param(
+            "a: 1 # {{ x }}\n- b", "2:1-2 TC001 this does not belong to the map that starts on line 1", id="comment"
+        ),
         pytest.param('a: "\\q"', "1:5-6 TC001 an escape that YAML does not have", id="escape"),
         pytest.param(
             "a: > b", "1:6-7 TC001 text cannot stand beside the '|' or '>' that announces it", id="folded"
@@ -302,6 +309,12 @@ def test_aliases_that_multiply_are_refused_at_once() -> None:
     assert time.process_time() - started < 5
     assert {each.split()[1] for each in found} == {"TC005"}
     assert "the file's aliases expand to more than 10000 values, this among them" in found[0]
+
+
+def test_many_small_aliases_are_too_many_as_well() -> None:
+    many = f"a: &a [x]\nb: [{', '.join(['*a'] * 5001)}]\n"
+    assert findings(many) == ["1:4-10 TC005 the file's aliases expand to more than 10000 values, this among them"]
+    assert findings(many.replace("*a, ", "", 1)) == []
 
 
 def test_aliases_do_not_get_around_the_depth() -> None:

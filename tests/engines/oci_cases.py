@@ -22,6 +22,16 @@ needs_oci = pytest.mark.skipif(
 
 SMALL = Limits(memory_bytes=64 * MIB, pids=32, tmp_bytes=4 * MIB, cpus=0.5)
 
+HOSTILE = """
+import os, signal
+for number in set(range(1, 65)) - {9, 19, 32, 33}: signal.signal(number, signal.SIG_IGN)
+if os.fork() == 0:
+    os.setsid()
+    for _ in range(3): os.fork()
+print("ready", flush=True)
+while True: pass
+"""
+
 
 def mount(folder: Path, mode: str = "rw") -> Mount:
     found = folder.stat()

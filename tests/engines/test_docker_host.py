@@ -20,14 +20,14 @@ def context(home: Path, name: str, host: str) -> None:
 
 
 def test_docker_host_comes_first(tmp_path: Path) -> None:
-    environment = {"DOCKER_HOST": "unix:///run/mine.sock", "DOCKER_CONTEXT": "other"}
-    assert find_socket(environment, tmp_path) == "/run/mine.sock"
+    environment = {"DOCKER_HOST": "unix:///run/mine.sock", "DOCKER_CONTEXT": "other", "HOME": str(tmp_path)}
+    assert find_socket(environment) == "/run/mine.sock"
 
 
 @pytest.mark.parametrize("host", ["tcp://10.0.0.1:2376", "ssh://me@host", "npipe:////./pipe/docker_engine", "x"])
-def test_a_remote_daemon_is_refused_and_not_replaced(tmp_path: Path, host: str) -> None:
+def test_a_remote_daemon_is_refused_and_not_replaced(host: str) -> None:
     with pytest.raises(NoHostError) as caught:
-        find_socket({"DOCKER_HOST": host}, tmp_path)
+        find_socket({"DOCKER_HOST": host})
     assert str(caught.value) == (
         f"DOCKER_HOST is {host!r}, and toolc reaches Docker only over a Unix socket: tcp, ssh and TLS are not "
         "supported yet. Set DOCKER_HOST=unix:///var/run/docker.sock to use this machine's own daemon."
@@ -37,18 +37,18 @@ def test_a_remote_daemon_is_refused_and_not_replaced(tmp_path: Path, host: str) 
 def test_the_current_context(tmp_path: Path) -> None:
     context(tmp_path, "rootless", "unix:///run/user/1000/docker.sock")
     (tmp_path / ".docker/config.json").write_text('{"currentContext": "rootless"}')
-    assert find_socket({}, tmp_path) == "/run/user/1000/docker.sock"
+    assert find_socket({"HOME": str(tmp_path)}) == "/run/user/1000/docker.sock"
 
 
 def test_docker_context_and_docker_config(tmp_path: Path) -> None:
     context(tmp_path, "far", "ssh://me@far")
     with pytest.raises(NoHostError, match="the Docker context 'far' is 'ssh://me@far'"):
-        find_socket({"DOCKER_CONTEXT": "far", "DOCKER_CONFIG": str(tmp_path / ".docker")}, Path("/nowhere"))
+        find_socket({"DOCKER_CONTEXT": "far", "DOCKER_CONFIG": str(tmp_path / ".docker")})
 
 
 def test_a_context_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(NoHostError, match="the Docker context 'gone' cannot be read"):
-        find_socket({"DOCKER_CONTEXT": "gone"}, tmp_path)
+        find_socket({"DOCKER_CONTEXT": "gone", "HOME": str(tmp_path)})
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"currentContext": 3}', '{"currentContext": "default"}'])
@@ -60,10 +60,10 @@ def test_a_configuration_that_says_nothing_leaves_the_usual_places(
     place = tmp_path / "docker.sock"
     monkeypatch.setattr(docker_host, "_usual_places", lambda *_: [tmp_path / "none", tmp_path / ".docker", place])
     with pytest.raises(NoHostError, match=r"no Docker daemon was found on this host\. Install Docker"):
-        find_socket({}, tmp_path)
+        find_socket({"HOME": str(tmp_path)})
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(place))
-        assert find_socket({}, tmp_path) == str(place)
+        assert find_socket({"HOME": str(tmp_path)}) == str(place)
 
 
 def test_the_usual_places_in_their_order(tmp_path: Path) -> None:

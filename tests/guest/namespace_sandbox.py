@@ -24,7 +24,7 @@ mount --rbind /usr usr
 for name in bin lib lib64 sbin; do ln -s usr/$name $name; done
 mount -t proc proc proc
 mount --bind /dev dev
-for name in tmp tool workspace; do mount -t tmpfs -o mode=1777,size=64m tmpfs $name; done
+for name in tmp tool workspace; do mount -t tmpfs -o mode=1777,size=16m tmpfs $name; done
 exec chroot . /usr/bin/setpriv --reuid {user} --regid {user} --clear-groups --inh-caps=-all --bounding-set=-all \
   --no-new-privs /usr/bin/prlimit --nproc=200:200 /usr/bin/env -i "$@"
 """

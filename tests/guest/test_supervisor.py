@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 import pytest
-
 from namespace_sandbox import NamespaceSandbox
 from real_guest import Guest
 

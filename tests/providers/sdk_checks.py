@@ -43,9 +43,9 @@ def check_anthropic(tools: list[JsonValue]) -> None:
 
     for tool in tools:
         _closed(ToolParam, tool)
-        schema = _object(tool)["input_schema"]
+        schema = _object(_object(tool)["input_schema"])
         TypeAdapter(InputSchemaTyped).validate_python(copy.deepcopy(schema))
-        assert not {"oneOf", "anyOf", "allOf"} & _object(schema).keys()
+        assert not {"oneOf", "anyOf", "allOf"} & schema.keys()
         jsonschema.Draft202012Validator.check_schema(schema)
 
 
@@ -70,7 +70,7 @@ def check_mcp(tools: list[JsonValue]) -> None:
         for revision in (mcp_types._v2025_11_25, mcp_types._v2026_07_28):
             parsed = revision.Tool.model_validate(tool)
             assert parsed.model_dump(by_alias=True, exclude_unset=True, mode="json") == tool
-        jsonschema.Draft202012Validator.check_schema(_object(tool)["inputSchema"])
+        jsonschema.Draft202012Validator.check_schema(_object(_object(tool)["inputSchema"]))
 
 
 def check_gemini_schema(root: JsonObject) -> None:
@@ -112,9 +112,9 @@ def _check_gemini_node(schema: JsonObject, definitions: set[str]) -> None:
         _check_gemini_node(_object(each), definitions)
 
 
-def _closed(shape: object, value: JsonValue) -> None:
-    validated = TypeAdapter(shape).validate_python(copy.deepcopy(value), strict=True)
-    assert _plain(validated) == value
+def _closed(shape: type[object], value: JsonValue) -> None:
+    adapter: TypeAdapter[object] = TypeAdapter(shape)
+    assert _plain(adapter.validate_python(copy.deepcopy(value), strict=True)) == value
 
 
 def _plain(value: object) -> object:

@@ -64,14 +64,14 @@ def test_a_description_is_never_empty(provider: Provider) -> None:
 
 @each_provider
 @given(schema=schemas)
-@settings(max_examples=4040, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_sdk_accepts_any_schema_lowered(provider: Provider, schema: JsonObject) -> None:
     SDK_CHECKS[provider.name](provider.lower([tool("look", schema)]).tools)
 
 
 @each_provider
 @given(schema=schemas, tried=st.lists(arguments, max_size=8))
-@settings(max_examples=6060, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_arguments_that_the_tool_takes_the_lowered_schema_takes(
     provider: Provider, schema: JsonObject, tried: list[JsonObject]
 ) -> None:
@@ -84,7 +84,7 @@ def test_arguments_that_the_tool_takes_the_lowered_schema_takes(
 
 @each_provider
 @given(schema=schemas)
-@settings(max_examples=3030, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_schema_without_a_loss_means_the_same(provider: Provider, schema: JsonObject) -> None:
     lowering = provider.lower([tool("look", schema)])
     if not lowering.losses:

@@ -96,6 +96,7 @@ def test_colour_marks_place_severity_and_caret() -> None:
     [
         pytest.param("a\tb: x", span(1, 3, 4), ["  1 | a   b: x", "    |     ^"], id="tab"),
         pytest.param("漢字: x", span(1, 5, 6), ["  1 | 漢字: x", "    |       ^"], id="wide"),
+        pytest.param("\uff21: x", span(1, 2, 3), ["  1 | \uff21: x", "    |   ^"], id="full width"),
         pytest.param("e\u0301: x", span(1, 4, 5), ["  1 | e\u0301: x", "    |   ^"], id="combining"),
         pytest.param("😀: x", span(1, 1, 2), ["  1 | 😀: x", "    | ^^"], id="emoji"),
         pytest.param("a: |\n  b\n", span(1, 4, 1, 3), ["  1 | a: |", "    |    ^"], id="several lines"),

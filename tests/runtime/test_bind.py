@@ -10,7 +10,7 @@ from toolc.schema import JsonObject, JsonValue, Schema
 from toolc.spec import Argv, ShellBackend, ToolSpec
 
 
-def tool(properties: JsonObject, required: tuple[str, ...] = (), **rest: JsonValue) -> ToolSpec:
+def tool(properties: JsonObject, required: tuple[str, ...] = (), rest: JsonObject | None = None) -> ToolSpec:
     schema: JsonObject = {
         "type": "object",
         "properties": properties,
@@ -20,7 +20,7 @@ def tool(properties: JsonObject, required: tuple[str, ...] = (), **rest: JsonVal
     return ToolSpec(
         name="t",
         description="d",
-        parameters=Schema(schema | rest),
+        parameters=Schema(schema | (rest or {})),
         backend=ShellBackend(command=Argv(elements=())),
     )
 
@@ -186,5 +186,5 @@ def test_a_schema_that_refers_to_itself_alone_is_our_error_and_not_the_models() 
 
 
 def test_a_local_reference_is_followed() -> None:
-    spec = tool({"x": {"$ref": "#/$defs/n"}}, (), **{"$defs": {"n": {"type": "integer"}}})
+    spec = tool({"x": {"$ref": "#/$defs/n"}}, (), {"$defs": {"n": {"type": "integer"}}})
     assert problems(spec, {"x": "a"}) == ("x: expected an integer, got the string 'a'",)

@@ -45,6 +45,15 @@ class _LazyGroup(click.Group):
             raise click.ClickException(_unknown_command(args[0]))
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            result: object = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError as error:
+            # Here, for click's own answer is exit code 1, by which we say that a tool failed.
+            raise click.exceptions.Exit(_exit_code(error)) from None
+        return result
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -70,12 +79,15 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command line (without ``toolc`` itself) and exit with its code; no traceback reaches a user."""
     try:
         code = cli.main(arguments, prog_name="toolc", standalone_mode=False)
-        sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001  the one place where every error becomes an exit code
-        from toolc.cli.failure import exit_code  # noqa: PLC0415  nothing failed, nothing imported
-
-        code = exit_code(error)
+        code = _exit_code(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _exit_code(error: BaseException) -> int:
+    from toolc.cli.failure import exit_code  # noqa: PLC0415  nothing failed, nothing imported
+
+    return exit_code(error)
 
 
 def _unknown_command(name: str) -> str:

@@ -50,13 +50,17 @@ def _report(error: tomli.TOMLDecodeError, source: SourceText, diagnostics: Diagn
         diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, Span(source.path, start, end), found.hint)
     elif error.msg.startswith(_DUPLICATES):
         start = Position(error.lineno, len(line) - len(line.lstrip()) + 1)
-        end = Position(error.lineno, max(error.colno, start.column + 1))
+        # tomli stops before the bracket that ends a header.
+        column = line.rfind("]") + 2 if line.lstrip().startswith("[") else error.colno
+        end = Position(error.lineno, max(column, start.column + 1))
         diagnostics.add(
             codes.DUPLICATE_KEY,
             "this key or table was already set above",
             Span(source.path, start, end),
             "keep one of the two",
         )
+    elif error.pos >= len(error.doc) and error.msg.startswith(("Invalid value", "Unclosed")):
+        diagnostics.add(codes.SYNTAX, "the file ends before this value does", _place(error, source))
     else:
         hint = next(
             (hint for start_of_message, hint in _HINTS.items() if error.msg.startswith(start_of_message)), ""

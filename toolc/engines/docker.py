@@ -11,7 +11,6 @@ import contextlib
 import os
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from toolc.engines import docker_body, docker_container, docker_sweep, janitor
@@ -88,7 +87,7 @@ class DockerEngine:
     def _connect(self) -> Daemon:
         with self._lock:
             if self._daemon is None:
-                self._daemon = connect(self._socket_path or find_socket(os.environ, Path.home()))
+                self._daemon = connect(self._socket_path or find_socket(os.environ))
             return self._daemon
 
     def _missing_image(self, profile: Profile, daemon: Daemon) -> str | None:

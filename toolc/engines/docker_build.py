@@ -137,7 +137,6 @@ def _has(client: Client, image: str) -> bool:
 def _sdk(client: Client, seconds: int) -> Iterator[APIClient]:
     """The docker SDK on the same socket, its errors turned into ``ApiError``."""
     import docker  # noqa: PLC0415  130 ms, and only builds need it
-    import requests  # noqa: PLC0415
     import urllib3  # noqa: PLC0415
 
     try:
@@ -147,7 +146,8 @@ def _sdk(client: Client, seconds: int) -> Iterator[APIClient]:
             yield api
     except docker.errors.APIError as error:
         raise ApiError(str(error.explanation or error), error.status_code or 0) from error
-    except (docker.errors.DockerException, requests.RequestException, urllib3.exceptions.HTTPError) as error:
+    # The SDK lets through what its transport raises: requests' errors are OSErrors, a stream's are urllib3's.
+    except (docker.errors.DockerException, OSError, urllib3.exceptions.HTTPError) as error:
         raise ApiError(str(error)) from error
 
 

@@ -25,13 +25,14 @@ class NoHostError(Exception):
         self.remedy = remedy
 
 
-def find_socket(environment: Mapping[str, str], home: Path) -> str:
+def find_socket(environment: Mapping[str, str]) -> str:
     """The daemon's socket: ``DOCKER_HOST``, else the chosen context, else the first usual place that is there.
 
     What the user has chosen is never replaced. Raises ``NoHostError``.
     """
     if host := environment.get("DOCKER_HOST"):
         return _unix_path(host, "DOCKER_HOST")
+    home = Path(environment.get("HOME") or "/")
     configuration = Path(environment.get("DOCKER_CONFIG") or home / ".docker")
     context = environment.get("DOCKER_CONTEXT") or _current_context(configuration)
     if context and context != "default":

@@ -139,3 +139,6 @@ class DockerSandbox:
                 f"the Docker daemon did not remove the sandbox {self.container[:12]}: {error}; "
                 f"remove it with: docker rm -f {self.container[:12]}"
             ) from error
+        # The daemon says "gone" last of all: what it has to say of memory is known by then.
+        if self._events.alive:
+            self._watch.gone.wait(_GRACE)

@@ -205,7 +205,7 @@ def _plan(job: Job, profile: Profile) -> Plan:
     if job.python is None:
         invocation = Exec(argv=tuple(job.argv or ()), files=files)
     else:
-        arguments = cast(JsonObject, job.python.arguments)
+        arguments = cast("JsonObject", job.python.arguments)
         invocation = PythonCall(
             entry=job.python.entry, function=job.python.function, arguments=arguments, files=files
         )

@@ -111,7 +111,7 @@ def list_images() -> tuple[Built, ...]:
 
 def _client() -> Client:
     try:
-        return connect(find_socket(os.environ, Path.home())).client
+        return connect(find_socket(os.environ)).client
     except NoHostError as error:
         raise NoEngineError(f"images are built with Docker: {error}") from error
 

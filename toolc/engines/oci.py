@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Sequence
 
-from toolc.engines import oci_idmap, oci_probe
+from toolc.engines import oci_probe
 from toolc.engines.base import Probe
 from toolc.engines.oci_home import Home
 from toolc.engines.oci_sandbox import Launch, OciSandbox
@@ -99,6 +99,8 @@ class OciEngine:
         """A mount with mapped ids, attached nowhere, if the workspace needs one. Raises ``InfrastructureError``."""
         if profile.workspace is None or who.workspace_uid is None or who.workspace_gid is None:
             return None
+        from toolc.engines import oci_idmap  # noqa: PLC0415  ctypes is slow to import and seldom needed
+
         source = profile.workspace.source
         try:
             return oci_idmap.open_mapped_tree(source, self._namespace(who.workspace_uid, who.workspace_gid))
@@ -112,6 +114,8 @@ class OciEngine:
     def _namespace(self, uid: Pair, gid: Pair) -> int:
         with self._lock:
             if (uid, gid) not in self._namespaces:
+                from toolc.engines import oci_idmap  # noqa: PLC0415
+
                 self._namespaces[uid, gid] = oci_idmap.open_user_namespace(uid, gid)
             return self._namespaces[uid, gid]
 
@@ -124,6 +128,8 @@ def _launcher(tree: int | None, home: Home) -> Launch:
     """How a runtime is started: right here, or where ``tree`` is mounted."""
     if tree is None:
         return lambda spawn: spawn()
+    from toolc.engines import oci_idmap  # noqa: PLC0415
+
     return lambda spawn: oci_idmap.with_mount(tree, home.mount_point, spawn)
 
 

@@ -9,7 +9,6 @@ import itertools
 import json
 import os
 import sys
-import tempfile
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,7 @@ from toolc.engines.owner import Owner, dead_directories
 from toolc.errors import InfrastructureError
 from toolc.plan import Profile
 
+SWEEP_SECONDS: Final = 5.0
 _NUMBERS: Final = itertools.count(1)
 
 
@@ -41,13 +41,14 @@ class Home:
     def make() -> Home:
         """A new home for this process, after what dead owners left was removed. Raises ``InfrastructureError``."""
         for dead, left in dead_directories():
-            oci_sweep.sweep(_prefix(dead))
-            remove_tree(left)
+            if oci_sweep.sweep_until_gone(_prefix(dead), SWEEP_SECONDS):
+                remove_tree(left)
         owner = Owner.current()
         script = Path(oci_sweep.__file__)
         janitor.register([sys.executable, "-I", "-S", str(script), _prefix(owner)])
         try:
-            directory = Path(tempfile.mkdtemp(prefix="oci-", dir=owner.directory()))
+            directory = owner.directory() / f"oci-{next(_NUMBERS)}"
+            directory.mkdir(mode=0o700)
             for name in ("state", "pids", "roots", "bundles", "workspace"):
                 (directory / name).mkdir(mode=0o711)
             _let_setup_pass(directory.parent, directory)
@@ -99,7 +100,8 @@ class Home:
                 arguments=arguments,
                 swap=oci_cgroup.swap_limit(profile.limits.memory_bytes),
             )
-            bundle = Path(tempfile.mkdtemp(dir=self.directory / "bundles"))
+            bundle = self.directory / "bundles" / str(len(self.bundles))
+            bundle.mkdir(mode=0o700)
             (bundle / "config.json").write_text(json.dumps(lowered), encoding="utf-8")
             self.bundles[key] = bundle
         return self.bundles[key]

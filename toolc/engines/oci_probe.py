@@ -99,7 +99,7 @@ def _lacks(reason: str, remedy: str) -> Probe:
 
 def _setting(name: str) -> int | None:
     try:
-        return int(Path("/proc/sys", *name.split(".")).read_text(encoding="ascii"))
+        return int(Path("/proc/sys", *name.split(".")).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
 

@@ -67,7 +67,10 @@ def build(root: Path, identity: Identity, python: Interpreter) -> None:
             (root / name).symlink_to(Path(f"/{name}").readlink())
     (root / "var/tmp").symlink_to("../tmp")
     _write_etc(root / "etc", identity)
-    _readable(root)
+    _make_readable(root)
+    for name in ("tmp", "tool"):
+        # The runtime gives a mount the mode of its mount point, whatever the mount's options say.
+        (root / name).chmod(0o1777)
 
 
 def _write_etc(etc: Path, identity: Identity) -> None:
@@ -92,7 +95,7 @@ def _write_etc(etc: Path, identity: Identity) -> None:
                 shutil.copyfile(source, target)
 
 
-def _readable(root: Path) -> None:
+def _make_readable(root: Path) -> None:
     # Whatever umask we run under: the tool is another user than the one who made this.
     for folder, _, files in os.walk(root):
         Path(folder).chmod(0o755)

@@ -23,7 +23,7 @@ from typing import Final, TypeAlias
 
 from toolc.engines import oci_cgroup
 from toolc.engines.janitor_process import remove_tree
-from toolc.engines.oci_sweep import sweep
+from toolc.engines.oci_sweep import sweep, sweep_until_gone
 from toolc.engines.stream import SocketStream
 from toolc.errors import InfrastructureError
 
@@ -119,7 +119,7 @@ class OciSandbox(SocketStream):
                 break
         if self._place.pid_file.exists():
             with contextlib.suppress(ProcessLookupError):
-                self._init_fd = os.pidfd_open(int(self._place.pid_file.read_text(encoding="ascii")))
+                self._init_fd = os.pidfd_open(int(self._place.pid_file.read_text(encoding="utf-8")))
             return
         late = self._runtime.returncode is None
         self.close()
@@ -160,11 +160,8 @@ class OciSandbox(SocketStream):
         self._sweep()
 
     def _sweep(self) -> None:
-        deadline = time.monotonic() + GIVE_UP_SECONDS
-        while sweep(self._place.name):
-            if time.monotonic() > deadline:
-                raise InfrastructureError("a sandbox's processes cannot be killed: they hang in the kernel")
-            time.sleep(POLL_MS / 1000)
+        if not sweep_until_gone(self._place.name, GIVE_UP_SECONDS):
+            raise InfrastructureError("a sandbox's processes cannot be killed: they hang in the kernel")
         remove_tree(self._place.state / self._place.name)
 
     def _wait_for_exit(self, seconds: float) -> bool:
@@ -221,6 +218,7 @@ def _spawn(place: Place, stream: int, errors: int) -> Popen:
 
 
 def _message(text: str) -> str:
-    """The last error in the runtime's own log lines, without their frame; else the text as it is."""
-    found = re.findall(r'level=error msg="((?:[^"\\]|\\.)*)"', text)
-    return str(found[-1]).replace('\\"', '"').replace("\\\\", "\\") if found else text
+    """The first error in the runtime's own log lines, without their frame; else the text as it is."""
+    # The first is the cause, what follows is what failed because of it.
+    found = re.search(r'level=(?:error|fatal) msg="((?:[^"\\]|\\.)*)"', text)
+    return found[1].replace('\\"', '"').replace("\\\\", "\\") if found else text

@@ -11,8 +11,12 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
+
+PAUSE_SECONDS: Final = 0.005
 
 
 def sweep(name: str) -> bool:
@@ -21,6 +25,16 @@ def sweep(name: str) -> bool:
     for group in left:
         _remove(group)
     return bool(left) or _is_running(name)
+
+
+def sweep_until_gone(name: str, seconds: float) -> bool:
+    """Sweep until nothing was found; False if this long was not enough."""
+    deadline = time.monotonic() + seconds
+    while sweep(name):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(PAUSE_SECONDS)
+    return True
 
 
 def _is_ours(candidate: str, name: str) -> bool:
@@ -41,7 +55,7 @@ def _groups(name: str) -> Iterator[Path]:
 def _remove(group: Path) -> None:
     for folder, _, _ in os.walk(group, topdown=False):
         with contextlib.suppress(OSError):
-            for pid in Path(folder, "cgroup.procs").read_text(encoding="ascii").split():
+            for pid in Path(folder, "cgroup.procs").read_text(encoding="utf-8").split():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)
         # It is refused as long as a process is dying in there: the next pass removes it.

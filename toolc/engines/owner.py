@@ -11,7 +11,6 @@ import functools
 import hashlib
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -154,6 +153,8 @@ def _base() -> Path:
     elif uid != 0 and Path(runtime).is_absolute() and os.access(runtime, os.W_OK):
         base = Path(runtime) / "toolc"
     else:
+        import tempfile  # noqa: PLC0415  slow to import and seldom needed
+
         base = Path(tempfile.gettempdir()) / f"toolc-{uid}"
     # Others may pass through but not look: a sandbox's root folder is reached by an unused user of its own.
     _make_private(base, 0o711)

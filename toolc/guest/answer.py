@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import binascii
+import errno
 import io
 import json
 import os
@@ -34,6 +35,9 @@ ERROR_KINDS = {
     "MemoryError": "out_of_memory",
 }
 """The kind of error by the exception's class or, failing that, its nearest base class."""
+
+NETWORK_ERRNOS = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN)
+"""What a sandbox without a network says; Python has no class of its own for these."""
 
 Json = dict[str, object]
 
@@ -165,6 +169,8 @@ def _misfits(value: object, path: str, parents: tuple[int, ...]) -> Iterator[str
 def _kind(error: BaseException) -> str:
     if isinstance(error, ToolError):
         return error.kind
+    if isinstance(error, OSError) and error.errno in NETWORK_ERRNOS:
+        return "network"
     names = (base.__name__ for base in type(error).__mro__)
     return next((ERROR_KINDS[name] for name in names if name in ERROR_KINDS), "execution")
 

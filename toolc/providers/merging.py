@@ -22,10 +22,10 @@ _UNMERGEABLE: Final = frozenset({"unevaluatedItems", "unevaluatedProperties", "$
 _CLOSING: Final = frozenset({"additionalProperties", "patternProperties"})
 
 
-def merge_all_of(schema: JsonObject, references: References, seen: frozenset[str] = frozenset()) -> JsonObject:
+def merge_all_of(schema: JsonObject, references: References) -> JsonObject:
     """``schema`` without its ``allOf``, or as it is where the parts do not merge.
 
-    An ``allOf`` of one reference becomes that reference; parts that are references are taken in.
+    An ``allOf`` of one reference becomes that reference; parts that are references, and not recursive ones, are taken in.
     """
     parts = schema.get("allOf")
     if not isinstance(parts, list):
@@ -39,10 +39,9 @@ def merge_all_of(schema: JsonObject, references: References, seen: frozenset[str
         inner = references.target(reference) if reference else part
         if inner is True:
             continue
-        if not isinstance(inner, dict) or (reference and reference in seen):
+        if not isinstance(inner, dict) or (reference and references.is_recursive(reference)):
             return schema
-        inner = merge_all_of(inner, references, seen | {reference} if reference else seen)
-        both = _merged(merged, inner)
+        both = _merged(merged, merge_all_of(inner, references))
         if both is None:
             return schema
         merged = both

@@ -40,6 +40,20 @@ class References:
                 return None
         return found if isinstance(found, dict | bool) else None
 
+    def is_recursive(self, reference: str) -> bool:
+        """Whether the schema that ``reference`` names refers to itself, directly or through others."""
+        seen: set[str] = set()
+        pending = [reference]
+        while pending:
+            for node in _objects(self.target(pending.pop())):
+                inner = node.get("$ref")
+                if inner == reference:
+                    return True
+                if isinstance(inner, str) and inner not in seen:
+                    seen.add(inner)
+                    pending.append(inner)
+        return False
+
 
 def _objects(value: JsonValue) -> Iterator[JsonObject]:
     if isinstance(value, dict):

@@ -24,6 +24,9 @@ ProgressSink: TypeAlias = Callable[[float | None, str], None]
 MAX_CONTROL: Final = 64 * 1024
 """The longest control message a guest may send, in bytes."""
 
+MAX_CALL: Final = frames.MAX_CONTROL // 2
+"""The longest CALL that is sent, in bytes."""
+
 MAX_PROGRESS: Final = 10_000
 MAX_MESSAGE: Final = 1000
 """A progress message's length, in characters."""
@@ -35,6 +38,10 @@ STDIN_AHEAD: Final = 256 * 1024
 """How much of stdin is put into the outgoing buffer at a time, in bytes."""
 
 _GuestEnding: TypeAlias = Literal["exited", "signaled", "timed_out", "not_started"]
+
+
+class CallTooLargeError(Exception):
+    """A call that does not fit the protocol; ``str(error)`` says so to a user."""
 
 
 class ProtocolError(Exception):
@@ -79,9 +86,15 @@ class Conversation:
         self._progress = 0
 
     def call(self) -> None:
-        """Send the call and its stdin; only once the guest is ready."""
+        """Send the call and its stdin; only once the guest is ready. Raises ``CallTooLargeError``."""
+        message = call_message(self._plan, self._timeout_ms)
+        if len(message) > MAX_CALL:
+            raise CallTooLargeError(
+                f"the call's arguments and files come to {len(message)} bytes, more than the {MAX_CALL} "
+                "that fit; pass large data through the workspace"
+            )
         self._called = True
-        self.outgoing += frames.encode_control(frames.CALL, call_message(self._plan, self._timeout_ms))
+        self.outgoing += frames.encode_control(frames.CALL, message)
         self.refill()
 
     def refill(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 from collections.abc import Callable
+from dataclasses import replace
 from time import monotonic
 from typing import Final
 
@@ -13,7 +14,7 @@ from toolc.guest import frames
 from toolc.plan import Plan
 from toolc.result import REPLACEMENT, Capture, Ending, Outcome, Usage
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.conversation import Conversation, ProgressSink, ProtocolError
+from toolc.runtime.conversation import CallTooLargeError, Conversation, ProgressSink, ProtocolError
 
 START_SECONDS: Final = 20.0
 """How long a guest may take from its first byte to READY."""
@@ -47,6 +48,8 @@ def converse(
         deadline = started + timeout_ms / 1000 + GRACE_SECONDS
         ended = line.run_until(deadline, lambda: conversation.verdict is not None)
         duration_ms = (monotonic() - started) * 1000
+    except CallTooLargeError as error:
+        return replace(_outcome(conversation, "not_started"), reason=str(error))
     except ProtocolError as error:
         raise _died(sandbox, f"the sandbox broke the wire protocol: {error}") from None
     except _StreamEndError:

@@ -1,0 +1,31 @@
+"""Specs given as text in a test, compiled where they would stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from toolc.compiler.compile import Compilation, compile_specs
+from toolc.spec import ToolSpec
+
+HEAD = "toolc: 1\nname: hello\ndescription: Say hello to the whole world.\n"
+ECHO = "backend: {shell: {argv: [echo, hello]}}\n"
+
+
+def compile_text(folder: Path, text: str, name: str = "tool.yaml") -> Compilation:
+    """What comes of a spec with this text, in ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(text.encode())
+    return compile_specs([folder / name])
+
+
+def tool_of(folder: Path, text: str) -> ToolSpec:
+    """The one tool of a spec without findings."""
+    compilation = compile_text(folder, text)
+    assert compilation.diagnostics.sorted() == ()
+    return compilation.tools[0]
+
+
+def found_in(folder: Path, text: str) -> list[str]:
+    """The findings about a spec: line, column, code and message."""
+    found = compile_text(folder, text).diagnostics.sorted()
+    return [f"{each.span.start.line}:{each.span.start.column} {each.code.number} {each.message}" for each in found]

@@ -1,0 +1,5 @@
+"""Words for the tests."""
+
+
+def shout(text):
+    return text.upper()

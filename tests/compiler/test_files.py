@@ -1,0 +1,87 @@
+"""The files beside a spec: which of them a tool may have."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from toolc.compiler.files import MAX_FILE_BYTES, FileError, Folder, relative_path
+from toolc.spec import File
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    inner = tmp_path / "specs"
+    inner.mkdir()
+    (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
+    return Folder(inner, "specs")
+
+
+def test_text_is_kept_to_the_byte(folder: Folder) -> None:
+    (folder.path / "a.py").write_bytes("\ufeffx = 'é'\r\n".encode())
+
+    assert folder.read("./a.py") == File(path="a.py", text="\ufeffx = 'é'\r\n")
+
+
+def test_what_is_not_utf8_is_base64(folder: Folder) -> None:
+    (folder.path / "a.bin").write_bytes(b"\xff\x00")
+
+    assert folder.read("a.bin") == File(path="a.bin", base64="/wA=")
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret.txt", "a/../../secret.txt", "/etc/passwd", "a\\b", "C:x", "", ".", "\0", "a\nb"]
+)
+def test_a_name_stays_inside(name: str) -> None:
+    with pytest.raises(FileError):
+        relative_path(name)
+
+
+def test_a_link_stays_inside(folder: Folder) -> None:
+    (folder.path / "out").symlink_to("../secret.txt")
+    (folder.path / "up").symlink_to("..")
+    (folder.path / "a.txt").write_text("a", encoding="utf-8")
+    (folder.path / "in").symlink_to("a.txt")
+    (folder.path / "loop").symlink_to("loop")
+
+    for name in ("out", "up/secret.txt"):
+        with pytest.raises(FileError, match="leads outside the spec's folder"):
+            folder.read(name)
+    with pytest.raises(FileError, match=r"specs/loop cannot be read|does not exist"):
+        folder.read("loop")
+    assert folder.read("in").text == "a"
+
+
+def test_what_is_no_regular_file_is_refused(folder: Folder) -> None:
+    os.mkfifo(folder.path / "pipe")
+
+    with pytest.raises(FileError, match="specs/pipe is not a regular file"):
+        folder.read("pipe")
+    with pytest.raises(FileError, match="specs/none does not exist"):
+        folder.read("none")
+    (folder.path / "folder").mkdir()
+    with pytest.raises(FileError, match="specs/folder "):
+        folder.read("folder")
+
+
+def test_a_file_has_a_size(folder: Folder) -> None:
+    (folder.path / "big").write_bytes(bytes(MAX_FILE_BYTES + 1))
+
+    with pytest.raises(FileError, match="specs/big is larger than 4 MiB"):
+        folder.read("big")
+
+
+def test_a_pattern_finds_files_in_order_and_passes_over_what_lies_about(folder: Folder) -> None:
+    for name in ("b.py", "a.py", "x/c.py", "x/y/d.py", "x/__pycache__/c.py", ".git/e.py", "x/.f.py", "x/g.txt"):
+        path = folder.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("", encoding="utf-8")
+    (folder.path / "up").symlink_to("..")
+
+    assert folder.match("**/*.py") == ("a.py", "b.py", "x/c.py", "x/y/d.py")
+    assert folder.match("*/*.py") == ("x/c.py",)
+    assert folder.match("x/.f.py") == ("x/.f.py",)
+    with pytest.raises(FileError, match=r"no file matches '\*\.md' in specs"):
+        folder.match("*.md")

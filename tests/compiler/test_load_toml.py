@@ -1,0 +1,319 @@
+"""TOML as tomli reads it, with the place of every key and value."""
+
+from __future__ import annotations
+
+import json
+from typing import TypeAlias
+
+import pytest
+import tomli
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolc.compiler.document import Mapping, Node, Scalar, Sequence, to_json
+from toolc.compiler.load_toml import parse_toml
+from toolc.diagnostics import Diagnostics
+from toolc.source import SourceText, Span
+
+
+def parse(text: str) -> tuple[Node | None, list[str]]:
+    """The root, and each finding as ``line:column-end code message``."""
+    diagnostics = Diagnostics()
+    root = parse_toml(SourceText("a.toml", text), diagnostics)
+    return root, [
+        f"{each.span.start.line}:{each.span.start.column}-{each.span.end.column} {each.code.number} {each.message}"
+        for each in diagnostics.sorted()
+    ]
+
+
+def parsed(text: str) -> Mapping:
+    root, findings = parse(text)
+    assert findings == []
+    assert isinstance(root, Mapping)
+    return root
+
+
+def findings(text: str) -> list[str]:
+    return parse(text)[1]
+
+
+def covered(text: str, span: Span) -> str:
+    """The text that a span covers."""
+    lines = text.split("\n")
+    first, last = span.start.line - 1, span.end.line - 1
+    if first == last:
+        return lines[first][span.start.column - 1 : span.end.column - 1]
+    return "\n".join(
+        [lines[first][span.start.column - 1 :], *lines[first + 1 : last], lines[last][: span.end.column - 1]]
+    )
+
+
+def places(text: str) -> dict[str, tuple[str, str]]:
+    """The text of each key and of its value, by path."""
+    found: dict[str, tuple[str, str]] = {}
+
+    def visit(node: Node, path: str) -> None:
+        match node:
+            case Mapping():
+                for entry in node.entries:
+                    inner = f"{path}.{entry.key}" if path else entry.key
+                    found[inner] = (covered(text, entry.key_span), covered(text, entry.value.span))
+                    visit(entry.value, inner)
+            case Sequence():
+                for index, item in enumerate(node.items):
+                    found[f"{path}[{index}]"] = ("", covered(text, item.span))
+                    visit(item, f"{path}[{index}]")
+            case Scalar():
+                pass
+
+    visit(parsed(text), "")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("a = 1 # one\n", {"a": ("a", "1")}, id="bare"),
+        pytest.param("a='#'\r\nb = true\r\n", {"a": ("a", "'#'"), "b": ("b", "true")}, id="CRLF"),
+        pytest.param(
+            '"q\\u0041" = 1\n\'l it\' = "=]"',
+            {"qA": ('"q\\u0041"', "1"), "l it": ("'l it'", '"=]"')},
+            id="quoted keys",
+        ),
+        pytest.param(
+            "a . b.'c' = 1\na.d = -0.5",
+            {"a": ("a", "a"), "a.b": ("b", "b"), "a.b.c": ("'c'", "1"), "a.d": ("d", "-0.5")},
+            id="dotted keys",
+        ),
+        pytest.param(
+            "[a . b]\nc = 1\n[a]\nd = 2",
+            {
+                "a": ("a", "[a]"),
+                "a.b": ("b", "[a . b]"),
+                "a.b.c": ("c", "1"),
+                "a.d": ("d", "2"),
+            },
+            id="tables",
+        ),
+        pytest.param(
+            "[[t]]\na = 1\n[t.s]\nb = 2\n[[ t ]]\n[[t.u]]\nc = 3",
+            {
+                "t": ("t", "[[t]]"),
+                "t[0]": ("", "[[t]]"),
+                "t[0].a": ("a", "1"),
+                "t[0].s": ("s", "[t.s]"),
+                "t[0].s.b": ("b", "2"),
+                "t[1]": ("", "[[ t ]]"),
+                "t[1].u": ("u", "[[t.u]]"),
+                "t[1].u[0]": ("", "[[t.u]]"),
+                "t[1].u[0].c": ("c", "3"),
+            },
+            id="arrays of tables",
+        ),
+        pytest.param(
+            "a = [ 1, # ]\n  ['x', {b = 2, c.d = [3]}],\n]",
+            {
+                "a": ("a", "[ 1, # ]\n  ['x', {b = 2, c.d = [3]}],\n]"),
+                "a[0]": ("", "1"),
+                "a[1]": ("", "['x', {b = 2, c.d = [3]}]"),
+                "a[1][0]": ("", "'x'"),
+                "a[1][1]": ("", "{b = 2, c.d = [3]}"),
+                "a[1][1].b": ("b", "2"),
+                "a[1][1].c": ("c", "c"),
+                "a[1][1].c.d": ("d", "[3]"),
+                "a[1][1].c.d[0]": ("", "3"),
+            },
+            id="arrays and inline tables",
+        ),
+        pytest.param(
+            'a = """x\n" "" \\""""" \n' + "b = '''\n''''' # c\n" + 'c = """"""',
+            {"a": ("a", '"""x\n" "" \\"""""'), "b": ("b", "'''\n'''''"), "c": ("c", '""""""')},
+            id="multi-line strings",
+        ),
+        pytest.param("é = 'ß' ".replace("é", '"é"'), {"é": ('"é"', "'ß'")}, id="beyond ASCII"),
+    ],
+)
+def test_each_key_and_value_stands_where_it_was_written(text: str, expected: dict[str, tuple[str, str]]) -> None:
+    assert places(text) == expected
+    assert to_json(parsed(text)) == tomli.loads(text)
+
+
+def test_values_keep_their_type() -> None:
+    root = parsed("a = 1\nb = 1.0\nc = 0x1F\nd = 1_000\ne = true\nf = 'no'")
+    assert [type(entry.value.value) for entry in root.entries if isinstance(entry.value, Scalar)] == [
+        int,
+        float,
+        int,
+        int,
+        bool,
+        str,
+    ]
+    assert not any(entry.value.plain for entry in root.entries if isinstance(entry.value, Scalar))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("a = 1\nb = inf", ["2:5-8 TC010 inf is not a number that JSON has"], id="infinity"),
+        pytest.param("a = [nan, -inf]", ["1:6-9 TC010", "1:11-15 TC010"], id="not a number"),
+        pytest.param("a = 1e999", ["1:5-10 TC010 1e999 is not a number that JSON has"], id="overflow"),
+        pytest.param(
+            "a = 1979-05-27 07:32:00Z # why",
+            ["1:5-25 TC010 JSON has no dates and times, and 1979-05-27 07:32:00Z is one"],
+            id="date and time",
+        ),
+        pytest.param(
+            "a = {b = 07:32:00}", ["1:10-18 TC010 JSON has no dates and times, and 07:32:00 is one"], id="time"
+        ),
+        pytest.param("a = 9007199254740992", ["1:5-21 TC011 9007199254740992 is beyond"], id="big integer"),
+        pytest.param(
+            f"a = {'9' * 5000}", ["1:5-5005 TC011 this integer has too many digits"], id="endless integer"
+        ),
+        pytest.param(
+            "a = 1\nb = 2\na = 3", ["3:1-6 TC002 this key or table was already set above"], id="duplicate"
+        ),
+        pytest.param("[a]\n[b]\n  [a]", ["3:3-6 TC002 this key or table was already set above"], id="table twice"),
+        pytest.param("a = {b = 1, b = 2}", ["1:1-18 TC002"], id="duplicate in braces"),
+        pytest.param("a = {{ path }}", ["1:5-15 TC110 {{ path }} must be in quotes"], id="placeholder"),
+        pytest.param("a = ['wc', {{ path }}]", ["1:12-22 TC110 {{ path }} must be in quotes"], id="in an array"),
+        pytest.param("a = --x={{ path }}", ["1:5-19 TC110 --x={{ path }} must be in quotes"], id="with text"),
+        pytest.param("a = '{{ path }}'\nb = yes", ["2:5-6 TC001 invalid value"], id="no placeholder's fault"),
+        pytest.param(
+            "a = 1 b = 2", ["1:7-8 TC001 expected newline or end of document after a statement"], id="line"
+        ),
+        pytest.param("a", ["1:2-3 TC001 expected '=' after a key in a key/value pair"], id="no value"),
+        pytest.param("a = [1,\n\n", ["1:8-9 TC001 the file ends before this value does"], id="open bracket"),
+        pytest.param('a = "x\n', ["1:7-8 TC001 illegal character '\\n'"], id="open quote"),
+        pytest.param("= 1", ["1:1-2 TC001 invalid statement"], id="no key"),
+    ],
+)
+def test_every_problem_has_its_place(text: str, expected: list[str]) -> None:
+    found = findings(text)
+    assert len(found) == len(expected)
+    assert [each[: len(start)] for each, start in zip(found, expected, strict=True)] == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"a = {'[' * 101}{']' * 101}",
+        f"a = {'[' * 5000}{']' * 5000}",
+        f"a = {'{b = ' * 101}1{'}' * 101}",
+        ".".join("a" * 120) + " = 1",
+        f"[{'.'.join('a' * 120)}]",
+    ],
+)
+def test_nesting_has_a_limit(text: str) -> None:
+    assert [each.split(maxsplit=1)[1] for each in findings(text)] == [
+        "TC012 arrays and tables nested deeper than 100 levels"
+    ]
+
+
+# Any document at all: what a writer may write, in every style TOML has
+
+Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value]"
+
+keys = st.text("abcé .'\"\\#=[]", max_size=3) | st.sampled_from(["a", "b", "c-d"])
+texts = st.text("ab '\"\\\n#=[]{},.\té", max_size=8)
+leaves = st.booleans() | st.integers(-1000, 1000) | st.floats(-1e6, 1e6) | texts
+values: st.SearchStrategy[Value] = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> str:
+    """TOML text of a random document in random styles."""
+    content = draw(st.dictionaries(keys, values, max_size=4))
+    lines: list[str] = []
+    _write_table(draw, content, [], lines)
+    return draw(st.sampled_from(["\n", "\r\n"])).join(lines)
+
+
+def _write_table(draw: st.DrawFn, table: dict[str, Value], path: list[str], lines: list[str]) -> None:
+    later: list[tuple[str, Value]] = []
+    for key, value in table.items():
+        tables = [value] if isinstance(value, dict) else value if isinstance(value, list) else []
+        if tables and all(isinstance(each, dict) for each in tables) and draw(st.booleans()):
+            later.append((key, value))
+        elif isinstance(value, dict) and len(value) == 1 and draw(st.booleans()):
+            [(inner, innermost)] = value.items()
+            lines.append(f"{_key(draw, key)} . {_key(draw, inner)} = {_value(draw, innermost)}")
+        else:
+            lines.append(f"  {_key(draw, key)}= {_value(draw, value)} # {{ = [")
+    for key, value in later:
+        name = [*path, _key(draw, key)]
+        for each in value if isinstance(value, list) else [value]:
+            assert isinstance(each, dict)
+            header = ".".join(name)
+            lines.append(f"[[{header}]]" if isinstance(value, list) else f"\t[ {header} ]")
+            _write_table(draw, each, name, lines)
+
+
+def _key(draw: st.DrawFn, key: str) -> str:
+    if key and key.isascii() and key.replace("-", "").isalnum() and draw(st.booleans()):
+        return key
+    if "'" not in key and draw(st.booleans()):
+        return f"'{key}'"
+    return json.dumps(key, ensure_ascii=draw(st.booleans()))
+
+
+def _value(draw: st.DrawFn, value: Value) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return _string(draw, value)
+        case list():
+            gap = draw(st.sampled_from(["", " ", "\n", " # ]\n  "]))
+            return f"[{gap}{f'{gap},{gap}'.join(_value(draw, each) for each in value)}{gap}]"
+        case dict():
+            return "{" + ", ".join(f"{_key(draw, key)} = {_value(draw, each)}" for key, each in value.items()) + "}"
+        case _:
+            return str(value)
+
+
+def _string(draw: st.DrawFn, value: str) -> str:
+    styles = [json.dumps(value, ensure_ascii=False)]
+    if "'" not in value:
+        styles.append(f"'''\n{value}'''")
+        if "\n" not in value:
+            styles.append(f"'{value}'")
+    if '"""' not in value:
+        escaped = value.replace("\\", "\\\\")
+        styles.append(f'"""\n{escaped}"""' if not escaped.endswith('"""') else f'"""{escaped}\\\n """')
+    return draw(st.sampled_from(styles))
+
+
+@given(documents())
+def test_any_document_has_tomlis_keys_and_every_span_covers_its_value(text: str) -> None:
+    root = parsed(text)
+    assert to_json(root) == tomli.loads(text)
+    _check_spans(root, text)
+
+
+def _check_spans(node: Node, text: str) -> None:
+    written = covered(text, node.span)
+    match node:
+        case Scalar():
+            assert tomli.loads(f"v = {written}") == {"v": node.value}
+        case Sequence():
+            if not written.startswith("[["):
+                assert tomli.loads(f"v = {written}") == {"v": to_json(node)}
+            for item in node.items:
+                _check_spans(item, text)
+        case Mapping():
+            if written.startswith("{"):
+                assert tomli.loads(f"v = {written}") == {"v": to_json(node)}
+            for entry in node.entries:
+                assert list(tomli.loads(f"{covered(text, entry.key_span)} = 0")) == [entry.key]
+                _check_spans(entry.value, text)
+
+
+@given(st.text(st.sampled_from("ab1 \n\t.=[]{},\"'#\\-:é{}"), max_size=40))
+def test_no_text_breaks_the_loader(text: str) -> None:
+    root, found = parse(text)
+    assert (root is None) <= bool(found)
+    assert all(1 <= int(each.split(":")[0]) <= text.count("\n") + 1 for each in found)

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import threading
+
+from toolc.engines.base import Engine, Sandbox
+from toolc.engines.fake import FakeEngine
+from toolc.plan import Profile
+from toolc.result import Outcome
+
+
+def test_it_is_an_engine_that_refuses_nothing() -> None:
+    fake = FakeEngine(lambda _: Outcome(ending="exited"))
+    engine: Engine = fake
+    assert engine.name == "fake"
+    assert engine.probe().available
+    assert engine.refusal(Profile(nonroot=True)) is None
+    sandbox: Sandbox = engine.start(Profile(nonroot=True), ())
+    sandbox.close()
+    sandbox.close()
+    assert fake.profiles == [Profile(nonroot=True)]
+    engine.close()
+
+
+def test_closing_a_sandbox_ends_its_thread() -> None:
+    before = threading.active_count()
+    sandbox = FakeEngine(lambda _: Outcome(ending="exited")).start(Profile(), ())
+    assert threading.active_count() == before + 1
+    sandbox.close()
+    assert threading.active_count() == before
+    assert (sandbox.read(), sandbox.write(b"xyz"), sandbox.fileno()) == (b"", 3, -1)

@@ -1,0 +1,350 @@
+"""The oci engine: what a sandbox is like from inside, and that nothing of it stays."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from oci_cases import HOSTILE, SMALL, mount, needs_oci, read_all, read_line, run, start, traces, until
+
+from toolc.engines import oci_probe
+from toolc.engines.oci import OciEngine
+from toolc.engines.owner import Owner
+from toolc.errors import InfrastructureError
+from toolc.plan import Mount, Profile
+from toolc.spec import MIB, Limits
+
+pytestmark = needs_oci
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[OciEngine]:
+    engine = OciEngine()
+    yield engine
+    engine.close()
+    own = Owner.current().label()
+    # The janitor bears the label too, and lives as long as this process.
+    assert [trace for trace in traces(own) if not trace.startswith("process")] == [f"folder /run/toolc/{own}"]
+
+
+def status(engine: OciEngine) -> dict[str, str]:
+    text = run(engine, "print(open('/proc/self/status').read())")
+    return {key: value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
+
+
+def test_it_has_no_capability_and_cannot_get_one(engine: OciEngine) -> None:
+    found = status(engine)
+    assert {found[key] for key in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
+    assert found["NoNewPrivs"] == "1"
+    assert found["Seccomp"] == "2"
+    assert found["Groups"] == ""
+
+
+def test_it_is_process_1_of_a_world_of_its_own(engine: OciEngine) -> None:
+    program = """
+import os, socket
+print(os.getpid(), socket.gethostname(), [name for name in os.listdir("/proc") if name.isdigit()])
+"""
+    assert run(engine, program) == "1 sandbox ['1']\n"
+
+
+def test_there_is_no_network_but_loopback(engine: OciEngine) -> None:
+    program = """
+import errno, socket
+print([name for _, name in socket.if_nameindex()])
+server = socket.create_server(("127.0.0.1", 0))
+print(socket.create_connection(server.getsockname()).getpeername()[0])
+for address in ("192.0.2.1", "169.254.169.254"):
+    try: socket.create_connection((address, 80), timeout=5)
+    except OSError as error: print(errno.errorcode[error.errno])
+"""
+    assert run(engine, program) == "['lo']\n127.0.0.1\nENETUNREACH\nENETUNREACH\n"
+
+
+def test_the_root_is_read_only_and_holds_nobodys_files(engine: OciEngine) -> None:
+    program = """
+import errno, os
+for path in ("/x", "/usr/x", "/etc/x", "/home/x", "/var/x", "/run/x", "/proc/sys/kernel/hostname", "/etc/passwd"):
+    try: open(path, "w")
+    except OSError as error: print(path, errno.errorcode[error.errno])
+print(os.path.exists("/root"), os.path.exists("/sys"), os.listdir("/home"), os.path.exists("/etc/shadow"))
+print(sorted(os.listdir("/dev")))
+"""
+    lines = run(engine, program).splitlines()
+    assert {line.split()[1] for line in lines[:8]} <= {"EROFS", "EACCES"}
+    assert lines[8] == "False False [] False"
+    assert set(ast.literal_eval(lines[9])) == {
+        "fd", "full", "null", "ptmx", "random", "shm", "stderr", "stdin", "stdout", "tty", "urandom", "zero"
+    }  # fmt: skip
+
+
+def test_only_temporary_folders_can_be_written_and_have_their_size(engine: OciEngine) -> None:
+    program = """
+import os
+for path in ("/tmp", "/tool", "/dev/shm"):
+    found = os.statvfs(path)
+    print(path, found.f_frsize * found.f_blocks, oct(os.stat(path).st_mode), open(path + "/x", "w").write("x"))
+try: open("/tmp/big", "wb").write(bytes(5 * 2**20))
+except OSError as error: print(error.strerror)
+"""
+    assert run(engine, program).splitlines() == [
+        f"/tmp {4 * MIB} 0o41777 1",
+        f"/tool {16 * MIB} 0o41777 1",
+        f"/dev/shm {16 * MIB} 0o41777 1",
+        "No space left on device",
+    ]
+
+
+def test_no_mount_brings_devices_or_set_user_ids(engine: OciEngine, tmp_path: Path) -> None:
+    profile = Profile(workspace=mount(tmp_path), limits=SMALL)
+    mounts = [
+        line.split() for line in run(engine, "print(open('/proc/self/mountinfo').read())", profile).splitlines()
+    ]
+    for _, _, _, _, point, options, *_ in (fields for fields in mounts if fields):
+        if not point.startswith(("/proc/", "/dev/")) and point not in {"/", "/dev"}:
+            assert {"nosuid", "nodev"} <= set(options.split(",")), point
+
+
+def test_system_calls_that_are_not_on_the_list_are_refused(engine: OciEngine) -> None:
+    program = """
+import ctypes, errno, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def call(name, number, *arguments):
+    libc.syscall(number, *arguments)
+    print(name, errno.errorcode.get(ctypes.get_errno()))
+    ctypes.set_errno(0)
+call("unshare", 272, 0x10000000)
+call("mount", 165, b"none", b"/tmp", b"tmpfs", 0, 0)
+call("ptrace", 101, 0, 0, 0, 0)
+call("keyctl", 250, 0, 0, 0, 0, 0)
+call("bpf", 321, 0, 0, 0)
+call("perf_event_open", 298, 0, 0, 0, 0, 0)
+call("userfaultfd", 323, 0)
+call("io_uring_setup", 425, 1, 0)
+call("clone newuser", 56, 0x10000000 | 17, 0, 0, 0, 0)
+call("clone3", 435, 0, 0)
+call("setns", 308, 0, 0)
+call("clock_settime", 227, 0, 0)
+call("process_vm_readv", 310, 1, 0, 0, 0, 0, 0)
+for family in (16, 17, 38, 40):
+    try: socket.socket(family, socket.SOCK_RAW, 16)
+    except OSError as error: print(family, errno.errorcode[error.errno])
+"""
+    if os.uname().machine != "x86_64":
+        pytest.skip("the numbers are those of x86-64")
+    lines = run(engine, program).splitlines()
+    assert [line for line in lines if not line.endswith(" EPERM")] == ["clone3 ENOSYS"]
+    assert len(lines) == 17
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="only x86-64 has other personalities")
+@pytest.mark.parametrize("entry", ["x32", "x86"])
+def test_other_architectures_are_killed(engine: OciEngine, entry: str) -> None:
+    call = {
+        "x32": "ctypes.CDLL(None).syscall(0x40000000 + 39)",
+        # mov eax, 20 (getpid); int 0x80; ret
+        "x86": "ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()",
+    }[entry]
+    program = f"""
+import ctypes, mmap, os
+code = mmap.mmap(-1, 4096, prot=7)
+code.write(bytes.fromhex("b814000000cd80c3"))
+pid = os.fork()
+if pid == 0:
+    print("got", {call}, flush=True)
+    os._exit(0)
+print(os.WTERMSIG(os.waitpid(pid, 0)[1]))
+"""
+    assert run(engine, program) == "31\n"
+
+
+def test_ordinary_programs_work(engine: OciEngine) -> None:
+    program = """
+import subprocess
+def say(*argv):
+    done = subprocess.run(argv, capture_output=True, text=True, cwd="/tmp", env={"PATH": "/usr/bin:/bin"})
+    print(done.returncode, done.stdout.strip(), done.stderr.strip())
+say("sh", "-c", "id -un && echo $(pwd) | cat")
+say("python3", "-c", "import sqlite3, ssl; print(len(ssl.create_default_context().get_ca_certs()) >= 0)")
+say("python3", "-c", "import multiprocessing as m; q = m.Queue(); m.Process(target=q.put, args=[5]).start();"
+    "print(q.get())")
+"""
+    limits = dataclasses.replace(SMALL, memory_bytes=256 * MIB)
+    assert run(engine, program, Profile(limits=limits)) == "0 nobody\n/tmp \n0 True \n0 5 \n"
+
+
+WRITE = """
+import os
+print(os.getuid(), os.getgid(), os.stat("/workspace").st_uid, open("/workspace/in put").read())
+try: print(open("/workspace/out put", "w").write("x"))
+except OSError as error: print(error.strerror)
+"""
+
+
+@pytest.mark.parametrize(("owner", "inside"), [(0, 1000), (1234, 1234)], ids=["root's", "a user's"])
+@pytest.mark.parametrize("mode", ["ro", "rw"])
+def test_the_workspace_is_its_owners(engine: OciEngine, tmp_path: Path, owner: int, inside: int, mode: str) -> None:
+    # Nobody else can get to the folder on the host: the engine itself must pass it in.
+    folder = tmp_path / "private" / "a folder, with a comma:and colon"
+    folder.mkdir(parents=True)
+    (folder / "in put").write_text("read", encoding="utf-8")
+    for path in (folder / "in put", folder):
+        os.chown(path, owner, owner)
+        path.chmod(0o700)
+    (tmp_path / "private").chmod(0o700)
+    sandbox = start(engine, WRITE, Profile(workspace=mount(folder, mode), limits=SMALL))
+    try:
+        assert sandbox.user == f"{inside}:{inside}"
+        last = "1" if mode == "rw" else "Read-only file system"
+        assert read_all(sandbox) == f"{inside} {inside} {inside} read\n{last}\n"
+    finally:
+        sandbox.close()
+    assert (folder / "out put").exists() is (mode == "rw")
+    if mode == "rw":
+        assert ((folder / "out put").stat().st_uid, (folder / "out put").stat().st_gid) == (owner, owner)
+
+
+def test_a_file_system_without_mapped_mounts_is_refused_with_the_remedy(engine: OciEngine) -> None:
+    # proc cannot do it anywhere; it stands here for network file systems.
+    profile = Profile(workspace=Mount(source="/proc/sys", mode="ro", owner=0, group=0))
+    refusal = engine.refusal(profile)
+    assert refusal is not None
+    assert refusal.startswith("/proc/sys belongs to root and cannot be shown to the tool as another user's")
+    assert "give the folder to an ordinary user with chown" in refusal
+    with pytest.raises(InfrastructureError, match="chown"):
+        start(engine, "", profile)
+
+
+@pytest.mark.parametrize(
+    ("profile", "words"),
+    [
+        (Profile(image="base:1"), "the oci engine runs only tools without image in this version, not 'base:1'"),
+        (Profile(min_isolation="gvisor"), "the tool demands min_isolation: gvisor"),
+    ],
+)
+def test_what_it_cannot_keep_is_refused(engine: OciEngine, profile: Profile, words: str) -> None:
+    assert words in str(engine.refusal(profile))
+    with pytest.raises(InfrastructureError, match="engine"):
+        engine.start(profile, [])
+
+
+def test_a_start_that_fails_says_why_and_leaves_nothing(engine: OciEngine, tmp_path: Path) -> None:
+    before = traces(Owner.current().label())
+    gone = tmp_path / "gone"
+    profile = Profile(workspace=Mount(source=str(gone), mode="ro", owner=1234, group=1234), limits=SMALL)
+    with pytest.raises(InfrastructureError, match=r"could not start a sandbox: .*gone: No such file or directory"):
+        start(engine, "", profile)
+    assert traces(Owner.current().label()) == before
+
+
+def test_the_streams_carry_both_directions_and_any_bytes(engine: OciEngine) -> None:
+    program = "import os\nwhile data := os.read(0, 65536): os.write(1, data)"
+    sandbox = start(engine, program)
+    sent = bytes(range(256)) * 4096
+    left, got = memoryview(sent), b""
+    deadline = time.monotonic() + 30
+    while len(got) < len(sent) and time.monotonic() < deadline:
+        left = left[sandbox.write(left) :]
+        got += sandbox.read() or b""
+    sandbox.close()
+    assert got == sent
+    assert (sandbox.read(), sandbox.write(b"late")) == (b"", 4)
+
+
+def test_what_it_says_on_its_error_stream_is_kept_to_4_kib(engine: OciEngine) -> None:
+    sandbox = start(engine, "import os; os.write(2, b'why' + b'!' * 10_000)")
+    assert read_all(sandbox) == ""
+    assert sandbox.complaint() == "why" + "!" * 4093
+    sandbox.close()
+
+
+@pytest.mark.parametrize("fd", [1, 2])
+def test_a_guest_that_never_stops_writing_is_closed_at_once(engine: OciEngine, fd: int) -> None:
+    sandbox = start(engine, f"import os\nwhile True: os.write({fd}, bytes(65536))")
+    before = time.monotonic()
+    sandbox.close()
+    assert time.monotonic() - before < 5
+
+
+def test_a_hostile_tree_is_gone_after_close(engine: OciEngine) -> None:
+    sandbox = start(engine, HOSTILE)
+    assert read_line(sandbox) == "ready"
+    before = time.monotonic()
+    sandbox.close()
+    sandbox.close()
+    assert time.monotonic() - before < 5
+    assert not [trace for trace in traces(f"{Owner.current().label()}-") if "cgroup" in trace or "process" in trace]
+    assert not sandbox.out_of_memory()
+
+
+def test_a_runtime_that_somebody_killed_leaves_nothing_either(engine: OciEngine) -> None:
+    sandbox = start(engine, HOSTILE)
+    assert read_line(sandbox) == "ready"
+    sandbox._runtime.kill()
+    sandbox.close()
+    assert not [trace for trace in traces(f"{Owner.current().label()}-") if not trace.startswith("process")]
+
+
+def test_many_starts_at_once(engine: OciEngine, tmp_path: Path) -> None:
+    profile = Profile(workspace=mount(tmp_path), limits=SMALL)
+    said: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: said.append(run(engine, "print('here')", profile))) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert said == ["here\n"] * 8
+
+
+def test_no_descriptor_is_left_open_or_passed_in(engine: OciEngine) -> None:
+    run(engine, "")
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with socket.socket() as precious:
+        precious.set_inheritable(True)
+        program = "import os; print(sorted(int(f) for f in os.listdir('/proc/self/fd')))"
+        assert ast.literal_eval(run(engine, program))[:-1] == [0, 1, 2]
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_an_ordinary_user_without_delegated_groups_is_told_so() -> None:
+    program = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from toolc.engines.oci import OciEngine
+import ctypes, subprocess
+os.setgroups([]); os.setgid(1234); os.setuid(1234)
+print(OciEngine().probe())
+"""
+    root = str(Path(oci_probe.__file__).parents[2])
+    done = subprocess.run([sys.executable, "-c", program, root], capture_output=True, text=True, check=True)
+    assert "available=False" in done.stdout
+    assert "the limits of memory and pids and cpu cannot be enforced" in done.stdout
+    assert "systemd-run --user --scope -p Delegate=yes" in done.stdout
+
+
+def test_a_host_without_a_runtime_is_told_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oci_probe, "RUNTIME", "no-such-runtime")
+    probe = OciEngine().probe()
+    assert (probe.available, probe.reason) == (False, "runc is not installed.")
+    assert "apt-get install runc" in probe.remedy
+
+
+def test_a_probe_leaves_nothing(engine: OciEngine) -> None:
+    engine.probe()
+    assert until(lambda: not list(Path("/sys/fs/cgroup").glob("*/**/toolc-probe-*")), seconds=1)
+
+
+def test_the_defaults_of_format_1_can_be_enforced(engine: OciEngine) -> None:
+    assert engine.refusal(Profile(limits=Limits())) is None
+    assert run(engine, "print(1)", Profile()) == "1\n"

@@ -1,0 +1,92 @@
+"""The oci engine's limits: each stops what goes beyond it, and only in its own sandbox."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator
+
+import pytest
+from oci_cases import SMALL, needs_oci, read_all, read_line, run, start
+
+from toolc.engines.oci import OciEngine
+from toolc.plan import Profile
+
+pytestmark = needs_oci
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[OciEngine]:
+    engine = OciEngine()
+    yield engine
+    engine.close()
+
+
+def test_pids_end_a_fork_bomb(engine: OciEngine) -> None:
+    program = """
+import os
+count = 1
+try:
+    for _ in range(10_000):
+        if os.fork() == 0:
+            os.read(os.pipe()[0], 1)
+        count += 1
+except BlockingIOError: print(count)
+"""
+    assert run(engine, program) == f"{SMALL.pids}\n"
+
+
+CHILD_ALLOCATES = """
+import os
+pid = os.fork()
+if pid == 0:
+    open("/proc/self/oom_score_adj", "w").write("1000")
+    hog = [bytearray(os.urandom(2**20)) for _ in range(10_000)]
+print(os.WTERMSIG(os.waitpid(pid, 0)[1]), flush=True)
+os.read(0, 1)
+"""
+
+
+def test_memory_has_no_way_out_into_swap_and_a_child_dies_alone(engine: OciEngine) -> None:
+    sandbox = start(engine, CHILD_ALLOCATES)
+    assert read_line(sandbox) == "9"
+    assert sandbox.out_of_memory()
+    sandbox.close()
+    assert sandbox.out_of_memory()
+
+
+def test_a_sandbox_that_died_whole_of_it_says_so(engine: OciEngine) -> None:
+    sandbox = start(engine, "hog = [bytearray(2**20) for _ in range(10_000)]; print('never')")
+    assert read_all(sandbox) == ""
+    assert sandbox.out_of_memory()
+    sandbox.close()
+    assert sandbox.out_of_memory()
+
+
+def test_files_in_temporary_folders_count_as_memory(engine: OciEngine) -> None:
+    limits = dataclasses.replace(SMALL, tmp_bytes=4 * SMALL.memory_bytes)
+    sandbox = start(engine, "open('/tmp/big', 'wb').write(bytes(2**20) * 200)", Profile(limits=limits))
+    assert read_all(sandbox) == ""
+    sandbox.close()
+    assert sandbox.out_of_memory()
+
+
+def test_one_that_simply_ended_did_not_run_out_of_memory(engine: OciEngine) -> None:
+    sandbox = start(engine, "raise SystemExit(3)")
+    assert read_all(sandbox) == ""
+    assert not sandbox.out_of_memory()
+    sandbox.close()
+    assert not sandbox.out_of_memory()
+
+
+def test_cpu_time_is_rationed(engine: OciEngine) -> None:
+    program = """
+import time
+end = time.monotonic() + 2
+while time.monotonic() < end: pass
+print(time.process_time())
+"""
+    limits = dataclasses.replace(SMALL, cpus=0.2)
+    before = time.monotonic()
+    used = float(run(engine, program, Profile(limits=limits)))
+    assert used <= (time.monotonic() - before) * 0.2 * 1.5

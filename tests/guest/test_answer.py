@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+from typing import get_args
+
+import pytest
+
+from toolc.guest.answer import SerializationError, failure, success
+from toolc.guest.context import KINDS, Context
+from toolc.spec import ErrorKind
+
+CTX = Context("c", -1)
+GIF = b"GIF89a..."
+
+
+class Figure:
+    def savefig(self, file: object, format: str) -> None:  # noqa: A002  matplotlib's own name
+        assert format == "png"
+        file.write(b"\x89PNG\r\n\x1a\n")  # type: ignore[attr-defined]
+
+
+class Picture:
+    def _repr_png_(self) -> bytes:
+        return b"\x89PNG\r\n\x1a\n"
+
+
+def loop() -> object:
+    value: list[object] = []
+    value.append({"again": value})
+    return value
+
+
+def test_the_kinds_of_error_are_the_specs() -> None:
+    assert get_args(ErrorKind) == KINDS
+
+
+@pytest.mark.parametrize("picture", [Figure(), Picture(), b"\x89PNG\r\n\x1a\n", bytearray(b"\x89PNG\r\n\x1a\n")])
+def test_pictures(picture: object) -> None:
+    content = json.loads(success(picture))["content"]
+    assert content == [{"type": "image", "mime_type": "image/png", "data": "iVBORw0KGgo="}]
+
+
+@pytest.mark.parametrize(
+    ("data", "mime_type"),
+    [(GIF, "image/gif"), (b"\xff\xd8\xff\xe0", "image/jpeg"), (b"RIFF\0\0\0\0WEBP", "image/webp")],
+)
+def test_a_picture_is_known_by_its_first_bytes(data: bytes, mime_type: str) -> None:
+    assert json.loads(success(data))["content"][0]["mime_type"] == mime_type
+
+
+def test_a_result_may_hold_several_blocks() -> None:
+    answer = json.loads(success(CTX.result(["look:", GIF])))
+    assert [block["type"] for block in answer["content"]] == ["text", "image"]
+    assert answer["structured"] is None
+
+
+def test_data_without_words_is_its_own_words() -> None:
+    answer = json.loads(success(CTX.result(structured=None)))
+    assert (answer["content"], answer["structured"]) == ([{"type": "text", "text": "null"}], [None])
+
+
+REFUSED: dict[str, tuple[object, str]] = {
+    "bytes": (
+        b"\x00\x01",
+        (
+            "the function returned 2 bytes that are not a PNG, JPEG, GIF or WebP image; "
+            "decode them to text, or encode them as base64"
+        ),
+    ),
+    "NaN": (
+        {"a": [float("nan")]},
+        "the result cannot be sent as JSON: the value['a'][0] is nan, which is not a JSON number",
+    ),
+    "set": ([1, {2}], "the result cannot be sent as JSON: the value[1] is a set; return a list"),
+    "object": ({"a": object()}, "the result cannot be sent as JSON: the value['a'] is a object"),
+    "key": ({(1, 2): 3}, "the result cannot be sent as JSON: the value has a key that is a tuple; use strings"),
+    "circle": (loop(), "the result cannot be sent as JSON: the value[0]['again'] contains itself"),
+    "content": (
+        CTX.result([{"a": 1}]),
+        "content is text, pictures, or a list of these, and here is a dict; pass data as structured=",
+    ),
+    "details": (
+        CTX.result("x", details={"d": {1}}),
+        "the result cannot be sent as JSON: the value['details']['d'] is a set; return a list",
+    ),
+}
+
+
+@pytest.mark.parametrize(("value", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_sent_is_named_with_its_place(value: object, message: str) -> None:
+    with pytest.raises(SerializationError) as caught:
+        success(value)
+    assert str(caught.value) == message
+    assert json.loads(failure(caught.value))["error"]["kind"] == "serialization"
+
+
+def test_nesting_without_end_is_refused() -> None:
+    value: object = []
+    for _ in range(100_000):
+        value = [value]
+    with pytest.raises(SerializationError, match="nested too deeply"):
+        success(value)
+
+
+def test_an_exception_that_cannot_say_what_it_is() -> None:
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    error = json.loads(failure(MuteError()))["error"]
+    assert (error["kind"], error["message"], error["file"], error["line"]) == ("execution", "MuteError", None, None)

@@ -1,0 +1,280 @@
+"""Python functions, called for real: what they get, what they answer, how they fail."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from real_guest import Guest
+
+from toolc.plan import PythonCall
+from toolc.result import Outcome
+from toolc.schema import JsonObject
+from toolc.spec import EnvVar, File
+
+
+def reply(outcome: Outcome) -> dict[str, Any]:
+    assert (outcome.ending, outcome.status) == ("exited", 0), outcome
+    assert outcome.reply is not None
+    answer: dict[str, Any] = json.loads(outcome.reply.data())
+    return answer
+
+
+def text(value: str) -> JsonObject:
+    return {"type": "text", "text": value}
+
+
+def returned(guest: Guest, code: str, arguments: JsonObject | None = None) -> dict[str, Any]:
+    return reply(guest.function(code, arguments))
+
+
+def raised(guest: Guest, code: str) -> dict[str, Any]:
+    error: dict[str, Any] = returned(guest, code)["error"]
+    return error
+
+
+def test_arguments_are_keywords_and_data_is_structured(guest: Guest) -> None:
+    answer = returned(guest, "def run(*, a, b=2): return {'a': a, 'b': b}", {"a": [1, None, "ü"]})
+    assert answer == {
+        "content": [text('{"a":[1,null,"ü"],"b":2}')],
+        "structured": [{"a": [1, None, "ü"], "b": 2}],
+        "details": {},
+    }
+
+
+RETURNS: dict[str, tuple[str, list[JsonObject], list[object] | None]] = {
+    "text": ("'two words'", [text("two words")], None),
+    "nothing": ("None", [], None),
+    "number": ("1.5", [text("1.5")], [1.5]),
+    "false": ("False", [text("false")], [False]),
+    "empty list": ("[]", [text("[]")], [[]]),
+    "tuple": ("(1, 'a')", [text('[1,"a"]')], [[1, "a"]]),
+    "half a surrogate pair": ("'\\ud800'", [text("?")], None),
+    "png": (
+        "b'\\x89PNG\\r\\n\\x1a\\n...'",
+        [{"type": "image", "mime_type": "image/png", "data": "iVBORw0KGgouLi4="}],
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("value", "content", "structured"), RETURNS.values(), ids=RETURNS.keys())
+def test_what_is_returned_is_the_answer(
+    guest: Guest, value: str, content: list[JsonObject], structured: list[object] | None
+) -> None:
+    answer = returned(guest, f"def run(): return {value}")
+    assert answer == {"content": content, "structured": structured, "details": {}}
+
+
+def test_what_it_prints_is_output_and_no_answer(guest: Guest) -> None:
+    outcome = guest.function(
+        "import sys\ndef run():\n    print('out ü')\n    print('err', file=sys.stderr)\n    return 'x'"
+    )
+    assert (outcome.stdout.text(), outcome.stderr.text()) == ("out ü\n", "err\n")
+    assert reply(outcome)["content"] == [text("x")]
+
+
+def test_ctx_knows_the_call_and_reports(guest: Guest) -> None:
+    code = """
+def run(n, ctx):
+    ctx.progress(0, "start")
+    ctx.progress(None)
+    ctx.progress(250, "too much")
+    ctx.log("noted")
+    return ctx.result("words", structured={"id": ctx.call_id, "n": n}, details={"rows": 3})
+"""
+    outcome = guest.function(code, {"n": 7})
+    assert reply(outcome) == {
+        "content": [text("words")],
+        "structured": [{"id": "c-1", "n": 7}],
+        "details": {"rows": 3},
+    }
+    assert outcome.stderr.text() == "noted\n"
+    assert guest.progress == [(0.0, "start"), (None, ""), (None, "too much")]
+
+
+def test_ctx_reaches_a_decorated_function(guest: Guest) -> None:
+    code = """
+import functools
+def twice(f):
+    @functools.wraps(f)
+    def inner(*args, **kwargs):
+        return f(*args, **kwargs) * 2
+    return inner
+@twice
+def run(ctx): return ctx.call_id
+"""
+    assert returned(guest, code)["content"] == [text("c-1c-1")]
+
+
+def test_a_flood_of_progress_is_thinned_out_and_costs_nothing_else(guest: Guest) -> None:
+    code = "def run(ctx):\n    for i in range(100_000): ctx.progress(i / 1000, 'x' * 5000)\n    return 'done'"
+    assert returned(guest, code)["content"] == [text("done")]
+    assert 1000 <= len(guest.progress) < 2000
+    assert guest.progress[0] == (0.0, "x" * 1000)
+
+
+def test_a_coroutine_is_awaited(guest: Guest) -> None:
+    code = "import asyncio\nasync def run(x):\n    await asyncio.sleep(0)\n    return x"
+    assert returned(guest, code, {"x": "hi"})["content"] == [text("hi")]
+
+
+@pytest.mark.parametrize("keyword", ["def", "async def"])
+def test_a_generator_yields_progress_and_content(guest: Guest, keyword: str) -> None:
+    code = (
+        f"{keyword} run():\n    yield 10, 'a tenth'\n    yield 'one '\n    yield 'two'\n    yield None, 'almost'\n"
+    )
+    assert returned(guest, code)["content"] == [text("one two")]
+    assert guest.progress == [(10.0, "a tenth"), (None, "almost")]
+
+
+def test_a_generator_may_return_its_result(guest: Guest) -> None:
+    code = "def run():\n    yield 50, 'half'\n    return {'n': 1}"
+    assert returned(guest, code)["structured"] == [{"n": 1}]
+
+
+def test_files_beside_the_entry_can_be_imported(guest: Guest) -> None:
+    call = PythonCall(
+        entry="src/tool.py",
+        function="run",
+        arguments={},
+        files=(
+            File(path="src/tool.py", text="import near, lib.far\ndef run(): return near.x + lib.far.y"),
+            File(path="src/near.py", text="x = 'near '"),
+            File(path="lib/far.py", text="y = 'far'"),
+        ),
+    )
+    assert reply(guest.run(call))["content"] == [text("near far")]
+
+
+def test_a_tool_named_like_a_module_of_python_still_gets_that_module(guest: Guest) -> None:
+    call = PythonCall(
+        entry="statistics.py",
+        function="run",
+        arguments={},
+        files=(File(path="statistics.py", text="import statistics\ndef run(): return statistics.mean([1, 2, 3])"),),
+    )
+    assert reply(guest.run(call))["structured"] == [2]
+
+
+def test_the_environment_is_the_plans(guest: Guest) -> None:
+    code = "import os, subprocess\ndef run(): return [dict(os.environ), subprocess.check_output(['env']).decode()]"
+    call = PythonCall(entry="tool.py", function="run", arguments={}, files=(File(path="tool.py", text=code),))
+    env = (EnvVar(name="PATH", value="/usr/bin"), EnvVar(name="X", value="ü"))
+    answer = reply(guest.run(call, env=env))
+    assert answer["structured"] == [[{"PATH": "/usr/bin", "X": "ü"}, "PATH=/usr/bin\nX=ü\n"]]
+
+
+ERRORS = {
+    "FileNotFoundError": ("open('/nosuch')", "not_found"),
+    "PermissionError": ("raise PermissionError(13, 'no')", "denied"),
+    "IsADirectoryError": ("open('/')", "file"),
+    "ConnectionRefusedError": ("raise ConnectionRefusedError(111, 'refused')", "network"),
+    "OSError: [Errno 101]": ("import socket; socket.create_connection(('192.0.2.1', 9))", "network"),
+    "OSError: [Errno 28]": ("raise OSError(28, 'full')", "file"),
+    "gaierror": ("import socket; socket.getaddrinfo('no.such.host', 80)", "network"),
+    "TimeoutError": ("raise TimeoutError('slow')", "timeout"),
+    "JSONDecodeError": ("import json; json.loads('{')", "serialization"),
+    "MemoryError": ("bytearray(1 << 60)", "out_of_memory"),
+    "RecursionError": ("f = lambda: f(); f()", "execution"),
+    "ZeroDivisionError": ("1 / 0", "execution"),
+    "KeyboardInterrupt": ("raise KeyboardInterrupt", "execution"),
+}
+
+
+@pytest.mark.parametrize(("name", "line", "kind"), [(n, *e) for n, e in ERRORS.items()], ids=ERRORS.keys())
+def test_an_exception_becomes_an_error_with_its_place(guest: Guest, name: str, line: str, kind: str) -> None:
+    error = raised(guest, f"\ndef run():\n    {line}\n")
+    assert error["message"].startswith(name)
+    assert (error["kind"], error["file"], error["line"]) == (kind, "tool.py", 3)
+    assert error["traceback"].startswith('Traceback (most recent call last):\n  File "/tool/tool.py", line 3, in ')
+    assert "bundle" not in error["traceback"]
+    assert "toolc" not in error["traceback"]
+
+
+def test_the_place_is_the_last_one_in_the_tools_own_files(guest: Guest) -> None:
+    files = File(path="helper.py", text="import json\n\ndef load(): json.loads('x')")
+    error = reply(guest.function("import helper\ndef run(): helper.load()", {}, files))["error"]
+    assert (error["file"], error["line"]) == ("helper.py", 3)
+
+
+def test_a_file_that_does_not_parse_says_where(guest: Guest) -> None:
+    error = raised(guest, "x = 1\ndef run(:\n    pass")
+    assert (error["kind"], error["file"], error["line"]) == ("execution", "tool.py", 2)
+    assert error["message"].startswith("SyntaxError: ")
+
+
+def test_a_function_that_is_not_there_is_named(guest: Guest) -> None:
+    assert raised(guest, "def other(): pass")["message"] == "tool.py has no function run"
+
+
+def test_ctx_error_sets_kind_and_words(guest: Guest) -> None:
+    error = raised(guest, "def run(ctx): raise ctx.error('rate_limit', 'try later')")
+    assert (error["kind"], error["message"], error["line"]) == ("rate_limit", "try later", 1)
+
+
+def test_ctx_error_refuses_a_kind_that_does_not_exist(guest: Guest) -> None:
+    error = raised(guest, "def run(ctx): raise ctx.error('rate-limit', 'x')")
+    assert error["message"].startswith("ValueError: 'rate-limit' is no kind of error; use one of: invalid_args, ")
+
+
+@pytest.mark.parametrize(
+    ("exit_", "words"), [("sys.exit(3)", "3"), ("sys.exit()", ""), ("sys.exit('bye')", "'bye'")]
+)
+def test_leaving_the_process_is_an_error(guest: Guest, exit_: str, words: str) -> None:
+    error = raised(guest, f"import sys\ndef run(): {exit_}")
+    assert (error["kind"], error["message"]) == ("execution", f"the function ended its process: sys.exit({words})")
+
+
+def test_dying_without_an_answer_shows_in_the_outcome(guest: Guest) -> None:
+    outcome = guest.function("import os\ndef run(): os._exit(9)")
+    assert (outcome.ending, outcome.status) == ("exited", 9)
+    assert outcome.reply is not None
+    assert outcome.reply.total_bytes == 0
+
+
+def test_a_fork_that_comes_back_does_not_answer_too(guest: Guest) -> None:
+    code = "import os\ndef run():\n    if (pid := os.fork()): os.waitpid(pid, 0)\n    return 'once'"
+    assert returned(guest, code)["content"] == [text("once")]
+
+
+def test_a_thread_that_goes_on_is_not_waited_for(guest: Guest) -> None:
+    code = """
+import threading, time
+def run():
+    threading.Thread(target=time.sleep, args=(1000,)).start()
+    return 'x'
+"""
+    outcome = guest.function(code)
+    assert reply(outcome)["content"] == [text("x")]
+    assert outcome.usage.duration_ms < 5000
+
+
+def test_closing_every_descriptor_ends_the_call_without_an_answer(guest: Guest) -> None:
+    outcome = guest.function("import os\ndef run(): os.closerange(0, 100)")
+    assert outcome.ending in ("exited", "not_started")
+    assert outcome.reply is not None
+    assert outcome.reply.total_bytes == 0
+
+
+def test_an_answer_beyond_the_limit_is_cut_and_known_to_be(guest: Guest) -> None:
+    outcome = guest.function("def run(): return 'x' * 5_000_000")
+    assert outcome.reply is not None
+    assert outcome.reply.truncated
+
+
+def test_lines_that_only_look_like_notes_do_no_harm(guest: Guest) -> None:
+    code = """
+import os
+def run(ctx):
+    for junk in (
+        b'[' * 60000, b'\\xff', b'1', b'{"percent": 1}', b'{"message": 1}',
+        b'{"percent": NaN, "message": "m"}', b'x' * 300_000,
+    ):
+        os.write(ctx._notes_fd, junk + b'\\n')
+    ctx.progress(5, 'fine')
+    return 'ok'
+"""
+    assert returned(guest, code)["content"] == [text("ok")]
+    assert guest.progress == [(None, "m"), (5.0, "fine")]

@@ -1,0 +1,131 @@
+"""How a program finds itself: environment, folder, files, limits, signals. And why one may not start."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from real_guest import Guest
+
+from toolc.plan import Exec
+from toolc.result import Outcome
+from toolc.spec import EnvVar, File, Limits
+
+
+def test_the_environment_is_the_plans_and_nothing_more(guest: Guest) -> None:
+    env = (EnvVar(name="B", value="two words"), EnvVar(name="A", value="ümlaut\n"))
+    outcome = guest.run(Exec(argv=("/usr/bin/env", "-0")), env=env)
+    assert sorted(outcome.stdout.data().split(b"\0")) == [b"", "A=ümlaut\n".encode(), b"B=two words"]
+
+
+def test_an_argument_is_one_argument_whatever_it_holds(guest: Guest) -> None:
+    words = ("", " ", "$(id)", "a\nb", "ü", "\udcff", "-n")
+    outcome = guest.run(Exec(argv=("/usr/bin/printf", "%s\\0", *words)))
+    assert outcome.stdout.data() == b"\0".join(word.encode("utf-8", "surrogateescape") for word in words) + b"\0"
+
+
+def test_files_are_written_before_the_program_starts(guest: Guest) -> None:
+    files = (
+        File(path="script", text='cat /tool/a/b/data; cat "$0"\n'),
+        File(path="a/b/data", base64=base64.b64encode(b"\x00\xff\n").decode()),
+    )
+    outcome = guest.run(Exec(argv=("/bin/sh", "/tool/script"), files=files))
+    assert outcome.stdout.data() == b'\x00\xff\ncat /tool/a/b/data; cat "$0"\n'
+
+
+def test_a_call_larger_than_every_pipe_arrives(guest: Guest) -> None:
+    text = "0123456789abcdef" * 200_000
+    outcome = guest.run(Exec(argv=("/usr/bin/wc", "-c", "/tool/big"), files=(File(path="big", text=text),)))
+    assert outcome.stdout.text() == f"{len(text)} /tool/big\n"
+
+
+def test_limits_stand_and_cannot_be_raised(guest: Guest) -> None:
+    code = (
+        "import resource as r\n"
+        "for which in r.RLIMIT_NOFILE, r.RLIMIT_FSIZE, r.RLIMIT_CORE: print(*r.getrlimit(which))\n"
+        "try: r.setrlimit(r.RLIMIT_NOFILE, (65, 65))\n"
+        "except ValueError as error: print(error)\n"
+    )
+    outcome = guest.program(code, limits=Limits(files=64, file_size_bytes=1000))
+    assert outcome.stdout.text() == "64 64\n1000 1000\n0 0\nnot allowed to raise maximum limit\n"
+
+
+def test_a_file_that_grows_too_large_is_an_error_of_the_write(guest: Guest) -> None:
+    outcome = guest.run(
+        Exec(argv=("/bin/sh", "-c", "head -c 2000 /dev/zero > /tmp/x; wc -c < /tmp/x")),
+        limits=Limits(file_size_bytes=1000),
+    )
+    assert outcome.stdout.text() == "1000\n"
+    assert "File too large" in outcome.stderr.text()
+
+
+def test_signals_have_their_defaults_and_none_is_blocked(guest: Guest) -> None:
+    outcome = guest.run(Exec(argv=("/bin/cat", "/proc/self/status")))
+    sigxfsz_alone = 1 << (25 - 1)
+    status = dict(line.split(":\t") for line in outcome.stdout.text().splitlines())
+    assert {name: int(status[name], 16) for name in ("SigBlk", "SigIgn", "SigCgt")} == {
+        "SigBlk": 0,
+        "SigIgn": sigxfsz_alone,
+        "SigCgt": 0,
+    }
+
+
+def test_the_program_is_the_first_to_go_when_memory_is_short_and_leads_its_session(guest: Guest) -> None:
+    outcome = guest.shell("cat /proc/self/oom_score_adj; cut -d' ' -f1,6 /proc/$$/stat")
+    adj, pid, session = outcome.stdout.text().split()
+    assert adj == "1000"
+    assert pid == session
+
+
+NOT_STARTED = {
+    "no such command": (("nosuch",), "command not found: nosuch"),
+    "no such path": (("/no/such",), "command not found: /no/such"),
+    "below a file": (("/usr/bin/env/x",), "command not found: /usr/bin/env/x"),
+    "a folder": (("/usr",), "/usr: Permission denied"),
+    "not executable": (("/tool/plain",), "/tool/plain: Permission denied"),
+    "too much": (
+        ("/bin/echo", *["x" * 100_000] * 40),
+        "the arguments and environment are longer than a program may be given; use stdin",
+    ),
+    "a NUL": (("/bin/echo", "a\0b"), "/bin/echo: embedded null byte"),
+}
+
+
+def not_started(outcome: Outcome) -> str:
+    assert (outcome.ending, outcome.stdout.data(), outcome.stderr.data()) == ("not_started", b"", b"")
+    return outcome.reason
+
+
+@pytest.mark.parametrize(("argv", "reason"), NOT_STARTED.values(), ids=NOT_STARTED.keys())
+def test_a_program_that_cannot_start_says_why(guest: Guest, argv: tuple[str, ...], reason: str) -> None:
+    files = (File(path="plain", text="not executable"),)
+    assert not_started(guest.run(Exec(argv=argv, files=files))) == reason
+
+
+def test_without_a_path_the_usual_folders_are_searched(guest: Guest) -> None:
+    assert guest.run(Exec(argv=("echo", "hi")), env=()).stdout.data() == b"hi\n"
+
+
+def test_only_the_plans_path_is_searched(guest: Guest) -> None:
+    outcome = guest.run(Exec(argv=("echo", "hi")), env=(EnvVar(name="PATH", value="/tmp:/tool"),))
+    assert not_started(outcome) == "command not found: echo"
+
+
+def test_a_file_that_cannot_be_written_says_which(guest: Guest) -> None:
+    outcome = guest.run(Exec(argv=("true",), files=(File(path="/proc/x", text=""),)))
+    assert not_started(outcome) == "/proc/x: No such file or directory"
+
+
+def test_files_larger_than_the_sandbox_holds_are_a_reason(guest: Guest) -> None:
+    outcome = guest.run(Exec(argv=("true",), files=(File(path="big", text="x" * (20 * 1024 * 1024)),)))
+    assert not_started(outcome) == "/tool: No space left on device"
+
+
+def test_exit_status_127_of_the_programs_own_is_no_failure_to_start(guest: Guest) -> None:
+    outcome = guest.shell("exit 127")
+    assert (outcome.ending, outcome.status) == ("exited", 127)
+
+
+def test_a_call_beyond_the_protocols_bound_is_a_reason(guest: Guest) -> None:
+    outcome = guest.run(Exec(argv=("true",), files=(File(path="big", text="x" * (65 * 1024 * 1024)),)))
+    assert not_started(outcome).startswith("the call's arguments and files come to 68")

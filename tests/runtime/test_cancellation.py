@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import select
+import signal
+import threading
+
+from toolc.runtime.cancellation import Cancellation
+
+
+def is_readable(cancellation: Cancellation) -> bool:
+    return bool(select.select([cancellation], [], [], 0)[0])
+
+
+def test_the_descriptor_is_readable_once_cancelled_and_stays_so() -> None:
+    with Cancellation() as cancellation:
+        assert (cancellation.is_cancelled, is_readable(cancellation)) == (False, False)
+        cancellation.cancel()
+        assert (cancellation.is_cancelled, is_readable(cancellation)) == (True, True)
+        assert is_readable(cancellation)
+
+
+def test_cancelling_any_number_of_times_never_blocks() -> None:
+    with Cancellation() as cancellation:
+        for _ in range(100_000):
+            cancellation.cancel()
+        assert is_readable(cancellation)
+
+
+def test_another_thread_may_cancel() -> None:
+    with Cancellation() as cancellation:
+        thread = threading.Thread(target=cancellation.cancel)
+        thread.start()
+        assert select.select([cancellation], [], [], 10)[0]
+        thread.join()
+
+
+def test_a_signal_handler_may_cancel() -> None:
+    with Cancellation() as cancellation:
+        before = signal.signal(signal.SIGUSR1, lambda *_: cancellation.cancel())
+        try:
+            signal.raise_signal(signal.SIGUSR1)
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+        assert is_readable(cancellation)
+
+
+def test_cancelling_after_close_is_harmless() -> None:
+    cancellation = Cancellation()
+    cancellation.close()
+    cancellation.close()
+    cancellation.cancel()
+    assert (cancellation.is_cancelled, cancellation.fileno()) == (True, -1)

@@ -1,0 +1,217 @@
+"""What the host believes of a guest, frame by frame."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolc.guest import frames
+from toolc.guest.bundle import bundle
+from toolc.guest.frames import DATA, END, EXIT, PROGRESS, READY, REPLY, STDERR, STDIN, STDOUT, WINDOW, encode
+from toolc.plan import Exec, Plan, Profile, PythonCall
+from toolc.runtime.conversation import Conversation, ProtocolError, Verdict, call_message
+from toolc.spec import EnvVar, File
+
+EXEC = Plan(
+    profile=Profile(),
+    invocation=Exec(argv=("wc", "-w"), files=(File(path="a", text="x"), File(path="b", base64="eA=="))),
+    call_id="c-1",
+    env=(EnvVar(name="A", value="b"),),
+)
+PYTHON = Plan(
+    profile=Profile(),
+    invocation=PythonCall(entry="t.py", function="run", arguments={"n": 1}, files=(File(path="t.py", text=""),)),
+    call_id="c-2",
+)
+GOOD_EXIT = {"ending": "exited", "status": 0, "reason": "", "oom_kills": 0, "cpu_ms": 1.5, "peak_memory_bytes": 9}
+
+
+def started(plan: Plan = EXEC, progress: list[tuple[float | None, str]] | None = None) -> Conversation:
+    """A conversation whose call has been sent; ``outgoing`` is empty again."""
+    reports = [] if progress is None else progress
+    conversation = Conversation(plan, 1000, lambda percent, message: reports.append((percent, message)))
+    conversation.receive(encode(READY, 0, b"{}"))
+    conversation.call()
+    conversation.outgoing.clear()
+    return conversation
+
+
+def exit_frame(**changes: object) -> bytes:
+    return encode(EXIT, 0, json.dumps(GOOD_EXIT | changes).encode())
+
+
+def test_the_bundle_goes_first_and_the_call_only_when_the_guest_is_ready() -> None:
+    conversation = Conversation(EXEC, 1000, lambda *_: None)
+    assert conversation.outgoing == bundle()
+    conversation.receive(encode(READY, 0, b'{"python": "3.9.2"}'))
+    assert conversation.is_ready
+    conversation.outgoing.clear()
+    conversation.call()
+    sent = list(frames.FrameReader().feed(bytes(conversation.outgoing)))
+    assert sent == [(frames.CALL, 0, call_message(EXEC, 1000)), (END, STDIN, b"")]
+
+
+def test_a_call_says_everything_about_itself() -> None:
+    assert json.loads(call_message(EXEC, 1000)) == {
+        "call_id": "c-1",
+        "timeout_ms": 1000,
+        "directory": "/tmp",
+        "environment": {"A": "b"},
+        "files": [{"path": "a", "text": "x"}, {"path": "b", "base64": "eA=="}],
+        "open_files": 1024,
+        "file_size_bytes": 1024**3,
+        "argv": ["wc", "-w"],
+    }
+    call = json.loads(call_message(PYTHON, 1000))
+    assert call["python"] == {"entry": "t.py", "function": "run", "arguments": {"n": 1}}
+    assert "argv" not in call
+
+
+def test_output_is_collected_by_stream() -> None:
+    conversation = started(PYTHON)
+    for stream, data in ((STDOUT, b"o"), (STDERR, b"e"), (REPLY, b"r"), (STDOUT, b"ut")):
+        conversation.receive(encode(DATA, stream, data))
+    conversation.receive(encode(END, STDOUT) + exit_frame())
+    captures = [conversation.capture(stream) for stream in (STDOUT, STDERR, REPLY)]
+    assert [capture and capture.data() for capture in captures] == [b"out", b"e", b"r"]
+
+
+def test_a_reply_has_a_cap_of_its_own() -> None:
+    conversation = started(PYTHON)
+    limit = 2 * PYTHON.profile.limits.output_bytes + 64 * 1024
+    for _ in range(limit // 65_536 + 1):
+        conversation.receive(encode(DATA, REPLY, b"x" * 65_536))
+    capture = conversation.capture(REPLY)
+    assert capture is not None
+    assert (len(capture.data()), capture.cut_bytes) == (limit, 65_536)
+
+
+def test_windows_are_granted_again_as_output_is_taken() -> None:
+    conversation = started()
+    sent = 0
+    for _ in range(100):
+        conversation.receive(encode(DATA, STDOUT, b"x" * 65_536))
+        sent += 65_536
+    granted = sum(int(payload) for _, _, payload in frames.FrameReader().feed(bytes(conversation.outgoing)))
+    assert 0 <= sent - granted <= frames.WINDOW_BYTES // 2
+
+
+def test_stdin_goes_out_as_far_as_its_window() -> None:
+    conversation = started(Plan(profile=Profile(), invocation=EXEC.invocation, call_id="c", stdin=b"x" * 3_000_000))
+    received = 0
+
+    def flush() -> list[frames.Frame]:
+        sent = []
+        while conversation.outgoing:
+            sent += list(frames.FrameReader().feed(bytes(conversation.outgoing)))
+            conversation.outgoing.clear()
+            conversation.refill()
+        return sent
+
+    # ``started`` threw away what was put out first: that much counts as under way.
+    first = 4 * 65_536
+    received += first + sum(len(payload) for _, _, payload in flush())
+    assert received == frames.WINDOW_BYTES
+    ended = False
+    while not ended:
+        conversation.receive(encode(WINDOW, STDIN, b"500000"))
+        for kind, _, payload in flush():
+            received += len(payload)
+            ended = kind == END
+    assert received == 3_000_000
+
+
+REFUSED = {
+    "output on a stream it has not": encode(DATA, REPLY, b"x"),
+    "output on stdin": encode(DATA, STDIN, b"x"),
+    "output on stream 0": encode(DATA, 0, b"x"),
+    "output after its end": encode(END, STDOUT) + encode(DATA, STDOUT, b"x"),
+    "two ends": encode(END, STDOUT) * 2,
+    "a second READY": encode(READY, 0, b"{}"),
+    "a call": encode(frames.CALL, 0, b"{}"),
+    "a window of an output": encode(WINDOW, STDOUT, b"1"),
+    "a window of stdin that was not used": encode(WINDOW, STDIN, b"1"),
+    "a negative window": encode(WINDOW, STDIN, b"-1"),
+    "a window that is no number": encode(WINDOW, STDIN, "٣".encode()),
+    "progress that is no JSON": encode(PROGRESS, 0, b"{"),
+    "progress nested without end": encode(PROGRESS, 0, b"[" * 60_000),
+    "progress that is a list": encode(PROGRESS, 0, b"[]"),
+    "progress without words": encode(PROGRESS, 0, b'{"percent": 1}'),
+    "progress with too many words": encode(PROGRESS, 0, json.dumps({"message": "x" * 1001}).encode()),
+    "progress beyond 100": encode(PROGRESS, 0, b'{"percent": 101, "message": ""}'),
+    "progress NaN": encode(PROGRESS, 0, b'{"percent": NaN, "message": ""}'),
+    "progress true": encode(PROGRESS, 0, b'{"percent": true, "message": ""}'),
+    "progress on a stream": encode(PROGRESS, STDOUT, b'{"percent": 1, "message": ""}'),
+    "a flood of progress": encode(PROGRESS, 0, b'{"percent": 1, "message": ""}') * 10_001,
+    "an end that is no JSON": encode(EXIT, 0, b"x"),
+    "an ending it cannot know": exit_frame(ending="cancelled"),
+    "a verdict of the host's": exit_frame(ending="out_of_memory"),
+    "an ending that is no word": exit_frame(ending=["exited"]),
+    "a status out of range": exit_frame(status=256),
+    "a status that is none": exit_frame(status=True),
+    "no reason": exit_frame(reason=None),
+    "junk": b"\xff" * 100,
+    "a control message without end": encode(frames.PART, 0, b"x" * 65_000) * 2,
+}
+
+
+@pytest.mark.parametrize("data", REFUSED.values(), ids=REFUSED.keys())
+def test_what_a_guest_may_not_send_is_refused(data: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        started().receive(data)
+
+
+def test_more_than_the_window_is_refused() -> None:
+    # Sixteen full frames are the window; nothing is acknowledged before the host has read them.
+    conversation = started()
+    conversation._outputs[STDOUT].window = 10
+    with pytest.raises(ProtocolError, match="more on stream 2 than it was allowed to"):
+        conversation.receive(encode(DATA, STDOUT, b"x" * 11))
+
+
+@pytest.mark.parametrize("data", [encode(DATA, STDOUT, b"x"), exit_frame(), encode(READY, STDOUT)])
+def test_nothing_is_taken_before_ready(data: bytes) -> None:
+    with pytest.raises(ProtocolError, match="before it was ready"):
+        Conversation(EXEC, 1000, lambda *_: None).receive(data)
+
+
+def test_nothing_is_taken_before_the_call() -> None:
+    with pytest.raises(ProtocolError, match="before its call"):
+        Conversation(EXEC, 1000, lambda *_: None).receive(encode(READY, 0, b"{}") + exit_frame())
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[float | None, str]] = []
+    conversation = started(progress=told)
+    conversation.receive(encode(PROGRESS, 0, b'{"percent": 40.5, "message": "m"}'))
+    conversation.receive(encode(PROGRESS, 0, b'{"percent": null, "message": ""}'))
+    assert told == [(40.5, "m"), (None, "")]
+
+
+def test_the_verdict_is_the_last_word() -> None:
+    conversation = started()
+    conversation.receive(exit_frame(status=3) + b"\xff" * 100)
+    assert conversation.verdict == Verdict(
+        ending="exited", status=3, reason="", oom_kills=0, cpu_ms=1.5, peak_memory_bytes=9
+    )
+
+
+@pytest.mark.parametrize("junk", [None, "x", -1, True, float("nan"), 10**400, [1]])
+def test_measurements_that_make_no_sense_are_unknown(junk: object) -> None:
+    conversation = started()
+    conversation.receive(exit_frame(oom_kills=junk, cpu_ms=junk, peak_memory_bytes=junk))
+    assert conversation.verdict == Verdict(
+        ending="exited", status=0, reason="", oom_kills=None, cpu_ms=None, peak_memory_bytes=None
+    )
+
+
+@given(st.lists(st.tuples(st.integers(1, 8), st.integers(0, 4), st.binary(max_size=100))))
+def test_no_frame_raises_anything_but_protocol_error(sent: list[frames.Frame]) -> None:
+    conversation = started(PYTHON)
+    try:
+        conversation.receive(b"".join(encode(*frame) for frame in sent))
+    except ProtocolError:
+        pass

@@ -1,0 +1,312 @@
+"""One call from arguments to result, through the fake engine: the steps, the details, the events, the close."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from toolc.call import ToolCall
+from toolc.engines.fake import FakeEngine, FakeSandbox
+from toolc.engines.select import Selection
+from toolc.errors import InfrastructureError, SandboxDiedError, UsageError
+from toolc.events import Event, ToolEnd, ToolStart
+from toolc.plan import Exec, Plan, Profile
+from toolc.registry import RegisteredTool
+from toolc.result import Capture, Outcome, Text, ToolFailure, ToolResult, Usage
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.executor import Listener, Setting, execute
+from toolc.schema import JsonObject, Schema
+from toolc.spec import MIB, Argv, Limits, Sandbox, ShellBackend, ToolSpec, WorkspaceMode
+from toolc.template import Placeholder, Template
+
+ECHO = ToolSpec(
+    name="echo",
+    description="d",
+    parameters=Schema(
+        {
+            "type": "object",
+            "properties": {"word": {"type": "string", "default": "hi"}},
+            "additionalProperties": False,
+        }
+    ),
+    backend=ShellBackend(command=Argv(elements=(Template(("echo",)), Template((Placeholder("word"),))))),
+    sandbox=Sandbox(limits=Limits(timeout_ms=20_000, memory_bytes=64 * MIB)),
+)
+
+
+class WatchedSandbox(FakeSandbox):
+    """A fake sandbox that tells when it is closed."""
+
+    def __init__(self, profile: Profile, engine: WatchedEngine) -> None:
+        super().__init__(profile, engine.answer)
+        self._engine = engine
+
+    def close(self) -> None:
+        self._engine.closed += 1
+        super().close()
+
+
+class WatchedEngine(FakeEngine):
+    """A fake engine that remembers what it was asked, and how many of its sandboxes were closed."""
+
+    def __init__(self, outcome: Outcome | Exception) -> None:
+        super().__init__(self.answer)
+        self._outcome = outcome
+        self.plans: list[Plan] = []
+        self.closed = 0
+
+    def answer(self, plan: Plan) -> Outcome:
+        self.plans.append(plan)
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return self._outcome
+
+    def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:
+        assert arguments[-2] == "-c"
+        self.profiles.append(profile)
+        return WatchedSandbox(profile, self)
+
+
+def said(data: bytes) -> Capture:
+    return Capture(head=data, total_bytes=len(data))
+
+
+def run(
+    engine: FakeEngine,
+    arguments: JsonObject | None = None,
+    *,
+    tool: ToolSpec = ECHO,
+    notes: tuple[str, ...] = (),
+    workspace: Path | None = None,
+    timeout_ms: int | None = None,
+    on_event: Listener | None = None,
+    cancellation: Cancellation | None = None,
+) -> ToolResult:
+    registered = RegisteredTool(spec=tool, surface_digest="sha256:aa", effect_digest="sha256:bb")
+    call = ToolCall(name=tool.name, arguments=arguments or {}, call_id="call_1")
+    setting = Setting(choose=lambda _: Selection(engine, notes), workspace=workspace, timeout_ms=timeout_ms)
+    return execute(registered, call, setting, on_event=on_event, cancellation=cancellation)
+
+
+def test_a_call_is_bound_planned_run_closed_and_read() -> None:
+    engine = WatchedEngine(
+        Outcome(
+            ending="exited",
+            stdout=said(b"hi\n"),
+            stderr=said(b"note\n"),
+            usage=Usage(cpu_ms=1.23456, peak_memory_bytes=7 * MIB),
+        )
+    )
+    result = run(engine)
+    assert engine.plans[0].invocation == Exec(argv=("echo", "hi"))
+    assert engine.closed
+    assert result.content == (Text("hi\n"),)
+    duration_ms = result.details.pop("duration_ms")
+    assert isinstance(duration_ms, float)
+    assert duration_ms > 0
+    assert result.details == {
+        "call_id": "call_1",
+        "digests": {"surface": "sha256:aa", "effect": "sha256:bb"},
+        "outcome": "exited",
+        "exit_status": 0,
+        "cpu_ms": 1.235,
+        "peak_memory_bytes": 7 * MIB,
+        "truncated": False,
+        "stderr": "note\n",
+        "engine": "fake",
+        "user": "fake",
+    }
+
+
+def test_a_failure_says_the_same_but_keeps_stderr_in_its_content() -> None:
+    result = run(WatchedEngine(Outcome(ending="exited", status=2, stderr=said(b"no\n"))))
+    assert result.error == ToolFailure("exit_status", "the command ended with exit status 2")
+    assert (result.details["exit_status"], "stderr" in result.details) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"word": 3}, "wrong arguments for echo:\n- word: expected a string, got the number 3"),
+        (
+            {"word": "-n"},
+            "word: '-n' starts with '-', and the command would read it as an option; for a file write './-n'",
+        ),
+    ],
+)
+def test_wrong_arguments_start_nothing_and_tell_no_event(arguments: JsonObject, told: str) -> None:
+    engine = WatchedEngine(Outcome(ending="exited"))
+    events: list[Event] = []
+    result = run(engine, arguments, on_event=events.append)
+    assert result == ToolResult(
+        content=(Text(told),),
+        error=ToolFailure("invalid_args", told),
+        details={"call_id": "call_1", "digests": {"surface": "sha256:aa", "effect": "sha256:bb"}},
+    )
+    assert (engine.profiles, events) == ([], [])
+
+
+def test_events_frame_the_call_and_the_last_holds_the_result() -> None:
+    events: list[Event] = []
+    result = run(WatchedEngine(Outcome(ending="exited", stdout=said(b"x"))), on_event=events.append)
+    assert events == [
+        ToolStart(name="echo", call_id="call_1"),
+        ToolEnd(name="echo", call_id="call_1", result=result),
+    ]
+
+
+def test_the_profile_is_what_the_spec_says_and_the_callers_folder(tmp_path: Path) -> None:
+    sandbox = Sandbox(image="app:1", workspace="ro", min_isolation="gvisor", run_as="nonroot")
+    engine = WatchedEngine(Outcome(ending="exited"))
+    run(engine, tool=replace(ECHO, sandbox=sandbox), workspace=tmp_path)
+    (profile,) = engine.profiles
+    assert profile.workspace is not None
+    assert (profile.workspace.source, profile.workspace.mode) == (str(tmp_path.resolve()), "ro")
+    assert replace(profile, workspace=None) == Profile(image="app:1", min_isolation="gvisor", nonroot=True)
+
+
+def test_a_tool_without_a_workspace_sees_none_even_if_there_is_one(tmp_path: Path) -> None:
+    engine = WatchedEngine(Outcome(ending="exited"))
+    run(engine, workspace=tmp_path)
+    assert engine.profiles[0].workspace is None
+
+
+@pytest.mark.parametrize("mode", ["ro", "rw"])
+def test_a_tool_with_a_workspace_and_no_folder_is_a_usage_error(mode: WorkspaceMode) -> None:
+    with pytest.raises(UsageError, match=r"tool 'echo' works on a folder and has none; .*--workspace DIR"):
+        run(WatchedEngine(Outcome(ending="exited")), tool=replace(ECHO, sandbox=Sandbox(workspace=mode)))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "told"),
+    [
+        (
+            Outcome(ending="timed_out", stdout=said(b"one\n"), stderr=said(b"two\n")),
+            ToolFailure("timeout", "the call was not done after 20 s and was stopped; ask for less work at once"),
+        ),
+        (
+            Outcome(ending="out_of_memory", stdout=said(b"one\n"), stderr=said(b"two\n")),
+            ToolFailure(
+                "out_of_memory",
+                "the call needed more than its 64 MiB of memory and was stopped; ask for less data at once",
+            ),
+        ),
+    ],
+)
+def test_a_call_that_a_limit_ended_is_an_error_with_what_was_said(outcome: Outcome, told: ToolFailure) -> None:
+    result = run(WatchedEngine(outcome))
+    assert result.error == told
+    assert result.text == f"{told.message}\n[stdout so far]\none\n[stderr so far]\ntwo"
+    assert (result.details["outcome"], result.details["exit_status"]) == (outcome.ending, None)
+
+
+def test_cut_output_is_told_in_the_details() -> None:
+    cut = Capture(head=b"a" * MIB, total_bytes=MIB)
+    assert run(WatchedEngine(Outcome(ending="exited", stdout=cut))).details["truncated"] is True
+
+
+class StuckEngine(WatchedEngine):
+    """Its calls end only when they are let go."""
+
+    def __init__(self) -> None:
+        super().__init__(Outcome(ending="exited"))
+        self.running = threading.Event()
+        self.let_go = threading.Event()
+
+    def answer(self, plan: Plan) -> Outcome:
+        self.running.set()
+        self.let_go.wait(0.6)
+        return super().answer(plan)
+
+
+def test_a_timeout_lowers_the_specs_and_never_raises_it() -> None:
+    short = replace(ECHO, sandbox=Sandbox(limits=Limits(timeout_ms=50)))
+    for tool, timeout_ms in ((ECHO, 50), (short, 60_000)):
+        engine = StuckEngine()
+        result = run(engine, tool=tool, timeout_ms=timeout_ms)
+        engine.let_go.set()
+        assert result.text == "the call was not done after 0.05 s and was stopped; ask for less work at once"
+        assert engine.closed
+
+
+def test_a_cancelled_call_is_an_error_and_its_sandbox_is_closed() -> None:
+    engine = StuckEngine()
+    with Cancellation() as cancellation:
+
+        def cancel() -> None:
+            engine.running.wait(30)
+            cancellation.cancel()
+
+        canceller = threading.Thread(target=cancel)
+        canceller.start()
+        result = run(engine, cancellation=cancellation)
+        canceller.join()
+    engine.let_go.set()
+    assert result.error == ToolFailure("cancelled", "the call was cancelled before it was done")
+    assert engine.closed
+
+
+def test_a_call_that_was_cancelled_before_it_began_starts_nothing() -> None:
+    engine = WatchedEngine(Outcome(ending="exited"))
+    with Cancellation() as cancellation:
+        cancellation.cancel()
+        result = run(engine, cancellation=cancellation)
+    assert result.error is not None
+    assert (result.error.kind, engine.profiles) == ("cancelled", [])
+
+
+def test_a_sandbox_that_died_is_raised_and_closed_and_no_end_is_told() -> None:
+    engine = WatchedEngine(RuntimeError("the guest fell over"))
+    events: list[Event] = []
+    with pytest.raises(SandboxDiedError, match="the guest fell over"):
+        run(engine, on_event=events.append)
+    assert engine.closed
+    assert events == [ToolStart(name="echo", call_id="call_1")]
+
+
+def test_an_engine_that_cannot_start_is_raised() -> None:
+    class Broken(WatchedEngine):
+        def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:
+            raise InfrastructureError(f"no space left for {arguments[0]} in {profile.image}")
+
+    with pytest.raises(InfrastructureError, match="no space left"):
+        run(Broken(Outcome(ending="exited")))
+
+
+def test_an_interrupt_closes_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> Outcome:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("toolc.runtime.executor.converse", interrupted)
+    engine = WatchedEngine(Outcome(ending="exited"))
+    with pytest.raises(KeyboardInterrupt):
+        run(engine)
+    assert engine.closed
+
+
+def test_why_a_better_engine_was_passed_over_is_a_detail() -> None:
+    result = run(WatchedEngine(Outcome(ending="exited")), notes=("first: is not there.",))
+    assert result.details["engine_notes"] == ["first: is not there."]
+
+
+def test_calls_in_several_threads_do_not_meet() -> None:
+    def shout(plan: Plan) -> Outcome:
+        assert isinstance(plan.invocation, Exec)
+        return Outcome(ending="exited", stdout=said(plan.invocation.argv[1].upper().encode()))
+
+    engine = FakeEngine(shout)
+    results: dict[str, str] = {}
+
+    def call(word: str) -> None:
+        results[word] = run(engine, {"word": word}).text
+
+    threads = [threading.Thread(target=call, args=(f"w{number}",)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {f"w{number}": f"W{number}" for number in range(8)}

@@ -1,0 +1,222 @@
+"""Calls over a real stream: deadlines, cancellation, death, memory. The fake engine is the other end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from toolc.engines.fake import FakeEngine, FakeSandbox
+from toolc.errors import SandboxDiedError
+from toolc.guest import frames
+from toolc.plan import Exec, Plan, Profile, PythonCall
+from toolc.result import Capture, Outcome, Usage
+from toolc.runtime import wire
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.wire import converse
+from toolc.spec import EnvVar, File
+
+PLAN = Plan(
+    profile=Profile(),
+    invocation=Exec(argv=("wc", "-w"), files=(File(path="a/b", base64="AA=="),)),
+    call_id="c-1",
+    env=(EnvVar(name="A", value="ü"),),
+    stdin=b"two words" * 300_000,
+)
+DONE = Outcome(ending="exited", stdout=Capture(b"2\n", b"", 2))
+
+
+@contextmanager
+def sandbox(script: Callable[[Plan], Outcome]) -> Iterator[FakeSandbox]:
+    made = FakeEngine(script).start(PLAN.profile, ())
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def run(
+    script: Callable[[Plan], Outcome],
+    plan: Plan = PLAN,
+    timeout_ms: int = 10_000,
+    cancellation: Cancellation | None = None,
+) -> Outcome:
+    with sandbox(script) as made:
+        return converse(made, plan, timeout_ms=timeout_ms, cancellation=cancellation, on_progress=lambda *_: None)
+
+
+def test_the_whole_plan_arrives_and_the_whole_outcome_comes_back() -> None:
+    seen: list[Plan] = []
+
+    def script(plan: Plan) -> Outcome:
+        seen.append(plan)
+        return Outcome(
+            ending="exited",
+            status=3,
+            stdout=Capture(b"o" * 200_000, b"", 200_000),
+            stderr=Capture(b"e", b"", 1),
+            usage=Usage(cpu_ms=1.5, peak_memory_bytes=7),
+        )
+
+    outcome = run(script)
+    assert seen == [PLAN]
+    assert (outcome.ending, outcome.status, outcome.reply) == ("exited", 3, None)
+    assert (outcome.stdout.total_bytes, outcome.stderr.data()) == (200_000, b"e")
+    assert (outcome.usage.cpu_ms, outcome.usage.peak_memory_bytes) == (1.5, 7)
+    assert 0 < outcome.usage.duration_ms < 10_000
+
+
+def test_a_python_call_has_a_reply() -> None:
+    call = PythonCall(entry="t.py", function="run", arguments={"n": [1]}, files=(File(path="t.py", text="x"),))
+    plan = Plan(profile=Profile(), invocation=call, call_id="c")
+    seen: list[Plan] = []
+
+    def script(plan: Plan) -> Outcome:
+        seen.append(plan)
+        return Outcome(ending="exited", reply=Capture(b"{}", b"", 2))
+
+    outcome = run(script, plan)
+    assert seen == [plan]
+    assert outcome.reply == Capture(b"{}", b"", 2)
+
+
+def test_output_beyond_every_window_flows_on() -> None:
+    size = 5 * frames.WINDOW_BYTES
+    outcome = run(lambda _: Outcome(ending="exited", stdout=Capture(b"x" * size, b"", size)))
+    assert outcome.stdout.total_bytes == size
+    assert len(outcome.stdout.data()) == PLAN.profile.limits.output_bytes
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_a_kill_for_want_of_memory_is_the_ending_whatever_the_status(status: int) -> None:
+    assert run(lambda _: Outcome(ending="out_of_memory", status=status)).ending == "out_of_memory"
+
+
+def test_not_started_comes_with_its_reason() -> None:
+    outcome = run(lambda _: Outcome(ending="not_started", status=127, reason="command not found: x"))
+    assert (outcome.ending, outcome.reason) == ("not_started", "command not found: x")
+
+
+def test_the_host_keeps_the_deadline_where_the_guest_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "GRACE_SECONDS", 0.05)
+    ended = threading.Event()
+    try:
+        outcome = run(lambda _: DONE if ended.wait(60) else DONE, timeout_ms=100)
+        assert outcome.ending == "timed_out"
+        assert 150 <= outcome.usage.duration_ms < 1000
+    finally:
+        ended.set()
+
+
+def test_a_cancellation_ends_the_call_at_once() -> None:
+    ended = threading.Event()
+    with Cancellation() as cancellation:
+
+        def script(_: Plan) -> Outcome:
+            cancellation.cancel()
+            ended.wait(60)
+            return DONE
+
+        started = time.monotonic()
+        with sandbox(script) as made:
+            outcome = converse(
+                made, PLAN, timeout_ms=60_000, cancellation=cancellation, on_progress=lambda *_: None
+            )
+            took = time.monotonic() - started
+            ended.set()
+    assert outcome.ending == "cancelled"
+    assert took < 5
+
+
+def test_a_call_that_was_cancelled_before_it_began_never_runs() -> None:
+    seen: list[Plan] = []
+
+    def script(plan: Plan) -> Outcome:
+        seen.append(plan)
+        return DONE
+
+    with Cancellation() as cancellation:
+        cancellation.cancel()
+        assert run(script, cancellation=cancellation).ending == "cancelled"
+    assert seen == []
+
+
+def test_a_sandbox_that_dies_is_our_failure_and_says_what_it_said() -> None:
+    def script(_: Plan) -> Outcome:
+        raise RuntimeError("no \x1b[31mspace")
+
+    with pytest.raises(SandboxDiedError) as caught:
+        run(script)
+    assert str(caught.value) == (
+        "the sandbox ended before its call did; it said:\nRuntimeError: no \N{REPLACEMENT CHARACTER}[31mspace"
+    )
+
+
+class Rogue(FakeSandbox):
+    """A sandbox whose incoming bytes a test sets, whatever its guest says."""
+
+    def __init__(self, *reads: bytes | None, out_of_memory: bool = False) -> None:
+        super().__init__(Profile(), lambda _: DONE)
+        self._reads = list(reads)
+        self._oom = out_of_memory
+
+    def read(self) -> bytes | None:
+        return self._reads.pop(0) if self._reads else None
+
+    def out_of_memory(self) -> bool:
+        return self._oom
+
+
+READY = frames.encode(frames.READY, 0, b"{}")
+
+
+def hear(rogue: Rogue, timeout_ms: int = 10_000) -> Outcome:
+    try:
+        return converse(rogue, PLAN, timeout_ms=timeout_ms, cancellation=None, on_progress=lambda *_: None)
+    finally:
+        rogue.close()
+
+
+@pytest.mark.parametrize("reads", [(b"",), (READY, b"")], ids=["before ready", "in the call"])
+def test_a_sandbox_that_ends_for_want_of_memory_is_an_outcome(reads: tuple[bytes, ...]) -> None:
+    assert hear(Rogue(*reads, out_of_memory=True)).ending == "out_of_memory"
+
+
+def test_the_engines_counter_overrules_a_good_ending() -> None:
+    exit_ = b'{"ending": "exited", "status": 0, "reason": "", "oom_kills": null}'
+    assert hear(Rogue(READY, frames.encode(frames.EXIT, 0, exit_), out_of_memory=True)).ending == "out_of_memory"
+
+
+def test_a_broken_protocol_is_explained() -> None:
+    with pytest.raises(SandboxDiedError, match="broke the wire protocol: it spoke before it was ready"):
+        hear(Rogue(frames.encode(frames.DATA, frames.STDOUT, b"x")))
+
+
+def test_a_guest_that_is_never_ready_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "START_SECONDS", 0.1)
+    with pytest.raises(SandboxDiedError, match="not ready after 0.1 seconds"):
+        hear(Rogue())
+
+
+def test_a_guest_that_never_stops_talking_does_not_outlive_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "GRACE_SECONDS", 0.05)
+    endless = Rogue(READY)
+
+    def read() -> bytes:
+        return endless._reads.pop(0) or b"" if endless._reads else frames.encode(frames.DATA, frames.STDOUT, b"x")
+
+    monkeypatch.setattr(endless, "read", read)
+    assert hear(endless, timeout_ms=100).ending == "timed_out"
+
+
+def test_what_a_progress_sink_raises_passes_through() -> None:
+    def sink(percent: float | None, message: str) -> None:
+        raise KeyboardInterrupt
+
+    rogue = Rogue(READY, frames.encode(frames.PROGRESS, 0, b'{"percent": 1, "message": ""}'))
+    with pytest.raises(KeyboardInterrupt):
+        converse(rogue, PLAN, timeout_ms=1000, cancellation=None, on_progress=sink)
+    rogue.close()

@@ -1,0 +1,36 @@
+"""``toolc serve``: tools for an MCP client that starts this command and talks to it over stdio."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import toolc
+from toolc.cli.common import engine_option, open_registry
+from toolc.errors import MissingExtraError
+
+
+@click.command("serve")
+@click.argument("target", metavar="TARGET")
+@click.option("--workspace", metavar="DIR", help="The folder that tools work on; there is no default.")
+@engine_option
+def command(target: str, workspace: str | None, engine: str) -> None:
+    """Offer tools to an MCP client over stdin and stdout.
+
+    TARGET is a spec file, a folder of them, or a registry.json. The command ends when its input does.
+    """
+    try:
+        from toolc.serve.mcp import check_workspace, make_server  # noqa: PLC0415  an optional extra
+        from toolc.serve.stdio import serve_stdio  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if error.name and error.name.partition(".")[0] in {"anyio", "mcp", "mcp_types"}:
+            raise MissingExtraError("toolc serve", "serve") from None
+        raise
+    from toolc.api import Executor  # noqa: PLC0415  start-up time
+
+    registry = open_registry(target)
+    folder = Path(workspace) if workspace is not None else None
+    check_workspace(registry, folder)
+    with Executor(registry, workspace=folder, engine=engine) as executor:
+        serve_stdio(make_server(executor, version=toolc.__version__))

@@ -1,0 +1,118 @@
+"""Tools for an MCP client: list them, and run each call in a sandbox of its own.
+
+A tool's own failure, wrong arguments among them, is a result that says ``isError``, so that the model can
+correct itself. An unknown tool is JSON-RPC error -32602; a sandbox that could not do its work is -32603.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+from mcp import MCPError
+from mcp.server.lowlevel import Server
+from mcp.server.lowlevel.server import ServerRequestContext
+from mcp.types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ContentBlock,
+    ImageContent,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+)
+
+from toolc.api import Executor, Registry
+from toolc.errors import ToolcError, UsageError
+from toolc.result import Content, Text, ToolResult
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.workspace import mount
+from toolc.template import as_text
+
+MAX_CALLS: Final = 16
+"""How many calls run at once; more wait their turn."""
+
+
+def check_workspace(registry: Registry, workspace: Path | None) -> None:
+    """Refuse at once what every call would be refused for. Raises ``UsageError``."""
+    if workspace is not None:
+        mount(workspace, "ro")
+        return
+    needing = [tool.name for tool in registry if tool.sandbox.workspace != "none"]
+    if needing:
+        raise UsageError(
+            f"{', '.join(needing)}: these tools work on a folder, and serve takes none by itself; "
+            "say which one they may use with: --workspace DIR"
+        )
+
+
+def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
+    """A server that offers the executor's tools; it holds nothing that needs closing."""
+    tools = [Tool.model_validate(definition) for definition in executor.registry.definitions("mcp")]
+    turns = anyio.Semaphore(MAX_CALLS)
+
+    async def list_tools(
+        _: ServerRequestContext[dict[str, Any]],
+        params: PaginatedRequestParams | None,  # noqa: ARG001
+    ) -> ListToolsResult:
+        return ListToolsResult(tools=tools)
+
+    async def call_tool(_: ServerRequestContext[dict[str, Any]], params: CallToolRequestParams) -> CallToolResult:
+        if params.name not in executor.registry:
+            raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
+        async with turns:
+            return to_call_result(await _run(executor, params))
+
+    return Server("toolc", version=version, on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+def to_call_result(result: ToolResult) -> CallToolResult:
+    """A result as MCP has it: ``details`` stay here, and data is ``structuredContent`` if it is an object.
+
+    Data that has no words beside it is said in a text block too.
+    """
+    data = result.structured
+    content = [_block(block) for block in result.content]
+    if data is not None and not content:
+        content = [TextContent(type="text", text=as_text(data[0]))]
+    structured = data[0] if data is not None and isinstance(data[0], dict) else None
+    return CallToolResult(content=content, structured_content=structured, is_error=result.is_error)
+
+
+async def _run(executor: Executor, params: CallToolRequestParams) -> ToolResult:
+    """One call on a thread of its own. Cancelled, it ends the call and waits until the sandbox is gone."""
+    with Cancellation() as cancellation:
+        run = partial(executor.run, params.name, params.arguments or {}, cancellation=cancellation)
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_pass_on, cancellation)
+                with anyio.CancelScope(shield=True):
+                    # Not from the common pool of threads: reading stdin must never wait for a call to end.
+                    result = await anyio.to_thread.run_sync(run, limiter=anyio.CapacityLimiter(math.inf))
+                tasks.cancel_scope.cancel()
+        except* ToolcError as errors:
+            message = "; ".join(str(error) for error in errors.exceptions)
+            raise MCPError(INTERNAL_ERROR, message) from None
+    return result
+
+
+async def _pass_on(cancellation: Cancellation) -> None:
+    """Cancel the call when this task is cancelled; after the call's end that does nothing."""
+    try:
+        await anyio.sleep_forever()
+    finally:
+        cancellation.cancel()
+
+
+def _block(block: Content) -> ContentBlock:
+    if isinstance(block, Text):
+        return TextContent(type="text", text=block.text)
+    data = base64.b64encode(block.data).decode("ascii")
+    return ImageContent(type="image", data=data, mime_type=block.mime_type)

@@ -1,0 +1,109 @@
+"""MCP over this process's stdin and stdout, and an end to it that always comes.
+
+The client hanging up, SIGTERM and Ctrl-C are all made the same thing: the end of the input. The SDK then
+cancels the calls under way, each of which waits for its sandbox to be gone.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import anyio
+from anyio.abc import TaskStatus
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+
+def serve_stdio(server: Server[dict[str, Any]]) -> None:
+    """Serve until the input ends. Raises ``KeyboardInterrupt`` after Ctrl-C, once every call has ended.
+
+    From here on descriptor 0 of the process reads nothing and descriptor 1 is its stderr, so that
+    nothing but the protocol gets onto the wire. A second signal is not waited for.
+    """
+    received = anyio.run(_serve, server)
+    if received == signal.SIGINT:
+        raise KeyboardInterrupt
+
+
+async def _serve(server: Server[dict[str, Any]]) -> int | None:
+    incoming = _Input(_claim(0, os.open(os.devnull, os.O_RDONLY)))
+    outgoing = _Output(_claim(1, os.dup(2)), gone=incoming.end)
+    received: list[int] = []
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(_end_on_signal, incoming, received)
+        async with stdio_server(anyio.wrap_file(incoming.lines), anyio.wrap_file(outgoing)) as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+            incoming.end()
+        tasks.cancel_scope.cancel()
+    incoming.lines.close()
+    return received[0] if received else None
+
+
+async def _end_on_signal(
+    incoming: _Input, received: list[int], *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
+        async for number in signals:
+            received.append(number)
+            incoming.end()
+            return
+
+
+def _claim(descriptor: int, instead: int) -> int:
+    """A private copy of a standard descriptor, which itself becomes ``instead``."""
+    private = os.dup(descriptor)
+    os.dup2(instead, descriptor)
+    os.close(instead)
+    return private
+
+
+class _Input:
+    """The lines of a descriptor, and a way to end them while a thread waits for the next one.
+
+    A read from a pipe cannot be interrupted, so a daemon thread does it and passes everything on
+    through a socket pair, which can be shut.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        receiver, self._sender = socket.socketpair()
+        with receiver:
+            self.lines = receiver.makefile("r", encoding="utf-8", errors="replace", newline="\n")
+        threading.Thread(target=self._pass_on, daemon=True, name="stdin").start()
+
+    def end(self) -> None:
+        """No more lines; twice is the same as once."""
+        with suppress(OSError):
+            self._sender.shutdown(socket.SHUT_WR)
+
+    def _pass_on(self) -> None:
+        with suppress(OSError):
+            while data := os.read(self._descriptor, 64 * 1024):
+                self._sender.sendall(data)
+        self.end()
+
+
+class _Output(io.TextIOBase):
+    """Text onto a descriptor; when the reader has gone, ``gone`` is called and the rest is dropped."""
+
+    def __init__(self, descriptor: int, *, gone: Callable[[], None]) -> None:
+        self._descriptor = descriptor
+        self._gone = gone
+
+    def write(self, text: str, /) -> int:
+        """Write all of ``text``."""
+        left = memoryview(text.encode())
+        try:
+            while left:
+                left = left[os.write(self._descriptor, left) :]
+        except OSError:
+            self._gone()
+        return len(text)
