@@ -7,6 +7,7 @@ a ``python`` block is a program, with its output in the comment lines at its end
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -14,7 +15,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -61,7 +65,7 @@ def test_console_examples_print_what_the_readme_says(block: str, folder: Path) -
     )
     for (command, _, expected), printed in zip(steps, done.stdout.split(END), strict=False):
         assert matches(expected, printed), f"$ {command}\n{printed}\n{done.stderr}"
-    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(END) == len(steps), done.stderr
 
 
 @pytest.mark.parametrize("block", blocks("python"))
@@ -71,6 +75,18 @@ def test_python_examples_print_what_the_readme_says(block: str, folder: Path) ->
     )
     expected = "\n".join(re.findall(r"^# ?> ?(.*)$", block, re.MULTILINE))
     assert matches(expected, done.stdout), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("block", blocks("json"))
+def test_the_mcp_settings_start_a_server_that_lists_the_tools(block: str, folder: Path) -> None:
+    (settings,) = json.loads(block)["mcpServers"].values()
+    server = StdioServerParameters(**settings, cwd=folder, env=environment())
+
+    async def list_tools() -> int:
+        async with Client(stdio_client(server)) as client:
+            return len((await client.list_tools()).tools)
+
+    assert anyio.run(list_tools) == 9
 
 
 def test_there_are_examples_of_each_kind() -> None:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolc.compiler.compile import compile_specs
-from toolc.digest import canonical
+from toolc.digest import canonical, parse
 from toolc.errors import SpecError, UsageError
 from toolc.registry import registry_from_json
 from toolc.schema import JsonValue
@@ -92,7 +92,7 @@ def test_a_registry_reads_back_as_it_was_written() -> None:
 
     stored = canonical(registry.to_json())
 
-    assert registry_from_json(json.loads(stored)) == registry
+    assert registry_from_json(parse(stored)) == registry
 
 
 COMPILE = """
@@ -138,11 +138,14 @@ def test_the_same_specs_give_the_same_bytes_everywhere(tmp_path: Path, kind: str
 
 
 _KEYS = st.sampled_from(
-    "toolc name description tags aliases parameters type properties required default optional items enum pattern "
-    "$ref $defs allOf backend shell python argv when script file code function files stdin errors interpreter "
-    "success_exit_codes sandbox limits timeout memory tmp workspace mode env result format examples tests args "
-    "expect json tools defaults a b".split()
-)
+    [
+        "toolc", "name", "description", "tags", "aliases", "parameters", "type", "properties", "required",
+        "default", "optional", "items", "enum", "pattern", "$ref", "$defs", "allOf", "backend", "shell", "python",
+        "argv", "when", "script", "file", "code", "function", "files", "stdin", "errors", "interpreter",
+        "success_exit_codes", "sandbox", "limits", "timeout", "memory", "tmp", "workspace", "mode", "env", "result",
+        "format", "examples", "tests", "args", "expect", "json", "tools", "defaults", "a", "b",
+    ]
+)  # fmt: skip
 _LEAVES = st.one_of(
     st.none(),
     st.booleans(),
@@ -163,7 +166,7 @@ _LEAVES = st.one_of(
             "#/$defs/a",
         ]
     ),
-    st.text(max_size=5),
+    st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=5),
 )
 _TREES = st.recursive(
     _LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=5), max_leaves=20
@@ -195,3 +198,42 @@ def test_any_tree_is_a_tool_or_has_an_error(
 
     if not compilation.diagnostics.has_errors:
         assert registry_from_json(compilation.registry().to_json()) == compilation.registry()
+
+
+_WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=8).filter(
+    lambda text: "{{" not in text
+)
+_GOOD = st.fixed_dictionaries(
+    {
+        "toolc": st.just(1),
+        "name": st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", fullmatch=True),
+        "description": _WORDS,
+        "backend": st.fixed_dictionaries(
+            {"shell": st.fixed_dictionaries({"argv": st.lists(_WORDS, min_size=1)}, optional={"stdin": _WORDS})}
+        ),
+    },
+    optional={
+        "label": _WORDS,
+        "tags": st.lists(_WORDS),
+        "sandbox": st.fixed_dictionaries(
+            {},
+            optional={
+                "env": st.dictionaries(st.from_regex(r"[B-Z]{1,3}", fullmatch=True), _WORDS),
+                "limits": st.fixed_dictionaries({"timeout": st.integers(1, 10**6).map("{}ms".format)}),
+            },
+        ),
+        "tests": st.lists(st.fixed_dictionaries({}, optional={"expect": st.fixed_dictionaries({"json": _TREES})})),
+    },
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(_GOOD)
+def test_a_good_tree_is_a_tool(tmp_path_factory: pytest.TempPathFactory, tree: dict[str, JsonValue]) -> None:
+    folder = tmp_path_factory.getbasetemp() / "trees"
+
+    compilation = compile_text(folder, json.dumps(tree, ensure_ascii=False))
+
+    assert [found for found in compilation.diagnostics.sorted() if found.is_error] == []
+    registry = compilation.registry()
+    assert registry_from_json(parse(canonical(registry.to_json()))) == registry

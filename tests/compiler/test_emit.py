@@ -70,7 +70,8 @@ def test_a_folder_with_foreign_files_is_left_alone(tmp_path: Path, foreign: str)
         write(out, SECOND)
 
     assert str(error.value) == (
-        f"{out} holds files that toolc did not write ({foreign.rstrip('/')}), and a build replaces the whole folder; "
+        f"{out} holds files that toolc did not write ({foreign.rstrip('/')}), "
+        "and a build replaces the whole folder; "
         "move them away, or name another folder with --out"
     )
     assert contents(out) == before
@@ -116,7 +117,7 @@ def test_what_was_there_stays_whole_when_writing_fails(tmp_path: Path) -> None:
 
 
 def test_without_an_exchange_of_folders_two_renames_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emit, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(emit, "_exchange", lambda _one, _other: False)
     write(tmp_path / "build", FIRST)
     write(tmp_path / "build", SECOND)
 
@@ -152,7 +153,7 @@ def test_two_builds_at_once_do_not_mix(tmp_path: Path) -> None:
         # Opened once, a folder stays the same one whatever takes its place.
         descriptor = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            names = {name for name in os.listdir(descriptor) if name.endswith(".json")}
+            names = {name for name in os.listdir(descriptor) if name.endswith(".json")}  # noqa: PTH208
         finally:
             os.close(descriptor)
         assert names in ({"a.json"}, {"b.json"}, set())  # a folder that has been replaced is being removed

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import pytest
 import tomli
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolc.compiler.document import Mapping, Node, Scalar, Sequence, to_json
@@ -287,6 +287,7 @@ def _string(draw: st.DrawFn, value: str) -> str:
     return draw(st.sampled_from(styles))
 
 
+@settings(deadline=None)
 @given(documents())
 def test_any_document_has_tomlis_keys_and_every_span_covers_its_value(text: str) -> None:
     root = parsed(text)
@@ -312,6 +313,7 @@ def _check_spans(node: Node, text: str) -> None:
                 _check_spans(entry.value, text)
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab1 \n\t.=[]{},\"'#\\-:é{}"), max_size=40))
 def test_no_text_breaks_the_loader(text: str) -> None:
     root, found = parse(text)

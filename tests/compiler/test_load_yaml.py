@@ -7,7 +7,7 @@ import time
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolc.compiler.document import Mapping, Node, Scalar, Sequence, to_json
@@ -373,6 +373,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(json_values)
 def test_json_is_yaml(document: object) -> None:
     text = json.dumps({"k": document}, ensure_ascii=False, indent=1)
@@ -392,6 +393,7 @@ def scalars(node: Node) -> list[Scalar]:
             return [scalar for entry in node.entries for scalar in scalars(entry.value)]
 
 
+@settings(deadline=None)
 @given(json_values)
 def test_every_span_covers_the_text_of_its_value(document: object) -> None:
     text = yaml.safe_dump({"k": document}, allow_unicode=True, default_flow_style=None, width=40)
@@ -403,6 +405,7 @@ def test_every_span_covers_the_text_of_its_value(document: object) -> None:
         assert to_json(again) == [scalar.value]
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab1 \n\t:-?[]{},&*!|>'\"%@`#<~.{}\\é\u2028\r/"), max_size=60))
 def test_no_text_breaks_the_loader(text: str) -> None:
     root, found = parse(text)
@@ -413,6 +416,7 @@ def test_no_text_breaks_the_loader(text: str) -> None:
         json.dumps(to_json(root))
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_floats_keep_their_value(number: float) -> None:
     root, _ = parse(f"- {number}")

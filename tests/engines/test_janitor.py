@@ -84,8 +84,12 @@ def test_a_forked_child_does_not_keep_it_waiting(tmp_path: Path) -> None:
 def test_one_that_was_killed_is_replaced(tmp_path: Path) -> None:
     sign = tmp_path / "sign"
     again = """\
-pid = next(int(p) for p in os.listdir("/proc") if p.isdigit() and str(directory).encode()
-           in open(f"/proc/{p}/cmdline", "rb").read())
+pid = None
+while pid is None:  # its arguments can be seen only a moment after it was started
+    with open(f"/proc/self/task/{os.getpid()}/children") as children:
+        for child in children.read().split():
+            with open(f"/proc/{child}/cmdline") as cmdline:
+                pid = int(child) if "janitor_process" in cmdline.read() else pid
 os.kill(pid, 9)
 os.waitpid(pid, 0)
 janitor.register([sys.executable, "-c", "import sys; open(sys.argv[1], 'a').write('other\\\\n')", sys.argv[2]])

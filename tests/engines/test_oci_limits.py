@@ -10,7 +10,10 @@ import pytest
 from oci_cases import SMALL, needs_oci, read_all, read_line, run, start
 
 from toolc.engines.oci import OciEngine
-from toolc.plan import Profile
+from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
+from toolc.plan import Exec, Plan, Profile
+from toolc.runtime.wire import converse
+from toolc.spec import EnvVar
 
 pytestmark = needs_oci
 
@@ -90,3 +93,36 @@ print(time.process_time())
     before = time.monotonic()
     used = float(run(engine, program, Profile(limits=limits)))
     assert used <= (time.monotonic() - before) * 0.2 * 1.5
+
+
+def test_memory_and_swap_together_are_the_limit(engine: OciEngine) -> None:
+    sandbox = start(engine, "print(open('/proc/swaps').read(), flush=True); input()")
+    read_line(sandbox)
+    group = sandbox._memory_events.parent
+    memory, swap = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
+    if (group / "memory.max").exists():
+        assert (group / "memory.max").read_text(encoding="utf-8").strip() == str(SMALL.memory_bytes)
+        assert (group / "memory.swap.max").read_text(encoding="utf-8").strip() == "0"
+    else:
+        assert (group / memory).read_text(encoding="utf-8").strip() == str(SMALL.memory_bytes)
+        assert (group / swap).read_text(encoding="utf-8").strip() == str(SMALL.memory_bytes)
+    sandbox.close()
+    assert not group.exists()
+
+
+def test_the_real_guest_answers_and_is_gone_in_an_instant(engine: OciEngine) -> None:
+    profile = Profile(limits=SMALL)
+    plan = Plan(
+        profile=profile,
+        invocation=Exec(argv=("sh", "-c", "cat; setsid sh -c 'trap \"\" TERM; exec sleep 1000' & echo later >&2")),
+        call_id="1",
+        env=(EnvVar(name="PATH", value="/usr/bin:/bin"),),
+        stdin=b"hello",
+    )
+    sandbox = engine.start(profile, BOOTSTRAP_ARGUMENTS)
+    outcome = converse(sandbox, plan, timeout_ms=5000, cancellation=None, on_progress=lambda *_: None)
+    before = time.monotonic()
+    sandbox.close()
+    assert time.monotonic() - before < 0.4, "its own kill was needed"
+    assert (outcome.ending, outcome.status, outcome.stdout.text()) == ("exited", 0, "hello")
+    assert not sandbox.out_of_memory()

@@ -1,4 +1,4 @@
-"""Tools that the provider tests lower, and the golden files' one writer (run this file to write them anew)."""
+"""Tools that the provider tests lower, and how golden files are compared and written."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 from toolc.providers.base import Lowering
-from toolc.providers.table import PROVIDERS
 from toolc.schema import JsonObject, Schema
 from toolc.spec import Annotations, Argv, ShellBackend, ToolSpec
 from toolc.template import Template
@@ -86,14 +85,9 @@ def losses_as_text(lowering: Lowering) -> list[str]:
     return [f"{loss.tool}{loss.pointer}: {loss.message}" for loss in lowering.losses]
 
 
-def golden_text(value: object) -> str:
-    """How golden files are written."""
-    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
-
-
-if __name__ == "__main__":
-    lowered = {name: provider.lower(TOOLS) for name, provider in PROVIDERS.items()}
-    for name, lowering in lowered.items():
-        (GOLDEN / f"{name}.json").write_text(golden_text(lowering.tools), encoding="utf-8")
-    losses = {name: losses_as_text(lowering) for name, lowering in lowered.items()}
-    (GOLDEN / "losses.json").write_text(golden_text(losses), encoding="utf-8")
+def compare(name: str, value: object, *, write: bool) -> None:
+    """Compare with the golden file of this name, or write it anew (``pytest --golden``)."""
+    path = GOLDEN / f"{name}.json"
+    if write:
+        path.write_text(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
+    assert json.loads(path.read_text(encoding="utf-8")) == value

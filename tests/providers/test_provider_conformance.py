@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import json
 
 import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from provider_cases import GOLDEN, TOOLS, losses_as_text, tool
+from provider_cases import TOOLS, compare, losses_as_text, tool
 from schema_strategies import arguments, schemas
 from sdk_checks import SDK_CHECKS
 
@@ -28,15 +27,13 @@ def test_the_providers_and_their_order() -> None:
 
 
 @each_provider
-def test_definitions_are_the_golden_ones(provider: Provider) -> None:
-    golden = json.loads((GOLDEN / f"{provider.name}.json").read_text(encoding="utf-8"))
-    assert provider.lower(TOOLS).tools == golden
+def test_definitions_are_the_golden_ones(provider: Provider, golden: bool) -> None:
+    compare(provider.name, provider.lower(TOOLS).tools, write=golden)
 
 
-@each_provider
-def test_losses_are_the_golden_ones(provider: Provider) -> None:
-    golden = json.loads((GOLDEN / "losses.json").read_text(encoding="utf-8"))
-    assert losses_as_text(provider.lower(TOOLS)) == golden[provider.name]
+def test_losses_are_the_golden_ones(golden: bool) -> None:
+    losses = {name: losses_as_text(provider.lower(TOOLS)) for name, provider in PROVIDERS.items()}
+    compare("losses", losses, write=golden)
 
 
 @each_provider

@@ -58,7 +58,7 @@ def _compare_json(wanted: JsonValue, result: ToolResult) -> Iterator[str]:
             return
     if _same(wanted, got):
         return
-    yield "the JSON differs:\n" + _diff(_pretty(wanted), _pretty(got))
+    yield "the JSON differs:\n" + _diff(_pretty(wanted) + "\n", _pretty(got) + "\n")
 
 
 def _same(wanted: JsonValue, got: JsonValue) -> bool:

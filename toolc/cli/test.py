@@ -50,5 +50,5 @@ def _passes(registry: Registry, tool: ToolSpec, number: int, test: Test, engine:
         problems = list(compare(test.expect, result, workspace))
     print(f"{'FAIL' if problems else 'ok  '} {tool.name}[{number}] ({milliseconds:.0f} ms)", flush=True)
     for problem in problems:
-        print(textwrap.indent(printable(problem), "     "))
+        print(textwrap.indent(printable(problem.rstrip()), "     "))
     return not problems

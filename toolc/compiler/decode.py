@@ -42,10 +42,12 @@ def _format(node: Node, what: str, findings: Findings) -> int | None:
 def _decode_tools(root: Mapping, findings: Findings, folder: Folder) -> tuple[LocatedTool, ...]:
     reader = Reader(root, "a file with 'tools'", findings)
     reader.get("toolc")
-    tools = reader.required("tools", sequence) or Sequence((), root.span)
+    tools = reader.required("tools", sequence)
     defaults = reader.optional("defaults", mapping)
     reader.close()
-    if not tools.items and root.entry("tools"):
+    if tools is None:
+        tools = Sequence((), root.span)
+    elif not tools.items:
         findings.add(codes.BAD_VALUE, "'tools' must list at least one tool", tools.span)
     merged = check_defaults(defaults, findings) if defaults else Mapping((), root.span)
     found = (mapping(item, f"'tools'[{index}]", findings) for index, item in enumerate(tools.items))

@@ -62,18 +62,18 @@ class Builder:
 
     def _trouble(self, node: yaml.Node, known: _Built | None, depth: int) -> _Built | None:
         """What stands in for a collection that cannot be built (again): aliases without end, or too deep."""
-        span = self._span(node)
         if id(node) in self.unfinished:
-            self.diagnostics.add(codes.ALIAS, "this contains an alias to itself", span)
+            code, message = codes.ALIAS, "this contains an alias to itself"
         elif depth + (known.height if known else 1) - 1 > MAX_DEPTH:
-            self.diagnostics.add(codes.TOO_BIG, f"lists and maps nested deeper than {MAX_DEPTH} levels", span)
+            code, message = codes.TOO_BIG, f"lists and maps nested deeper than {MAX_DEPTH} levels"
         elif known is not None and self.aliased + known.size > MAX_ALIASED:
-            self.diagnostics.add(
-                codes.ALIAS, f"the file's aliases expand to more than {MAX_ALIASED} values, this among them", span
-            )
+            code = codes.ALIAS
+            message = f"the file's aliases expand to more than {MAX_ALIASED} values, this among them"
         else:
             self.aliased += known.size if known else 0
             return None
+        span = self._span(node)
+        self.diagnostics.add(code, message, span)
         return _Built(Scalar(None, span))
 
     def _sequence(self, node: yaml.Node, depth: int) -> _Built:
@@ -188,10 +188,12 @@ class Builder:
 
     def _reported_placeholder(self, node: yaml.Node) -> bool:
         """Whether a map is in truth a placeholder without quotes; then it is reported."""
+        if not (isinstance(node, yaml.MappingNode) and node.flow_style):
+            return False
         span = self._span(node)
         line = self.source.line(span.start.line)
         first = span.start.column - 1
-        if not (isinstance(node, yaml.MappingNode) and node.flow_style and line.startswith("{{", first)):
+        if not line.startswith("{{", first):
             return False
         last = span.end.column - 1 if span.end.line == span.start.line else len(line)
         found = Unquoted(line[first:last], first)

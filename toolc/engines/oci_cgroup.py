@@ -10,7 +10,7 @@ import contextlib
 import os
 import threading
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from toolc.schema import JsonObject
@@ -33,8 +33,8 @@ class Tree:
 
     def folder(self, group: str) -> Path:
         """Where the group that ``/proc/PID/cgroup`` calls ``group`` is found."""
-        relative = os.path.relpath(group, self.root) if group.startswith(self.root) else group.lstrip("/")
-        return self.mount_point / relative
+        inside = PurePosixPath(group).is_relative_to(self.root)
+        return self.mount_point / (PurePosixPath(group).relative_to(self.root) if inside else group.lstrip("/"))
 
 
 def trees(mountinfo: str) -> list[Tree]:
@@ -60,11 +60,17 @@ class Group:
     parent: Path
 
 
-def groups(pid: int | str = "self") -> dict[str, Group]:
-    """The groups of a process for each of ``CONTROLLERS`` that is mounted. Raises ``OSError`` if it is gone."""
-    mounted = trees(Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace"))
+def own_groups() -> dict[str, Group]:
+    """This process's groups for each of ``CONTROLLERS`` that is mounted. Raises ``OSError``."""
+    mountinfo = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+    return groups(mountinfo, Path("/proc/self/cgroup").read_text(encoding="utf-8"))
+
+
+def groups(mountinfo: str, memberships: str) -> dict[str, Group]:
+    """The same from the texts of proc_pid_mountinfo(5) and of ``/proc/PID/cgroup``."""
+    mounted = trees(mountinfo)
     names = {}
-    for line in Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines():
+    for line in memberships.splitlines():
         _, controllers, name = line.split(":", 2)
         names.update(dict.fromkeys(controllers.split(","), name))
     found: dict[str, Group] = {}
@@ -86,7 +92,7 @@ def _group(tree: Tree, folder: Path) -> Group:
 def unenforceable() -> list[str]:
     """Which of ``CONTROLLERS`` this process cannot limit a child with, found by trying."""
     with contextlib.suppress(OSError):
-        own = groups()
+        own = own_groups()
         return [name for name in CONTROLLERS if name not in own or not _can_create(name, own[name])]
     return [*CONTROLLERS]
 
@@ -110,7 +116,7 @@ def _can_create(controller: str, group: Group) -> bool:
 
 def swap_limit(memory_bytes: int) -> JsonObject:
     """What to add to the memory limit so that nothing beyond it goes to swap, as this kernel offers it."""
-    memory = groups()["memory"]
+    memory = own_groups()["memory"]
     if memory.version == 1:
         accounted = (memory.folder / "memory.memsw.limit_in_bytes").exists()
         return {"swap": memory_bytes} if accounted else {"swappiness": 0}
@@ -121,7 +127,7 @@ def swap_limit(memory_bytes: int) -> JsonObject:
 
 def memory_events(name: str) -> Path:
     """The file of counters that the sandbox ``name``, started by this process, has or will have."""
-    memory = groups()["memory"]
+    memory = own_groups()["memory"]
     return memory.parent / name / ("memory.oom_control" if memory.version == 1 else "memory.events")
 
 

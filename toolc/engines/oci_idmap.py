@@ -9,7 +9,9 @@ See mount_setattr(2) and user_namespaces(7); glibc has no names for these calls 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import shutil
 import subprocess
 import threading
 from collections.abc import Callable
@@ -48,13 +50,13 @@ class _MountAttr(ctypes.Structure):
 
 def open_user_namespace(uid: Pair, gid: Pair) -> int:
     """A descriptor of a new user namespace that maps these two ids and no other. Raises ``OSError``."""
+    unshare = shutil.which("unshare", path=os.defpath)
+    if unshare is None:
+        raise OSError(errno.ENOENT, "unshare is not installed, its package is util-linux")
     # A namespace needs a process to be made by; this one ends at once, the descriptor keeps the namespace.
+    pipe, argv = subprocess.PIPE, [unshare, "--user", "cat"]
     with subprocess.Popen(
-        ["unshare", "--user", "cat"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
+        argv, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -62,7 +64,7 @@ def open_user_namespace(uid: Pair, gid: Pair) -> int:
             process.stdin.write(b".")
             process.stdin.flush()
             if process.stdout.read(1) != b".":
-                raise OSError(0, "no user namespace can be made")
+                raise OSError(errno.EPERM, "no user namespace can be made")
             proc = Path(f"/proc/{process.pid}")
             for name, pair in (("uid_map", uid), ("gid_map", gid)):
                 (proc / name).write_text(f"{pair.inside} {pair.outside} 1", encoding="utf-8")

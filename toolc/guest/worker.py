@@ -19,6 +19,9 @@ NOT_STARTED_STATUS = 127
 IDLE_MS = 30
 """A worker that waits for longer was made ahead, and has time to load what a Python call will need."""
 
+NICENESS = 10
+"""How far a call stands behind the supervisor, as nice(2) counts; it weighs nothing outside the sandbox."""
+
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where programs are looked for if the call's environment has no ``PATH``."""
 
@@ -84,16 +87,22 @@ def _settle(pipes: Pipes, wire: tuple[int, ...]) -> None:
     # A file beyond the size limit is then an error of the write (EFBIG), which a tool can report.
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    _volunteer()
+    _stand_back()
 
 
-def _volunteer() -> None:
-    # What runs out of memory must be the tool and not the supervisor; raising needs no privilege.
+def _stand_back() -> None:
+    """Let the supervisor go first, so that it can still end a call that takes all there is.
+
+    Neither needs a privilege, nor can the tool take back the second.
+    """
     try:
+        # What runs out of memory must be the tool and not the supervisor.
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
     except OSError:
         pass  # some kernels refuse it; the host then sees the sandbox die, and why
+    # Under a processor limit a fork bomb would else leave the supervisor one slice in a hundred.
+    os.nice(NICENESS)
 
 
 def _serve(pipes: Pipes) -> int:

@@ -25,7 +25,7 @@ _CLOSING: Final = frozenset({"additionalProperties", "patternProperties"})
 def merge_all_of(schema: JsonObject, references: References) -> JsonObject:
     """``schema`` without its ``allOf``, or as it is where the parts do not merge.
 
-    An ``allOf`` of one reference becomes that reference; parts that are references, and not recursive ones, are taken in.
+    An ``allOf`` of one reference becomes that reference; other references are taken in unless recursive.
     """
     parts = schema.get("allOf")
     if not isinstance(parts, list):

@@ -7,15 +7,14 @@ correct itself. An unknown tool is JSON-RPC error -32602; a sandbox that could n
 from __future__ import annotations
 
 import base64
-import math
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import anyio
 from mcp import MCPError
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.lowlevel.server import ServerRequestContext
 from mcp.types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -37,7 +36,7 @@ from toolc.runtime.workspace import mount
 from toolc.template import as_text
 
 MAX_CALLS: Final = 16
-"""How many calls run at once; more wait their turn."""
+"""How many calls run at once; more wait their turn. Below anyio's 40 threads: reading stdin takes one too."""
 
 
 def check_workspace(registry: Registry, workspace: Path | None) -> None:
@@ -89,18 +88,27 @@ def to_call_result(result: ToolResult) -> CallToolResult:
 async def _run(executor: Executor, params: CallToolRequestParams) -> ToolResult:
     """One call on a thread of its own. Cancelled, it ends the call and waits until the sandbox is gone."""
     with Cancellation() as cancellation:
-        run = partial(executor.run, params.name, params.arguments or {}, cancellation=cancellation)
-        try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_pass_on, cancellation)
-                with anyio.CancelScope(shield=True):
-                    # Not from the common pool of threads: reading stdin must never wait for a call to end.
-                    result = await anyio.to_thread.run_sync(run, limiter=anyio.CapacityLimiter(math.inf))
-                tasks.cancel_scope.cancel()
-        except* ToolcError as errors:
-            message = "; ".join(str(error) for error in errors.exceptions)
-            raise MCPError(INTERNAL_ERROR, message) from None
+        call = partial(_attempt, executor, params, cancellation)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_pass_on, cancellation)
+            with anyio.CancelScope(shield=True):
+                result = await anyio.to_thread.run_sync(call)
+            tasks.cancel_scope.cancel()
+    if isinstance(result, MCPError):
+        raise result
     return result
+
+
+def _attempt(
+    executor: Executor, params: CallToolRequestParams, cancellation: Cancellation
+) -> ToolResult | MCPError:
+    """The call itself; errors are returned, for a task group would wrap one that is raised."""
+    try:
+        return executor.run(params.name, params.arguments or {}, cancellation=cancellation)
+    except ToolcError as error:
+        return MCPError(INTERNAL_ERROR, str(error))
+    except Exception as error:  # noqa: BLE001  our bug: the client must have an answer, and no traceback
+        return MCPError(INTERNAL_ERROR, f"this is a bug in toolc: {type(error).__name__}: {error}")
 
 
 async def _pass_on(cancellation: Cancellation) -> None:

@@ -13,12 +13,15 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.abc import TaskStatus
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
 
 
 def serve_stdio(server: Server[dict[str, Any]]) -> None:
@@ -34,7 +37,8 @@ def serve_stdio(server: Server[dict[str, Any]]) -> None:
 
 async def _serve(server: Server[dict[str, Any]]) -> int | None:
     incoming = _Input(_claim(0, os.open(os.devnull, os.O_RDONLY)))
-    outgoing = _Output(_claim(1, os.dup(2)), gone=incoming.end)
+    output = _Output(_claim(1, os.dup(2)), gone=incoming.end)
+    outgoing = io.TextIOWrapper(output, encoding="utf-8", newline="\n", write_through=True)  # type: ignore[type-var]
     received: list[int] = []
     async with anyio.create_task_group() as tasks:
         await tasks.start(_end_on_signal, incoming, received)
@@ -91,19 +95,24 @@ class _Input:
         self.end()
 
 
-class _Output(io.TextIOBase):
-    """Text onto a descriptor; when the reader has gone, ``gone`` is called and the rest is dropped."""
+class _Output(io.RawIOBase):
+    """Writes to a descriptor; when its reader has gone, ``gone`` is called and the rest is dropped."""
 
     def __init__(self, descriptor: int, *, gone: Callable[[], None]) -> None:
         self._descriptor = descriptor
         self._gone = gone
 
-    def write(self, text: str, /) -> int:
-        """Write all of ``text``."""
-        left = memoryview(text.encode())
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, data: Buffer, /) -> int:
+        """Write all of ``data``: the text layer above does not look at how much it was."""
+        left = memoryview(data)
+        size = len(left)
         try:
             while left:
                 left = left[os.write(self._descriptor, left) :]
         except OSError:
             self._gone()
-        return len(text)
+        return size

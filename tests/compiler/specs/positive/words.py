@@ -1,5 +1,5 @@
 """Words for the tests."""
 
 
-def shout(text):
+def shout(text: str) -> str:
     return text.upper()

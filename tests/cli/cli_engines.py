@@ -1,0 +1,22 @@
+"""The engines that a test of the command line can run on, here and now."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.engines.select import AUTO, engine_names, select
+from toolc.errors import NoEngineError
+from toolc.plan import Profile
+
+
+def engines() -> list[object]:
+    """A parameter for each engine; one that cannot work here is skipped and says why."""
+    return [_parameter(name) for name in engine_names() if name != AUTO]
+
+
+def _parameter(name: str) -> object:
+    try:
+        select(name, Profile())
+    except NoEngineError as error:
+        return pytest.param(name, marks=pytest.mark.skip(reason=str(error)))
+    return pytest.param(name)

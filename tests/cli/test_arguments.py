@@ -1,0 +1,109 @@
+"""A call's arguments as they are typed in a shell."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from toolc.cli.arguments import read_arguments
+from toolc.errors import UsageError
+from toolc.schema import JsonObject, JsonValue, Schema
+
+OBJECT = """'{"path": "README.md"}'"""
+NONE = Schema({"type": "object"})
+
+
+def schema(**properties: JsonValue) -> Schema:
+    return Schema({"type": "object", "properties": dict(properties)})
+
+
+def test_without_any_there_are_none() -> None:
+    assert read_arguments(None, (), NONE) == {}
+
+
+def test_json_is_taken_as_it_stands() -> None:
+    assert read_arguments('{"a": [1, "x", null]}', (), NONE) == {"a": [1, "x", None]}
+
+
+def test_json_comes_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "args.json"
+    file.write_text('{"a": "ä"}', encoding="utf-8")
+    assert read_arguments(f"@{file}", (), NONE) == {"a": "ä"}
+
+
+def test_json_comes_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"a": 1}')))
+    assert read_arguments("-", (), NONE) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        ("", f"--args is not JSON: line 1 column 1: Expecting value; write an object such as {OBJECT}"),
+        ("{", ("--args is not JSON: line 1 column 2: Expecting property name enclosed in double quotes; "
+               f"write an object such as {OBJECT}")),
+        ("[1]", f"--args must be a JSON object such as {OBJECT}, not [1]"),
+        ('{"a": NaN}', "--args is not JSON: NaN is not a JSON number"),
+        ('{"a": 1, "a": 2}', "--args is not JSON: the key 'a' stands twice"),
+        ("[" * 100_000, "--args is nested too deeply"),
+        ("@/nope/a.json", "--args @/nope/a.json cannot be read: No such file or directory"),
+    ],
+)  # fmt: skip
+def test_what_is_no_object_is_told(args: str, told: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        read_arguments(args, (), NONE)
+    assert str(raised.value) == told
+
+
+def test_a_file_that_is_not_utf8_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "args.json"
+    file.write_bytes(b'{"a": "\xe4"}')
+    with pytest.raises(UsageError, match=rf"^--args @{file} is not UTF-8: see byte 7$"):
+        read_arguments(f"@{file}", (), NONE)
+
+
+@pytest.mark.parametrize(
+    ("declared", "typed", "value"),
+    [
+        ({"type": "string"}, "5", "5"),
+        ({"type": "string"}, "a=b ", "a=b "),
+        ({"type": "string"}, "", ""),
+        ({"type": ["null", "string"]}, "null", "null"),
+        ({"enum": ["1", "2"]}, "1", "1"),
+        ({"enum": ["1", 2]}, "2", 2),
+        ({"type": "integer"}, "5", 5),
+        ({"type": "boolean"}, "true", True),
+        ({"type": "array"}, '["a", 1]', ["a", 1]),
+        ({}, "5", 5),
+        ({}, "hello there", "hello there"),
+        (True, "x", "x"),
+        (None, "x", "x"),
+    ],
+)
+def test_one_argument_is_typed_by_its_schema(declared: JsonValue, typed: str, value: JsonValue) -> None:
+    assert read_arguments(None, (f"x={typed}",), schema(x=declared)) == {"x": value}
+
+
+@pytest.mark.parametrize(
+    ("pair", "told"),
+    [
+        ("x", "--arg 'x' is no assignment; write --arg NAME=VALUE"),
+        ("=5", "--arg '=5' is no assignment; write --arg NAME=VALUE"),
+        ("x=five", "--arg x: expected integer or null as JSON, got 'five'"),
+        ("x=NaN", "--arg x: expected integer or null as JSON, got 'NaN'"),
+    ],
+)
+def test_an_argument_that_cannot_be_read_is_told(pair: str, told: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        read_arguments(None, (pair,), schema(x={"type": ["integer", "null"]}))
+    assert str(raised.value) == told
+
+
+def test_single_arguments_stand_over_the_object_and_each_once() -> None:
+    declared = schema(a={"type": "integer"})
+    expected: JsonObject = {"a": 2, "b": 1}
+    assert read_arguments('{"a": 1, "b": 1}', ("a=2",), declared) == expected
+    with pytest.raises(UsageError, match="--arg a is given twice"):
+        read_arguments(None, ("a=1", "a=2"), declared)

@@ -1,0 +1,62 @@
+"""``toolc init``: what it makes checks, builds, tests and runs, and nothing that exists is touched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli_engines import engines
+
+from toolc.cli import main
+from toolc.cli.init import FILES
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as raised:
+        main(arguments)
+    assert isinstance(raised.value.code, int)
+    return raised.value.code
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_what_it_makes_works(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("init", "t") == 0
+    monkeypatch.chdir("t")
+    assert run("check", "specs", "--strict") == 0
+    assert run("build", "specs", "--strict") == 0
+    assert run("test", "specs", "--engine", engine) == 0
+    capfdbinary.readouterr()
+    assert run("run", "specs/hello.yaml", "--arg", "name=Ada", "--engine", engine) == 0
+    assert capfdbinary.readouterr() == (b"Hello, Ada!\n", b"")
+
+
+def test_it_says_what_it_made_and_what_to_try(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("init", str(tmp_path / "t")) == 0
+    made, tried = capsys.readouterr().out.splitlines()
+    assert made == f"made {', '.join(FILES)} in {tmp_path}/t"
+    assert tried == f"try: cd {tmp_path}/t && toolc run specs/hello.yaml --arg name=Ada"
+    assert {str(path.relative_to(tmp_path / "t")) for path in tmp_path.rglob("*") if path.is_file()} == set(FILES)
+
+
+def test_nothing_that_exists_is_touched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "README.md").write_text("mine")
+    (tmp_path / ".gitignore").symlink_to("nowhere")
+    assert run("init", str(tmp_path)) == 2
+    assert capsys.readouterr().err == (
+        f"toolc: {tmp_path} already has README.md, .gitignore; choose another folder, or move them away\n"
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".gitignore", "README.md"]
+
+
+def test_a_folder_that_has_other_things_is_added_to(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    assert run("init", str(tmp_path)) == 0
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("x")
+    assert run("init", str(tmp_path / "file")) == 2
+    assert "cannot be made: Not a directory" in capsys.readouterr().err

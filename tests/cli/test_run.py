@@ -1,0 +1,264 @@
+"""``toolc run``: content on stdout, everything else on stderr, on every engine that works here."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from cli_engines import engines
+
+from toolc.cli import main
+from toolc.engines.select import engine_names, select
+from toolc.errors import NoEngineError
+from toolc.plan import Profile
+
+TOOLC = (sys.executable, "-m", "toolc")
+SPECS = """\
+toolc: 1
+tools:
+  - name: hello
+    description: A tool that exists for the tests of the command line and for nothing else.
+    parameters:
+      name: {type: string, description: Whom to greet}
+      times: {type: integer, description: How often, default: 1}
+    backend:
+      shell:
+        script: |
+          for i in $(seq "$ARG_times"); do echo "Hello, $ARG_name!"; done
+          echo greeted >&2
+  - name: fail
+    description: A tool that exists for the tests of the command line and for nothing else.
+    backend: {shell: {script: "echo half; echo broken >&2; exit 3"}}
+  - name: picture
+    description: A tool that exists for the tests of the command line and for nothing else.
+    backend:
+      python:
+        function: picture
+        code: |
+          def picture():
+              return b"\\x89PNG\\r\\n\\x1a\\nrest"
+  - name: read
+    description: A tool that exists for the tests of the command line and for nothing else.
+    parameters:
+      path: {type: string, description: What to read}
+    backend: {shell: {argv: [cat, --, "{{ path }}"]}}
+    sandbox: {workspace: ro}
+  - name: slow
+    description: A tool that exists for the tests of the command line and for nothing else.
+    backend: {shell: {script: "touch started; sleep 1000"}}
+    sandbox: {workspace: rw, limits: {timeout: 60s}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tools.yaml").write_text(SPECS, encoding="utf-8")
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as raised:
+        main(("run", *arguments))
+    assert isinstance(raised.value.code, int)
+    return raised.value.code
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_content_is_on_stdout_and_the_rest_on_stderr(
+    engine: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert run("tools.yaml#hello", "--arg", "name=Ada", "--arg", "times=2", "--engine", engine) == 0
+    assert capfdbinary.readouterr() == (b"Hello, Ada!\nHello, Ada!\n", b"greeted\n")
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_a_failure_is_exit_code_1_and_says_its_kind(engine: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run("tools.yaml#fail", "--engine", engine) == 1
+    assert capfdbinary.readouterr() == (
+        b"half\n[stderr]\nbroken\n[exit status 3]",
+        b"toolc: the tool failed (exit_status): the command ended with exit status 3\n",
+    )
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_a_picture_is_raw_bytes_where_they_do_no_harm(
+    engine: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert run("tools.yaml#picture", "--engine", engine) == 0
+    assert capfdbinary.readouterr() == (b"\x89PNG\r\n\x1a\nrest", b"")
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_the_workspace_is_this_folder_or_the_one_given(
+    engine: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    Path("a.txt").write_text("here")
+    Path("other").mkdir()
+    Path("other/a.txt").write_text("there")
+    assert run("tools.yaml#read", "--arg", "path=a.txt", "--engine", engine) == 0
+    assert run("tools.yaml#read", "--arg", "path=a.txt", "--engine", engine, "--workspace", "other") == 0
+    assert capfdbinary.readouterr().out == b"herethere"
+    outside = tmp_path.parent / "outside.txt"
+    outside.write_text("secret")
+    assert run("tools.yaml#read", "--arg", f"path={outside}", "--engine", engine) == 1
+    assert b"secret" not in capfdbinary.readouterr().out
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_json_is_the_whole_result(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("tools.yaml#hello", "--args", '{"name": "Ada"}', "--json", "--engine", engine) == 0
+    out, err = capsys.readouterr()
+    result = json.loads(out)
+    assert result["content"] == [{"type": "text", "text": "Hello, Ada!\n"}]
+    assert result["is_error"] is False
+    assert result["details"]["engine"] == engine
+    assert result["details"]["stderr"] == "greeted\n"
+    assert err == ""
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_a_timeout_is_the_tools_error_and_says_how_long(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("tools.yaml#slow", "--timeout", "500ms", "--json", "--engine", engine) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert result["error"]["kind"] == "timeout"
+    assert result["error"]["message"].startswith("the call was not done after 0.5 s")
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_an_interrupt_ends_the_call_at_once_with_130(engine: str) -> None:
+    command = [*TOOLC, "run", "tools.yaml#slow", "--engine", engine]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            wait_for(Path("started"))
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=10)
+        finally:
+            process.kill()
+    assert (process.returncode, out, err.strip()) == (130, "", "")
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path} did not appear"
+        time.sleep(0.01)
+
+
+def test_a_built_registry_runs_too(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    with pytest.raises(SystemExit):
+        main(("build", "tools.yaml"))
+    Path("tools.yaml").unlink()
+    capfdbinary.readouterr()
+    assert run("hello", "--registry", "build/registry.json", "--arg", "name=Ada") == 0
+    assert capfdbinary.readouterr().out == b"Hello, Ada!\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["tools.yaml"], "tools.yaml holds 5 tools; say which: tools.yaml#fail|hello|picture|read|slow\n"),
+        (["tools.yaml#helo"], "there is no tool 'helo'; did you mean 'hello'?\n"),
+        (["hello"], ("there is no file or folder 'hello'; for a tool of a registry add: "
+                     "--registry build/registry.json\n")),
+        (["hello", "--registry", "nope.json"], "there is no registry 'nope.json'; make one with: toolc build\n"),
+        (["tools.yaml#hello", "--arg", "name"], "--arg 'name' is no assignment; write --arg NAME=VALUE\n"),
+        (["tools.yaml#hello", "--timeout", "1:30"], (
+            "Invalid value for '--timeout': '1:30' is no duration; "
+            "write it like 500ms, 30s or 10m; see: toolc run --help\n")),
+        (["tools.yaml#hello", "--arg", "nam=1", "--arg", "times=0.5"],
+         ("wrong arguments for hello:\n"
+         "- nam: no such parameter; did you mean 'name'?\n"
+         "- name: required, and missing; expected a string\n"
+         "- times: expected an integer, got the number 0.5\n")),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_run_is_exit_code_2(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 2
+    assert capsys.readouterr() == ("", f"toolc: {told}")
+
+
+def test_an_unknown_engine_names_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("tools.yaml#hello", "--engine", "nope") == 2
+    assert "'nope' is not one of 'auto', " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("workspace", ["/", "nope", "tools.yaml"])
+def test_a_refused_workspace_is_exit_code_2(workspace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("tools.yaml#read", "--arg", "path=x", "--workspace", workspace) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("toolc: the workspace ")
+
+
+def test_wrong_arguments_are_still_a_result_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("tools.yaml#hello", "--args", "{}", "--json") == 2
+    result = json.loads(capsys.readouterr().out)
+    assert result["is_error"] is True
+    assert result["error"] == {
+        "kind": "invalid_args",
+        "message": "wrong arguments for hello:\n- name: required, and missing; expected a string",
+    }
+
+
+def test_specs_with_errors_are_exit_code_2_and_their_findings_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.yaml").write_text("toolc: 1\nname: bad\n", encoding="utf-8")
+    assert run("bad.yaml") == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "bad.yaml:1:1: error TC102" in err
+
+
+def test_a_terminal_gets_a_last_line_feed_and_nothing_that_could_move_its_cursor() -> None:
+    Path("odd.yaml").write_text(
+        "toolc: 1\n"
+        "name: odd\n"
+        "description: A tool that prints what a terminal would obey, for the tests of the command line.\n"
+        "backend: {shell: {argv: [printf, 'a\\033[2Jb\\tc']}}\n",
+        encoding="utf-8",
+    )
+    assert on_a_terminal("odd.yaml") == b"a\\x1b[2Jb\tc\n"
+
+
+def test_a_terminal_gets_no_picture() -> None:
+    assert on_a_terminal("tools.yaml#picture") == b""
+
+
+def on_a_terminal(target: str) -> bytes:
+    """What ``toolc run`` writes to a stdout that is a terminal."""
+    ours, theirs = pty.openpty()
+    with open(ours, "rb", buffering=0) as screen:
+        subprocess.run([*TOOLC, "run", target], stdout=theirs, stderr=subprocess.DEVNULL, check=True)
+        os.close(theirs)
+        shown = b""
+        # A terminal that its last user has closed ends with EIO.
+        with contextlib.suppress(OSError):
+            while piece := screen.read(4096):
+                shown += piece
+    return shown.replace(b"\r\n", b"\n")
+
+
+def test_an_engine_that_is_not_the_first_choice_is_named_with_the_reason() -> None:
+    _, first, second, *_ = engine_names()
+    try:
+        select(second, Profile())
+    except NoEngineError as error:
+        pytest.skip(str(error))
+    done = subprocess.run(
+        [*TOOLC, "run", "tools.yaml#hello", "--arg", "name=Ada"],
+        env=os.environ | {"DOCKER_HOST": "unix:///nonexistent/socket"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "Hello, Ada!\n")
+    assert done.stderr.startswith(f"greeted\ntoolc: ran with the engine {second!r} ({first}: ")

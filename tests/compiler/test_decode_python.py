@@ -1,0 +1,167 @@
+"""``backend.python``: read, never run, and judged where its own lines stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from compiled import HEAD, compile_text, found_in, tool_of
+
+from toolc.compiler.compile import compile_specs
+from toolc.reporters.text import render
+from toolc.spec import File, PythonBackend
+
+FILE = HEAD + "parameters: {who: {type: string}}\nbackend: {python: {file: hello.py}}\n"
+
+
+def python(folder: Path, code: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "hello.py").write_text(code, encoding="utf-8", newline="")
+
+
+def test_a_file_travels_with_those_it_names(tmp_path: Path) -> None:
+    python(tmp_path, "from lib import greet\n\ndef hello(who, *, ctx): ...\n")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "__init__.py").write_text("", encoding="utf-8")
+    (tmp_path / "lib" / "data.bin").write_bytes(b"\xff")
+
+    backend = tool_of(tmp_path, FILE.replace("hello.py", "hello.py, files: ['lib/*', '*.py']")).backend
+
+    assert backend == PythonBackend(
+        entry="hello.py",
+        function="hello",
+        files=(
+            File(path="hello.py", text="from lib import greet\n\ndef hello(who, *, ctx): ...\n"),
+            File(path="lib/__init__.py", text=""),
+            File(path="lib/data.bin", base64="/w=="),
+        ),
+    )
+
+
+def test_inline_code_is_a_file_named_after_the_tool(tmp_path: Path) -> None:
+    text = HEAD.replace("hello", "say-hello", 1) + "backend: {python: {code: 'def say_hello(): ...'}}\n"
+
+    assert tool_of(tmp_path, text).backend == PythonBackend(
+        entry="say-hello.py", function="say_hello", files=(File(path="say-hello.py", text="def say_hello(): ..."),)
+    )
+
+
+def test_a_syntax_error_is_shown_in_the_python_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    python(tmp_path / "specs", "def hello(who):\r\n    return '\xe9' who\r\n")
+    (tmp_path / "specs" / "tool.yaml").write_text(FILE, encoding="utf-8")
+
+    found = render(compile_specs([Path("specs/tool.yaml")]).diagnostics, color=False)
+
+    assert found.startswith("specs/hello.py:2:16: error TC112: specs/hello.py is not valid Python: ")
+    assert "\n  2 |     return 'é' who\n    |                ^" in found
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def hello(who): ...",
+        "async def hello(*, who, ctx): ...",
+        "def hello(**anything): ...",
+        "def hello(who, more=1, *args, extra=None): ...",
+        "try:\n    import x\nexcept ImportError:\n    def hello(who): ...",
+        "if 1:\n    def hello(who): ...",
+        "hello = lambda who: who",
+        "hello: object = print",
+        "from lib import hello",
+        "from lib import greet as hello",
+        "from lib import *",
+        "@cache\ndef hello(nobody, knows): ...",
+        "\ufeffdef hello(who): ...",
+        "def hello(who):\n    return '\\d'",
+    ],
+)
+def test_functions_that_take_the_parameters(tmp_path: Path, code: str) -> None:
+    python(tmp_path, code)
+
+    assert found_in(tmp_path, FILE) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("def run(who): ...", ["5:26 TC112 {py} defines no function 'hello'"]),
+        ("class A:\n    def hello(who): ...", ["5:26 TC112 {py} defines no function 'hello'"]),
+        ("def f():\n    def hello(who): ...", ["5:26 TC112 {py} defines no function 'hello'"]),
+        ("x = '\xe9'; hello = 1\ndef hello(whom): ...", [
+            "2:1 TC411 the function 'hello' does not take the parameter 'who'",
+            "2:11 TC411 the function needs 'whom', and the tool has no such parameter",
+        ]),
+        ("if 1:\n  def hello(ctx, é, who): ...", [
+            "2:18 TC411 the function needs 'é', and the tool has no such parameter",
+        ]),
+        ("def hello(who, /): ...", [
+            "1:1 TC411 the function 'hello' does not take the parameter 'who'",
+            "1:11 TC411 'who' is positional-only, and arguments are passed by name",
+        ]),
+        ("x = " + "(" * 5000, ["1:1 TC112 {py} is not valid Python"]),
+        ("\0", ["TC112 {py} is not valid Python"]),
+    ],
+)  # fmt: skip
+def test_functions_that_do_not(tmp_path: Path, code: str, found: list[str]) -> None:
+    python(tmp_path, code)
+
+    lines = found_in(tmp_path, FILE)
+
+    assert len(lines) == len(found)
+    for line, wanted in zip(lines, found, strict=True):
+        wanted_start = wanted.replace("{py}", f"{tmp_path.as_posix()}/hello.py").split("TC", 1)
+        assert f"TC{wanted_start[1]}" in line
+        assert wanted_start[0] in line or "not valid" in line
+
+
+def test_a_parameter_that_may_be_absent_needs_a_default(tmp_path: Path) -> None:
+    optional = FILE.replace("type: string", "type: string, optional: true")
+    python(tmp_path, "def hello(who): ...")
+    assert found_in(tmp_path, optional) == [
+        "1:11 TC411 the parameter 'who' may be absent, and the function has no default for it"
+    ]
+    python(tmp_path, "def hello(who=None): ...")
+    assert found_in(tmp_path, optional) == []
+
+
+def test_the_code_is_never_run(tmp_path: Path) -> None:
+    python(tmp_path, f"open({str(tmp_path / 'ran')!r}, 'w')\ndef hello(who): ...\n")
+
+    assert found_in(tmp_path, FILE) == []
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("backend", "found"),
+    [
+        (
+            "{file: hello.py, code: x}",
+            "backend.python has both 'file' and 'code'; it takes exactly one of 'file', 'code'",
+        ),
+        ("{function: f}", "backend.python has none of 'file', 'code'"),
+        ("{file: hello.py, requirements: [x==1]}", "this version of toolc does not run 'requirements' yet"),
+        ("{file: bad.py}", "bad.py is not UTF-8"),
+        ("{file: hello.py, files: [bad.py]}", "bad.py is not UTF-8"),
+        ("{file: hello.py, files: [worse.py]}", "worse.py is not valid Python"),
+        ("{code: 'def hello(who): 1', files: [hello.py]}", "hello.py would stand where the inline code stands"),
+        ("{file: hello.py, function: greet}", "defines no function 'greet'"),
+    ],
+)
+def test_wrong_python_backends(tmp_path: Path, backend: str, found: str) -> None:
+    python(tmp_path, "def hello(who): ...\n")
+    (tmp_path / "bad.py").write_bytes(b"# caf\xe9\n")
+    (tmp_path / "worse.py").write_bytes(b"def\n")
+
+    assert found in "\n".join(found_in(tmp_path, FILE.replace("{file: hello.py}", backend)))
+
+
+def test_inline_code_in_toml_is_judged_on_its_own_lines(tmp_path: Path) -> None:
+    text = (
+        'toolc = 1\nname = "hello"\ndescription = "Say hello to the whole world."\n'
+        "backend.python.code = '''\nx = 1\ndef hello(whom):\n    ...\n'''\n"
+    )
+
+    (found,) = compile_text(tmp_path, text, "tool.toml").diagnostics.sorted()
+
+    assert (found.span.start.line, found.span.start.column, found.code.number) == (6, 11, "TC411")

@@ -1,0 +1,101 @@
+"""``parameters:`` in both forms, and the JSON Schema that comes of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from compiled import HEAD, found_in, tool_of
+
+from toolc.schema import JsonValue
+
+PYTHON = "backend: {python: {code: 'def hello(**arguments): ...'}}\n"
+
+
+def schema_of(folder: Path, parameters: str) -> JsonValue:
+    return tool_of(folder, f"{HEAD}{PYTHON}parameters: {parameters}\n").parameters.value
+
+
+def test_the_shorthand_is_closed_and_requires_what_has_no_default(tmp_path: Path) -> None:
+    assert schema_of(
+        tmp_path, "{b: {type: string}, a: {}, c: {type: string, default: x}, d: {type: string, optional: true}}"
+    ) == {
+        "type": "object",
+        "properties": {
+            "b": {"type": "string"},
+            "a": {},
+            "c": {"type": "string", "default": "x"},
+            "d": {"type": "string"},
+        },
+        "required": ["a", "b"],
+        "additionalProperties": False,
+    }
+
+
+def test_parameters_may_be_called_type_and_properties(tmp_path: Path) -> None:
+    value = schema_of(tmp_path, "{type: {type: string}, properties: {type: object}}")
+
+    assert isinstance(value, dict)
+    assert value["properties"] == {"type": {"type": "string"}, "properties": {"type": "object"}}
+
+
+@pytest.mark.parametrize("closing", ["additionalProperties", "unevaluatedProperties"])
+def test_a_full_schema_is_closed_unless_it_says_otherwise(tmp_path: Path, closing: str) -> None:
+    full = {"type": "object", "properties": {"a": {"type": "object"}}}
+
+    assert schema_of(tmp_path, json.dumps(full)) == {**full, "additionalProperties": False}
+    assert schema_of(tmp_path, json.dumps({**full, closing: {"type": "string"}})) == {
+        **full,
+        closing: {"type": "string"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("parameters", "found"),
+    [
+        ("{type: object}", "TC108 the schema of parameter 'type' must be a map, but is the text 'object'"),
+        ("[a]", "TC108 'parameters' must be a map, but is a list"),
+        ("{a: {optional: sometimes}}", "TC108 'optional' must be true or false, but is the text 'sometimes'"),
+        ("{1a: {}}", "TC201 '1a' cannot be a parameter's name"),
+        ("{a: {type: object, properties: {b: {type: strng}}}}", "TC704 'strng' is not a type of JSON Schema"),
+        ("{a: {type: [string, strng]}}", "TC704 'strng' is not a type of JSON Schema"),
+        ("{a: {type: 3}}", "TC704 '3' is not a type of JSON Schema"),
+        ("{a: {type: []}}", "TC704 'type': [] is not valid under any of the given schemas"),
+        ("{a: {enum: x}}", "TC704 'enum': 'x' is not of type 'array'"),
+        ("{a: {anyOf: []}}", "TC704 'anyOf': [] should be non-empty"),
+        ("{a: {items: [string]}}", "TC704 'items': ['string'] is not of type 'object', 'boolean'"),
+        ("{a: {$schema: 'http://json-schema.org/draft-07/schema#'}}", "TC704 parameters are JSON Schema 2020-12"),
+        ("{a: {$id: 'b'}}", "TC316 a schema inside another cannot have an '$id'"),
+        ("{a: {$ref: 'b'}}", "TC316 'b' points outside this schema; toolc fetches nothing"),
+        ("{a: {$ref: '#nowhere'}}", "TC105 '#nowhere' leads to nothing in this schema"),
+        ("{a: {$ref: '#/properties/a'}}", "TC316 '#/properties/a' leads back to itself"),
+        ("{a: {patternProperties: {'(': {}}}}", "TC310 this pattern is not a regular expression"),
+        ("{a: {type: string, default: 3}}", "TC304 default: 3 is not of type 'string'"),
+        ("{a: {default: null, type: string}}", "TC304 default: None is not of type 'string'"),
+        (
+            "{a: {type: object, properties: {b: {type: string, default: 3}}, optional: true}}",
+            "TC304 default: 3 is not of type 'string'",
+        ),
+        ("{a: {default: 3, optional: false}}", "TC305 'a' is required, so its default is never used"),
+    ],
+)
+def test_wrong_parameters(tmp_path: Path, parameters: str, found: str) -> None:
+    assert f"{found}" in "\n".join(found_in(tmp_path, f"{HEAD}{PYTHON}parameters: {parameters}\n"))
+
+
+def test_a_schema_may_refer_to_itself_deeper_down(tmp_path: Path) -> None:
+    tree = {"type": "object", "properties": {"left": {"$ref": "#/$defs/tree"}}, "default": {"left": {}}}
+    full = {"type": "object", "properties": {"a": {"$ref": "#/$defs/tree"}}, "$defs": {"tree": tree}}
+
+    assert schema_of(tmp_path, json.dumps(full)) == {**full, "additionalProperties": False}
+
+
+def test_many_references_to_one_another_take_no_time(tmp_path: Path) -> None:
+    def both(number: int) -> dict[str, JsonValue]:
+        return {"anyOf": [{"$ref": f"#/$defs/d{number + 1}"}, {"$ref": f"#/$defs/d{number + 1}"}]}
+
+    definitions = {f"d{number}": both(number) for number in range(60)} | {"d60": {"type": "string"}}
+    full = {"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": definitions}
+
+    assert schema_of(tmp_path, json.dumps(full)) is not None

@@ -1,0 +1,218 @@
+"""How a profile is lowered: ids, mounts, limits, the system call list, and control groups as recorded elsewhere."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from toolc.engines import oci_cgroup, oci_rootfs, oci_seccomp
+from toolc.engines.oci_config import config
+from toolc.engines.oci_rootfs import Interpreter
+from toolc.engines.oci_user import UNUSED, Identity, Pair, identity
+from toolc.engines.stream import SocketStream
+from toolc.plan import Mount, Profile
+from toolc.schema import JsonObject
+from toolc.spec import MIB, Limits
+
+SYSTEM = Interpreter(path="/usr/bin/python3.11", prefix=None)
+
+
+def workspace(owner: int, group: int = 0) -> Mount:
+    return Mount(source="/srv/work", mode="rw", owner=owner, group=group)
+
+
+@pytest.mark.parametrize(
+    ("mount", "euid", "expected"),
+    [
+        (None, 0, Identity(uid=65534, gid=65534, uids=(Pair(0, UNUSED), Pair(65534, UNUSED + 65534)),
+                           gids=(Pair(0, UNUSED), Pair(65534, UNUSED + 65534)))),
+        (workspace(1234, 100), 0, Identity(uid=1234, gid=100, uids=(Pair(0, UNUSED), Pair(1234, 1234)),
+                                           gids=(Pair(0, UNUSED), Pair(100, 100)))),
+        (workspace(1234, 0), 0, Identity(uid=1234, gid=1234, uids=(Pair(0, UNUSED), Pair(1234, 1234)),
+                                         gids=(Pair(0, UNUSED), Pair(1234, 1234)))),
+        (workspace(0, 0), 0, Identity(uid=1000, gid=1000, uids=(Pair(0, UNUSED), Pair(1000, UNUSED + 1000)),
+                                      gids=(Pair(0, UNUSED), Pair(1000, UNUSED + 1000)),
+                                      workspace_uid=Pair(0, UNUSED + 1000), workspace_gid=Pair(0, UNUSED + 1000))),
+        (workspace(0, 0), 1234, Identity(uid=0, gid=0, uids=(Pair(0, 1234),), gids=(Pair(0, 100),))),
+    ],
+    ids=["no workspace", "a user's", "a user's of root's group", "root's", "rootless"],
+)  # fmt: skip
+def test_who_a_tool_is(mount: Mount | None, euid: int, expected: Identity) -> None:
+    found = identity(mount, euid=euid, egid=0 if euid == 0 else 100)
+    assert found == expected
+    if euid == 0:
+        assert 0 not in {pair.outside for pair in (*found.uids, *found.gids)}
+
+
+def lowered(profile: Profile, python: Interpreter = SYSTEM) -> JsonObject:
+    who = identity(profile.workspace, euid=0, egid=0)
+    source = profile.workspace.source if profile.workspace else None
+    return config(
+        profile,
+        who,
+        root=Path("/root-folder"),
+        workspace=source,
+        python=python,
+        arguments=["-c", "pass"],
+        swap={"swap": profile.limits.memory_bytes},
+    )
+
+
+def part(value: JsonObject, *keys: str) -> JsonObject:
+    for key in keys:
+        found = value[key]
+        assert isinstance(found, dict)
+        value = found
+    return value
+
+
+def test_limits_become_resources() -> None:
+    limits = Limits(memory_bytes=64 * MIB, pids=7, cpus=0.25)
+    assert part(lowered(Profile(limits=limits)), "linux", "resources") == {
+        "devices": [{"allow": False, "access": "rwm"}],
+        "memory": {"limit": 64 * MIB, "swap": 64 * MIB},
+        "pids": {"limit": 7},
+        "cpu": {"quota": 25_000, "period": 100_000},
+    }
+
+
+def test_a_sandbox_has_every_namespace_and_no_capability() -> None:
+    whole = lowered(Profile())
+    assert part(whole, "linux")["namespaces"] == [
+        {"type": name} for name in ("pid", "ipc", "uts", "mount", "user", "network", "cgroup")
+    ]
+    assert set(map(str, part(whole, "process", "capabilities").values())) == {"[]"}
+    assert part(whole, "process")["noNewPrivileges"] is True
+    assert part(whole, "root") == {"path": "/root-folder", "readonly": True}
+
+
+@pytest.mark.parametrize("mode", ["ro", "rw"])
+def test_the_workspace_is_mounted_last_and_as_it_says(mode: str) -> None:
+    mount = Mount(source="/srv/a b", mode="rw" if mode == "rw" else "ro", owner=1234, group=1234)
+    mounts = lowered(Profile(workspace=mount))["mounts"]
+    assert isinstance(mounts, list)
+    assert mounts[-1] == {
+        "destination": "/workspace",
+        "type": "bind",
+        "source": "/srv/a b",
+        "options": ["rbind", "rro" if mode == "ro" else "rw", "rnosuid", "rnodev", "rprivate"],
+    }
+
+
+def test_a_python_elsewhere_stands_at_its_own_path_read_only() -> None:
+    whole = lowered(Profile(), Interpreter(path="/opt/py/bin/python3.11", prefix="/opt/py"))
+    assert part(whole, "process")["args"] == ["/opt/py/bin/python3.11", "-c", "pass"]
+    mounts = whole["mounts"]
+    assert isinstance(mounts, list)
+    options = ["rbind", "rro", "rnosuid", "rnodev", "rprivate"]
+    assert {"destination": "/opt/py", "type": "bind", "source": "/opt/py", "options": options} in mounts
+
+
+def test_the_list_of_system_calls_denies_by_default_and_names_one_architecture() -> None:
+    found = oci_seccomp.profile("x86_64")
+    assert (found["defaultAction"], found["architectures"]) == ("SCMP_ACT_ERRNO", ["SCMP_ARCH_X86_64"])
+    rules = found["syscalls"]
+    assert isinstance(rules, list)
+    free = rules[0]
+    assert isinstance(free, dict)
+    names = free["names"]
+    assert isinstance(names, list)
+    assert len(names) == len(set(map(str, names)))
+    dangerous = (
+        "mount umount2 move_mount open_tree mount_setattr fsopen pivot_root chroot unshare setns clone clone3 "
+        "io_uring_setup io_uring_enter io_uring_register bpf perf_event_open ptrace process_vm_readv pidfd_getfd "
+        "process_vm_writev kcmp keyctl add_key request_key userfaultfd kexec_load init_module finit_module "
+        "delete_module clock_settime settimeofday clock_adjtime adjtimex open_by_handle_at socket personality "
+        "quotactl swapon reboot syslog acct iopl ioperm modify_ldt vmsplice fanotify_init nfsservctl"
+    )
+    assert not set(dangerous.split()) & set(map(str, names))
+
+
+def test_the_skeleton_has_every_mount_point_and_only_a_minimal_etc(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    oci_rootfs.build(root, identity(workspace(1234, 100), euid=0, egid=0), SYSTEM)
+    for path in oci_rootfs.binds(SYSTEM):
+        assert (root / path.lstrip("/")).is_dir(), path
+    assert (root / "etc/passwd").read_text(encoding="utf-8").splitlines() == [
+        "root:x:0:0::/tmp:/bin/sh",
+        "tool:x:1234:100::/tmp:/bin/sh",
+        "nobody:x:65534:65534::/tmp:/bin/sh",
+    ]
+    assert (root / "etc/group").read_text(encoding="utf-8") == "root:x:0:\ntool:x:100:\nnogroup:x:65534:\n"
+    assert not (root / "etc/shadow").exists()
+    assert not list((root / "home").iterdir())
+    for name in ("tmp", "tool"):
+        assert (root / name).stat().st_mode & 0o7777 == 0o1777
+
+
+# Recorded: systemd's session of an ordinary user on a version 2 host, and a container on a version 1 host.
+V2_MOUNTS = "30 23 0:26 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
+V2_GROUP = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/run-1.scope\n"
+V1_MOUNTS = (
+    "35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro,relatime - cgroup cgroup rw,memory\n"
+    "36 31 0:33 /docker/abc /sys/fs/cgroup/cpu,cpuacct ro,relatime - cgroup cgroup rw,cpu,cpuacct\n"
+    "37 31 0:34 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+)
+V1_GROUP = "9:memory:/docker/abc/inner\n3:cpu,cpuacct:/docker/abc\n0::/\n"
+
+
+def test_version_2_puts_a_sandbox_beside_its_owner() -> None:
+    found = oci_cgroup.groups(V2_MOUNTS, V2_GROUP)
+    slice_ = Path("/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/app.slice")
+    expected = oci_cgroup.Group(version=2, folder=slice_ / "run-1.scope", parent=slice_)
+    assert found == dict.fromkeys(("memory", "pids", "cpu"), expected)
+
+
+def test_version_2_at_the_top_has_nothing_beside() -> None:
+    top = Path("/sys/fs/cgroup")
+    assert oci_cgroup.groups(V2_MOUNTS, "0::/\n")["memory"] == oci_cgroup.Group(version=2, folder=top, parent=top)
+
+
+def test_version_1_puts_a_sandbox_below_its_owner_as_seen_from_a_container() -> None:
+    found = oci_cgroup.groups(V1_MOUNTS, V1_GROUP)
+    memory, cpu = Path("/sys/fs/cgroup/memory/inner"), Path("/sys/fs/cgroup/cpu,cpuacct")
+    assert found["memory"] == oci_cgroup.Group(version=1, folder=memory, parent=memory)
+    assert found["cpu"] == oci_cgroup.Group(version=1, folder=cpu, parent=cpu)
+    # Hybrid: the version 2 tree is mounted but does not have it.
+    assert found["pids"].version == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "kills"),
+    [
+        ("low 0\nhigh 0\nmax 12\noom 1\noom_kill 3\noom_group_kill 0\n", 3),
+        ("oom_kill_disable 0\nunder_oom 0\noom_kill 0\n", 0),
+        ("nonsense", None),
+        (None, None),
+    ],
+    ids=["version 2", "version 1", "unreadable", "gone"],
+)
+def test_counters_of_both_versions(tmp_path: Path, text: str | None, kills: int | None) -> None:
+    events = tmp_path / "events"
+    if text is not None:
+        events.write_text(text, encoding="utf-8")
+    assert oci_cgroup.oom_kills(events) == kills
+
+
+def test_a_stream_whose_peer_is_gone_raises_nothing() -> None:
+    ours, theirs = socket.socketpair()
+    stream = SocketStream(ours)
+    assert stream.read() is None
+    theirs.sendall(b"last")
+    theirs.close()
+    assert (stream.read(), stream.read(), stream.write(b"late")) == (b"last", b"", 4)
+    stream.close()
+    stream.close()
+    assert (stream.read(), stream.write(b"later"), stream.fileno()) == (b"", 5, -1)
+
+
+def test_a_full_stream_takes_nothing() -> None:
+    ours, theirs = socket.socketpair()
+    stream = SocketStream(ours)
+    while stream.write(bytes(65536)):
+        pass
+    assert stream.write(b"x") == 0
+    stream.close()
+    theirs.close()

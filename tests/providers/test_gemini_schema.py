@@ -1,0 +1,214 @@
+"""What becomes of each keyword of JSON Schema for Gemini."""
+
+from __future__ import annotations
+
+import pytest
+from sdk_checks import check_gemini_schema
+
+from toolc.providers.gemini_schema import MAX_NODES, lower_schema
+from toolc.providers.lowering import LossLog
+from toolc.schema import JsonObject, JsonValue
+
+ONE: JsonObject = {"$ref": "#/$defs/one"}
+
+
+def lowered(schema: JsonValue, **defs: JsonValue) -> tuple[JsonValue, list[str]]:
+    """A parameter's schema after lowering, and the losses below it, as ``pointer: message``."""
+    log = LossLog("look")
+    root = lower_schema({"type": "object", "properties": {"p": schema}, "$defs": dict(defs)}, log)
+    check_gemini_schema(root)
+    properties = root["properties"]
+    assert isinstance(properties, dict)
+    return properties["p"], [f"{loss.pointer.removeprefix('/parameters/properties/p')}" for loss in log.found]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        {"type": "string", "description": "words", "title": "P", "enum": ["a", "b"]},
+        {"type": "integer", "format": "int32", "minimum": 1, "maximum": 9, "enum": [1, 2]},
+        {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 2},
+        {"type": "array", "prefixItems": [{"type": "string"}]},
+        {"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": False},
+        {"type": "object", "additionalProperties": {"type": "number"}},
+        {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    ],
+)
+def test_these_stay_as_they_are(schema: JsonObject) -> None:
+    assert lowered(schema) == (schema, [])
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        (True, {}),
+        ({"type": ["string"]}, {"type": "string"}),
+        ({"type": ["integer", "number"]}, {"type": "number"}),
+        ({"type": ["string", "null"]}, {"anyOf": [{"type": "string"}, {"type": "null"}]}),
+        (
+            {"type": ["array", "integer"], "items": {"type": "string"}, "minItems": 1, "minimum": 2},
+            {
+                "anyOf": [
+                    {"type": "array", "items": {"type": "string"}, "minItems": 1},
+                    {"type": "integer", "minimum": 2},
+                ]
+            },
+        ),
+        ({"const": "a"}, {"type": "string", "enum": ["a"]}),
+        ({"const": None}, {"type": "null"}),
+        ({"enum": ["a", "b"]}, {"type": "string", "enum": ["a", "b"]}),
+        ({"enum": [1, 2.0]}, {"type": "integer", "enum": [1, 2.0]}),
+        ({"enum": [1, 2.5]}, {"type": "number", "enum": [1, 2.5]}),
+        ({"enum": [True, False]}, {"type": "boolean"}),
+        ({"type": "string", "enum": ["a", None, 1]}, {"type": "string", "enum": ["a"]}),
+        ({"enum": ["a", None]}, {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]}),
+        ({"type": "array"}, {"type": "array", "items": {}}),
+        ({"type": "array", "items": True}, {"type": "array", "items": {}}),
+        ({"type": "object", "required": ["a"]}, {"type": "object", "required": ["a"], "properties": {"a": {}}}),
+        (
+            {"type": "object", "required": ["a"], "additionalProperties": {"type": "null"}},
+            {
+                "type": "object",
+                "required": ["a"],
+                "properties": {"a": {"type": "null"}},
+                "additionalProperties": {"type": "null"},
+            },
+        ),
+        ({"type": "null", "$comment": "c", "$id": "urn:x", "$anchor": "a", "$schema": "s"}, {"type": "null"}),
+    ],
+)  # fmt: skip
+def test_these_are_said_another_way_and_nothing_is_lost(schema: JsonValue, expected: JsonObject) -> None:
+    assert lowered(schema) == (expected, [])
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value", "words"),
+    [
+        ("default", "a", '"a"'),
+        ("minLength", 1, "1"),
+        ("maxLength", 9, "9"),
+        ("pattern", "^a\\d$", '"^a\\\\d$"'),
+        ("format", "date", '"date"'),
+        ("exclusiveMinimum", 0, "0"),
+        ("exclusiveMaximum", 0.5, "0.5"),
+        ("multipleOf", 2, "2"),
+        ("uniqueItems", True, "true"),
+        ("contains", {"type": "string"}, '{"type":"string"}'),
+        ("propertyNames", {"pattern": "^a"}, '{"pattern":"^a"}'),
+        ("patternProperties", {"^a": {}}, '{"^a":{}}'),
+        ("minProperties", 1, "1"),
+        ("not", {"const": "é"}, '{"const":"é"}'),
+        ("if", {"const": 1}, '{"const":1}'),
+        ("dependentRequired", {"a": ["b"]}, '{"a":["b"]}'),
+        ("unevaluatedProperties", False, "false"),
+        ("examples", ["a"], '["a"]'),
+        ("items", False, "false"),
+        ("deprecated", True, "true"),
+    ],
+)
+def test_these_are_folded_into_the_description(keyword: str, value: JsonValue, words: str) -> None:
+    assert lowered({keyword: value}) == ({"description": f"({keyword}: {words})"}, [f"/{keyword}"])
+
+
+def test_folded_words_come_after_the_description_in_one_order() -> None:
+    schema: JsonObject = {"type": "string", "pattern": "^a", "minLength": 1, "description": "A name."}
+    said = 'A name. (minLength: 1, pattern: "^a")'
+    assert lowered(schema) == ({"type": "string", "description": said}, ["/minLength", "/pattern"])
+
+
+def test_one_of_is_read_as_any_of() -> None:
+    schema: JsonObject = {"oneOf": [{"type": "string"}, {"type": "null"}]}
+    assert lowered(schema) == ({"anyOf": [{"type": "string"}, {"type": "null"}]}, ["/oneOf"])
+
+
+def test_an_enum_beyond_strings_and_numbers_is_said() -> None:
+    assert lowered({"const": True}) == ({"type": "boolean", "description": "(const: true)"}, ["/const"])
+    schema = {"type": "array", "items": {}, "description": "(enum: [[1],[2]])"}
+    assert lowered({"enum": [[1], [2]]}) == (schema, ["/enum"])
+
+
+def test_types_beside_any_of_are_said() -> None:
+    schema: JsonObject = {"type": ["string", "null"], "anyOf": [{"minimum": 1}]}
+    expected = {"anyOf": [{"minimum": 1}], "description": '(type: ["string","null"])'}
+    assert lowered(schema) == (expected, ["/type"])
+
+
+def test_a_value_that_is_forbidden() -> None:
+    assert lowered(False) == ({"description": "(must not be given)"}, [""])
+
+
+def test_a_keyword_that_nobody_knows_is_dropped() -> None:
+    assert lowered({"type": "null", "x-own": 1}) == ({"type": "null"}, ["/x-own"])
+
+
+def test_a_reference_stands_alone_or_in_any_of() -> None:
+    assert lowered(ONE, one={"type": "null"}) == (ONE, [])
+    assert lowered({**ONE, "description": "words"}, one={}) == ({"anyOf": [ONE], "description": "words"}, [])
+
+
+def test_a_reference_to_nothing_takes_any_value() -> None:
+    assert lowered({"$ref": "#/$defs/none"}) == ({}, ["/$ref"])
+    assert lowered({"$ref": "https://example.com/schema"}) == ({}, ["/$ref"])
+
+
+def test_referenced_schemas_are_lowered_once_wherever_they_stand() -> None:
+    log = LossLog("look")
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string", "minLength": 1},
+            "b": {"$ref": "#/properties/a"},
+            "c": {"$ref": "#"},
+            "d": {"$ref": "#/$defs/a~1b"},
+            "e": {"$ref": "#here"},
+        },
+        "$defs": {"a/b": {"type": "null", "$anchor": "here"}, "unused": {"not": {}}},
+    }
+    result = lower_schema(schema, log)
+    check_gemini_schema(result)
+    definitions = result["$defs"]
+    assert isinstance(definitions, dict)
+    assert definitions["a"] == {"type": "string", "description": "(minLength: 1)"}
+    assert definitions["a~1b"] == definitions["here"] == {"type": "null"}
+    assert definitions["root"] == {key: value for key, value in result.items() if key != "$defs"}
+    assert [loss.pointer for loss in log.found] == ["/parameters/properties/a/minLength"]
+
+
+def test_recursion_below_an_optional_property_stays() -> None:
+    tree: JsonObject = {"type": "object", "properties": {"left": ONE, "right": {"type": "array", "items": ONE}}}
+    assert lowered(ONE, one=tree) == (ONE, [])
+
+
+def test_recursion_that_cannot_be_left_out_is_cut() -> None:
+    node: JsonObject = {"type": "object", "properties": {"next": {"anyOf": [ONE, {"type": "null"}]}}}
+    log = LossLog("look")
+    root: JsonObject = {
+        "type": "object",
+        "properties": {"p": ONE},
+        "$defs": {"one": {**node, "required": ["next"]}},
+    }
+    result = lower_schema(root, log)
+    check_gemini_schema(result)
+    assert result["$defs"] == {
+        "one": {
+            "type": "object",
+            "required": ["next"],
+            "properties": {"next": {"anyOf": [{"description": '(like: "#/$defs/one")'}, {"type": "null"}]}},
+        }
+    }
+    assert [loss.pointer for loss in log.found] == ["/parameters/$defs/one/properties/next/anyOf/0/$ref"]
+
+
+def test_a_small_schema_cannot_become_a_huge_one() -> None:
+    double: JsonObject = {
+        f"d{n}": {
+            "type": "object",
+            "properties": {name: {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"title": "T"}]} for name in "ab"},
+        }
+        for n in range(30)
+    }
+    log = LossLog("look")
+    result = lower_schema({"type": "object", "properties": {"p": {"$ref": "#/$defs/d0"}}, "$defs": double}, log)
+    check_gemini_schema(result)
+    assert f"more than {MAX_NODES} subschemas; the rest takes any value" in {loss.message for loss in log.found}

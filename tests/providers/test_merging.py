@@ -1,0 +1,72 @@
+"""When the parts of an ``allOf`` become one schema, and when they must not."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.providers.merging import merge_all_of
+from toolc.providers.references import References
+from toolc.schema import JsonObject
+
+ROOT: JsonObject = {
+    "$defs": {
+        "named": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+        "node": {"properties": {"next": {"$ref": "#/$defs/node"}}},
+    }
+}
+
+
+def merged(schema: JsonObject) -> JsonObject:
+    return merge_all_of(schema, References(ROOT))
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "string"}, {"type": "string"}),
+        ({"allOf": [True, {"minimum": 1}]}, {"minimum": 1}),
+        ({"allOf": [{"minimum": 1}], "minimum": 1}, {"minimum": 1}),
+        ({"allOf": [{"minimum": 1}, {"maximum": 2}], "title": "T"}, {"title": "T", "minimum": 1, "maximum": 2}),
+        ({"allOf": [{"allOf": [{"minimum": 1}]}, {"maximum": 2}]}, {"minimum": 1, "maximum": 2}),
+        ({"allOf": [{"description": "inner"}], "description": "outer"}, {"description": "outer"}),
+        ({"allOf": [{"required": ["a", "b"]}], "required": ["b", "c"]}, {"required": ["b", "c", "a"]}),
+        (
+            {"allOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]},
+            {"properties": {"a": {}, "b": {}}},
+        ),
+        (
+            {"properties": {"a": {}}, "additionalProperties": False, "allOf": [{"properties": {"a": {}}}]},
+            {"properties": {"a": {}}, "additionalProperties": False},
+        ),
+        ({"allOf": [{"$ref": "#/$defs/named"}], "title": "T"}, {"title": "T", "$ref": "#/$defs/named"}),
+        (
+            {"allOf": [{"$ref": "#/$defs/named"}, {"properties": {"age": {}}}]},
+            {"type": "object", "properties": {"name": {"type": "string"}, "age": {}}, "required": ["name"]},
+        ),
+    ],
+)
+def test_parts_that_agree_become_one(schema: JsonObject, expected: JsonObject) -> None:
+    assert merged(schema) == expected
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"allOf": [False]},
+        {"allOf": [{"minimum": 1}, {"minimum": 2}]},
+        {"allOf": [{"type": "string"}, {"type": "null"}]},
+        {"allOf": [{"properties": {"a": {"type": "null"}}}, {"properties": {"a": {}}}]},
+        {"additionalProperties": False, "allOf": [{"properties": {"a": {}}}]},
+        {"properties": {"a": {}}, "allOf": [{"additionalProperties": False}]},
+        {"patternProperties": {"^a": {}}, "allOf": [{"properties": {"a": {}}}]},
+        {"additionalProperties": False, "allOf": [{"patternProperties": {"^a": {}}}]},
+        {"unevaluatedProperties": False, "allOf": [{"properties": {"a": {}}}]},
+        {"items": {}, "allOf": [{"prefixItems": [{}]}]},
+        {"if": {"minimum": 1}, "allOf": [{"then": {"maximum": 2}}]},
+        {"contains": {}, "allOf": [{"minContains": 2}]},
+        {"allOf": [{"$ref": "#/$defs/node"}, {"title": "T"}]},
+        {"allOf": [{"$ref": "#/$defs/missing"}, {"title": "T"}]},
+    ],
+)
+def test_parts_that_would_mean_something_else_stay_apart(schema: JsonObject) -> None:
+    assert merged(schema) == schema

@@ -1,0 +1,92 @@
+"""An executor over the fake engine, for servers under test; run as a program it serves over stdio."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from toolc.api import Executor, Registry
+from toolc.digest import digests
+from toolc.engines.fake import FakeEngine
+from toolc.plan import Plan, PythonCall
+from toolc.registry import RegisteredTool, RegistryFile
+from toolc.result import Capture, Outcome
+from toolc.schema import JsonObject, JsonValue, Schema
+from toolc.spec import File, PythonBackend, Sandbox, ToolSpec, WorkspaceMode
+
+Answer = Callable[[JsonObject], JsonObject]
+"""From a call's arguments to the reply of the guest."""
+
+
+def tool(name: str, *, workspace: WorkspaceMode = "none", **properties: JsonValue) -> ToolSpec:
+    schema: JsonObject = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return ToolSpec(
+        name=name,
+        label=name.title(),
+        description=f"The tool {name}.",
+        parameters=Schema(schema),
+        backend=PythonBackend(entry="t.py", function=name, files=(File(path="t.py", text=""),)),
+        sandbox=Sandbox(workspace=workspace),
+    )
+
+
+def registry(*tools: ToolSpec) -> Registry:
+    found = [(each, digests(each)) for each in sorted(tools, key=lambda each: each.name)]
+    return Registry(
+        RegistryFile(
+            tuple(
+                RegisteredTool(spec=each, surface_digest=digest.surface, effect_digest=digest.effect)
+                for each, digest in found
+            )
+        )
+    )
+
+
+def executor(answers: Mapping[str, Answer], *tools: ToolSpec) -> Executor:
+    """Each tool's calls are answered by its function in ``answers``."""
+
+    def run(plan: Plan) -> Outcome:
+        assert isinstance(plan.invocation, PythonCall)
+        reply = json.dumps(answers[plan.invocation.function](plan.invocation.arguments)).encode()
+        return Outcome(ending="exited", reply=Capture(reply, total_bytes=len(reply)))
+
+    return Executor(registry(*tools), engine=FakeEngine(run))
+
+
+def text(words: str) -> JsonObject:
+    return {"content": [{"type": "text", "text": words}], "structured": None, "details": {}}
+
+
+def main() -> None:
+    """Serve ``echo``, and ``wait``, which says that it started in the file it is given and never ends."""
+    from toolc.serve.mcp import make_server
+    from toolc.serve.stdio import serve_stdio
+
+    def wait(arguments: JsonObject) -> JsonObject:
+        Path(str(arguments["started"])).touch()
+        threading.Event().wait()
+        return text("")
+
+    def echo(arguments: JsonObject) -> JsonObject:
+        sys.stdout.write("a stray print\n")
+        sys.stdout.flush()
+        return text(str(arguments["words"]))
+
+    tools = (tool("echo", words={"type": "string"}), tool("wait", started={"type": "string"}))
+    with executor({"echo": echo, "wait": wait}, *tools) as each:
+        serve_stdio(make_server(each, version="1"))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

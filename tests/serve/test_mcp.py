@@ -1,0 +1,164 @@
+"""The MCP server, called by the SDK's own client within this process."""
+
+from __future__ import annotations
+
+import base64
+import threading
+from pathlib import Path
+
+import anyio
+import pytest
+from fake_tools import executor, registry, text, tool
+from mcp import Client, MCPError
+from mcp.types import ImageContent, TextContent
+
+from toolc.errors import UsageError
+from toolc.result import Image, Text, ToolResult, failure
+from toolc.schema import JsonObject
+from toolc.serve.mcp import check_workspace, make_server, to_call_result
+
+pytestmark = pytest.mark.anyio
+ECHO = tool("echo", words={"type": "string"})
+WAIT = tool("wait")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def echo(arguments: JsonObject) -> JsonObject:
+    return text(str(arguments["words"]))
+
+
+@pytest.fixture(params=["2026-07-28", "2025-11-25"])
+def client(request: pytest.FixtureRequest) -> Client:
+    with executor({"echo": echo}, ECHO, WAIT) as each:
+        return Client(make_server(each, version="1"), mode="auto" if request.param == "2026-07-28" else "legacy")
+
+
+async def test_tools_are_listed_as_they_are_declared(client: Client) -> None:
+    async with client:
+        tools = (await client.list_tools()).tools
+    with executor({}, ECHO, WAIT) as each:
+        declared = each.registry.definitions("mcp")
+    assert [found.model_dump(by_alias=True, exclude_unset=True) for found in tools] == declared
+
+
+async def test_a_call_returns_what_the_tool_returned(client: Client) -> None:
+    async with client:
+        result = await client.call_tool("echo", {"words": "hello"})
+    assert (result.content, result.is_error) == ([TextContent(type="text", text="hello")], False)
+
+
+async def test_wrong_arguments_are_a_result_that_the_model_can_act_on(client: Client) -> None:
+    async with client:
+        result = await client.call_tool("echo", {"word": "hello"})
+    assert result.is_error
+    assert isinstance(result.content[0], TextContent)
+    assert "words" in result.content[0].text
+
+
+async def test_an_unknown_tool_is_a_protocol_error(client: Client) -> None:
+    async with client:
+        with pytest.raises(MCPError, match="Unknown tool: ecco") as error:
+            await client.call_tool("ecco", {})
+    assert error.value.code == -32602
+
+
+async def test_a_sandbox_that_dies_is_an_internal_error_with_its_cause() -> None:
+    def die(_: JsonObject) -> JsonObject:
+        raise RuntimeError("the lights went out")
+
+    with executor({"wait": die}, WAIT) as each:
+        async with Client(make_server(each, version="1")) as client:
+            with pytest.raises(MCPError, match="the lights went out") as error:
+                await client.call_tool("wait", {})
+    assert error.value.code == -32603
+
+
+async def test_calls_run_at_the_same_time() -> None:
+    both = threading.Barrier(2, timeout=10)
+
+    def meet(_: JsonObject) -> JsonObject:
+        return text(str(both.wait() in {0, 1}))
+
+    with executor({"wait": meet}, WAIT) as each:
+        async with Client(make_server(each, version="1")) as client, anyio.create_task_group() as tasks:
+            for _ in range(2):
+                tasks.start_soon(client.call_tool, "wait", {})
+
+
+async def test_a_cancelled_call_ends_in_the_sandbox_and_the_next_one_runs() -> None:
+    started, ended = threading.Event(), threading.Event()
+
+    def wait(_: JsonObject) -> JsonObject:
+        started.set()
+        ended.wait(10)
+        return text("late")
+
+    with executor({"wait": wait, "echo": echo}, WAIT, ECHO) as each:
+        run = each.run
+
+        def watched(*args: object, **fields: object) -> ToolResult:
+            result = run(*args, **fields)  # type: ignore[arg-type]  # passed on as it came
+            results.append(result)
+            return result
+
+        results: list[ToolResult] = []
+        each.run = watched  # type: ignore[method-assign]
+        async with Client(make_server(each, version="1")) as client:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(client.call_tool, "wait", {})
+                await anyio.to_thread.run_sync(started.wait)
+                tasks.cancel_scope.cancel()
+            after = await client.call_tool("echo", {"words": "next"})
+            while not results[:-1]:
+                await anyio.lowlevel.checkpoint()
+        ended.set()
+    kinds = {result.error.kind for result in results if result.error}
+    assert kinds == {"cancelled"}
+    assert after.content == [TextContent(type="text", text="next")]
+
+
+def test_pictures_are_image_blocks() -> None:
+    result = to_call_result(ToolResult(content=(Image(b"\x89PNG", "image/png"), Text("a dot"))))
+    data = base64.b64encode(b"\x89PNG").decode()
+    assert result.content == [
+        ImageContent(type="image", data=data, mime_type="image/png"),
+        TextContent(type="text", text="a dot"),
+    ]
+
+
+def test_an_object_is_structured_content_and_said_in_words() -> None:
+    result = to_call_result(ToolResult(content=(), structured=({"count": 2},)))
+    assert result.structured_content == {"count": 2}
+    assert result.content == [TextContent(type="text", text='{"count":2}')]
+
+
+def test_other_data_is_text_only_for_older_clients_take_nothing_else() -> None:
+    result = to_call_result(ToolResult(content=(), structured=([1, None],)))
+    assert result.structured_content is None
+    assert result.content == [TextContent(type="text", text="[1,null]")]
+
+
+def test_a_failure_says_so_and_details_stay_here() -> None:
+    result = to_call_result(failure("timeout", "too slow", {"engine": "x"}))
+    assert result.model_dump(by_alias=True, exclude_unset=True, exclude_none=True) == {
+        "content": [{"type": "text", "text": "too slow"}],
+        "isError": True,
+    }
+
+
+def test_tools_that_work_on_a_folder_need_one_from_the_start(tmp_path: Path) -> None:
+    found = registry(ECHO, tool("look", workspace="ro"), tool("alter", workspace="rw"))
+    with pytest.raises(UsageError, match=r"^alter, look: these tools work on a folder.*--workspace DIR$"):
+        check_workspace(found, None)
+    check_workspace(found, tmp_path)
+    check_workspace(registry(ECHO), None)
+
+
+@pytest.mark.parametrize("folder", ["/", "/nowhere/at/all"])
+def test_a_folder_that_no_call_could_have_is_refused_at_the_start(folder: str) -> None:
+    with pytest.raises(UsageError):
+        check_workspace(registry(ECHO), Path(folder))

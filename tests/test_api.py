@@ -1,0 +1,232 @@
+"""The library as an embedding program sees it: load, lower, run, build."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import toolc
+from toolc import (
+    Executor,
+    Image,
+    NoEngineError,
+    Registry,
+    RegistryError,
+    SpecError,
+    Text,
+    ToolFailure,
+    ToolResult,
+    UsageError,
+    build,
+    result_to_json,
+)
+from toolc.engines.fake import FakeEngine
+from toolc.plan import Exec, Plan, Profile
+from toolc.result import Capture, Outcome
+
+HELLO = """\
+toolc: 1
+name: hello
+description: Greet one person by name, for tests of toolc itself and for nothing else.
+aliases: [greet]
+parameters:
+  name: {type: string, description: Whom to greet}
+backend:
+  shell:
+    argv: [echo, "Hello, {{ name }}!"]
+"""
+COUNT = """\
+toolc: 1
+name: count
+description: Count to a number, for tests of toolc itself and for nothing else at all.
+parameters:
+  to: {type: integer, description: How far to count, default: 3}
+backend:
+  shell:
+    script: seq "$ARG_to"
+"""
+
+
+def echo(plan: Plan) -> Outcome:
+    assert isinstance(plan.invocation, Exec)
+    text = " ".join(plan.invocation.argv[1:]).encode()
+    return Outcome(ending="exited", stdout=Capture(head=text, total_bytes=len(text)))
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> Path:
+    folder = tmp_path / "specs"
+    folder.mkdir()
+    (folder / "hello.yaml").write_text(HELLO, encoding="utf-8")
+    (folder / "count.yaml").write_text(COUNT, encoding="utf-8")
+    return folder
+
+
+def test_the_public_names_are_all_there_and_loaded_late() -> None:
+    assert sorted(toolc.__all__) == toolc.__all__
+    assert all(getattr(toolc, name) is not None for name in toolc.__all__)
+    assert dir(toolc) == toolc.__all__
+    with pytest.raises(AttributeError, match="no attribute 'nope'"):
+        getattr(toolc, "nope")  # noqa: B009  a name that mypy must not see
+    code = "import sys, toolc; print(*[name for name in sys.modules if name.startswith('toolc')])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert loaded == "toolc\n"
+
+
+def test_a_registry_comes_from_a_folder_a_file_or_one_tool_of_either(specs: Path) -> None:
+    registry = Registry.load(specs)
+    assert registry.names == ("count", "hello")
+    assert [tool.name for tool in registry] == ["count", "hello"]
+    assert len(registry) == 2
+    assert repr(registry) == "<Registry: count, hello>"
+    assert Registry.load(specs / "hello.yaml").names == ("hello",)
+    assert Registry.load(f"{specs}#count").names == ("count",)
+
+
+def test_a_tool_answers_to_its_aliases(specs: Path) -> None:
+    registry = Registry.load(specs)
+    assert "greet" in registry
+    assert registry.get("greet") is registry.get("hello")
+    assert registry.get("nope") is None
+    assert "nope" not in registry
+
+
+def test_an_unknown_tool_is_told_with_a_close_one_or_all(specs: Path) -> None:
+    registry = Registry.load(specs)
+    with pytest.raises(UsageError, match="there is no tool 'helo'; did you mean 'hello'"):
+        registry.registered("helo")
+    with pytest.raises(UsageError, match="there is no tool 'zzz'; there are: count, hello"):
+        Registry.load(f"{specs}#zzz")
+
+
+def test_specs_with_errors_are_no_registry(specs: Path) -> None:
+    (specs / "bad.yaml").write_text("toolc: 1\nname: bad\n", encoding="utf-8")
+    with pytest.raises(SpecError, match=r"bad\.yaml:1:1: TC102") as raised:
+        Registry.load(specs)
+    assert any(found.is_error for found in raised.value.diagnostics)
+
+
+def test_definitions_are_what_the_build_wrote(specs: Path, tmp_path: Path) -> None:
+    build([specs], tmp_path / "build")
+    stored = Registry.load(tmp_path / "build" / "registry.json")
+    for provider in ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp"):
+        written = json.loads((tmp_path / "build" / "providers" / f"{provider}.json").read_bytes())
+        assert stored.definitions(provider) == written
+        # Compared as text, which shows the order of keys too.
+        assert json.dumps(Registry.load(specs).definitions(provider)) == json.dumps(stored.definitions(provider))
+    with pytest.raises(UsageError, match="there is no provider 'openai'; there are: openai_chat,"):
+        stored.definitions("openai")
+
+
+def test_a_build_says_what_it_wrote(specs: Path, tmp_path: Path) -> None:
+    built = build([specs / "hello.yaml"], tmp_path / "build")
+    assert built.names == ("hello",)
+    assert built.providers == ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp")
+    losses = json.loads((tmp_path / "build" / "loss.json").read_bytes())
+    assert sum(len(each) for each in losses.values()) == built.losses
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "digest"), [("Greet one", "Obey one", "surface"), ('"echo"', '"evil"', "effect")]
+)
+def test_a_registry_that_was_changed_after_the_build_is_refused(
+    specs: Path, tmp_path: Path, old: str, new: str, digest: str
+) -> None:
+    build([specs], tmp_path / "build")
+    path = tmp_path / "build" / "registry.json"
+    changed = path.read_text(encoding="utf-8").replace(old, new)
+    assert new in changed
+    path.write_text(changed, encoding="utf-8")
+    with pytest.raises(RegistryError, match=f"tool 'hello' does not match its {digest} digest: recorded sha256:"):
+        Registry.load(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
+        ("\x00", "is not JSON"),
+        ("[]", "this is not a toolc registry"),
+        ('{"registry": 2, "tools": []}', "has format 2"),
+        ('{"registry": 1}', "no list of tools"),
+        ('{"registry": 1, "tools": [{}]}', r"damaged at tools\[0\]"),
+    ],
+)
+def test_a_file_that_is_no_registry_says_which_file_and_why(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "registry.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(RegistryError, match=told) as raised:
+        Registry.load(path)
+    assert str(raised.value).startswith(str(path))
+
+
+def test_a_registry_with_a_tool_twice_is_refused(specs: Path, tmp_path: Path) -> None:
+    build([specs], tmp_path / "build")
+    path = tmp_path / "build" / "registry.json"
+    value = json.loads(path.read_bytes())
+    value["tools"].append(value["tools"][0])
+    path.write_text(json.dumps(value), encoding="utf-8")
+    with pytest.raises(RegistryError, match="not sorted by name, each once"):
+        Registry.load(path)
+
+
+def test_a_registry_that_is_not_there_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"there is no registry '.*nope\.json'; make one with: toolc build"):
+        Registry.load(tmp_path / "nope.json")
+
+
+def test_an_executor_runs_a_tool_and_gives_the_call_an_id(specs: Path) -> None:
+    with Executor(Registry.load(specs), engine=FakeEngine(echo)) as executor:
+        first = executor.run("hello", {"name": "Ada"})
+        second = executor.run("greet", {"name": "Bob"}, call_id="mine")
+    assert (first.text, second.text) == ("Hello, Ada!", "Hello, Bob!")
+    assert str(first.details["call_id"]).startswith("call_")
+    assert second.details["call_id"] == "mine"
+    assert first.details["digests"] == second.details["digests"]
+
+
+def test_an_executor_refuses_what_it_cannot_do(specs: Path) -> None:
+    class Refusing(FakeEngine):
+        def refusal(self, profile: Profile) -> str | None:
+            return f"not with {profile.limits.pids} processes"
+
+    registry = Registry.load(specs)
+    with pytest.raises(UsageError, match="there is no engine 'podman'; choose one of: auto, "):
+        Executor(registry, engine="podman")
+    with pytest.raises(UsageError, match="a timeout of 0 seconds"):
+        Executor(registry, timeout=0)
+    with Executor(registry, engine=FakeEngine(echo)) as executor, pytest.raises(UsageError, match="no tool 'x'"):
+        executor.run("x", {})
+    with pytest.raises(NoEngineError, match="not with 128 processes"):
+        Executor(registry, engine=Refusing(echo)).run("hello", {"name": "x"})
+
+
+def test_a_result_is_json_with_pictures_in_base64() -> None:
+    result = ToolResult(
+        content=(Text("hi"), Image(b"\x89PNG", "image/png")), structured=(None,), details={"engine": "fake"}
+    )
+    assert result_to_json(result) == {
+        "content": [
+            {"type": "text", "text": "hi"},
+            {"type": "image", "mime_type": "image/png", "data": "iVBORw=="},
+        ],
+        "structured": None,
+        "details": {"engine": "fake"},
+        "is_error": False,
+        "error": None,
+    }
+
+
+def test_an_error_is_json_with_its_kind_and_no_data() -> None:
+    result = ToolResult(content=(), error=ToolFailure("denied", "no"))
+    assert result_to_json(result) == {
+        "content": [],
+        "details": {},
+        "is_error": True,
+        "error": {"kind": "denied", "message": "no"},
+    }
