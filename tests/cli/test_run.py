@@ -236,7 +236,7 @@ def test_a_terminal_gets_no_picture() -> None:
 def on_a_terminal(target: str) -> bytes:
     """What ``toolc run`` writes to a stdout that is a terminal."""
     ours, theirs = pty.openpty()
-    with open(ours, "rb", buffering=0) as screen:
+    with os.fdopen(ours, "rb", buffering=0) as screen:
         subprocess.run([*TOOLC, "run", target], stdout=theirs, stderr=subprocess.DEVNULL, check=True)
         os.close(theirs)
         shown = b""

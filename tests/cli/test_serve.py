@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -30,8 +31,16 @@ tools:
     description: Sleep for ten minutes. Use it to wait for a cancellation.
     parameters: {}
     backend:
-      shell: {argv: [sleep, "600"]}
+      shell: {argv: [sleep, "61234"]}
     sandbox: {limits: {timeout: 10m}}
+"""
+
+
+CALL_OF_SLEEP = b"""\
+{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", \
+"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}
+{"jsonrpc": "2.0", "method": "notifications/initialized"}
+{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "sleep", "arguments": {}}}
 """
 
 
@@ -39,7 +48,14 @@ def toolc(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "toolc", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(SPECS.parent)}
     return subprocess.run(
-        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+        command,
+        check=False,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
 
 
@@ -82,6 +98,33 @@ def test_a_client_lists_calls_and_cancels(engine: str, specs: Path) -> None:
             assert {(path, failed) for path, failed, _ in results} == {("a.txt", False), ("b.txt", True)}
 
     anyio.run(talk)
+    assert not sleepers()
+
+
+def sleepers() -> list[str]:
+    """Processes of the tool ``sleep``, inside sandboxes too."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.append(path.read_bytes().decode("utf-8", "replace"))
+    return [line for line in found if line.startswith("sleep\0" + "61234")]
+
+
+def test_hanging_up_in_the_middle_of_a_call_leaves_no_sandbox(specs: Path) -> None:
+    if not any(probe(engine).available for engine in ENGINES):
+        pytest.skip("no engine")
+    command = [sys.executable, "-m", "toolc", "serve", "specs#sleep"]
+    environment = {**os.environ, "PYTHONPATH": str(SPECS.parent)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=specs, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+        assert server.stdin
+        server.stdin.write(CALL_OF_SLEEP)
+        server.stdin.flush()
+        while not sleepers():
+            assert server.poll() is None
+        _, stderr = server.communicate(timeout=30)
+    assert (server.returncode, stderr) == (0, b"")
+    assert not sleepers()
 
 
 def test_a_tool_that_needs_a_folder_is_refused_at_once(specs: Path) -> None:

@@ -26,14 +26,14 @@ POSITIVE = Path(__file__).parent / "specs" / "positive"
 def test_tools_are_sorted_by_name_and_know_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "specs").mkdir()
-    for name in ("b", "a", "C"):
+    for file, name in (("x", "b"), ("y", "a"), ("z", "C")):
         text = HEAD.replace("hello", name, 1) + ECHO
-        (tmp_path / "specs" / f"z{name}.yaml").write_text(text, encoding="utf-8")
+        (tmp_path / "specs" / f"{file}.yaml").write_text(text, encoding="utf-8")
 
     compilation = compile_specs([Path("specs")])
 
     assert [tool.name for tool in compilation.tools] == ["C", "a", "b"]
-    assert compilation.paths == {"C": "specs/zC.yaml", "a": "specs/za.yaml", "b": "specs/zb.yaml"}
+    assert compilation.paths == {"C": "specs/z.yaml", "a": "specs/y.yaml", "b": "specs/x.yaml"}
     assert [tool.spec for tool in compilation.registry().tools] == list(compilation.tools)
 
 

@@ -147,6 +147,17 @@ def test_wrong_commands(tmp_path: Path, shell: str, found: str) -> None:
     assert found in "\n".join(found_in(tmp_path, text))
 
 
+def test_each_placeholder_is_found_where_it_stands(tmp_path: Path) -> None:
+    text = HEAD + "backend:\n  shell:\n    script: a\n    stdin: |\n      {{ x }} {{ x }}\n      é {{ x }}{{ 1 }}\n"
+
+    assert found_in(tmp_path, text) == [
+        "8:7 TC406 there is no parameter 'x'",
+        "8:15 TC406 there is no parameter 'x'",
+        "9:9 TC406 there is no parameter 'x'",
+        "9:16 TC114 a number or other constant cannot stand in a placeholder",
+    ]
+
+
 def test_a_workspace_is_a_word_or_a_map(tmp_path: Path) -> None:
     for written in ("rw", "{mode: rw}"):
         assert tool_of(tmp_path, f"{HEAD}{ECHO}sandbox: {{workspace: {written}}}\n").sandbox == Sandbox(

@@ -95,6 +95,9 @@ def test_functions_that_take_the_parameters(tmp_path: Path, code: str) -> None:
         ("if 1:\n  def hello(ctx, é, who): ...", [
             "2:18 TC411 the function needs 'é', and the tool has no such parameter",
         ]),
+        ("def hello(é=1, *, whom, **who): ...", [
+            "1:19 TC411 the function needs 'whom', and the tool has no such parameter",
+        ]),
         ("def hello(who, /): ...", [
             "1:1 TC411 the function 'hello' does not take the parameter 'who'",
             "1:11 TC411 'who' is positional-only, and arguments are passed by name",
@@ -154,6 +157,25 @@ def test_wrong_python_backends(tmp_path: Path, backend: str, found: str) -> None
     (tmp_path / "worse.py").write_bytes(b"def\n")
 
     assert found in "\n".join(found_in(tmp_path, FILE.replace("{file: hello.py}", backend)))
+
+
+@pytest.mark.parametrize(
+    ("code", "place"),
+    [
+        ("'def hello(whom): ...'", (6, 22)),
+        ('"def hello(whom):\\n    ..."', (6, 22)),
+        ('"x = \\"é\\"\\ndef hello(whom): ..."', (6, 11)),
+        ("|\n      def hello(whom): ...\n", (7, 17)),
+        ("|2-\n\n      # comment\n      if 1:\n        def hello(whom): ...\n", (10, 19)),
+    ],
+)
+def test_inline_code_is_judged_where_it_stands(tmp_path: Path, code: str, place: tuple[int, int]) -> None:
+    text = f"{HEAD}backend:\n  python:\n    code: {code}"
+
+    (found,) = compile_text(tmp_path, text).diagnostics.sorted()
+
+    assert found.code.number == "TC411"
+    assert (found.span.start.line, found.span.start.column) == place
 
 
 def test_inline_code_in_toml_is_judged_on_its_own_lines(tmp_path: Path) -> None:

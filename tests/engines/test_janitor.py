@@ -76,7 +76,7 @@ def test_a_forked_child_does_not_keep_it_waiting(tmp_path: Path) -> None:
     with start_owner(sign, "if os.fork() == 0: sys.stdin.read()") as process:
         directory = Path(first_line(process))
         assert process.wait() == 0
-        assert until(lambda: not directory.exists())
+        assert until(lambda: sign.exists() and not directory.exists())
         assert process.stdin is not None
         process.stdin.close()
 

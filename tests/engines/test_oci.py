@@ -294,6 +294,13 @@ def test_a_runtime_that_somebody_killed_leaves_nothing_either(engine: OciEngine)
     assert not [trace for trace in traces(f"{Owner.current().label()}-") if not trace.startswith("process")]
 
 
+def test_signals_to_our_group_do_not_reach_the_runtime(engine: OciEngine) -> None:
+    sandbox = start(engine, "input()")
+    runtime = sandbox._runtime.pid
+    assert (os.getsid(runtime), os.getpgid(runtime)) == (runtime, runtime)
+    sandbox.close()
+
+
 def test_many_starts_at_once(engine: OciEngine, tmp_path: Path) -> None:
     profile = Profile(workspace=mount(tmp_path), limits=SMALL)
     said: list[str] = []

@@ -23,8 +23,8 @@ CONTEXT: Final = "ctx"
 class PythonSource:
     """Python text and where its lines stand: in a file of its own, or inside a spec.
 
-    ``name`` is how messages call it. A line of ``text`` stands ``first_line - 1`` lines further down in
-    ``shown``, and ``indent`` columns to the right; ``whole`` stands in where it does not.
+    ``name`` is how messages call it. Its first line stands on ``first_line`` of ``shown``, perhaps indented;
+    ``whole`` stands in for lines that are not written there as they are (a string with escapes).
     """
 
     name: str
@@ -38,10 +38,10 @@ class PythonSource:
         lines = self.text.split("\n")
         written = lines[line - 1].rstrip("\r") if 1 <= line <= len(lines) else ""
         number = line + self.first_line - 1
-        there = self.shown.line(number)
-        if not there.endswith(written):
+        indent = self.shown.line(number).find(written)
+        if indent < 0:
             return self.whole
-        start = max(column, 1) + len(there) - len(written)
+        start = max(column, 1) + indent
         return Span(self.shown.path, Position(number, start), Position(number, start + max(length, 1)))
 
     def span_of(self, node: ast.arg | Function, length: int) -> Span:

@@ -76,7 +76,8 @@ def _limits_lack() -> Probe | None:
     if os.geteuid() == 0:
         reason = f"the limits of {' and '.join(missing)} cannot be enforced: /sys/fs/cgroup is not writable"
         return _lacks(reason, "Run toolc outside of this container, or mount the control groups writable")
-    return _lacks(reason, "Run it as root, or in a delegated group: systemd-run --user --scope -p Delegate=yes ...")
+    delegated = "systemd-run --user --scope -p Delegate=yes toolc run TOOL"
+    return _lacks(reason, f"Run it as root, or in a delegated group: {delegated}")
 
 
 @functools.cache
