@@ -103,7 +103,7 @@ def test_an_unknown_kind_is_execution(kind: JsonValue) -> None:
         ({"content": [], "details": []}, None),
         ({"content": [], "details": [1]}, "details is not an object"),
         ({"content": [{"type": "text", "text": ""}] * 101}, "it has 101 blocks of content, and 100 are allowed"),
-        ({"content": [{"type": "image", "data": "a b"}]}, "an image's data is not base64"),
+        ({"content": [{"type": "image", "data": "iVBORw0KGgo "}]}, "an image's data is not base64"),
         ({"content": [image(b"<svg/>")]}, "an image is none of image/png, image/jpeg, image/gif, image/webp"),
         ({"content": [image(mime_type="text/html")]}, "an image says 'text/html' and is image/png"),
         ({"error": "no"}, "error is not an object"),

@@ -1,6 +1,7 @@
 """A sandbox for the tests of the guest: namespaces, a root of its own, an ordinary user with no capability.
 
-No engine: no seccomp, no cgroup. What the guest promises must hold by its own means.
+No engine: no seccomp, no cgroup. What the guest promises must hold by its own means, and whatever state of
+signals it is started with.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ mount -t proc proc proc
 mount --bind /dev dev
 for name in tmp tool workspace; do mount -t tmpfs -o mode=1777,size=16m tmpfs $name; done
 exec chroot . /usr/bin/setpriv --reuid {user} --regid {user} --clear-groups --inh-caps=-all --bounding-set=-all \
-  --no-new-privs /usr/bin/prlimit --nproc=200:200 /usr/bin/env -i "$@"
+  --no-new-privs /usr/bin/prlimit --nproc=200:200 /usr/bin/env -i \
+  --block-signal=USR1 --ignore-signal=USR2 "$@"
 """
 
 

@@ -75,6 +75,11 @@ def test_what_it_prints_is_output_and_no_answer(guest: Guest) -> None:
     assert reply(outcome)["content"] == [text("x")]
 
 
+def test_a_last_line_without_an_end_is_not_lost(guest: Guest) -> None:
+    outcome = guest.function("import sys\ndef run():\n    sys.stdout.write('o')\n    sys.stderr.write('e')")
+    assert (outcome.stdout.data(), outcome.stderr.data()) == (b"o", b"e")
+
+
 def test_ctx_knows_the_call_and_reports(guest: Guest) -> None:
     code = """
 def run(n, ctx):

@@ -99,7 +99,6 @@ while True:
 def test_the_deadline_ends_a_fork_bomb(guest: Guest) -> None:
     outcome = guest.program(FORK_BOMB, timeout_ms=700)
     assert (outcome.ending, outcome.stdout.data()) == ("timed_out", b"started\n")
-    assert outcome.usage.peak_memory_bytes is not None
 
 
 @pytest.mark.parametrize(

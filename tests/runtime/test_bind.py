@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from toolc.errors import RegistryError
@@ -175,9 +177,13 @@ def test_what_json_cannot_hold_is_refused_before_anything_looks_at_it() -> None:
 
 
 def test_a_reference_is_never_fetched() -> None:
-    spec = tool({"x": {"$ref": "http://127.0.0.1:9/schema.json"}})
-    with pytest.raises(RegistryError, match=r"tool 't' refer to a schema that cannot be resolved"):
-        bind(spec, {"x": 1}, "c")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0)
+        spec = tool({"x": {"$ref": f"http://127.0.0.1:{server.getsockname()[1]}/schema.json"}})
+        with pytest.raises(RegistryError, match=r"tool 't' refer to a schema that cannot be resolved"):
+            bind(spec, {"x": 1}, "c")
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 def test_a_schema_that_refers_to_itself_alone_is_our_error_and_not_the_models() -> None:

@@ -195,6 +195,16 @@ def test_the_engines_counter_overrules_a_good_ending() -> None:
     assert hear(Rogue(READY, frames.encode(frames.EXIT, 0, exit_), out_of_memory=True)).ending == "out_of_memory"
 
 
+def test_the_guests_counter_overrules_a_good_ending_where_the_engine_has_none() -> None:
+    exit_ = b'{"ending": "exited", "status": 0, "reason": "", "oom_kills": 2}'
+    assert hear(Rogue(READY, frames.encode(frames.EXIT, 0, exit_))).ending == "out_of_memory"
+
+
+def test_a_deadline_stays_one_whatever_was_killed_before_it() -> None:
+    exit_ = b'{"ending": "timed_out", "status": 0, "reason": "", "oom_kills": 2}'
+    assert hear(Rogue(READY, frames.encode(frames.EXIT, 0, exit_))).ending == "timed_out"
+
+
 def test_a_broken_protocol_is_explained() -> None:
     with pytest.raises(SandboxDiedError, match="broke the wire protocol: it spoke before it was ready"):
         hear(Rogue(frames.encode(frames.DATA, frames.STDOUT, b"x")))

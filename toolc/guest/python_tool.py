@@ -19,8 +19,20 @@ from toolc.guest.job import TOOL_DIRECTORY, Job, NotStartedError, PythonFunction
 
 MODULE_NAME = "__tool__"
 
-SITE_PACKAGES = ("site-packages", "dist-packages")
-"""What the image's folders of installed packages are called (the second on Debian)."""
+
+def _site_packages() -> list[str]:
+    """The image's folders of installed packages. ``site`` itself would also run every ``.pth`` file."""
+    version = "python%d.%d" % sys.version_info[:2]
+    folders = []
+    for prefix in dict.fromkeys((sys.prefix, "/usr/local", "/usr")):
+        # The second and third are Debian's.
+        for name in (version + "/site-packages", version + "/dist-packages", "python3/dist-packages"):
+            folders.append(os.path.join(prefix, "lib", name))
+    return [folder for folder in folders if os.path.isdir(folder)]
+
+
+SITE_PACKAGES = _site_packages()
+"""Looked for when this module is loaded, which in a sandbox made ahead is before the call."""
 
 
 def run(job: Job, python: PythonFunction, reply_fd: int, notes_fd: int) -> int:
@@ -56,23 +68,12 @@ def _become_ordinary(job: Job, python: PythonFunction) -> None:
     sys.argv = [path]
     sys.dont_write_bytecode = True
     own = [os.path.dirname(path), TOOL_DIRECTORY]
-    sys.path += [*dict.fromkeys(own), *_site_packages()]
+    sys.path += [*dict.fromkeys(own), *SITE_PACKAGES]
 
 
 def _stream(fd: int, mode: str, errors: str) -> TextIOWrapper:
     # Line by line, so that a call that is killed leaves what it said before.
     return TextIOWrapper(open(fd, mode + "b", closefd=False), "utf-8", errors, line_buffering=True)
-
-
-def _site_packages() -> list[str]:
-    """The image's packages. ``site`` itself would also run every ``.pth`` file."""
-    version = "python%d.%d" % sys.version_info[:2]
-    folders = []
-    for prefix in dict.fromkeys((sys.prefix, "/usr/local", "/usr")):
-        for name in SITE_PACKAGES:
-            folders.append(os.path.join(prefix, "lib", version, name))
-        folders.append(os.path.join(prefix, "lib", "python3", "dist-packages"))
-    return [folder for folder in folders if os.path.isdir(folder)]
 
 
 def _read(path: str) -> bytes:
