@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -123,11 +124,26 @@ def test_definitions_are_what_the_build_wrote(specs: Path, tmp_path: Path) -> No
 
 
 def test_a_build_says_what_it_wrote(specs: Path, tmp_path: Path) -> None:
-    built = build([specs / "hello.yaml"], tmp_path / "build")
+    labelled = specs / "hello.yaml"
+    labelled.write_text(HELLO + "label: Say hello\n", encoding="utf-8")
+    built = build([labelled], tmp_path / "build")
     assert built.names == ("hello",)
     assert built.providers == ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp")
     losses = json.loads((tmp_path / "build" / "loss.json").read_bytes())
-    assert sum(len(each) for each in losses.values()) == built.losses
+    pointers = [loss["pointer"] for each in losses.values() for loss in each]
+    assert "/label" in pointers
+    assert built.losses == 0
+
+
+def test_a_build_takes_one_path_too(specs: Path, tmp_path: Path) -> None:
+    assert (
+        build(str(specs), tmp_path / "build").names == build(specs, tmp_path / "other").names == ("count", "hello")
+    )
+
+
+def test_a_build_counts_what_parameters_lost(specs: Path, tmp_path: Path) -> None:
+    # Gemini cannot say the default of 'to'; that some providers have no place for a label is not counted.
+    assert build(specs, tmp_path / "build").losses == 1
 
 
 @pytest.mark.parametrize(
@@ -198,8 +214,9 @@ def test_an_executor_refuses_what_it_cannot_do(specs: Path) -> None:
     registry = Registry.load(specs)
     with pytest.raises(UsageError, match="there is no engine 'podman'; choose one of: auto, "):
         Executor(registry, engine="podman")
-    with pytest.raises(UsageError, match="a timeout of 0 seconds"):
-        Executor(registry, timeout=0)
+    for timeout in (0, -1, math.nan, math.inf):
+        with pytest.raises(UsageError, match=f"a timeout of {timeout} seconds is none"):
+            Executor(registry, timeout=timeout)
     with Executor(registry, engine=FakeEngine(echo)) as executor, pytest.raises(UsageError, match="no tool 'x'"):
         executor.run("x", {})
     with pytest.raises(NoEngineError, match="not with 128 processes"):

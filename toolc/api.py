@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import difflib
+import math
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -132,8 +133,8 @@ class Executor:
     ) -> None:
         if isinstance(engine, str) and engine not in engine_names():
             raise UsageError(f"there is no engine {engine!r}; choose one of: {', '.join(engine_names())}")
-        if timeout is not None and not timeout > 0:
-            raise UsageError(f"a timeout of {timeout} seconds leaves no time to run; give more than 0")
+        if timeout is not None and not 0 < timeout < math.inf:
+            raise UsageError(f"a timeout of {timeout} seconds is none; give a number of them, or None")
         self.registry = registry
         self._engine = engine
         self._setting = Setting(
@@ -182,14 +183,17 @@ class Executor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """What a build wrote: the tools' names, the providers', and how many losses ``loss.json`` lists."""
+    """What a build wrote: the tools' names and the providers', and how many ``losses`` parameters had.
+
+    ``loss.json`` lists these, and what a whole provider has no place for: labels, annotations, examples.
+    """
 
     names: tuple[str, ...]
     providers: tuple[str, ...]
     losses: int
 
 
-def build(paths: Sequence[str | Path], out: str | Path) -> Built:
+def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
     """Compile specs and write the registry and every provider's definitions into the folder ``out``.
 
     Where anything is wrong nothing is written, and what ``out`` held stays whole. Raises ``SpecError``
@@ -197,7 +201,8 @@ def build(paths: Sequence[str | Path], out: str | Path) -> Built:
     """
     from toolc.compiler.compile import compile_specs  # noqa: PLC0415  only a build needs the compiler
 
-    return write_build(compile_specs([Path(path) for path in paths]), out)
+    several = [paths] if isinstance(paths, str | Path) else paths
+    return write_build(compile_specs([Path(path) for path in several]), out)
 
 
 def write_build(compilation: Compilation, out: str | Path) -> Built:
@@ -217,7 +222,9 @@ def write_build(compilation: Compilation, out: str | Path) -> Built:
     return Built(
         names=tuple(tool.name for tool in tools),
         providers=tuple(PROVIDERS),
-        losses=sum(len(lowering.losses) for lowering in lowered.values()),
+        losses=sum(
+            loss.pointer.startswith("/parameters") for lowering in lowered.values() for loss in lowering.losses
+        ),
     )
 
 

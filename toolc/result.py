@@ -45,7 +45,7 @@ class Capture:
 REPLACEMENT: Final = "\ufffd"
 
 Ending: TypeAlias = Literal["exited", "signaled", "timed_out", "out_of_memory", "cancelled", "not_started"]
-"""How a call ended. ``not_started``: the program or module could not be found or read."""
+"""How a call ended. ``not_started``: the tool's program could not be found or run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

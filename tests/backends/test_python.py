@@ -21,10 +21,13 @@ BACKEND = PythonBackend(entry="tool.py", function="main", files=FILES)
 PNG = b"\x89PNG\r\n\x1a\nrest"
 
 
-def read_bytes(reply: bytes, format_: ResultFormat = "text", stdout: bytes = b"") -> ToolResult:
+def read_bytes(
+    reply: bytes, format_: ResultFormat = "text", stdout: bytes = b"", stderr: bytes = b""
+) -> ToolResult:
     outcome = Outcome(
         ending="exited",
         stdout=Capture(head=stdout, total_bytes=len(stdout)),
+        stderr=Capture(head=stderr, total_bytes=len(stderr)),
         reply=Capture(head=reply, total_bytes=len(reply)),
     )
     return Python().read(BACKEND, Result(format=format_), outcome)
@@ -64,9 +67,11 @@ def test_a_tools_details_stand_apart_from_what_toolc_measures() -> None:
     assert result.details == {"tool": {"engine": "forged"}}
 
 
-def test_what_the_function_printed_is_a_detail() -> None:
-    result = read_bytes(b'{"content": [], "structured": null, "details": {}}', stdout=b"debug\n")
-    assert result == ToolResult(content=(), details={"stdout": "debug\n"})
+@pytest.mark.parametrize("format_", ["text", "json", "image", "none"])
+@pytest.mark.parametrize("reply", [{"content": []}, {"error": {"kind": "file", "message": "no"}}])
+def test_what_the_function_printed_is_a_detail_however_it_ended(reply: JsonValue, format_: ResultFormat) -> None:
+    result = read_bytes(json.dumps(reply).encode(), format_, stdout=b"debug\n", stderr=b"warning\n")
+    assert result.details == {"stdout": "debug\n", "stderr": "warning\n"}
 
 
 def test_an_exception_is_an_error_with_its_kind_message_and_line() -> None:

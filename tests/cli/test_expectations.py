@@ -53,11 +53,12 @@ def test_json_is_compared_as_json(wanted: JsonValue, got: JsonValue, *, same: bo
 def test_json_that_a_tool_printed_as_text_counts() -> None:
     assert problems(Expect(json=({"a": 1},)), said('{"a": 1}\n')) == []
     assert problems(Expect(json=(1,)), said("one")) == ["expected JSON, got the text:\none"]
+    assert problems(Expect(json=(1,)), said("")) == ["expected JSON, got nothing"]
 
 
 def test_a_difference_shows_a_missing_last_line_feed() -> None:
     assert problems(Expect(text="a\nb\n"), said("a\nb")) == [
-        "the text differs:\n--- expected\n+++ got\n@@ -1,2 +1,2 @@\n a\n-b\n+b\\ no line feed at the end"
+        "the text differs:\n--- expected\n+++ got\n@@ -1,2 +1,2 @@\n a\n-b\n+b\n\\ no line feed at the end"
     ]
 
 

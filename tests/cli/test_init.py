@@ -41,6 +41,11 @@ def test_it_says_what_it_made_and_what_to_try(tmp_path: Path, capsys: pytest.Cap
     assert {str(path.relative_to(tmp_path / "t")) for path in tmp_path.rglob("*") if path.is_file()} == set(FILES)
 
 
+def test_what_it_says_to_try_can_be_pasted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("init", str(tmp_path / "my tools")) == 0
+    assert f"try: cd '{tmp_path}/my tools' && " in capsys.readouterr().out
+
+
 def test_nothing_that_exists_is_touched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "README.md").write_text("mine")
     (tmp_path / ".gitignore").symlink_to("nowhere")

@@ -55,6 +55,21 @@ tools:
     description: A tool that exists for the tests of the command line and for nothing else.
     backend: {shell: {script: "touch started; sleep 1000"}}
     sandbox: {workspace: rw, limits: {timeout: 60s}}
+  - name: talk
+    description: A tool that exists for the tests of the command line and for nothing else.
+    parameters:
+      fail: {type: boolean, description: Whether to fail, default: false}
+    backend:
+      python:
+        function: talk
+        code: |
+          import sys
+          def talk(fail):
+              print("printed")
+              print("warned", file=sys.stderr)
+              if fail:
+                  raise ValueError("no")
+              return "said"
 """
 
 
@@ -86,6 +101,21 @@ def test_a_failure_is_exit_code_1_and_says_its_kind(engine: str, capfdbinary: py
         b"half\n[stderr]\nbroken\n[exit status 3]",
         b"toolc: the tool failed (exit_status): the command ended with exit status 3\n",
     )
+
+
+@pytest.mark.parametrize("engine", engines())
+@pytest.mark.parametrize(
+    ("fail", "code", "out", "told"),
+    [
+        ("false", 0, b"said", b""),
+        ("true", 1, b"ValueError: no\n[talk.py, line 6]", b"toolc: the tool failed (execution): ValueError: no\n"),
+    ],
+)
+def test_what_a_function_prints_is_for_the_person(
+    engine: str, fail: str, code: int, out: bytes, told: bytes, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert run("tools.yaml#talk", "--arg", f"fail={fail}", "--engine", engine) == code
+    assert capfdbinary.readouterr() == (out, b"printed\nwarned\n" + told)
 
 
 @pytest.mark.parametrize("engine", engines())
@@ -164,7 +194,8 @@ def test_a_built_registry_runs_too(capfdbinary: pytest.CaptureFixture[bytes]) ->
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["tools.yaml"], "tools.yaml holds 5 tools; say which: tools.yaml#fail|hello|picture|read|slow\n"),
+        (["tools.yaml"], ("tools.yaml holds 6 tools; say which: tools.yaml#fail "
+                          "(or hello, picture, read, slow, talk)\n")),
         (["tools.yaml#helo"], "there is no tool 'helo'; did you mean 'hello'?\n"),
         (["hello"], ("there is no file or folder 'hello'; for a tool of a registry add: "
                      "--registry build/registry.json\n")),
@@ -210,6 +241,17 @@ def test_wrong_arguments_are_still_a_result_in_json(capsys: pytest.CaptureFixtur
     }
 
 
+@pytest.mark.parametrize("args", ["{bad", "[1]", "@nope.json"])
+def test_what_is_no_arguments_at_all_is_still_a_result_in_json(
+    args: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("tools.yaml#hello", "--args", args, "--json") == 2
+    out, err = capsys.readouterr()
+    error = json.loads(out)["error"]
+    assert error["kind"] == "invalid_args"
+    assert err == f"toolc: {error['message']}\n"
+
+
 def test_specs_with_errors_are_exit_code_2_and_their_findings_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad.yaml").write_text("toolc: 1\nname: bad\n", encoding="utf-8")
     assert run("bad.yaml") == 2
@@ -233,11 +275,17 @@ def test_a_terminal_gets_no_picture() -> None:
     assert on_a_terminal("tools.yaml#picture") == b""
 
 
-def on_a_terminal(target: str) -> bytes:
+def test_a_terminal_is_told_once_why_a_tool_failed() -> None:
+    assert on_a_terminal("tools.yaml#fail", stderr=subprocess.STDOUT) == (
+        b"half\n[stderr]\nbroken\n[exit status 3]\ntoolc: the tool failed (exit_status)\n"
+    )
+
+
+def on_a_terminal(target: str, stderr: int = subprocess.DEVNULL) -> bytes:
     """What ``toolc run`` writes to a stdout that is a terminal."""
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "rb", buffering=0) as screen:
-        subprocess.run([*TOOLC, "run", target], stdout=theirs, stderr=subprocess.DEVNULL, check=True)
+        subprocess.run([*TOOLC, "run", target], stdout=theirs, stderr=stderr, check=False)
         os.close(theirs)
         shown = b""
         # A terminal that its last user has closed ends with EIO.

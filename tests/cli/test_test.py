@@ -74,7 +74,8 @@ FAIL t[1] (N ms)
      --- expected
      +++ got
      @@ -1 +1 @@
-     -{"word": "b"}\\ no line feed at the end
+     -{"word": "b"}
+     \\ no line feed at the end
      +{"word": "a"}
      the text does not match 'z':
      {"word": "a"}
@@ -90,8 +91,10 @@ FAIL t[1] (N ms)
      --- expected
      +++ got
      @@ -1 +1 @@
-     -b\\ no line feed at the end
-     +a\\ no line feed at the end
+     -b
+     \\ no line feed at the end
+     +a
+     \\ no line feed at the end
      none.txt: expected a file, and there is none
 FAIL t[2] (N ms)
      expected no error, got the error exit_status:

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolc.compiler.compile import compile_specs
+from toolc.compiler.decode_sandbox import MIN_TIMEOUT_MS
 from toolc.digest import canonical, parse
 from toolc.errors import SpecError, UsageError
 from toolc.registry import registry_from_json
@@ -99,6 +100,7 @@ COMPILE = """
 import sys
 from pathlib import Path
 from toolc.compiler.compile import compile_specs
+from toolc.compiler.decode_sandbox import MIN_TIMEOUT_MS
 from toolc.digest import canonical
 from toolc.reporters.text import render
 compilation = compile_specs([Path(path) for path in sys.argv[1:]])
@@ -219,7 +221,7 @@ _GOOD = st.fixed_dictionaries(
             {},
             optional={
                 "env": st.dictionaries(st.from_regex(r"[B-Z]{1,3}", fullmatch=True), _WORDS),
-                "limits": st.fixed_dictionaries({"timeout": st.integers(1, 10**6).map("{}ms".format)}),
+                "limits": st.fixed_dictionaries({"timeout": st.integers(MIN_TIMEOUT_MS, 10**6).map("{}ms".format)}),
             },
         ),
         "tests": st.lists(st.fixed_dictionaries({}, optional={"expect": st.fixed_dictionaries({"json": _TREES})})),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import docker
 import pytest
+import set_id_cases
 from docker_cases import client, containers, engine, line, output, python, run, wait_until, workspace
 
 from toolc.engines.docker import DockerEngine
@@ -112,6 +114,14 @@ def test_dangerous_system_calls_are_refused(engine: DockerEngine, call: str, arg
     assert run(engine, Profile(), program) == "1\n"
 
 
+@pytest.mark.parametrize("owner", [0, 1234])
+def test_no_set_user_id_file_can_be_made(engine: DockerEngine, tmp_path: Path, owner: int) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder away")
+    os.chown(tmp_path, owner, owner)
+    set_id_cases.check(run(engine, Profile(workspace=workspace(tmp_path)), set_id_cases.PROGRAM))
+
+
 def test_threads_and_subprocesses_work_under_the_filter(engine: DockerEngine) -> None:
     program = (
         "import subprocess, threading, multiprocessing\n"
@@ -196,6 +206,23 @@ def test_a_read_only_workspace_cannot_be_written(engine: DockerEngine, folder: P
     profile = Profile(workspace=workspace(folder, "ro"))
     assert run(engine, profile, SEE_WORKSPACE).endswith(" text Read-only file system\n")
     assert not (folder / "new.txt").exists()
+
+
+def test_a_file_system_below_a_read_only_workspace_cannot_be_written(engine: DockerEngine, folder: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount")
+    below = folder / "below"
+    below.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "none", str(below)], check=True)
+    try:
+        assert "Read-only file system" in run(
+            engine,
+            Profile(workspace=workspace(folder, "ro")),
+            "try: open('/workspace/below/new', 'w')\nexcept OSError as error: print(error.strerror)",
+        )
+        assert not (below / "new").exists()
+    finally:
+        subprocess.run(["umount", str(below)], check=True)
 
 
 def test_nothing_is_left_after_close_of_a_hostile_tree(engine: DockerEngine, client: Client) -> None:

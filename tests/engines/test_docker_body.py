@@ -124,7 +124,7 @@ def test_the_body_to_the_last_key() -> None:
                     "Source": "/home/ada/a, b",
                     "Target": "/workspace",
                     "ReadOnly": True,
-                    "BindOptions": {"Propagation": "rprivate"},
+                    "BindOptions": {"Propagation": "rprivate", "NonRecursive": True},
                 }
             ],
         },

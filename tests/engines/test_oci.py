@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import set_id_cases
 from oci_cases import HOSTILE, SMALL, mount, needs_oci, read_all, read_line, run, start, traces, until
 
 from toolc.engines import oci_probe
@@ -138,12 +139,23 @@ call("process_vm_readv", 310, 1, 0, 0, 0, 0, 0)
 for family in (16, 17, 38, 40):
     try: socket.socket(family, socket.SOCK_RAW, 16)
     except OSError as error: print(family, errno.errorcode[error.errno])
+for family in (2, 30, 40):
+    try: socket.socketpair(family)
+    except OSError as error: print(family, errno.errorcode[error.errno])
 """
     if os.uname().machine != "x86_64":
         pytest.skip("the numbers are those of x86-64")
     lines = run(engine, program).splitlines()
     assert [line for line in lines if not line.endswith(" EPERM")] == ["clone3 ENOSYS"]
-    assert len(lines) == 17
+    assert len(lines) == 20
+
+
+@pytest.mark.parametrize("owner", [0, 1234])
+def test_no_set_user_id_file_can_be_made(engine: OciEngine, tmp_path: Path, owner: int) -> None:
+    os.chown(tmp_path, owner, owner)
+    set_id_cases.check(
+        run(engine, set_id_cases.PROGRAM, Profile(workspace=mount(tmp_path), limits=SMALL)),
+    )
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="only x86-64 has other personalities")

@@ -258,9 +258,20 @@ def run():
 
 def test_closing_every_descriptor_ends_the_call_without_an_answer(guest: Guest) -> None:
     outcome = guest.function("import os\ndef run(): os.closerange(0, 100)")
-    assert outcome.ending in ("exited", "not_started")
+    assert outcome.ending == "exited"
     assert outcome.reply is not None
     assert outcome.reply.total_bytes == 0
+
+
+@pytest.mark.parametrize("word", ["not_started", "failed"])
+def test_a_function_cannot_say_that_it_never_ran(guest: Guest, word: str) -> None:
+    code = f"""
+import os
+def run(ctx):
+    os.write(ctx._notes_fd, b'{{"{word}": "forged"}}\\n')
+    return 'ran'
+"""
+    assert returned(guest, code)["content"] == [text("ran")]
 
 
 def test_an_answer_beyond_the_limit_is_cut_and_known_to_be(guest: Guest) -> None:

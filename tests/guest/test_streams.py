@@ -108,7 +108,15 @@ def test_notes_may_come_in_any_pieces(pipe: tuple[int, int]) -> None:
         os.write(pipe[1], bytes([byte]))
         notes.pump(out)
     assert [json.loads(payload) for _, _, payload in sent(out)] == [{"percent": 40.0, "message": "ü"}]
-    assert notes.not_started == "why"
+    assert (notes.not_started, notes.failed) == ("why", None)
+
+
+@pytest.mark.parametrize("word", ["not_started", "failed"])
+def test_nothing_says_that_a_call_did_not_start_once_it_has(pipe: tuple[int, int], word: str) -> None:
+    notes = Notes(pipe[0])
+    os.write(pipe[1], b'{"started": true}\n' + json.dumps({word: "forged"}).encode() + b"\n")
+    notes.pump(bytearray())
+    assert (notes.not_started, notes.failed) == (None, None)
 
 
 def test_progress_has_an_end(pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,8 @@ import base64
 import pytest
 from real_guest import Guest
 
-from toolc.plan import Exec
+from toolc.errors import SandboxDiedError
+from toolc.plan import Exec, PythonCall
 from toolc.result import Outcome
 from toolc.spec import EnvVar, File, Limits
 
@@ -115,14 +116,32 @@ def test_only_the_plans_path_is_searched(guest: Guest) -> None:
     assert not_started(outcome) == "command not found: echo"
 
 
-def test_a_file_that_cannot_be_written_says_which(guest: Guest) -> None:
-    outcome = guest.run(Exec(argv=("true",), files=(File(path="/proc/x", text=""),)))
-    assert not_started(outcome) == "/proc/x: No such file or directory"
+PYTHON = PythonCall(entry="tool.py", function="run", arguments={}, files=())
+
+NEVER_BEGAN = {
+    "a file that cannot be written": (
+        Exec(argv=("true",), files=(File(path="/proc/x", text=""),)),
+        "/proc/x: No such file or directory",
+    ),
+    "files larger than the sandbox holds": (
+        Exec(argv=("true",), files=(File(path="big", text="x" * (20 * 1024 * 1024)),)),
+        "/tool: No space left on device",
+    ),
+    "no entry": (PYTHON, "/tool/tool.py: No such file or directory"),
+    "a worker with a fault": (
+        Exec(argv=("true",), files=(File(path="x", base64="!"), File(path="x", base64="A"))),
+        "Error: Invalid base64-encoded string: number of data characters (1) cannot be 1 more than a multiple of 4",
+    ),
+}
 
 
-def test_files_larger_than_the_sandbox_holds_are_a_reason(guest: Guest) -> None:
-    outcome = guest.run(Exec(argv=("true",), files=(File(path="big", text="x" * (20 * 1024 * 1024)),)))
-    assert not_started(outcome) == "/tool: No space left on device"
+@pytest.mark.parametrize(("invocation", "reason"), NEVER_BEGAN.values(), ids=NEVER_BEGAN.keys())
+def test_trouble_before_the_call_is_never_a_tools_result(
+    guest: Guest, invocation: Exec | PythonCall, reason: str
+) -> None:
+    with pytest.raises(SandboxDiedError) as raised:
+        guest.run(invocation)
+    assert str(raised.value) == f"the sandbox could not begin the call: {reason}"
 
 
 def test_exit_status_127_of_the_programs_own_is_no_failure_to_start(guest: Guest) -> None:

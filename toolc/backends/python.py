@@ -51,7 +51,8 @@ class Python:
             read = _read_reply(outcome.reply)
         except _MalformedReplyError as error:
             return failure("execution", f"the function's answer cannot be read: {error}")
-        printed: JsonObject = {"stdout": outcome.stdout.text()} if outcome.stdout.total_bytes else {}
+        streams = {"stdout": outcome.stdout, "stderr": outcome.stderr}
+        printed: JsonObject = {name: each.text() for name, each in streams.items() if each.total_bytes}
         read = replace(read, details=read.details | printed)
         return read if read.is_error else _as_declared(read, result)
 
@@ -68,9 +69,10 @@ def _as_declared(read: ToolResult, result: Result) -> ToolResult:
         case "none":
             return ToolResult(content=(), details=read.details)
         case "json" if read.structured is None:
-            return failure("serialization", "the function must return JSON (a dict, list, number or boolean)")
+            message = "the function must return JSON (a dict, list, number or boolean)"
+            return failure("serialization", message, read.details)
         case "image" if not any(isinstance(block, Image) for block in read.content):
-            return failure("serialization", "the function must return an image, and returned none")
+            return failure("serialization", "the function must return an image, and returned none", read.details)
         case "json" | "image":
             return read
 

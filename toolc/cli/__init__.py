@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -77,11 +79,23 @@ def cli(ctx: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command line (without ``toolc`` itself) and exit with its code; no traceback reaches a user."""
+    _mend_standard_streams()
     try:
         code = cli.main(arguments, prog_name="toolc", standalone_mode=False)
     except BaseException as error:  # noqa: BLE001  the one place where every error becomes an exit code
         code = _exit_code(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _mend_standard_streams() -> None:
+    """Let no stream be missing (``>&-``), and no character be one that the terminal's encoding cannot say."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            # The lowest free descriptor, which is the stream's own: a socket must not become our stdout.
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  open for good
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _exit_code(error: BaseException) -> int:

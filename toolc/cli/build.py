@@ -27,5 +27,5 @@ def command(paths: tuple[str, ...], out: str, strict: bool) -> None:
     built = write_build(compilation, out)
     count = len(built.names)
     print(f"built {count} tool{'s' * (count != 1)} for {len(built.providers)} providers into {out}")
-    if built.losses:
-        note(f"providers cannot say everything; {out}/loss.json lists what was lost ({built.losses})")
+    if lost := built.losses:
+        note(f"providers cannot say {lost} detail{'s' * (lost != 1)} of parameters; {out}/loss.json lists them")

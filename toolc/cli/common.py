@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -72,7 +74,12 @@ def print_findings(diagnostics: Diagnostics, to: TextIO) -> None:
     """Findings with the source lines they are about; nothing where there are none."""
     from toolc.reporters.text import render  # noqa: PLC0415  start-up time
 
-    to.write(render(diagnostics, color=to.isatty()))
+    to.write(render(diagnostics, color=to.isatty() and _wants_color(os.environ)))
+
+
+def _wants_color(environment: Mapping[str, str]) -> bool:
+    """Whether the person has not asked for plain text (no-color.org), and the terminal can do more."""
+    return not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
 
 
 def note(message: str) -> None:

@@ -54,7 +54,7 @@ def _compare_json(wanted: JsonValue, result: ToolResult) -> Iterator[str]:
         try:
             got = json.loads(result.text)
         except ValueError:
-            yield f"expected JSON, got the text:\n{result.text}"
+            yield "expected JSON, got " + (f"the text:\n{result.text}" if result.text else "nothing")
             return
     if _same(wanted, got):
         return
@@ -106,6 +106,6 @@ def _diff(wanted: str, got: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines for a difference, in which a missing last line feed can be seen."""
+    """Lines for a difference, in which a missing last line feed can be seen, as ``diff`` and Git show it."""
     lines = text.split("\n")
-    return lines[:-1] if lines[-1] == "" else [*lines[:-1], lines[-1] + "\\ no line feed at the end"]
+    return lines[:-1] if lines[-1] == "" else [*lines[:-1], lines[-1] + "\n\\ no line feed at the end"]

@@ -14,7 +14,7 @@ def command() -> None:
 @click.argument("name", default="base")
 @click.option("--from", "base", metavar="IMAGE", help="The image to start from; by default a public Debian.")
 def build(name: str, base: str | None) -> None:
-    """Build the image NAME (by default base, that of every tool which names none).
+    """Build an image: NAME, or base, that of tools which name none.
 
     Starts from a public base where a registry answers, else from a minimal Debian made on this host (as
     root, with mmdebstrap). Does nothing where the image is up to date.
@@ -27,7 +27,7 @@ def build(name: str, base: str | None) -> None:
 
 @command.command("list")
 def list_() -> None:
-    """List toolc's images on this host: tag, size, and what each was built from."""
+    """List the images on this host: tag, size and origin."""
     from toolc.engines.images import list_images  # noqa: PLC0415
 
     images = list_images()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Final
 
@@ -99,5 +100,5 @@ def command(directory: str) -> None:
     except OSError as error:
         raise UsageError(f"{error.filename or directory} cannot be made: {error.strerror}") from None
     print(f"made {', '.join(FILES)} in {directory}")
-    change = f"cd {directory} && " if directory != "." else ""
+    change = f"cd {shlex.quote(directory)} && " if directory != "." else ""
     print(f"try: {change}toolc run specs/hello.yaml --arg name=Ada")

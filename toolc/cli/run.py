@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolc.cli.common import CANNOT, duration, engine_option, note, printable
+from toolc.errors import UsageError
 
 if TYPE_CHECKING:
     from toolc.events import Event
@@ -45,10 +46,16 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     from toolc.api import Executor, result_to_json  # noqa: PLC0415  start-up time
     from toolc.cli.arguments import read_arguments  # noqa: PLC0415
     from toolc.cli.target import find_registry  # noqa: PLC0415
+    from toolc.result import failure  # noqa: PLC0415
 
     found = find_registry(target, registry)
     (tool,) = found
-    arguments = read_arguments(args, pairs, tool.parameters)
+    try:
+        arguments = read_arguments(args, pairs, tool.parameters)
+    except UsageError as error:
+        if as_json:
+            print(json.dumps(result_to_json(failure("invalid_args", str(error))), indent=2))
+        raise
     with Executor(found, workspace=workspace, engine=engine, timeout=timeout) as executor:
         result = executor.run(tool.name, arguments, on_event=None if as_json else _show_progress)
     ran = "outcome" in result.details
@@ -88,13 +95,16 @@ def _print_content(result: ToolResult) -> None:
 
 
 def _print_rest(result: ToolResult) -> None:
-    """What is for the person and not for a model: the tool's stderr, why it failed, which engine ran it."""
-    stderr = result.details.get("stderr")
-    if isinstance(stderr, str) and stderr:
-        text = printable(stderr) if sys.stderr.isatty() else stderr
-        print(text, end="" if text.endswith("\n") else "\n", file=sys.stderr)
+    """What is for the person and not for a model: what the tool printed, that it failed, which engine ran it."""
+    for stream in ("stdout", "stderr"):
+        said = result.details.get(stream)
+        if isinstance(said, str) and said:
+            text = printable(said) if sys.stderr.isatty() else said
+            print(text, end="" if text.endswith("\n") else "\n", file=sys.stderr)
     if result.error:
-        note(printable(f"the tool failed ({result.error.kind}): {result.error.message}"))
+        # A terminal shows why already, as the content; stdout that goes elsewhere leaves nothing to see.
+        why = "" if sys.stdout.isatty() else f": {result.error.message}"
+        note(printable(f"the tool failed ({result.error.kind}){why}"))
     notes = result.details.get("engine_notes")
     if isinstance(notes, list):
         note(f"ran with the engine {result.details['engine']!r} ({' '.join(map(str, notes))})")

@@ -21,7 +21,8 @@ def find_registry(target: str, registry: str | None) -> Registry:
         )
     found = open_registry(target)
     if len(found) != 1:
-        raise UsageError(f"{target} holds {len(found)} tools; say which: {target}#{'|'.join(found.names)}")
+        first, *others = found.names
+        raise UsageError(f"{target} holds {len(found)} tools; say which: {target}#{first} (or {', '.join(others)})")
     return found
 
 

@@ -14,6 +14,15 @@ from toolc.spec import MIB, EnvVar, Limits, MinIsolation, Sandbox, WorkspaceMode
 TMP_HEADROOM_BYTES: Final = 16 * MIB
 """How far ``memory`` must exceed ``tmp``: what is written to /tmp counts as memory, and so does the tool."""
 
+MIN_PIDS: Final = 4
+"""The supervisor, the call, and the two that a script with a pipe starts: with fewer, hardly a tool can run."""
+
+MIN_FILES: Final = 16
+"""What Python and a shell open themselves, with a little to spare."""
+
+MIN_TIMEOUT_MS: Final = 100
+"""Ten times what a Python function that does nothing takes; a busy machine takes its share of that."""
+
 _MODE: Final[Parse[WorkspaceMode]] = choice(get_args(WorkspaceMode))
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _IMAGE: Final = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]*")
@@ -114,19 +123,27 @@ def _limits(node: Node, what: str, findings: Findings) -> Limits | None:
     reader = Reader(found, "sandbox.limits", findings)
     standard = Limits()
     limits = Limits(
-        timeout_ms=reader.default("timeout", duration, standard.timeout_ms),
+        timeout_ms=reader.default("timeout", _timeout, standard.timeout_ms),
         memory_bytes=reader.default("memory", size, standard.memory_bytes),
         cpus=reader.default("cpus", _cpus, standard.cpus),
-        pids=reader.default("pids", integer(1, _MANY), standard.pids),
+        pids=reader.default("pids", integer(MIN_PIDS, _MANY), standard.pids),
         output_bytes=reader.default("output", size, standard.output_bytes),
         tmp_bytes=reader.default("tmp", size, standard.tmp_bytes),
-        files=reader.default("files", integer(1, _MANY), standard.files),
+        files=reader.default("files", integer(MIN_FILES, _MANY), standard.files),
         file_size_bytes=reader.default("file_size", size, standard.file_size_bytes),
     )
     reader.close()
     if findings.errors == errors:
         _check_tmp(limits, found, findings)
     return limits
+
+
+def _timeout(node: Node, what: str, findings: Findings) -> int | None:
+    timeout_ms = duration(node, what, findings)
+    if timeout_ms is not None and timeout_ms < MIN_TIMEOUT_MS:
+        mismatch(node, what, f"at least {MIN_TIMEOUT_MS}ms", findings)
+        return None
+    return timeout_ms
 
 
 def _check_tmp(limits: Limits, node: Mapping, findings: Findings) -> None:

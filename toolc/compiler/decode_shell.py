@@ -12,7 +12,6 @@ from toolc.compiler.files import FileError, Folder
 from toolc.compiler.reader import (
     Findings,
     Reader,
-    boolean,
     choice,
     first_line,
     integer,
@@ -51,7 +50,7 @@ def decode_shell(
     errors = reader.optional("errors", _exit_errors) or ()
     _check_errors(success, errors, reader)
     allow_dash = reader.optional("allow_dash", list_of(_parameter(parameters))) or ()
-    progress = reader.default("progress", boolean, False)  # noqa: FBT003
+    reader.unsupported("progress")
     reader.close()
     if command is None:
         return None
@@ -61,7 +60,6 @@ def decode_shell(
         success_exit_codes=success.accepted,
         errors=errors,
         allow_dash=tuple(sorted(set(allow_dash))),
-        progress=progress,
     )
 
 

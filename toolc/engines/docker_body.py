@@ -152,12 +152,14 @@ def _tmpfs(profile: Profile, image: LocalImage, user: User) -> JsonObject:
 
 
 def _bind(mount: Mount) -> JsonObject:
+    read_only = mount.mode == "ro"
     return {
         "Type": "bind",
         "Source": mount.source,
         "Target": "/workspace",
-        "ReadOnly": mount.mode == "ro",
-        "BindOptions": {"Propagation": "rprivate"},
+        "ReadOnly": read_only,
+        # Daemons before 25.0, and all on kernels before 5.12, leave what is mounted further down writable.
+        "BindOptions": {"Propagation": "rprivate", "NonRecursive": read_only},
     }
 
 

@@ -145,6 +145,9 @@ def _sdk(client: Client, seconds: int) -> Iterator[APIClient]:
         ) as api:
             yield api
     except docker.errors.APIError as error:
+        if error.response is not None:
+            # A refused pull or build was asked for as a stream, which nobody reads to its end now.
+            error.response.close()
         raise ApiError(str(error.explanation or error), error.status_code or 0) from error
     # The SDK lets through what its transport raises: requests' errors are OSErrors, a stream's are urllib3's.
     except (docker.errors.DockerException, OSError, urllib3.exceptions.HTTPError) as error:

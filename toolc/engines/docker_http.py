@@ -21,6 +21,9 @@ MAX_ANSWER: Final = 64 * 1024 * 1024
 
 _MAX_LINE: Final = 64 * 1024
 
+_MAX_MESSAGE: Final = 1000
+"""What is kept of a daemon's explanation, in characters."""
+
 
 class ApiError(Exception):
     """A request that failed. ``status`` is the HTTP status, 0 where no answer came; the words are the daemon's."""
@@ -223,9 +226,12 @@ class _Connection:
 
 def _number(text: bytes, *, base: int) -> int:
     try:
-        return int(text.strip(), base)
+        number = int(text.strip(), base)
     except ValueError:
-        raise ApiError("what answered does not speak HTTP") from None
+        number = -1
+    if number < 0:
+        raise ApiError("what answered does not speak HTTP")
+    return number
 
 
 def _parse(data: bytes) -> JsonValue:
@@ -233,15 +239,19 @@ def _parse(data: bytes) -> JsonValue:
         return None
     try:
         value: JsonValue = json.loads(data)
+    except RecursionError as error:
+        raise ApiError("the daemon's answer is not JSON: it is nested too deeply") from error
     except ValueError as error:
         raise ApiError(f"the daemon's answer is not JSON: {error}") from error
     return value
 
 
 def _message(data: bytes) -> str:
-    """The words of a failed request: ``{"message": ...}``, or the text itself."""
+    """The words of a failed request, fit for a terminal: ``{"message": ...}``, or the text itself."""
     try:
         value = json.loads(data)
-    except ValueError:
-        return data.decode("utf-8", "replace").strip()
-    return str(value["message"]).strip() if isinstance(value, dict) and "message" in value else ""
+    except (ValueError, RecursionError):
+        text = data.decode("utf-8", "replace")
+    else:
+        text = str(value["message"]) if isinstance(value, dict) and "message" in value else ""
+    return "".join(c if c.isprintable() else " " for c in text.strip()[:_MAX_MESSAGE])

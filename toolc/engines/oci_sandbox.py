@@ -155,7 +155,7 @@ class OciSandbox(SocketStream):
                 return
         sweep(self._place.name)
         if not self._wait_for_exit(KILL_SECONDS):
-            self._runtime.kill()
+            os.killpg(self._runtime.pid, signal.SIGKILL)
             self._wait_for_exit(KILL_SECONDS)
         self._sweep()
 

@@ -24,14 +24,13 @@ ARCHITECTURES: Final = {
 """``uname -m`` to the specification's name; the machines whose ``clone`` takes its flags first."""
 
 FILES: Final = """
-access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64
-fallocate fchdir fchmod fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr flistxattr flock
-fremovexattr fsetxattr fstat fstatfs fsync ftruncate futimesat getcwd getdents getdents64 getxattr ioctl
-lchown lgetxattr link linkat listxattr llistxattr lremovexattr lseek lsetxattr lstat mkdir mkdirat mknod
-mknodat newfstatat open openat openat2 pipe pipe2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read
-readahead readlink readlinkat readv removexattr rename renameat renameat2 rmdir sendfile setxattr splice
-stat statfs statx symlink symlinkat sync sync_file_range syncfs tee truncate umask unlink unlinkat utime
-utimensat utimes write writev
+access chdir chown close close_range copy_file_range dup dup2 dup3 faccessat faccessat2 fadvise64 fallocate
+fchdir fchown fchownat fcntl fdatasync fgetxattr flistxattr flock fremovexattr fsetxattr fstat fstatfs fsync
+ftruncate futimesat getcwd getdents getdents64 getxattr ioctl lchown lgetxattr link linkat listxattr
+llistxattr lremovexattr lseek lsetxattr lstat mkdir mkdirat newfstatat pipe pipe2 pread64 preadv preadv2
+pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv removexattr rename renameat renameat2
+rmdir sendfile setxattr splice stat statfs statx symlink symlinkat sync sync_file_range syncfs tee truncate
+umask unlink unlinkat utime utimensat utimes write writev
 """
 EVENTS: Final = """
 epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_pwait epoll_pwait2 epoll_wait epoll_wait_old eventfd
@@ -60,13 +59,27 @@ timer_gettime timer_settime times tkill uname vfork wait4 waitid waitpid
 SOCKETS_AND_IPC: Final = """
 accept accept4 bind connect getpeername getsockname getsockopt listen mq_getsetattr mq_notify mq_open
 mq_timedreceive mq_timedsend mq_unlink msgctl msgget msgrcv msgsnd recvfrom recvmmsg recvmsg semctl semget
-semop semtimedop sendmmsg sendmsg sendto setsockopt shmat shmctl shmdt shmget shutdown socketpair
+semop semtimedop sendmmsg sendmsg sendto setsockopt shmat shmctl shmdt shmget shutdown
 """
+
+SETS_MODE: Final = {"chmod": 1, "creat": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "mknod": 1, "mknodat": 2}
+"""Calls that give a file its mode, and which of their arguments that is."""
+
+OPENS: Final = {"open": 1, "openat": 2}
+"""The same where it is only the mode if a file is created, and which argument has the flags."""
+
+SET_ID_BITS: Final = 0o6000
+"""S_ISUID and S_ISGID. A file that a tool leaves in the workspace belongs to somebody on the host, perhaps to
+root: one that is set-user-id would lend his rights to everybody there."""
+
+CREATES: Final = 0o20000100
+"""O_CREAT and the bit of O_TMPFILE that is its own, the same on every architecture listed."""
 
 NEW_NAMESPACES: Final = 0x7E02_0000
 """The namespace flags of clone(2); CLONE_NEWTIME is for clone3 and unshare only."""
 
-ADDRESS_FAMILIES: Final = (1, 2, 10)
+AF_UNIX: Final = 1
+ADDRESS_FAMILIES: Final = (AF_UNIX, 2, 10)
 """AF_UNIX, AF_INET, AF_INET6. Of netlink only routing, which lists interfaces and addresses."""
 
 AF_NETLINK: Final = 16
@@ -88,12 +101,16 @@ def profile(machine: str | None = None) -> JsonObject:
         "architectures": [ARCHITECTURES[machine or platform.machine()]],
         "syscalls": [
             {"names": [*names], "action": "SCMP_ACT_ALLOW"},
-            _allow("clone", _masked(0, NEW_NAMESPACES)),
+            _allow("clone", _without(0, NEW_NAMESPACES)),
+            *(_allow(name, _without(mode, SET_ID_BITS)) for name, mode in SETS_MODE.items()),
+            *(_allow(name, _without(flags + 1, SET_ID_BITS)) for name, flags in OPENS.items()),
+            *(_allow(name, _without(flags, CREATES)) for name, flags in OPENS.items()),
+            _allow("socketpair", _equal(0, AF_UNIX)),
             *(_allow("socket", _equal(0, family)) for family in ADDRESS_FAMILIES),
             _allow("socket", _equal(0, AF_NETLINK), _equal(2, NETLINK_ROUTE)),
             *(_allow("personality", _equal(0, value)) for value in PERSONALITIES),
-            # Its flags are behind a pointer, where no filter can look; without it libc falls back to clone.
-            {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS},
+            # What they are to do is behind a pointer, where no filter can look; without them programs fall back.
+            {"names": ["clone3", "openat2"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS},
         ],
     }
 
@@ -106,5 +123,6 @@ def _equal(index: int, value: int) -> JsonObject:
     return {"index": index, "value": value, "op": "SCMP_CMP_EQ"}
 
 
-def _masked(index: int, mask: int) -> JsonObject:
+def _without(index: int, mask: int) -> JsonObject:
+    """The argument has no bit of ``mask``."""
     return {"index": index, "value": mask, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}

@@ -19,8 +19,8 @@ TOOL_DIRECTORY = "/tool"
 """Where a call's files are written: an empty folder of the sandbox that the tool's user may write."""
 
 
-class NotStartedError(Exception):
-    """The call cannot start; ``str(error)`` is the reason, for a person."""
+class PreparationError(Exception):
+    """The sandbox is not what a call needs, through no fault of the tool; ``str(error)`` says what is wrong."""
 
 
 class PythonFunction:
@@ -49,14 +49,14 @@ class Job:
 
 
 def prepare(job: Job) -> None:
-    """Write the call's files, set its limits and enter its directory. Raises ``NotStartedError``."""
+    """Write the call's files, set its limits and enter its directory. Raises ``PreparationError``."""
     os.umask(0o022)
     try:
         for file in job.files:
             _write(os.path.join(TOOL_DIRECTORY, file["path"]), file)
         os.chdir(job.directory)
     except OSError as error:
-        raise NotStartedError("%s: %s" % (error.filename or TOOL_DIRECTORY, error.strerror)) from error
+        raise PreparationError("%s: %s" % (error.filename or TOOL_DIRECTORY, error.strerror)) from error
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, job.file_size_bytes)
     _limit(resource.RLIMIT_NOFILE, job.open_files)

@@ -15,9 +15,12 @@ from types import AsyncGeneratorType, CodeType, GeneratorType, ModuleType
 
 from toolc.guest import answer
 from toolc.guest.context import Context
-from toolc.guest.job import TOOL_DIRECTORY, Job, NotStartedError, PythonFunction
+from toolc.guest.job import TOOL_DIRECTORY, Job, PreparationError, PythonFunction
 
 MODULE_NAME = "__tool__"
+
+STARTED = b'{"started": true}\n'
+"""The note after which whatever goes wrong is the tool's doing, also what its code does to our descriptors."""
 
 
 def _site_packages() -> list[str]:
@@ -38,11 +41,12 @@ SITE_PACKAGES = _site_packages()
 def run(job: Job, python: PythonFunction, reply_fd: int, notes_fd: int) -> int:
     """Call the function and write its answer to ``reply_fd``; the exit status for this process.
 
-    Raises ``NotStartedError`` if the entry cannot be read.
+    Raises ``PreparationError`` if the entry cannot be read.
     """
     _become_ordinary(job, python)
     code = _read(os.path.join(TOOL_DIRECTORY, python.entry))
     process = os.getpid()
+    os.write(notes_fd, STARTED)
     try:
         reply = answer.success(_call(code, python, Context(job.call_id, notes_fd)))
     except BaseException as error:  # noqa: BLE001  whatever a tool raises is its result
@@ -81,7 +85,7 @@ def _read(path: str) -> bytes:
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:
-        raise NotStartedError("%s: %s" % (path, error.strerror)) from error
+        raise PreparationError("%s: %s" % (path, error.strerror)) from error
 
 
 def _call(code: bytes, python: PythonFunction, context: Context) -> object:

@@ -108,13 +108,16 @@ class Inlet:
 class Notes:
     """The worker's side channel, one JSON object a line: progress, or why the call could not start.
 
-    The tool can write here too; it can say nothing that it may not say anyway.
+    A Python tool can write here too. It can report progress, which it may anyway, and nothing else: by
+    then the worker has said that the tool has started.
     """
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self.is_open = True
         self.not_started: str | None = None
+        self.failed: str | None = None
+        self._started = False
         self._buffer = bytearray()
         self._sent = 0
         self._last = 0.0
@@ -142,10 +145,13 @@ class Notes:
             return
         if not isinstance(note, dict):
             return
-        if isinstance(note.get("not_started"), str):
-            self.not_started = note["not_started"][:MAX_MESSAGE]
-        elif isinstance(note.get("message"), str):
+        if isinstance(note.get("message"), str):
             self._report(note.get("percent"), note["message"][:MAX_MESSAGE], out)
+        elif "started" in note:
+            self._started = True
+        elif not self._started:
+            self.not_started = _reason(note.get("not_started"))
+            self.failed = _reason(note.get("failed"))
 
     def _report(self, percent: object, message: str, out: bytearray) -> None:
         now = monotonic()
@@ -156,3 +162,7 @@ class Notes:
         known = isinstance(percent, (int, float)) and 0 <= percent <= 100
         report = {"percent": float(percent) if known else None, "message": message}  # type: ignore[arg-type]
         out += encode(PROGRESS, 0, json.dumps(report).encode())
+
+
+def _reason(value: object) -> str | None:
+    return value[:MAX_MESSAGE] if isinstance(value, str) else None

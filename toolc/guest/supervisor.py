@@ -2,8 +2,10 @@
 
 The EXIT frame's JSON::
 
-    {"ending": "exited" | "signaled" | "timed_out" | "not_started", "status": 0, "reason": "",
+    {"ending": "exited" | "signaled" | "timed_out" | "not_started" | "failed", "status": 0, "reason": "",
      "oom_kills": 0 | null, "cpu_ms": 1.5, "peak_memory_bytes": 9000000}
+
+``not_started``: the tool's program cannot be found or run. ``failed``: the sandbox could not begin the call.
 
 As process 1, its own end takes every other process of the sandbox along.
 """
@@ -200,6 +202,8 @@ class Supervisor:
         ending, number = "exited", os.WEXITSTATUS(status)
         if self._timed_out:
             ending, number = "timed_out", 0
+        elif self._notes.failed is not None:
+            ending = "failed"
         elif self._notes.not_started is not None:
             ending = "not_started"
         elif os.WIFSIGNALED(status):
@@ -207,7 +211,7 @@ class Supervisor:
         return {
             "ending": ending,
             "status": number,
-            "reason": self._notes.not_started or "",
+            "reason": self._notes.failed or self._notes.not_started or "",
             "oom_kills": None if kills is None or self._oom_kills is None else kills - self._oom_kills,
             "cpu_ms": cpu_ms() - self._cpu_ms,
             "peak_memory_bytes": peak_memory_bytes(),

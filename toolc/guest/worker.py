@@ -11,10 +11,15 @@ import os
 import select
 import signal
 
-from toolc.guest.job import Job, NotStartedError, prepare
+from toolc.guest.job import Job, PreparationError, prepare
 
 NOT_STARTED_STATUS = 127
 """The worker's exit status where the call could not start; the reason is in a note."""
+
+
+class NotStartedError(Exception):
+    """The program cannot be found or run, which is the tool's failure; ``str(error)`` is the reason."""
+
 
 IDLE_MS = 30
 """A worker that waits for longer was made ahead, and has time to load what a Python call will need."""
@@ -64,15 +69,17 @@ def fork(pipes: Pipes, wire: tuple[int, ...]) -> int:
         _settle(pipes, wire)
         status = _serve(pipes)
     except NotStartedError as error:
-        _say_not_started(pipes, str(error))
+        _note(pipes, "not_started", str(error))
+    except PreparationError as error:
+        _note(pipes, "failed", str(error))
     except Exception as error:  # noqa: BLE001  a child of fork must never return into its parent's frames
-        _say_not_started(pipes, "the worker failed: %s: %s" % (type(error).__name__, error))
+        _note(pipes, "failed", "%s: %s" % (type(error).__name__, error))
     finally:
         os._exit(status)
 
 
-def _say_not_started(pipes: Pipes, reason: str) -> None:
-    os.write(pipes.notes[1], json.dumps({"not_started": reason}).encode() + b"\n")
+def _note(pipes: Pipes, what: str, reason: str) -> None:
+    os.write(pipes.notes[1], json.dumps({what: reason}).encode() + b"\n")
 
 
 def _settle(pipes: Pipes, wire: tuple[int, ...]) -> None:

@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias, TypeGuard, get_args
 from toolc.guest import frames
 from toolc.guest.bundle import bundle
 from toolc.plan import Exec, Plan
-from toolc.result import Capture, Ending
+from toolc.result import Capture
 from toolc.runtime.capture import HeadAndTail
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import File
@@ -37,7 +37,8 @@ REPLY_SLACK: Final = 64 * 1024
 STDIN_AHEAD: Final = 256 * 1024
 """How much of stdin is put into the outgoing buffer at a time, in bytes."""
 
-_GuestEnding: TypeAlias = Literal["exited", "signaled", "timed_out", "not_started"]
+GuestEnding: TypeAlias = Literal["exited", "signaled", "timed_out", "not_started", "failed"]
+"""How the guest says a call ended. ``failed``: the sandbox could not begin it, which is no ending of a tool's."""
 
 
 class CallTooLargeError(Exception):
@@ -52,7 +53,7 @@ class ProtocolError(Exception):
 class Verdict:
     """The guest's EXIT frame. ``oom_kills`` is None where the guest sees no counter."""
 
-    ending: Ending
+    ending: GuestEnding
     status: int
     reason: str
     oom_kills: int | None
@@ -225,7 +226,7 @@ def _file(file: File) -> JsonValue:
 def _verdict(payload: bytes) -> Verdict:
     message = _object(payload, "its verdict")
     ending, status, reason = message.get("ending"), message.get("status"), message.get("reason")
-    known: Ending | None = next((each for each in get_args(_GuestEnding) if each == ending), None)
+    known: GuestEnding | None = next((each for each in get_args(GuestEnding) if each == ending), None)
     if known is None or not _is_count(status) or status > 255 or not isinstance(reason, str):
         raise ProtocolError("its verdict on the call makes no sense")
     oom_kills, cpu, peak = message.get("oom_kills"), message.get("cpu_ms"), message.get("peak_memory_bytes")

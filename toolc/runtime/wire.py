@@ -121,14 +121,17 @@ def _judged(sandbox: Sandbox, conversation: Conversation, duration_ms: float) ->
     """The guest's verdict, unless the kernel killed a process of the call for want of memory.
 
     Then that is what happened, whatever the exit status says: a shell that lost its children ends with 0,
-    and half a result must not pass for a whole one.
+    and half a result must not pass for a whole one. Raises ``SandboxDiedError`` where the call never began.
     """
     verdict = conversation.verdict
     assert verdict is not None
-    ending = verdict.ending
-    if ending in ("exited", "signaled") and (verdict.oom_kills or sandbox.out_of_memory()):
-        ending = "out_of_memory"
-    return _outcome(conversation, ending, duration_ms)
+    if verdict.ending in ("timed_out", "not_started"):
+        return _outcome(conversation, verdict.ending, duration_ms)
+    if verdict.oom_kills or sandbox.out_of_memory():
+        return _outcome(conversation, "out_of_memory", duration_ms)
+    if verdict.ending == "failed":
+        raise _died(sandbox, f"the sandbox could not begin the call: {_printable(verdict.reason)}")
+    return _outcome(conversation, verdict.ending, duration_ms)
 
 
 def _outcome(conversation: Conversation, ending: Ending, duration_ms: float = 0.0) -> Outcome:
@@ -152,5 +155,9 @@ def _outcome(conversation: Conversation, ending: Ending, duration_ms: float = 0.
 def _died(sandbox: Sandbox, what: str) -> SandboxDiedError:
     """The error for a sandbox that failed us, with what it said; closes it, so that it has said everything."""
     sandbox.close()
-    complaint = "".join(c if c.isprintable() or c == "\n" else REPLACEMENT for c in sandbox.complaint()).strip()
+    complaint = _printable(sandbox.complaint())
     return SandboxDiedError(f"{what}; it said:\n{complaint}" if complaint else what)
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() or c == "\n" else REPLACEMENT for c in text).strip()

@@ -1,0 +1,32 @@
+"""The smallest limits that a spec may set are enough to run on every engine that works here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli_engines import engines
+
+from toolc.cli import main
+from toolc.compiler.decode_sandbox import MIN_FILES, MIN_PIDS
+
+PIPE = "shell: {script: printf fine | cat}"
+FUNCTION = """python: {function: fine, code: "def fine(): return 'fine'"}"""
+
+
+@pytest.mark.parametrize("engine", engines())
+@pytest.mark.parametrize("backend", [PIPE, FUNCTION])
+def test_a_tool_runs_within_the_smallest_limits(
+    backend: str, engine: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    spec = tmp_path / "small.yaml"
+    spec.write_text(
+        "toolc: 1\nname: small\ndescription: A tool that exists for the tests of its limits and for nothing else.\n"
+        f"backend: {{{backend}}}\n"
+        f"sandbox: {{limits: {{pids: {MIN_PIDS}, files: {MIN_FILES}, memory: 17MiB, tmp: 1KiB, output: 1KiB}}}}\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(SystemExit) as raised:
+        main(["run", str(spec), "--engine", engine])
+    assert capfdbinary.readouterr() == (b"fine", b"")
+    assert raised.value.code == 0

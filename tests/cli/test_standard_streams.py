@@ -1,0 +1,83 @@
+"""Odd standard streams: closed ones, ones that cannot say every character, terminals without colours."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+TOOLC = f"{sys.executable} -m toolc"
+SPEC = """\
+toolc: 1
+name: größe
+description: A tool that exists for the tests of the command line and for nothing else.
+backend: {shell: {argv: ['true']}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.yaml").write_text(SPEC, encoding="utf-8")
+    Path("good.yaml").write_text(SPEC.replace("größe", "hello\nlabel: größe"), encoding="utf-8")
+
+
+def sh(command: str, environment: Mapping[str, str] | None = None) -> tuple[int, str, str]:
+    done = subprocess.run(
+        ["sh", "-c", command],
+        env=os.environ | (environment or {}),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("closed", "told"),
+    [("<&-", (0, "hello  größe\n", "")), (">&-", (0, "", "")), ("2>&-", (0, "hello  größe\n", ""))],
+)
+def test_a_closed_stream_is_an_empty_one(closed: str, told: tuple[int, str, str]) -> None:
+    assert sh(f"{TOOLC} list good.yaml {closed}") == told
+
+
+def test_closed_stdin_holds_no_arguments() -> None:
+    code, out, err = sh(f"{TOOLC} run good.yaml --args - <&-")
+    assert (code, out) == (2, "")
+    assert err.startswith("toolc: --args - is not JSON: line 1 column 1: ")
+
+
+def test_what_a_stream_cannot_say_is_escaped() -> None:
+    ascii_only = {"PYTHONIOENCODING": "ascii"}
+    assert sh(f"{TOOLC} list good.yaml", ascii_only) == (0, "hello  gr\\xf6\\xdfe\n", "")
+    code, out, err = sh(f"{TOOLC} check bad.yaml", ascii_only)
+    assert (code, err) == (1, "")
+    assert "2 | name: gr\\xf6" in out
+
+
+@pytest.mark.parametrize(
+    ("environment", "colored"),
+    [({}, True), ({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+)
+def test_a_terminal_gets_colours_unless_it_has_none_or_nobody_wants_them(
+    environment: dict[str, str], *, colored: bool
+) -> None:
+    inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"}
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as screen:
+        command = [*TOOLC.split(" "), "check", "bad.yaml"]
+        subprocess.run(command, stdout=theirs, env=inherited | environment, check=False)
+        os.close(theirs)
+        shown = b""
+        # A terminal that its last user has closed ends with EIO.
+        with contextlib.suppress(OSError):
+            while piece := screen.read(4096):
+                shown += piece
+    assert b"TC201" in shown
+    assert (b"\x1b[" in shown) is colored
