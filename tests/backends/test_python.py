@@ -140,6 +140,11 @@ def test_no_answer_at_all_says_how_the_process_ended() -> None:
     )
 
 
+def test_arguments_too_large_to_send_are_invalid() -> None:
+    result = Python().read(BACKEND, Result(), Outcome(ending="not_started", reason="40000555 bytes are too many"))
+    assert result.error == ToolFailure("invalid_args", "40000555 bytes are too many")
+
+
 def test_a_crash_is_named() -> None:
     error = Python().read(BACKEND, Result(), Outcome(ending="signaled", status=11)).error
     assert error == ToolFailure("execution", "the function's process was killed by SIGSEGV")

@@ -187,7 +187,9 @@ def hear(rogue: Rogue, timeout_ms: int = 10_000) -> Outcome:
 
 @pytest.mark.parametrize("reads", [(b"",), (READY, b"")], ids=["before ready", "in the call"])
 def test_a_sandbox_that_ends_for_want_of_memory_is_an_outcome(reads: tuple[bytes, ...]) -> None:
-    assert hear(Rogue(*reads, out_of_memory=True)).ending == "out_of_memory"
+    outcome = hear(Rogue(*reads, out_of_memory=True))
+    assert outcome.ending == "out_of_memory"
+    assert outcome.usage.duration_ms > 0
 
 
 def test_the_engines_counter_overrules_a_good_ending() -> None:
@@ -198,6 +200,19 @@ def test_the_engines_counter_overrules_a_good_ending() -> None:
 def test_the_guests_counter_overrules_a_good_ending_where_the_engine_has_none() -> None:
     exit_ = b'{"ending": "exited", "status": 0, "reason": "", "oom_kills": 2}'
     assert hear(Rogue(READY, frames.encode(frames.EXIT, 0, exit_))).ending == "out_of_memory"
+
+
+FAILED = b'{"ending": "failed", "status": 127, "reason": "no \\u001b room", "oom_kills": 0}'
+
+
+def test_a_call_that_could_not_begin_is_our_failure_and_says_why() -> None:
+    said = "^the sandbox could not begin the call: no \N{REPLACEMENT CHARACTER} room"
+    with pytest.raises(SandboxDiedError, match=said):
+        hear(Rogue(READY, frames.encode(frames.EXIT, 0, FAILED)))
+
+
+def test_a_call_that_could_not_begin_for_want_of_memory_ran_out_of_memory() -> None:
+    assert hear(Rogue(READY, frames.encode(frames.EXIT, 0, FAILED), out_of_memory=True)).ending == "out_of_memory"
 
 
 def test_a_deadline_stays_one_whatever_was_killed_before_it() -> None:

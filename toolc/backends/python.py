@@ -36,7 +36,8 @@ class Python:
     def read(self, backend: PythonBackend, result: Result, outcome: Outcome) -> ToolResult:
         """Read the function's answer; one that makes no sense is an ``execution`` error."""
         if outcome.ending == "not_started":
-            return failure("not_found", outcome.reason or f"{backend.entry} could not be loaded")
+            # The worker itself is the interpreter: only arguments that the wire cannot carry keep it from starting.
+            return failure("invalid_args", outcome.reason or f"{backend.function} cannot be called with so much")
         if outcome.ending != "exited":
             return _no_answer(f"the function's process was killed by {signal_name(outcome.status)}", outcome)
         if outcome.reply is None or not outcome.reply.total_bytes:

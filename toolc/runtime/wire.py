@@ -38,6 +38,7 @@ def converse(
     """
     conversation = Conversation(plan, timeout_ms, on_progress)
     line = _Line(sandbox, conversation, cancellation)
+    started = monotonic()
     try:
         if not line.run_until(monotonic() + START_SECONDS, lambda: conversation.is_ready):
             if line.cancelled:
@@ -53,9 +54,10 @@ def converse(
     except ProtocolError as error:
         raise _died(sandbox, f"the sandbox broke the wire protocol: {error}") from None
     except _StreamEndError:
+        duration_ms = (monotonic() - started) * 1000
         sandbox.close()
         if sandbox.out_of_memory():
-            return _outcome(conversation, "out_of_memory")
+            return _outcome(conversation, "out_of_memory", duration_ms)
         raise _died(sandbox, "the sandbox ended before its call did") from None
     if not ended:
         return _outcome(conversation, "cancelled" if line.cancelled else "timed_out", duration_ms)

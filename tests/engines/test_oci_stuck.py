@@ -1,0 +1,32 @@
+"""A runtime that hangs before it has started anything: it is given up, and its own processes too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from oci_cases import needs_oci, traces, until
+
+from toolc.engines import oci_sandbox
+from toolc.engines.oci_sandbox import OciSandbox, Place
+from toolc.errors import InfrastructureError
+
+pytestmark = needs_oci
+
+
+def test_a_runtime_that_hangs_is_killed_with_its_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("START_SECONDS", "CLOSE_SECONDS", "KILL_SECONDS"):
+        monkeypatch.setattr(oci_sandbox, name, 0.2)
+    runtime = tmp_path / "runtime"
+    runtime.write_text(f"#!/bin/sh\nsh -c 'sleep 1000; : {tmp_path}'\n", encoding="utf-8")
+    runtime.chmod(0o755)
+    place = Place(
+        name="toolc-test-stuck",
+        runtime=str(runtime),
+        state=tmp_path / "state",
+        bundle=tmp_path / "bundle",
+        pid_file=tmp_path / "pid",
+    )
+    with pytest.raises(InfrastructureError, match="could not start a sandbox: nothing happened for"):
+        OciSandbox(place, "1:1", lambda spawn: spawn())
+    assert until(lambda: traces(str(tmp_path)) == [])
