@@ -122,6 +122,18 @@ def test_no_set_user_id_file_can_be_made(engine: DockerEngine, tmp_path: Path, o
     set_id_cases.check(run(engine, Profile(workspace=workspace(tmp_path)), set_id_cases.PROGRAM))
 
 
+def test_root_without_capabilities_reads_nothing_of_the_kernel(engine: DockerEngine, tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can own a folder as root")
+    program = (
+        "import os; print(os.getuid())\n"
+        "for name in ('kcore', 'kpageflags', 'slabinfo', 'vmallocinfo', 'pagetypeinfo', 'timer_list'):\n"
+        "    try: print(len(open('/proc/' + name, 'rb').read(4096)))\n"
+        "    except OSError: print(0)"
+    )
+    assert run(engine, Profile(workspace=workspace(tmp_path)), program).split() == ["0"] * 7
+
+
 def test_threads_and_subprocesses_work_under_the_filter(engine: DockerEngine) -> None:
     program = (
         "import subprocess, threading, multiprocessing\n"

@@ -12,6 +12,7 @@ from toolc.engines import docker_body, oci_seccomp
 from toolc.engines.docker_body import LocalImage, User, create_body, refusal, user_of
 from toolc.engines.docker_daemon import Daemon
 from toolc.engines.docker_http import Client
+from toolc.engines.oci_config import MASKED_PATHS, READONLY_PATHS
 from toolc.plan import Mount, Profile
 from toolc.spec import MIB, Limits
 
@@ -105,6 +106,8 @@ def test_the_body_to_the_last_key() -> None:
             "NetworkMode": "none",
             "IpcMode": "none",
             "ReadonlyRootfs": True,
+            "MaskedPaths": [*MASKED_PATHS, "/sys/firmware", "/sys/devices/virtual/powercap"],
+            "ReadonlyPaths": [*READONLY_PATHS],
             "LogConfig": {"Type": "none"},
             "RestartPolicy": {"Name": "no"},
             "Memory": 64 * MIB,

@@ -11,6 +11,7 @@ from typing import Final
 
 from toolc.engines import oci_seccomp
 from toolc.engines.docker_daemon import Daemon
+from toolc.engines.oci_config import MASKED_PATHS, READONLY_PATHS
 from toolc.plan import Mount, Profile
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import MIB
@@ -103,6 +104,10 @@ def create_body(
     }
 
 
+_MASKED_IN_SYS: Final = ("/sys/firmware", "/sys/devices/virtual/powercap")
+"""Docker's own list goes on in /sys, which the oci engine does not mount at all."""
+
+
 def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> JsonObject:
     limits = profile.limits
     # A limit above what the machine has is kept by the machine; the daemon would refuse it.
@@ -114,6 +119,9 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
         "NetworkMode": "none",
         "IpcMode": "none",
         "ReadonlyRootfs": True,
+        # Root's workspace makes root of the tool, and Docker's own list leaves root things to read.
+        "MaskedPaths": [*MASKED_PATHS, *_MASKED_IN_SYS],
+        "ReadonlyPaths": [*READONLY_PATHS],
         "LogConfig": {"Type": "none"},
         "RestartPolicy": {"Name": "no"},
         "Memory": limits.memory_bytes,

@@ -14,9 +14,12 @@ from toolc.schema import JsonObject, JsonValue
 from toolc.spec import MIB, Limits
 
 MASKED_PATHS: Final = (
-    "/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
-    "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
+    "/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/kpagecgroup",
+    "/proc/kpagecount", "/proc/kpageflags", "/proc/latency_stats", "/proc/pagetypeinfo", "/proc/sched_debug",
+    "/proc/scsi", "/proc/slabinfo", "/proc/timer_list", "/proc/timer_stats", "/proc/vmallocinfo",
 )  # fmt: skip
+"""What a container runtime hides of the kernel, and what root may read there without any capability."""
+
 READONLY_PATHS: Final = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 NAMESPACES: Final = ("pid", "ipc", "uts", "mount", "user", "network", "cgroup")
 ENVIRONMENT: Final = (
