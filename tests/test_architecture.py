@@ -11,7 +11,8 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "toolc"
 CORE = frozenset(
-    "source errors diagnostics spec schema template registry call plan result events".split()  # noqa: SIM905
+    "source errors diagnostics spec spec_backends spec_http schema "  # noqa: SIM905
+    "template registry call plan result events".split()
 )
 SEES: dict[str, frozenset[str]] = {
     **dict.fromkeys(CORE, CORE),
@@ -35,7 +36,7 @@ SEES: dict[str, frozenset[str]] = {
 
 THIRD_PARTY: dict[str, frozenset[str]] = {
     "digest": frozenset({"rfc8785"}),
-    "compiler": frozenset({"yaml", "tomli", "jinja2", "jsonschema", "referencing"}),
+    "compiler": frozenset({"yaml", "tomli", "jinja2", "jmespath", "jsonschema", "referencing"}),
     "runtime": frozenset({"jsonschema", "referencing"}),
     "engines": frozenset({"docker", "urllib3"}),
     "api": frozenset({"jsonschema"}),

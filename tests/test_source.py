@@ -15,3 +15,20 @@ def test_lines_count_from_one_and_lose_their_ends() -> None:
 def test_only_line_feeds_end_a_line() -> None:
     """What str.splitlines takes for a line end (form feed, U+2028) does not move the numbers that editors show."""
     assert SourceText("a.yaml", "a\u2028b\x0cc\nd").lines == ("a\u2028b\x0cc", "d")
+
+
+def test_a_span_is_fitted_to_the_line_it_ends_on() -> None:
+    source = SourceText("a.toml", "one\r\n")
+    line_end = Position(1, 4)
+    assert source.fit(Span("a.toml", Position(1, 2), Position(1, 9))) == Span("a.toml", Position(1, 2), line_end)
+    assert source.fit(Span("a.toml", line_end, Position(1, 5))) == Span("a.toml", line_end, line_end)
+    assert source.fit(Span("a.toml", Position(1, 1), line_end)) == Span("a.toml", Position(1, 1), line_end)
+
+
+def test_each_of_many_placeholders_is_located_fast() -> None:
+    """A search from the start for each one took minutes."""
+    source = SourceText("a.yaml", "{{ a }}" * 20_000)
+    whole = source.span(0, len(source.text))
+    for occurrence in range(20_000):
+        assert source.locate(whole, "{{ a }}", occurrence).start.column == 7 * occurrence + 1
+    assert source.locate(whole, "{{ a }}", 20_000) == whole

@@ -61,7 +61,7 @@ class Registry:
         if source.suffix == ".json":
             registry = cls(_read_registry(source))
         else:
-            from toolc.compiler.compile import compile_specs  # noqa: PLC0415  a built registry needs no compiler
+            from toolc.compiler.compile import compile_specs  # a built registry needs no compiler
 
             registry = cls.compiled(compile_specs([source]))
         return registry if name is None else registry.only(name)
@@ -199,7 +199,7 @@ def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
     Where anything is wrong nothing is written, and what ``out`` held stays whole. Raises ``SpecError``
     and ``UsageError``.
     """
-    from toolc.compiler.compile import compile_specs  # noqa: PLC0415  only a build needs the compiler
+    from toolc.compiler.compile import compile_specs  # only a build needs the compiler
 
     several = [paths] if isinstance(paths, str | Path) else paths
     return write_build(compile_specs([Path(path) for path in several]), out)
@@ -207,24 +207,28 @@ def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
 
 def write_build(compilation: Compilation, out: str | Path) -> Built:
     """Write what ``build`` writes, of specs that are compiled. Raises ``SpecError`` and ``UsageError``."""
-    from toolc.compiler.emit import write  # noqa: PLC0415  only a build needs the compiler
+    from toolc.compiler.emit import write  # only a build needs the compiler
+    from toolc.compiler.garbage import no_collection  # as above
 
-    file = compilation.registry()
-    tools = tuple(tool.spec for tool in file.tools)
-    lowered = {name: provider.lower(tools) for name, provider in PROVIDERS.items()}
-    losses: dict[str, JsonValue] = {
-        name: [{"tool": loss.tool, "pointer": loss.pointer, "message": loss.message} for loss in lowering.losses]
-        for name, lowering in lowered.items()
-    }
-    artifacts = {f"providers/{name}.json": canonical(lowering.tools) for name, lowering in lowered.items()}
-    artifacts |= {REGISTRY_NAME: canonical(file.to_json()), "loss.json": canonical(losses)}
+    lost = 0
+    with no_collection():
+        file = compilation.registry()
+        tools = tuple(tool.spec for tool in file.tools)
+        artifacts: dict[str, bytes] = {}
+        losses: dict[str, JsonValue] = {}
+        for name, provider in PROVIDERS.items():
+            lowering = provider.lower(tools)
+            artifacts[f"providers/{name}.json"] = canonical(lowering.tools)
+            losses[name] = [
+                {"tool": loss.tool, "pointer": loss.pointer, "message": loss.message} for loss in lowering.losses
+            ]
+            lost += sum(loss.pointer.startswith(("/parameters", "/providers")) for loss in lowering.losses)
+        artifacts |= {REGISTRY_NAME: canonical(file.to_json()), "loss.json": canonical(losses)}
     write(Path(out), artifacts)
     return Built(
         names=tuple(tool.name for tool in tools),
         providers=tuple(PROVIDERS),
-        losses=sum(
-            loss.pointer.startswith("/parameters") for lowering in lowered.values() for loss in lowering.losses
-        ),
+        losses=lost,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -19,22 +20,48 @@ class Severity(StrEnum):
 class Code:
     """A stable identity of a kind of finding.
 
-    ``number`` is like ``TC101`` and is never reused; ``summary`` is one line without a full stop.
+    ``number`` is like ``TC101`` and is never reused; ``summary`` is one line without a full stop. A code
+    that is not ``on`` is reported only where the user selects it.
     """
 
     number: str
     severity: Severity
     summary: str
+    on: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Put ``text`` in the place of what stands at ``span``."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits of one file that mend a finding, none of which overlap; ``description`` says what they do.
+
+    A ``safe`` fix leaves all that the file means as it is; any other is made only if somebody asks for it.
+    """
+
+    description: str
+    edits: tuple[Edit, ...]
+    safe: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding: what is wrong (``message``), where (``span``), and what to do (``hint``)."""
+    """One finding: what is wrong (``message``), where (``span``), and what to do (``hint``).
+
+    ``fix`` does it, where it is certain what to write. It is no part of what makes two findings the same.
+    """
 
     code: Code
     message: str
     span: Span
     hint: str = ""
+    fix: Fix | None = field(default=None, compare=False)
 
     @property
     def is_error(self) -> bool:
@@ -49,9 +76,11 @@ class Diagnostics:
     _found: dict[Diagnostic, None] = field(default_factory=dict)
     _sources: dict[str, SourceText] = field(default_factory=dict)
 
-    def add(self, code: Code, message: str, span: Span, hint: str = "") -> None:
-        """Record one finding. The same finding at the same place is kept once."""
-        self._found.setdefault(Diagnostic(code, message, span, hint))
+    def add(self, code: Code, message: str, span: Span, hint: str = "", fix: Fix | None = None) -> None:
+        """Record one finding, where its file's text has it. The same finding at the same place is kept once."""
+        source = self._sources.get(span.path)
+        span = source.fit(span) if source else span
+        self._found.setdefault(Diagnostic(code, message, span, hint, fix))
 
     def add_source(self, source: SourceText) -> None:
         """Remember a file's text, so that a reporter can show the line under a finding."""
@@ -64,6 +93,12 @@ class Diagnostics:
     def sorted(self) -> tuple[Diagnostic, ...]:
         """Every finding, by file, position and code: the same order however files were read."""
         return tuple(sorted(self._found, key=_order))
+
+    def map(self, change: Callable[[Diagnostic], Diagnostic | None]) -> Diagnostics:
+        """Other findings about the same sources: each as ``change`` has it, without those that it drops."""
+        changed = (change(found) for found in self._found)
+        kept = {found: None for found in changed if found is not None}
+        return Diagnostics(kept, dict(self._sources))
 
     @property
     def has_errors(self) -> bool:

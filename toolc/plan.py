@@ -72,4 +72,4 @@ class Plan:
     @property
     def working_directory(self) -> str:
         """Where the call starts: the workspace if it has one, else ``/tmp``."""
-        return "/workspace" if self.profile.workspace else "/tmp"  # noqa: S108  the sandbox's own /tmp
+        return "/workspace" if self.profile.workspace else "/tmp"  # the sandbox's own /tmp

@@ -87,6 +87,12 @@ def _entry_from_json(value: JsonValue, where: str) -> RegisteredTool:
 
 def _encode(value: object) -> JsonValue:
     match value:
+        case None | str() | bool() | int() | list() | dict():
+            return value
+        case float():  # RFC 8785 writes 1.0 as 1
+            return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
+        case tuple():
+            return [_encode(item) for item in value]
         case Schema():
             return value.value
         case Template(parts=()):
@@ -95,16 +101,17 @@ def _encode(value: object) -> JsonValue:
             return text
         case Template():
             return [_encode(part) for part in value.parts]
-        case tuple():
-            return [_encode(item) for item in value]
-        case None | bool() | int() | float() | str() | list() | dict():
-            return value
-        case _ if is_dataclass(value):
-            body: JsonObject = {field.name: _encode(getattr(value, field.name)) for field in fields(value)}
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            body: JsonObject = {name: _encode(getattr(value, name)) for name in _names(type(value))}
             tag = getattr(value, "tag", None)
             return {tag: body} if isinstance(tag, str) else body
         case _:
             raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+@cache
+def _names(cls: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cls))
 
 
 def _decode(hint: object, value: JsonValue, where: str) -> object:
@@ -170,7 +177,7 @@ def _decode_dataclass(cls: type, value: JsonValue, where: str) -> object:
             raise _damaged(where, f"an object with the key {tag!r}", value)
         value, where = value[tag], f"{where}.{tag}"
     hints = _hints(cls)
-    names = [field.name for field in fields(cls)]
+    names = _names(cls)
     if not isinstance(value, dict) or set(value) != set(names):
         raise _damaged(where, f"an object with the keys {', '.join(names)}", value)
     result: object = cls(**{name: _decode(hints[name], value[name], f"{where}.{name}") for name in names})

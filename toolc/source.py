@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final, NamedTuple
+
+BOM: Final = "\ufeff"
+"""The byte order mark, which a file may start with."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Position:
+# A file has hundreds of these two, and a frozen dataclass takes three times as long to make as a tuple.
+class Position(NamedTuple):
     """A place in a text. ``line`` and ``column`` count from 1, in characters (not bytes)."""
 
     line: int
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A stretch of one file's text, from ``start`` up to but not including ``end``.
 
     ``path`` is the file as the user named it, with ``/`` between its parts.
@@ -28,6 +32,15 @@ class Span:
 
     def __str__(self) -> str:
         return f"{self.path}:{self.start.line}:{self.start.column}"
+
+    def covers(self, other: Span) -> bool:
+        """Whether the whole of ``other`` lies within this stretch."""
+        return self.path == other.path and self.start <= other.start and other.end <= self.end
+
+
+def byte_order_mark(path: str) -> Span:
+    """Where a file's byte order mark stands. It is no part of the text, so that is before the first column."""
+    return Span(path, Position(1, 0), Position(1, 1))
 
 
 @dataclass(frozen=True)
@@ -49,6 +62,54 @@ class SourceText:
     def span(self, start: int, end: int) -> Span:
         """The span of ``text[start:end]``; offsets count characters from 0."""
         return Span(self.path, self._position(start), self._position(end))
+
+    def offset(self, position: Position) -> int:
+        """How many characters of ``text`` stand before ``position``."""
+        if position.line > len(self._line_starts):
+            return len(self.text)
+        return min(self._line_starts[position.line - 1] + position.column - 1, len(self.text))
+
+    def between(self, span: Span) -> str:
+        """What is written at ``span``; empty where that is in another file."""
+        return self.text[self.offset(span.start) : self.offset(span.end)] if span.path == self.path else ""
+
+    def locate(self, span: Span, text: str, occurrence: int = 0) -> Span:
+        """Where ``text`` stands within ``span``, for the given occurrence of it, counted from 0.
+
+        The whole ``span`` where it is not written in these characters (an escape, a line end inside).
+        """
+        if span.path != self.path or not text:
+            return span
+        if occurrence == 0:
+            return next(self._places(span, text), span)
+        # A text may have thousands of placeholders: one look finds the places of all that are alike.
+        if (span, text) not in self._found:
+            self._found[span, text] = tuple(self._places(span, text))
+        places = self._found[span, text]
+        return places[occurrence] if occurrence < len(places) else span
+
+    def _places(self, span: Span, text: str) -> Iterator[Span]:
+        """Where ``text`` stands on a line within ``span``, from first to last."""
+        for number in range(span.start.line, span.end.line + 1):
+            line = self.line(number)
+            at = span.start.column - 1 if number == span.start.line else 0
+            end = span.end.column - 1 if number == span.end.line else len(line)
+            while (at := line.find(text, at, end)) >= 0:
+                yield Span(span.path, Position(number, at + 1), Position(number, at + 1 + len(text)))
+                at += len(text)
+
+    @cached_property
+    def _found(self) -> dict[tuple[Span, str], tuple[Span, ...]]:
+        """What ``locate`` found, for texts that it was asked for more than once."""
+        return {}
+
+    def fit(self, span: Span) -> Span:
+        """``span`` without what of it lies past the end of its last line, as the place of a line feed does.
+
+        It may be empty then: the place is right behind the line.
+        """
+        last = max(span.start, Position(span.end.line, len(self.line(span.end.line)) + 1))
+        return span if span.end <= last else Span(span.path, span.start, last)
 
     def _position(self, offset: int) -> Position:
         line = bisect_right(self._line_starts, offset)

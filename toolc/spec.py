@@ -11,92 +11,81 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, TypeAlias
 
 from toolc.schema import JsonObject, JsonValue, Schema
+from toolc.spec_backends import (
+    AgentBackend,
+    Argv,
+    CompositeBackend,
+    ErrorKind,
+    ExitError,
+    File,
+    PluginBackend,
+    PythonBackend,
+    Script,
+    ShellBackend,
+    Step,
+    WhenGroup,
+)
+from toolc.spec_http import HttpBackend
 from toolc.template import Template
+
+__all__ = [
+    "EFFECT",
+    "FORMAT",
+    "MIB",
+    "SURFACE",
+    "AgentBackend",
+    "Annotations",
+    "Argv",
+    "Backend",
+    "Build",
+    "Commit",
+    "CompositeBackend",
+    "Destination",
+    "EnvVar",
+    "ErrorKind",
+    "ExitError",
+    "Expect",
+    "Expose",
+    "File",
+    "HttpBackend",
+    "Lifetime",
+    "Limits",
+    "MinIsolation",
+    "Network",
+    "PluginBackend",
+    "ProviderChoice",
+    "PythonBackend",
+    "Result",
+    "ResultFormat",
+    "Retry",
+    "Sandbox",
+    "Script",
+    "Secret",
+    "SecretEnvVar",
+    "ShellBackend",
+    "Step",
+    "Test",
+    "ToolSpec",
+    "Transaction",
+    "WhenGroup",
+    "WorkspaceMode",
+]
+"""With the backends' types, so that a spec's types are imported from one place."""
 
 FORMAT: Final = 1
 """The spec format this toolc reads: the value of a file's ``toolc`` key."""
 
 MIB: Final = 1024 * 1024
 
-ErrorKind: TypeAlias = Literal[
-    "invalid_args", "not_found", "denied", "cancelled", "timeout", "out_of_memory", "output_limit",
-    "exit_status", "network", "authentication", "rate_limit", "serialization", "file", "execution",
-]  # fmt: skip
 ResultFormat: TypeAlias = Literal["text", "json", "image", "none"]
-WorkspaceMode: TypeAlias = Literal["none", "ro", "rw"]
+WorkspaceMode: TypeAlias = Literal["none", "ro", "rw", "transaction"]
+Commit: TypeAlias = Literal["always", "success", "ask", "never"]
+Lifetime: TypeAlias = Literal["call", "session"]
+Expose: TypeAlias = Literal["broker", "env", "file"]
 MinIsolation: TypeAlias = Literal["namespace", "gvisor", "vm"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class File:
-    """A file that travels with a tool: ``path`` relative to the spec's folder, and text or base64, never both."""
-
-    path: str
-    text: str | None = None
-    base64: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Argv:
-    """``argv:``: each element becomes one argument, an array that stands alone one per item."""
-
-    tag: ClassVar[str] = "argv"
-    elements: tuple[Template | WhenGroup, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhenGroup:
-    """``{when: NAME, argv: [...]}``: kept only if the argument is present and neither false nor empty."""
-
-    tag: ClassVar[str] = "group"
-    when: str
-    argv: tuple[Template, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
-    """``script:`` or ``file:``: text run by an interpreter, parameters as ``ARG_<name>`` variables; no template."""
-
-    tag: ClassVar[str] = "script"
-    text: str
-    interpreter: tuple[str, ...] = ("/bin/sh", "-eu")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExitError:
-    """One entry of ``errors:``: this exit status means this kind of error."""
-
-    status: int
-    kind: ErrorKind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShellBackend:
-    """``backend.shell``. ``success_exit_codes`` is None for ``any``."""
-
-    tag: ClassVar[str] = "shell"
-    command: Argv | Script
-    stdin: Template | None = None
-    success_exit_codes: tuple[int, ...] | None = (0,)
-    errors: tuple[ExitError, ...] = ()
-    allow_dash: tuple[str, ...] = ()
-    progress: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PythonBackend:
-    """``backend.python``: ``function`` of the file ``entry``, which is one of ``files``.
-
-    Inline ``code:`` is a file of its own, named after the tool.
-    """
-
-    tag: ClassVar[str] = "python"
-    entry: str
-    function: str
-    files: tuple[File, ...]
-
-
-Backend: TypeAlias = ShellBackend | PythonBackend
+Backend: TypeAlias = ShellBackend | PythonBackend | HttpBackend | PluginBackend | CompositeBackend | AgentBackend
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,13 +111,84 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecretEnvVar:
+    """A variable of a plugin's environment whose value names secrets."""
+
+    name: str
+    value: Template
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """``sandbox.build``: an image made of this folder's files, its Dockerfile among them.
+
+    ``files`` are relative to the spec's folder, as ``folder`` is.
+    """
+
+    folder: str
+    files: tuple[File, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """What becomes of a workspace's changes where its mode is ``transaction``.
+
+    ``writes`` are patterns of the files that may change; empty means any file.
+    """
+
+    commit: Commit = "ask"
+    writes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """One entry of an allow-list, in canonical form: lower case, no dot at the end.
+
+    ``host`` is a name or an IP address for ``exact`` (IPv6 without brackets), what follows ``*.`` for
+    ``wildcard``, and empty for ``public``, which is every public address.
+    """
+
+    kind: Literal["exact", "wildcard", "public"]
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """What a call may connect to: nothing, unless it is listed. An HTTP tool may also reach its own URL."""
+
+    allow: tuple[Destination, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    """A secret the tool needs, by name. ``broker`` keeps its value outside of the sandbox.
+
+    ``hosts`` are exact names, in canonical form, to which the value may go.
+    """
+
+    name: str
+    hosts: tuple[str, ...] = ()
+    expose: Expose = "broker"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sandbox:
-    """What a call runs in. ``image`` None is the release's own base image (or the host's ``/usr``)."""
+    """What a call runs in. ``image`` and ``build`` None is the release's own base image (or the host's ``/usr``).
+
+    ``transaction`` is there exactly where ``workspace`` is ``transaction``.
+    """
 
     image: str | None = None
+    build: Build | None = None
     workspace: WorkspaceMode = "none"
+    transaction: Transaction | None = None
+    network: Network = field(default_factory=Network)
     env: tuple[EnvVar, ...] = ()
+    secret_env: tuple[SecretEnvVar, ...] = ()
+    secrets: tuple[Secret, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    lifetime: Lifetime = "call"
     min_isolation: MinIsolation = "namespace"
     run_as: Literal["nonroot"] | None = None
 
@@ -145,20 +205,48 @@ class Annotations:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """How a tool's output is read: stdout as text, as one JSON value, as an image, or not at all."""
+    """How a tool's output is read: stdout or the body as text, as one JSON value, as an image, or not at all.
+
+    ``files`` are patterns of workspace files returned as content; ``select`` is JMESPath; ``template`` is
+    full Jinja2, checked at build and rendered in a sandbox at a call.
+    """
 
     format: ResultFormat = "text"
+    files: tuple[Template, ...] = ()
+    select: str | None = None
+    template: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """Try again after errors of these kinds, ``attempts`` times in all, waiting twice as long each time."""
+
+    kinds: tuple[ErrorKind, ...] = ("network", "rate_limit", "timeout")
+    attempts: int = 3
+    backoff_ms: int = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderChoice:
+    """What is special for one provider: ``strict`` asks for its strict mode."""
+
+    provider: str
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expect:
-    """What a test expects; what is None is not compared. ``json`` holds the value in a list of one."""
+    """What a test expects; what is None is not compared. ``json`` holds the value in a list of one.
+
+    ``network`` are all the destinations the call may have reached.
+    """
 
     text: str | None = None
     matches: str | None = None
     json: tuple[JsonValue] | None = None
     error: ErrorKind | None = None
     files: tuple[File, ...] = ()
+    network: tuple[Destination, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +265,7 @@ class ToolSpec:
     """One tool of format 1.
 
     The *surface* is all that a model sees: name to examples. The *effect* is what a call does:
-    backend, result, sandbox. The rest (version, owner, tags, tests) is in neither digest.
+    backend to confirm. The rest (version, owner, tags, tests) is in neither digest.
     """
 
     name: str
@@ -189,16 +277,23 @@ class ToolSpec:
     aliases: tuple[str, ...] = ()
     deprecated: str | None = None
     examples: tuple[JsonObject, ...] = ()
+    result_schema: Schema | None = None
+    providers: tuple[ProviderChoice, ...] = ()
     result: Result = field(default_factory=Result)
     sandbox: Sandbox = field(default_factory=Sandbox)
+    retry: Retry | None = None
+    confirm: bool = False
     version: str | None = None
     owner: str | None = None
     tags: tuple[str, ...] = ()
     tests: tuple[Test, ...] = ()
 
 
-SURFACE: Final = ("name", "label", "description", "parameters", "annotations", "aliases", "deprecated", "examples")
+SURFACE: Final = (
+    "name", "label", "description", "parameters", "annotations", "aliases", "deprecated", "examples",
+    "result_schema", "providers",
+)  # fmt: skip
 """The fields of the surface digest."""
 
-EFFECT: Final = ("backend", "result", "sandbox")
+EFFECT: Final = ("backend", "result", "sandbox", "retry", "confirm")
 """The fields of the effect digest."""

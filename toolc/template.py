@@ -9,10 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final, TypeAlias
 from urllib.parse import quote
 
 from toolc.schema import JsonValue
+
+SECRETS: Final = "secrets"
+"""The name of a placeholder whose key is a secret."""
+
+STEPS: Final = "steps"
+"""The name of a placeholder whose key is a composite's step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,14 @@ class Template:
     @property
     def names(self) -> frozenset[str]:
         """The arguments this template reads."""
-        return frozenset(part.name for part in self.parts if isinstance(part, Placeholder))
+        found = (part.name for part in self.parts if isinstance(part, Placeholder))
+        return frozenset(name for name in found if name not in {SECRETS, STEPS})
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """The secrets this template names, as in ``{{ secrets.TOKEN }}``."""
+        found = (part for part in self.parts if isinstance(part, Placeholder) and part.name == SECRETS)
+        return frozenset(part.keys[0] for part in found if part.keys)
 
     @property
     def sole(self) -> Placeholder | None:
@@ -58,6 +71,42 @@ class Template:
         return "".join(
             as_text(evaluate(part, arguments)) if isinstance(part, Placeholder) else part for part in self.parts
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonConstant:
+    """A number, a boolean or null of a JSON template."""
+
+    tag: ClassVar[str] = "value"
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonList:
+    """A list of a JSON template."""
+
+    tag: ClassVar[str] = "list"
+    items: tuple[JsonTemplate, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonEntry:
+    """One key of a map. The key is left out where the value is a template of an argument that is absent."""
+
+    key: str
+    value: JsonTemplate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonMap:
+    """A map of a JSON template, sorted by key."""
+
+    tag: ClassVar[str] = "map"
+    entries: tuple[JsonEntry, ...]
+
+
+JsonTemplate: TypeAlias = Template | JsonConstant | JsonList | JsonMap
+"""JSON in which strings are templates. A placeholder that is a whole string keeps its value's type."""
 
 
 class TemplateError(ValueError):

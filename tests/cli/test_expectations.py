@@ -10,7 +10,7 @@ from toolc.cli.expectations import compare, place
 from toolc.errors import UsageError
 from toolc.result import Text, ToolResult, failure
 from toolc.schema import JsonValue
-from toolc.spec import Expect, File
+from toolc.spec import Destination, Expect, File
 
 
 def problems(expect: Expect, result: ToolResult, workspace: Path = Path()) -> list[str]:
@@ -88,3 +88,12 @@ def test_a_link_that_a_tool_made_is_not_followed(link: str, tmp_path: Path) -> N
 def test_a_file_outside_the_workspace_is_refused(path: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="outside its workspace"):
         place((File(path=path, text=""),), tmp_path / "workspace")
+
+
+def test_no_tool_that_runs_yet_can_connect_to_anything() -> None:
+    there = Destination(kind="exact", host="a.example", port=443)
+
+    assert problems(Expect(network=()), said("x")) == []
+    assert problems(Expect(network=(there,)), said("x")) == [
+        "expected connections to a.example:443, and no tool that this version runs can make one"
+    ]

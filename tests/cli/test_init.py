@@ -8,7 +8,7 @@ import pytest
 from cli_engines import engines
 
 from toolc.cli import main
-from toolc.cli.init import FILES
+from toolc.cli.init import files
 
 
 def run(*arguments: str) -> int:
@@ -36,9 +36,9 @@ def test_what_it_makes_works(
 def test_it_says_what_it_made_and_what_to_try(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("init", str(tmp_path / "t")) == 0
     made, tried = capsys.readouterr().out.splitlines()
-    assert made == f"made {', '.join(FILES)} in {tmp_path}/t"
+    assert made == f"made {', '.join(files())} in {tmp_path}/t"
     assert tried == f"try: cd {tmp_path}/t && toolc run specs/hello.yaml --arg name=Ada"
-    assert {str(path.relative_to(tmp_path / "t")) for path in tmp_path.rglob("*") if path.is_file()} == set(FILES)
+    assert {str(path.relative_to(tmp_path / "t")) for path in tmp_path.rglob("*") if path.is_file()} == set(files())
 
 
 def test_what_it_says_to_try_can_be_pasted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,6 +39,18 @@ def test_the_version_costs_no_more_than_click() -> None:
     assert re.fullmatch(r"toolc \d+\.\d+\.\d+\ntoolc toolc\.cli\n", out)
 
 
+def test_what_python_plans_for_patterns_is_not_printed(tmp_path: Path) -> None:
+    spec = tmp_path / "brackets.yaml"
+    spec.write_text(
+        "toolc: 1\nname: brackets\ndescription: Say which of these brackets a text has.\n"
+        "parameters: {which: {type: string, pattern: '^[[({]$'}}\n"
+        "backend: {shell: {argv: [echo, '{{ which }}']}}\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run([*TOOLC, "check", str(spec)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_version_is_the_packages() -> None:
     metadata = Path(__file__).parent.parent.parent / "pyproject.toml"
     version = re.search(r'^version = "(.+)"$', metadata.read_text(encoding="utf-8"), re.MULTILINE)

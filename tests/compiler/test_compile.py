@@ -202,9 +202,11 @@ def test_any_tree_is_a_tool_or_has_an_error(
         assert registry_from_json(compilation.registry().to_json()) == compilation.registry()
 
 
-_WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=8).filter(
-    lambda text: "{{" not in text
+# No marks and no fillers: among them are characters that nobody sees, which TC210 refuses.
+_SEEN = st.characters(
+    codec="utf-8", exclude_categories=("C", "M", "Z"), exclude_characters="\u115f\u1160\u3164\uffa0"
 )
+_WORDS = st.text(_SEEN, min_size=1, max_size=8).filter(lambda text: "{{" not in text)
 _GOOD = st.fixed_dictionaries(
     {
         "toolc": st.just(1),

@@ -113,7 +113,8 @@ def test_a_script_has_an_interpreter_and_no_templates(tmp_path: Path) -> None:
     (tmp_path / "run.sh").write_bytes(b"echo {{ who }}\r\n")
     shell = "backend: {shell: {file: run.sh, interpreter: [bash, -e], success_exit_codes: any}}\n"
 
-    assert tool_of(tmp_path, HEAD + shell).backend == ShellBackend(
+    (tool,) = compile_text(tmp_path, HEAD + shell).tools
+    assert tool.backend == ShellBackend(
         command=Script(text="echo {{ who }}\r\n", interpreter=("bash", "-e")), success_exit_codes=None
     )
 
@@ -173,13 +174,4 @@ def test_files_of_a_test_need_a_workspace(tmp_path: Path) -> None:
         "7:12 TC108 these files stand in the workspace, and this tool has none",
         "7:20 TC108 '/a' is not a relative path",
         "7:27 TC108 '../b' leads outside the workspace",
-    ]
-
-
-def test_vars_are_refused_wherever_they_stand_but_in_code(tmp_path: Path) -> None:
-    text = 'toolc: 1\nname: hello\ndescription: "Ask {{ vars.url }} and {{ vars.other }} for it."\n'
-
-    assert found_in(tmp_path, text + "backend: {shell: {script: 'echo {{ vars.x }}'}}\n") == [
-        "3:19 TC104 this version of toolc does not run '{{ vars.… }}' yet",
-        "3:38 TC104 this version of toolc does not run '{{ vars.… }}' yet",
     ]

@@ -143,7 +143,7 @@ def test_the_code_is_never_run(tmp_path: Path) -> None:
             "backend.python has both 'file' and 'code'; it takes exactly one of 'file', 'code'",
         ),
         ("{function: f}", "backend.python has none of 'file', 'code'"),
-        ("{file: hello.py, requirements: [x==1]}", "this version of toolc does not run 'requirements' yet"),
+        ("{file: hello.py, requirements: [x]}", "'requirements'[0] is not a package of one version: 'x'"),
         ("{file: bad.py}", "bad.py is not UTF-8"),
         ("{file: hello.py, files: [bad.py]}", "bad.py is not UTF-8"),
         ("{file: hello.py, files: [worse.py]}", "worse.py is not valid Python"),

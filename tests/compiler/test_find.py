@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from toolc.compiler.find import Found, find
-from toolc.diagnostics import Diagnostics
 from toolc.errors import UsageError
 
 
@@ -20,10 +19,7 @@ def make(folder: Path, *names: str, text: str = "toolc: 1\n") -> None:
 
 
 def shown(*paths: Path) -> list[str]:
-    diagnostics = Diagnostics()
-    found = [each.shown for each in find(paths, diagnostics)]
-    assert diagnostics.sorted() == ()
-    return found
+    return [each.shown for each in find(paths)]
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +39,7 @@ def test_the_current_folder_has_no_name() -> None:
 
 def test_each_file_remembers_how_it_was_found(tmp_path: Path) -> None:
     make(Path("specs"), "a.yaml", "sub/b.yaml")
-    assert find([Path("specs/sub"), Path("specs/a.yaml"), tmp_path / "specs" / "a.yaml"], Diagnostics()) == (
+    assert find([Path("specs/sub"), Path("specs/a.yaml"), tmp_path / "specs" / "a.yaml"]) == (
         Found(path=tmp_path / "specs" / "a.yaml", shown=f"{tmp_path.as_posix()}/specs/a.yaml", folder=None),
         Found(path=Path("specs/sub/b.yaml"), shown="specs/sub/b.yaml", folder=Path("specs/sub")),
     )
@@ -67,7 +63,7 @@ def test_a_file_found_twice_is_taken_once_as_the_user_named_it() -> None:
     make(Path("specs"), "a.yaml", "sub/b.yaml")
     paths = [Path("specs"), Path("specs/sub"), Path("./specs/a.yaml")]
     assert shown(*paths) == shown(*reversed(paths)) == ["specs/a.yaml", "specs/sub/b.yaml"]
-    assert [each.folder for each in find(paths, Diagnostics())] == [None, Path("specs")]
+    assert [each.folder for each in find(paths)] == [None, Path("specs")]
 
 
 def test_a_folder_without_specs_gives_nothing() -> None:
@@ -79,44 +75,9 @@ def test_a_path_that_does_not_exist_is_the_users_mistake() -> None:
     with pytest.raises(
         UsageError, match=r"^nowhere: no such file or folder; name a spec file or a folder of specs$"
     ):
-        find([Path("nowhere")], Diagnostics())
+        find([Path("nowhere")])
 
 
-NOT_YET = "has no effect: this version of toolc does not read it yet"
-
-
-def project_findings(*paths: Path) -> list[str]:
-    diagnostics = Diagnostics()
-    find(paths, diagnostics)
-    return [f"{each.span} {each.code.number} {each.message}" for each in diagnostics.sorted()]
-
-
-def test_a_project_file_is_no_spec_and_what_it_says_is_not_read_yet() -> None:
-    make(Path("specs"), "a.yaml")
-    make(Path("specs"), "toolc.yaml", text="vars:\n  base: x\nlint: {}\n")
-    diagnostics = Diagnostics()
-    assert [each.shown for each in find([Path("specs")], diagnostics)] == ["specs/a.yaml"]
-    assert not diagnostics.has_errors
-    assert project_findings(Path("specs")) == [
-        f"specs/toolc.yaml:1:1 TC104 'vars' in a project file {NOT_YET}",
-        f"specs/toolc.yaml:3:1 TC104 'lint' in a project file {NOT_YET}",
-    ]
-
-
-def test_the_nearest_project_file_above_counts_within_the_repository() -> None:
-    make(Path(), "toolc.yaml", "repo/specs/deep/a.yaml", text="out: x\n")
-    assert project_findings(Path("repo/specs/deep")) == []
-    Path("repo/.git").mkdir()
-    assert project_findings(Path("repo/specs/deep")) == []
-    make(Path("repo"), "toolc.toml", text='out = "x"\n')
-    expected = [f"repo/toolc.toml:1:1 TC104 'out' in a project file {NOT_YET}"]
-    assert project_findings(Path("repo/specs/deep")) == expected
-    assert project_findings(Path("repo")) == expected
-    assert project_findings(Path("repo/specs/deep/a.yaml"), Path("repo/specs")) == expected
-
-
-def test_a_project_file_that_cannot_be_read_is_not_passed_over_in_silence() -> None:
-    make(Path("specs"), "toolc.yaml", text="a: [\n")
-    assert project_findings(Path("specs")) == [
-        f"specs/toolc.yaml:1:1 TC104 specs/toolc.yaml {NOT_YET.replace(':', ': it cannot be read, and')}"
-    ]
+def test_project_files_of_a_folder_are_no_specs() -> None:
+    make(Path("specs"), "a.yaml", "toolc.yaml", "sub/toolc.toml")
+    assert shown(Path("specs")) == ["specs/a.yaml"]

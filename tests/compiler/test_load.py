@@ -94,7 +94,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path, name: str) -> 
         f"specs/{name}:1:1: warning TC009: the file starts with a byte order mark\n"
         f"  1 | {text}\n"
         "    | ^\n"
-        "    = help: save the file as UTF-8 without BOM\n"
+        "    = help: save the file as UTF-8 without BOM [fixable with --fix]\n"
         "\n"
         "1 warning\n"
     )

@@ -126,8 +126,24 @@ def test_what_yaml_1_1_reads_otherwise_is_a_warning(text: str, here: str, there:
     ]
 
 
-def test_quotes_keys_and_text_are_no_disagreement() -> None:
-    assert value("{on: 'no', no: \"22:22\", y: yes and no}") == {"on": "no", "no": "22:22", "y": "yes and no"}
+def test_quotes_and_text_are_no_disagreement() -> None:
+    assert value("{'on': 'no', 'no': \"22:22\", a: yes and no}") == {"on": "no", "no": "22:22", "a": "yes and no"}
+
+
+@pytest.mark.parametrize(
+    ("key", "there"), [("on", "true"), ("No", "false"), ("22:22", "the number 1342"), ("1_000", "the number 1000")]
+)
+def test_what_yaml_1_1_reads_otherwise_as_a_key_is_a_warning(key: str, there: str) -> None:
+    root, found = parse(f"{key}: a")
+    assert root is not None
+    assert to_json(root) == {key: "a"}
+    assert found == [
+        f'1:1-{1 + len(key)} TC003 {key} is the text "{key}" here (YAML 1.2), and {there} to readers of YAML 1.1'
+    ]
+
+
+def test_coordinates_and_counts_are_names_to_every_reader() -> None:
+    assert value("{x: 1, y: 2, n: 3}") == {"x": 1, "y": 2, "n": 3}
 
 
 # Every problem, at its place
@@ -169,6 +185,10 @@ def test_quotes_keys_and_text_are_no_disagreement() -> None:
             ["3:1-5 TC008 a second YAML document starts here; a spec file is one"],
             id="documents",
         ),
+        pytest.param(
+            "a: b\n---", ["2:4-4 TC008 a second YAML document starts here; a spec file is one"], id="empty document"
+        ),
+        pytest.param("a: !%x 1", ["1:4-5 TC006 a tag that has no meaning in a spec"], id="escape in a tag"),
         pytest.param("a: x\u2028y", ["1:5-6 TC009 U+2028 cannot stand in YAML as it is"], id="hidden line end"),
         pytest.param("a:\n\tb: 1", ["2:1-2 TC009 a tab cannot indent in YAML"], id="tab"),
     ],

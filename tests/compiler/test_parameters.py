@@ -34,15 +34,15 @@ def test_the_shorthand_is_closed_and_requires_what_has_no_default(tmp_path: Path
 
 
 def test_parameters_may_be_called_type_and_properties(tmp_path: Path) -> None:
-    value = schema_of(tmp_path, "{type: {type: string}, properties: {type: object}}")
+    value = schema_of(tmp_path, "{type: {type: string}, properties: {type: integer}}")
 
     assert isinstance(value, dict)
-    assert value["properties"] == {"type": {"type": "string"}, "properties": {"type": "object"}}
+    assert value["properties"] == {"type": {"type": "string"}, "properties": {"type": "integer"}}
 
 
 @pytest.mark.parametrize("closing", ["additionalProperties", "unevaluatedProperties"])
 def test_a_full_schema_is_closed_unless_it_says_otherwise(tmp_path: Path, closing: str) -> None:
-    full = {"type": "object", "properties": {"a": {"type": "object"}}}
+    full = {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}
 
     assert schema_of(tmp_path, json.dumps(full)) == {**full, "additionalProperties": False}
     assert schema_of(tmp_path, json.dumps({**full, closing: {"type": "string"}})) == {

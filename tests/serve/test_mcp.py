@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -15,7 +16,7 @@ from mcp.types import ImageContent, TextContent
 from toolc.errors import UsageError
 from toolc.result import Image, Text, ToolResult, failure
 from toolc.schema import JsonObject
-from toolc.serve.mcp import check_workspace, make_server, to_call_result
+from toolc.serve.mcp import check_ready, check_workspace, make_server, to_call_result
 
 pytestmark = pytest.mark.anyio
 ECHO = tool("echo", words={"type": "string"})
@@ -162,3 +163,11 @@ def test_tools_that_work_on_a_folder_need_one_from_the_start(tmp_path: Path) -> 
 def test_a_folder_that_no_call_could_have_is_refused_at_the_start(folder: str) -> None:
     with pytest.raises(UsageError):
         check_workspace(registry(ECHO), Path(folder))
+
+
+def test_tools_that_no_call_could_run_are_not_offered() -> None:
+    later = replace(tool("later"), confirm=True)
+
+    check_ready(registry(ECHO))
+    with pytest.raises(UsageError, match="tool 'later': this version of toolc compiles 'confirm' but"):
+        check_ready(registry(ECHO, later))

@@ -9,7 +9,7 @@ from toolc.spec import EnvVar
 
 BASE: Final = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    "HOME": "/tmp",  # noqa: S108  the sandbox's own /tmp
+    "HOME": "/tmp",  # the sandbox's own /tmp
     "LANG": "C.UTF-8",
 }
 """What a tool's environment holds whatever its spec says, unless the spec says it otherwise."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Final, NoReturn
@@ -17,11 +18,13 @@ COMMANDS: Final[Mapping[str, str]] = {
     "init": "Make a small folder of specs that builds and runs.",
     "build": "Compile specs into a registry and every provider's definitions.",
     "check": "Report what is wrong with specs; write nothing.",
+    "explain": "Explain a finding by its code: why it matters, what to do.",
     "run": "Run one call of a tool in a sandbox of its own.",
     "test": "Run the tests that specs hold, each in a sandbox of its own.",
     "list": "List tools.",
     "show": "Show one tool as it is registered.",
     "serve": "Offer tools to an MCP client over stdio.",
+    "schema": "Print the JSON Schema of spec files, for editors.",
     "image": "Build and list the images that sandboxes are made from.",
 }
 """Each command, in the order of the help; its module is the one of its name and holds it as ``command``."""
@@ -30,10 +33,10 @@ COMMANDS: Final[Mapping[str, str]] = {
 class _LazyGroup(click.Group):
     """Imports a command's module when the command is used: ``toolc --version`` pays for none of them."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+    def list_commands(self, ctx: click.Context) -> list[str]:  # click's signature
         return [*COMMANDS]  # not `list`: once imported, that is the module of a command
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
         command = import_module(f"toolc.cli.{cmd_name}").command
@@ -56,7 +59,7 @@ class _LazyGroup(click.Group):
             raise click.exceptions.Exit(_exit_code(error)) from None
         return result
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([*COMMANDS.items()])
 
@@ -80,6 +83,8 @@ def cli(ctx: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command line (without ``toolc`` itself) and exit with its code; no traceback reaches a user."""
     _mend_standard_streams()
+    # Python's plans for the syntax of patterns (one with "[[" in it) are nothing to a spec's author.
+    warnings.filterwarnings("ignore", "Possible (nested )?set", FutureWarning)
     try:
         code = cli.main(arguments, prog_name="toolc", standalone_mode=False)
     except BaseException as error:  # noqa: BLE001  the one place where every error becomes an exit code
@@ -99,13 +104,13 @@ def _mend_standard_streams() -> None:
 
 
 def _exit_code(error: BaseException) -> int:
-    from toolc.cli.failure import exit_code  # noqa: PLC0415  nothing failed, nothing imported
+    from toolc.cli.failure import exit_code  # nothing failed, nothing imported
 
     return exit_code(error)
 
 
 def _unknown_command(name: str) -> str:
-    import difflib  # noqa: PLC0415  only for a mistyped command
+    import difflib  # only for a mistyped command
 
     close = difflib.get_close_matches(name, COMMANDS, n=1)
     return f"there is no command {name!r}; " + (f"did you mean {close[0]!r}?" if close else "see: toolc --help")

@@ -1,24 +1,82 @@
-"""``toolc check``: all that ``build`` does but write."""
+"""``toolc check``: all that ``build`` does but write; with ``--fix`` it mends the specs themselves."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import FINDINGS, compile_or_exit
+from toolc.cli.common import FINDINGS, format_option, note, print_findings, printable
+from toolc.cli.lint import chosen, ignore_option, select_option
+
+if TYPE_CHECKING:
+    from toolc.compiler.settings import Settings
 
 
 @click.command("check")
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
 @click.option("--strict", is_flag=True, help="Take warnings for errors.")
-def command(paths: tuple[str, ...], strict: bool) -> None:
+@click.option("--fix", is_flag=True, help="Mend what can be mended without changing what a spec means.")
+@click.option("--unsafe-fixes", is_flag=True, help="As --fix, and mend also what changes it; read the difference.")
+@click.option("--diff", is_flag=True, help="Print what --fix would change, and write nothing.")
+@select_option
+@ignore_option
+@format_option
+def command(  # noqa: PLR0913  one parameter per option
+    paths: tuple[str, ...],
+    *,
+    strict: bool,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    format_name: str,
+) -> None:
     """Report everything that is wrong with spec files, and folders of them.
 
     Reads text only and never runs what it reads: safe on a stranger's pull request.
     """
-    compilation = compile_or_exit(paths, to=sys.stdout, code=FINDINGS)
-    if strict and compilation.diagnostics.sorted():
+    from toolc.compiler.cache import check_specs  # start-up time
+
+    places, settings = [Path(path) for path in paths], chosen(select, ignore)
+    if diff:
+        _print_diff(places, settings, unsafe=unsafe_fixes)
+        return
+    fixed = _fix(places, settings, unsafe=unsafe_fixes) if fix or unsafe_fixes else 0
+    checked = check_specs(places, settings)
+    print_findings(checked.diagnostics, sys.stdout, format_name)
+    left = len(checked.diagnostics.sorted())
+    if fix or unsafe_fixes:
+        note(f"fixed {fixed} of {fixed + left}")
+    if checked.diagnostics.has_errors or (strict and left):
         raise click.exceptions.Exit(FINDINGS)
-    count = len(compilation.tools)
-    print(f"{count} tool{'s' * (count != 1)}: no errors")
+    if format_name == "text":
+        count = checked.count
+        print(f"{count} tool{'s' * (count != 1)}: no errors")
+
+
+def _fix(places: list[Path], settings: Settings, *, unsafe: bool) -> int:
+    """Mend the files; how many findings that were."""
+    from toolc.compiler.fix import mend  # only where somebody asks for it
+
+    fixed = 0
+    for mended in mend(places, settings, unsafe=unsafe):
+        mended.write()
+        fixed += mended.count
+    return fixed
+
+
+def _print_diff(places: list[Path], settings: Settings, *, unsafe: bool) -> None:
+    """Print what would change, and leave with ``FINDINGS`` if anything would."""
+    from toolc.compiler.fix import mend  # only where somebody asks for it
+
+    changes = [*mend(places, settings, unsafe=unsafe)]
+    for mended in changes:
+        # A program gets the diff as it is; a terminal's cursor must not be moved by what a file holds.
+        sys.stdout.write(printable(mended.diff()) if sys.stdout.isatty() else mended.diff())
+    note(f"would fix {sum(mended.count for mended in changes)}")
+    if changes:
+        raise click.exceptions.Exit(FINDINGS)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
+import toolc
 from toolc.engines.select import engine_names
+from toolc.reporters.base import Page, Report
+from toolc.reporters.table import FORMATS, render
 
 if TYPE_CHECKING:
     from toolc.api import Registry
     from toolc.compiler.compile import Compilation
+    from toolc.compiler.settings import Settings
     from toolc.diagnostics import Diagnostics
 
 FINDINGS: Final = 1
@@ -48,38 +51,84 @@ engine_option = click.option(
 """``--engine``: the names come from the engines' own table."""
 
 
-def compile_or_exit(paths: tuple[str, ...], *, to: TextIO, code: int) -> Compilation:
-    """Compile specs, print every finding, and leave with ``code`` if there are errors."""
-    from toolc.compiler.compile import compile_specs  # noqa: PLC0415  not every command compiles
+format_option = click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(FORMATS),
+    default=FORMATS[0],
+    show_default=True,
+    help="How findings are printed; all but text go to stdout, alone.",
+)
+"""``--format``: the names come from the reporters' own table."""
 
-    compilation = compile_specs([Path(path) for path in paths])
-    print_findings(compilation.diagnostics, to)
+
+def compile_or_exit(
+    paths: tuple[str, ...],
+    *,
+    to: TextIO,
+    code: int,
+    format_name: str = FORMATS[0],
+    settings: Settings | None = None,
+) -> Compilation:
+    """Compile specs, print every finding, and leave with ``code`` if there are errors."""
+    from toolc.compiler.compile import compile_specs  # not every command compiles
+    from toolc.compiler.settings import Settings
+
+    compilation = compile_specs([Path(path) for path in paths], settings or Settings())
+    print_findings(compilation.diagnostics, to, format_name)
     if compilation.diagnostics.has_errors:
         raise click.exceptions.Exit(code)
     return compilation
 
 
 def open_registry(target: str) -> Registry:
-    """A registry file, or specs compiled on the way; ``TARGET#NAME`` takes one tool. Findings go to stderr."""
-    from toolc.api import Registry, split_target  # noqa: PLC0415  start-up time
+    """A registry file, or specs compiled on the way; ``TARGET#NAME`` takes one tool.
+
+    Specs with errors are reported on stderr. Warnings are for ``check`` and ``build``: who uses a tool did not
+    write it.
+    """
+    from toolc.api import Registry, split_target  # start-up time
+    from toolc.compiler.compile import compile_specs  # not every command compiles
 
     source, name = split_target(target)
     if source.suffix == ".json":
         return Registry.load(target)
-    registry = Registry.compiled(compile_or_exit((str(source),), to=sys.stderr, code=CANNOT))
+    compilation = compile_specs([source])
+    if compilation.diagnostics.has_errors:
+        print_findings(compilation.diagnostics, sys.stderr)
+        raise click.exceptions.Exit(CANNOT)
+    registry = Registry.compiled(compilation)
     return registry if name is None else registry.only(name)
 
 
-def print_findings(diagnostics: Diagnostics, to: TextIO) -> None:
-    """Findings with the source lines they are about; nothing where there are none."""
-    from toolc.reporters.text import render  # noqa: PLC0415  start-up time
+def print_findings(diagnostics: Diagnostics, to: TextIO, format_name: str = FORMATS[0]) -> None:
+    """Findings in a format of the reporters' table; as text, nothing where there are none."""
+    report = Report(
+        diagnostics=diagnostics,
+        version=toolc.__version__,
+        folder=Path.cwd().as_posix(),
+        pages=_pages() if format_name == "sarif" else {},
+        color=wants_color(to),
+    )
+    to.write(render(report, format_name))
 
-    to.write(render(diagnostics, color=to.isatty() and _wants_color(os.environ)))
+
+def _pages() -> dict[str, Page]:
+    from toolc.compiler.rules import RULES  # only where somebody reads the pages
+
+    return {
+        number: Page(title=rule.codes[0].summary, explanation=rule.explanation) for number, rule in RULES.items()
+    }
 
 
-def _wants_color(environment: Mapping[str, str]) -> bool:
-    """Whether the person has not asked for plain text (no-color.org), and the terminal can do more."""
-    return not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+def wants_color(to: TextIO) -> bool:
+    """Whether to colour what is written there: on a terminal, unless the user's environment says otherwise.
+
+    ``NO_COLOR`` (no-color.org) comes before ``FORCE_COLOR`` (force-color.org); an empty one says nothing.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (to.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def note(message: str) -> None:

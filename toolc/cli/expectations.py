@@ -41,6 +41,9 @@ def compare(expect: Expect, result: ToolResult, workspace: Path) -> Iterator[str
         yield from _compare_json(expect.json[0], result)
     for file in expect.files:
         yield from _compare_file(file, workspace)
+    if expect.network:
+        names = ", ".join(f"{each.host}:{each.port}" for each in expect.network)
+        yield f"expected connections to {names}, and no tool that this version runs can make one"
 
 
 def _ending(kind: str | None) -> str:

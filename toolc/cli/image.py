@@ -19,7 +19,7 @@ def build(name: str, base: str | None) -> None:
     Starts from a public base where a registry answers, else from a minimal Debian made on this host (as
     root, with mmdebstrap). Does nothing where the image is up to date.
     """
-    from toolc.engines.images import build_image  # noqa: PLC0415
+    from toolc.engines.images import build_image
 
     built = build_image(name, base=base, say=_say)
     click.echo(built.tag)
@@ -28,7 +28,7 @@ def build(name: str, base: str | None) -> None:
 @command.command("list")
 def list_() -> None:
     """List the images on this host: tag, size and origin."""
-    from toolc.engines.images import list_images  # noqa: PLC0415
+    from toolc.engines.images import list_images
 
     images = list_images()
     for image in images:

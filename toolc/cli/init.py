@@ -10,6 +10,10 @@ import click
 
 from toolc.errors import UsageError
 
+_SCHEMA: Final = ".toolc-schema.json"
+
+_MODELINE: Final = f"# yaml-language-server: $schema=../{_SCHEMA}\n"
+
 _HELLO: Final = """\
 toolc: 1
 name: hello
@@ -70,16 +74,22 @@ every call in a disposable sandbox.
     toolc test specs                                # run the tests that the specs hold
     toolc run specs/hello.yaml --arg name=Ada       # try one by hand
     toolc build specs                               # build/registry.json and every provider's definitions
+    toolc schema > .toolc-schema.json               # what editors check specs with; again after an upgrade
 """
 
-FILES: Final = {
-    "specs/hello.yaml": _HELLO,
-    "specs/count_lines.yaml": _COUNT,
-    "specs/count_lines.py": _COUNT_CODE,
-    "README.md": _README,
-    ".gitignore": "build/\n",
-}
-"""What is made, by path."""
+
+def files() -> dict[str, str]:
+    """What is made, by path."""
+    from toolc.compiler.format_schema import as_text, spec_schema  # start-up time
+
+    return {
+        "specs/hello.yaml": _MODELINE + _HELLO,
+        "specs/count_lines.yaml": _MODELINE + _COUNT,
+        "specs/count_lines.py": _COUNT_CODE,
+        "README.md": _README,
+        ".gitignore": "build/\n",
+        _SCHEMA: as_text(spec_schema()),
+    }
 
 
 @click.command("init")
@@ -87,11 +97,12 @@ FILES: Final = {
 def command(directory: str) -> None:
     """Make a small folder of specs that builds and runs. Nothing that exists is touched."""
     folder = Path(directory)
-    there = [path for path in FILES if (folder / path).exists() or (folder / path).is_symlink()]
+    made = files()
+    there = [path for path in made if (folder / path).exists() or (folder / path).is_symlink()]
     if there:
         raise UsageError(f"{directory} already has {', '.join(there)}; choose another folder, or move them away")
     try:
-        for path, text in FILES.items():
+        for path, text in made.items():
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             # Exclusively, so that a file which appeared since is not overwritten either.
@@ -99,6 +110,6 @@ def command(directory: str) -> None:
                 file.write(text)
     except OSError as error:
         raise UsageError(f"{error.filename or directory} cannot be made: {error.strerror}") from None
-    print(f"made {', '.join(FILES)} in {directory}")
+    print(f"made {', '.join(made)} in {directory}")
     change = f"cd {shlex.quote(directory)} && " if directory != "." else ""
     print(f"try: {change}toolc run specs/hello.yaml --arg name=Ada")

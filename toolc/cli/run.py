@@ -43,10 +43,10 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     TARGET is a spec file (SPEC#NAME where it holds several tools), or with --registry a tool's name.
     The sandbox sees nothing of this machine but the workspace, if the tool asks for one.
     """
-    from toolc.api import Executor, result_to_json  # noqa: PLC0415  start-up time
-    from toolc.cli.arguments import read_arguments  # noqa: PLC0415
-    from toolc.cli.target import find_registry  # noqa: PLC0415
-    from toolc.result import failure  # noqa: PLC0415
+    from toolc.api import Executor, result_to_json  # start-up time
+    from toolc.cli.arguments import read_arguments
+    from toolc.cli.target import find_registry
+    from toolc.result import failure
 
     found = find_registry(target, registry)
     (tool,) = found
@@ -71,7 +71,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
 
 
 def _show_progress(event: Event) -> None:
-    from toolc.events import ToolUpdate  # noqa: PLC0415  start-up time
+    from toolc.events import ToolUpdate  # start-up time
 
     if isinstance(event, ToolUpdate):
         percent = "" if event.percent is None else f"{event.percent:3.0f}% "
@@ -79,7 +79,7 @@ def _show_progress(event: Event) -> None:
 
 
 def _print_content(result: ToolResult) -> None:
-    from toolc.result import Text  # noqa: PLC0415  start-up time
+    from toolc.result import Text  # start-up time
 
     terminal = sys.stdout.isatty()
     for block in result.content:

@@ -21,16 +21,17 @@ def command(target: str, workspace: str | None, engine: str) -> None:
     TARGET is a spec file, a folder of them, or a registry.json. The command ends when its input does.
     """
     try:
-        from toolc.serve.mcp import check_workspace, make_server  # noqa: PLC0415  an optional extra
-        from toolc.serve.stdio import serve_stdio  # noqa: PLC0415
+        from toolc.serve.mcp import check_ready, check_workspace, make_server  # an optional extra
+        from toolc.serve.stdio import serve_stdio
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] in {"anyio", "mcp", "mcp_types"}:
             raise MissingExtraError("toolc serve", "serve") from None
         raise
-    from toolc.api import Executor  # noqa: PLC0415  start-up time
+    from toolc.api import Executor  # start-up time
 
     registry = open_registry(target)
     folder = Path(workspace) if workspace is not None else None
+    check_ready(registry)
     check_workspace(registry, folder)
     with Executor(registry, workspace=folder, engine=engine) as executor:
         serve_stdio(make_server(executor, version=toolc.__version__))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @engine_option
 def command(paths: tuple[str, ...], engine: str) -> None:
     """Run the tests that spec files, and folders of them, hold."""
-    from toolc.api import Registry  # noqa: PLC0415  start-up time
+    from toolc.api import Registry  # start-up time
 
     registry = Registry.compiled(compile_or_exit(paths, to=sys.stderr, code=FINDINGS))
     cases = [(tool, number, test) for tool in registry for number, test in enumerate(tool.tests, 1)]
@@ -37,8 +37,8 @@ def command(paths: tuple[str, ...], engine: str) -> None:
 
 
 def _passes(registry: Registry, tool: ToolSpec, number: int, test: Test, engine: str) -> bool:
-    from toolc.api import Executor  # noqa: PLC0415  start-up time
-    from toolc.cli.expectations import compare, place  # noqa: PLC0415
+    from toolc.api import Executor  # start-up time
+    from toolc.cli.expectations import compare, place
 
     with tempfile.TemporaryDirectory(prefix="toolc-test-", ignore_cleanup_errors=True) as folder:
         workspace = Path(folder).resolve()

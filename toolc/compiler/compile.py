@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import Final
 
 from toolc.compiler import codes
-from toolc.compiler.checks import check_tools
+from toolc.compiler.checks import SET_CHECKS, check_each, check_tools
+from toolc.compiler.checks.literal_secrets import check_text
 from toolc.compiler.decode import decode
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Document
 from toolc.compiler.files import Folder
-from toolc.compiler.find import Found, find
-from toolc.compiler.load import load
+from toolc.compiler.find import PROJECT_FILES, Found, find
+from toolc.compiler.find_project import Projects
+from toolc.compiler.garbage import no_collection
+from toolc.compiler.letter_case import clashes
+from toolc.compiler.load import load, load_data
+from toolc.compiler.project import Project
 from toolc.compiler.reader import Findings
-from toolc.diagnostics import Diagnostics
+from toolc.compiler.settings import NO_SETTINGS, Settings, apply, severity_of
+from toolc.compiler.suppressions import suppress
+from toolc.compiler.toolsets import check_toolsets
+from toolc.diagnostics import Code, Diagnostic, Diagnostics
 from toolc.digest import digests
 from toolc.errors import SpecError, UsageError
 from toolc.registry import RegisteredTool, RegistryFile
+from toolc.source import SourceText
 from toolc.spec import ToolSpec
+
+_ABOUT_SEVERAL: Final = frozenset(code.number for check in SET_CHECKS for code in check.RULE.codes)
+"""Numbers of findings that other files take part in: a comment's use shows only where all are compiled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +40,26 @@ class Compilation:
     """What came of compiling some specs: the tools, and every finding.
 
     ``tools`` are sorted by name; where ``diagnostics`` hold an error they are those that could be read.
-    ``paths`` says for each tool's name which file it is from, as findings call it.
+    ``paths`` says for each tool's name which file it is from, as findings call it; ``located`` are the tools
+    with their places, and ``projects`` the project files that hold for them. ``folders`` say what the tools
+    asked of them, and ``looked_for`` are those in which a project file could have been.
     """
 
     tools: tuple[ToolSpec, ...]
     diagnostics: Diagnostics
     paths: Mapping[str, str]
+    located: tuple[LocatedTool, ...]
+    projects: tuple[Project, ...]
+    folders: tuple[Folder, ...]
+    looked_for: tuple[Path, ...]
+
+    @property
+    def out(self) -> Path | None:
+        """The folder that the projects say a build writes. Raises ``UsageError`` where they name several."""
+        named = sorted({project.out for project in self.projects if project.out is not None})
+        if len(named) > 1:
+            raise UsageError(f"the projects of these specs name several folders to write: {named[0]}, {named[1]}")
+        return named[0] if named else None
 
     def registry(self) -> RegistryFile:
         """The tools with their digests. Raises ``SpecError`` where there is an error."""
@@ -45,32 +72,101 @@ class Compilation:
         return RegistryFile(tuple(_register(tool) for tool in self.tools))
 
 
-def compile_specs(paths: Sequence[Path]) -> Compilation:
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """What came of one file by itself: its document, None where it did not parse, and every finding."""
+
+    document: Document | None
+    diagnostics: Diagnostics
+
+
+@no_collection()
+def compile_specs(paths: Sequence[Path], settings: Settings = NO_SETTINGS) -> Compilation:
     """Compile every spec at or under ``paths``. Problems of the specs are findings, none of them raised.
 
-    Raises ``UsageError`` where a path does not exist or there are no specs.
+    ``settings`` come after those of the specs' project files. Raises ``UsageError`` where a path does not
+    exist or there are no specs.
     """
     diagnostics = Diagnostics()
-    located: list[LocatedTool] = []
-    specs: list[Path] = []
-    for found in find(paths, diagnostics):
-        if document := _load(found, diagnostics):
-            located += decode(document, _folder(found), Findings(document.source, diagnostics))
-            specs.append(found.path.resolve())
+    projects = Projects(diagnostics)
+    documents = _documents(paths, projects, diagnostics)
+    folders = [_folder(found) for found, _ in documents]
+    located = [
+        tool
+        for (found, document), folder in zip(documents, folders, strict=True)
+        for tool in decode(document, folder, Findings(document.source, diagnostics), projects.of(found.path))
+    ]
     if not diagnostics.has_errors:
-        _refuse_empty(paths, specs)
-    for each in check_tools(located):
-        diagnostics.add(each.code, each.message, each.span, each.hint)
+        _refuse_empty(paths, [found.path.resolve() for found, _ in documents])
+    _report_clashes(located, diagnostics)
+    sources = (*(document.source for _, document in documents), *projects.sources)
+    secrets = (each for source in sources for each in check_text(source))
+    for each in (*check_tools(located), *check_toolsets(paths, projects, located), *secrets):
+        diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
     good = sorted((tool for tool in located if not tool.damaged), key=lambda tool: (tool.spec.name, tool.path))
+    used = projects.found
     return Compilation(
         tools=tuple(tool.spec for tool in good),
-        diagnostics=diagnostics,
+        diagnostics=_reported(diagnostics, sources, projects, settings),
         paths={tool.spec.name: tool.path for tool in good},
+        located=tuple(good),
+        projects=used,
+        folders=tuple(folders),
+        looked_for=projects.looked_for,
     )
 
 
-def _load(found: Found, diagnostics: Diagnostics) -> Document | None:
-    document = load(found.path, found.shown, diagnostics)
+def compile_data(data: bytes, found: Found, projects: Projects, settings: Settings) -> Alone:
+    """What the file ``found`` would be by itself if it held ``data``: other files have no part in it."""
+    diagnostics = Diagnostics()
+    document = _spec(load_data(data, found.path, found.shown, diagnostics), found, diagnostics)
+    if document is None:
+        return Alone(None, _reported(diagnostics, (), projects, settings))
+    findings = Findings(document.source, diagnostics)
+    tools = decode(document, _folder(found), findings, projects.of(found.path))
+    for each in (*check_each(tools), *check_text(document.source)):
+        diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
+    return Alone(document, _reported(diagnostics, (document.source,), projects, settings))
+
+
+def _reported(
+    diagnostics: Diagnostics, sources: Sequence[SourceText], projects: Projects, settings: Settings
+) -> Diagnostics:
+    """The findings without those that a comment or the settings take away."""
+
+    def layers_of(path: str) -> tuple[Settings, ...]:
+        return (projects.of(Path(path)).lint, settings)
+
+    def tells(code: Code, path: str) -> bool:
+        return code.number not in _ABOUT_SEVERAL and severity_of(code, layers_of(path)) is not None
+
+    return apply(suppress(diagnostics, sources, tells), layers_of).map(_without_foreign_fix)
+
+
+def _without_foreign_fix(found: Diagnostic) -> Diagnostic:
+    """A finding without its fix where that would edit a project file: other specs depend on it too."""
+    is_shared = found.fix is not None and PurePosixPath(found.span.path).name in PROJECT_FILES
+    return replace(found, fix=None) if is_shared else found
+
+
+def _documents(paths: Sequence[Path], projects: Projects, diagnostics: Diagnostics) -> list[tuple[Found, Document]]:
+    """The specs at or under ``paths``."""
+    loaded = [
+        (found, _spec(load(found.path, found.shown, diagnostics), found, diagnostics))
+        for found in find_specs(paths, projects)
+    ]
+    return [(found, document) for found, document in loaded if document is not None]
+
+
+def find_specs(paths: Sequence[Path], projects: Projects) -> tuple[Found, ...]:
+    """The files at or under ``paths``; what a folder holds and its project excludes is passed over."""
+    return tuple(
+        found for found in find(paths) if found.folder is None or not projects.of(found.path).excludes(found.path)
+    )
+
+
+def _spec(document: Document | None, found: Found, diagnostics: Diagnostics) -> Document | None:
+    """The document, None where it is no spec."""
     # A file that the user named is a spec, or wrong; one that lies in a folder may be something else.
     if document is None or found.folder is None or document.root.entry("toolc"):
         return document
@@ -79,9 +175,16 @@ def _load(found: Found, diagnostics: Diagnostics) -> Document | None:
     return None
 
 
+def _report_clashes(tools: Sequence[LocatedTool], diagnostics: Diagnostics) -> None:
+    for first, second in clashes(sorted({tool.path for tool in tools})):
+        source = diagnostics.source(second) or SourceText(second, "")
+        message = f"{second} is {first} where letter case does not count"
+        diagnostics.add(codes.LETTER_CASE, message, source.whole_file(), "rename one")
+
+
 def _folder(found: Found) -> Folder:
     shown = PurePosixPath(found.shown).parent.as_posix()
-    return Folder(found.path.parent, "" if shown == "." else shown)
+    return Folder(found.path.parent, "" if shown == "." else shown, log={})
 
 
 def _refuse_empty(paths: Sequence[Path], specs: Sequence[Path]) -> None:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import reduce
+
 from toolc.compiler import codes
 from toolc.compiler.decode_defaults import check_defaults, merge_defaults
 from toolc.compiler.decode_tool import LocatedTool, decode_tool
 from toolc.compiler.document import Document, Mapping, Node, Scalar, Sequence
 from toolc.compiler.files import Folder
+from toolc.compiler.project import NO_PROJECT, Project
 from toolc.compiler.reader import Findings, Reader, mapping, sequence
+from toolc.compiler.variables import put_variables
 from toolc.spec import FORMAT
 
 
-def decode(document: Document, folder: Folder, findings: Findings) -> tuple[LocatedTool, ...]:
+def decode(
+    document: Document, folder: Folder, findings: Findings, project: Project = NO_PROJECT
+) -> tuple[LocatedTool, ...]:
     """The tools of a document, as far as they can be read; every problem is in ``findings``.
 
-    ``folder`` is where the files stand that the tools name.
+    ``folder`` is where the files stand that the tools name; the tools start from what ``project`` says.
     """
     root = document.root
     if not _is_format(root, findings):
         return ()
     if root.entry("tools") is None and root.entry("defaults") is None:
         tool = Mapping(tuple(entry for entry in root.entries if entry.key != "toolc"), root.span)
-        return (decode_tool(tool, findings, folder),)
-    return _decode_tools(root, findings, folder)
+        return (_decode_tool(tool, None, project, findings, folder),)
+    return _decode_tools(root, project, findings, folder)
 
 
 def _is_format(root: Mapping, findings: Findings) -> bool:
@@ -39,7 +46,17 @@ def _format(node: Node, what: str, findings: Findings) -> int | None:
     return None
 
 
-def _decode_tools(root: Mapping, findings: Findings, folder: Folder) -> tuple[LocatedTool, ...]:
+def _decode_tool(
+    tool: Mapping, defaults: Mapping | None, project: Project, findings: Findings, folder: Folder
+) -> LocatedTool:
+    """One tool: the project's defaults, the file's over them, the tool over both; then the variables."""
+    layers = tuple(layer for layer in (project.defaults, defaults) if layer is not None)
+    merged = merge_defaults(reduce(merge_defaults, layers), tool) if layers else tool
+    merged = put_variables(merged, project.vars, findings)
+    return replace(decode_tool(merged, findings, folder), defaults=layers)
+
+
+def _decode_tools(root: Mapping, project: Project, findings: Findings, folder: Folder) -> tuple[LocatedTool, ...]:
     reader = Reader(root, "a file with 'tools'", findings)
     reader.get("toolc")
     tools = reader.required("tools", sequence)
@@ -49,6 +66,6 @@ def _decode_tools(root: Mapping, findings: Findings, folder: Folder) -> tuple[Lo
         tools = Sequence((), root.span)
     elif not tools.items:
         findings.add(codes.BAD_VALUE, "'tools' must list at least one tool", tools.span)
-    merged = check_defaults(defaults, findings) if defaults else Mapping((), root.span)
+    shared = check_defaults(defaults, findings) if defaults else None
     found = (mapping(item, f"'tools'[{index}]", findings) for index, item in enumerate(tools.items))
-    return tuple(decode_tool(merge_defaults(merged, tool), findings, folder) for tool in found if tool is not None)
+    return tuple(_decode_tool(tool, shared, project, findings, folder) for tool in found if tool is not None)

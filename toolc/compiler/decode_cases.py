@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
 from toolc.compiler import codes
+from toolc.compiler.decode_network import destinations
 from toolc.compiler.decode_schema import check_instance
 from toolc.compiler.decode_shell import error_kind
 from toolc.compiler.document import Entry, Mapping, Node, to_json
 from toolc.compiler.files import FileError, relative_path
+from toolc.compiler.patterns import check_pattern
 from toolc.compiler.reader import Findings, Reader, list_of, mapping, string
 from toolc.schema import JsonObject, Schema
 from toolc.spec import Expect, File, Test, WorkspaceMode
@@ -71,7 +72,6 @@ def _expect(node: Node, what: str, findings: Findings) -> Expect | None:
     if found is None:
         return None
     reader = Reader(found, "expect", findings)
-    reader.unsupported("network")
     json = reader.get("json")
     expect = Expect(
         text=reader.optional("text", string),
@@ -79,6 +79,7 @@ def _expect(node: Node, what: str, findings: Findings) -> Expect | None:
         json=(to_json(json),) if json is not None else None,
         error=reader.optional("error", error_kind),
         files=reader.default("files", _files, ()),
+        network=reader.optional("network", destinations),
     )
     reader.close()
     return expect
@@ -86,12 +87,8 @@ def _expect(node: Node, what: str, findings: Findings) -> Expect | None:
 
 def _pattern(node: Node, what: str, findings: Findings) -> str | None:
     pattern = string(node, what, findings)
-    if pattern is None:
-        return None
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        findings.add(codes.BAD_PATTERN, f"{what} is not a regular expression: {error}", node.span)
+    if pattern is not None:
+        check_pattern(pattern, what, node.span, findings)
     return pattern
 
 

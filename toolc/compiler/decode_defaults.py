@@ -1,4 +1,4 @@
-"""``defaults:`` of a file with several tools, merged into each of them.
+"""``defaults:`` of a project, or of a file with several tools, merged into each tool.
 
 Maps merge and lists replace, so that an allow-list never grows by merging. What is one thing or another
 (a backend's kind, the two forms of parameters) is taken whole from the tool.
@@ -16,6 +16,16 @@ from toolc.compiler.reader import Findings
 IDENTITY: Final = ("name", "label", "description", "version", "owner", "tags", "deprecated", "aliases")
 """The keys that say which tool it is; they are never defaulted."""
 
+_CHOICES: Final = {
+    ("backend", "shell"): frozenset({"argv", "script", "file"}),
+    ("backend", "python"): frozenset({"file", "code"}),
+    ("backend", "http"): frozenset({"url", "url_from_argument"}),
+    ("backend", "http", "body"): frozenset({"json", "form", "multipart", "text"}),
+    ("backend", "http", "auth"): frozenset({"bearer", "basic", "api_key", "oauth2"}),
+    ("sandbox",): frozenset({"image", "build"}),
+}
+"""Keys of which a map has one: whichever the tool names drops the default's."""
+
 
 def check_defaults(defaults: Mapping, findings: Findings) -> Mapping:
     """``defaults:`` without the keys that cannot be defaulted; each of those is reported."""
@@ -31,32 +41,26 @@ def check_defaults(defaults: Mapping, findings: Findings) -> Mapping:
 
 def merge_defaults(defaults: Mapping, tool: Mapping) -> Mapping:
     """The tool with what only ``defaults`` say added; every node keeps its own place."""
-    entries: list[Entry] = []
-    for entry in tool.entries:
-        default = defaults.get(entry.key)
-        entries.append(Entry(entry.key, entry.key_span, _merge_key(entry.key, default, entry.value)))
-    added = (entry for entry in defaults.entries if tool.entry(entry.key) is None)
-    return Mapping((*entries, *added), tool.span)
+    return _merge(defaults, tool, ())
 
 
-def _merge_key(key: str, default: Node | None, value: Node) -> Node:
-    if not isinstance(default, Mapping) or not isinstance(value, Mapping):
-        return value
-    if key == "backend" and {entry.key for entry in value.entries} - {entry.key for entry in default.entries}:
-        return value
-    if key == "parameters" and is_full_schema(default) != is_full_schema(value):
-        return value
-    return _merge(default, value)
-
-
-def _merge(default: Mapping, value: Mapping) -> Mapping:
-    entries = [
-        Entry(entry.key, entry.key_span, _merge_node(default.get(entry.key), entry.value))
+def _merge(default: Mapping, value: Mapping, route: tuple[str, ...]) -> Mapping:
+    given = {entry.key for entry in value.entries}
+    choice = _CHOICES.get(route, frozenset())
+    left_out = given | (choice if given & choice else frozenset())
+    entries = (
+        Entry(entry.key, entry.key_span, _merge_value(default.get(entry.key), entry.value, (*route, entry.key)))
         for entry in value.entries
-    ]
-    added = (entry for entry in default.entries if value.entry(entry.key) is None)
+    )
+    added = (entry for entry in default.entries if entry.key not in left_out)
     return Mapping((*entries, *added), value.span)
 
 
-def _merge_node(default: Node | None, value: Node) -> Node:
-    return _merge(default, value) if isinstance(default, Mapping) and isinstance(value, Mapping) else value
+def _merge_value(default: Node | None, value: Node, route: tuple[str, ...]) -> Node:
+    if not isinstance(default, Mapping) or not isinstance(value, Mapping):
+        return value
+    if route == ("backend",) and {entry.key for entry in value.entries} - {entry.key for entry in default.entries}:
+        return value
+    if route == ("parameters",) and is_full_schema(default) != is_full_schema(value):
+        return value
+    return _merge(default, value, route)

@@ -44,7 +44,7 @@ class PythonSource:
         start = max(column, 1) + indent
         return Span(self.shown.path, Position(number, start), Position(number, start + max(length, 1)))
 
-    def span_of(self, node: ast.arg | Function, length: int) -> Span:
+    def span_of(self, node: ast.arg | ast.expr | Function, length: int) -> Span:
         """The place of a node, whose own column counts bytes."""
         before = self.text.split("\n")[node.lineno - 1].encode()[: node.col_offset]
         return self.span(node.lineno, len(before.decode("utf-8", "replace")) + 1, length)

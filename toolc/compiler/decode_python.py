@@ -6,7 +6,11 @@ from toolc.compiler import codes
 from toolc.compiler.decode_function import PythonSource, check_function, parse_python
 from toolc.compiler.document import Mapping, Node, Scalar
 from toolc.compiler.files import MAX_FILES, MAX_TOTAL_BYTES, FileError, Folder
+from toolc.compiler.letter_case import clashes
+from toolc.compiler.line_ends import report_carriage_returns
+from toolc.compiler.python_code import report_text_as_code
 from toolc.compiler.reader import Findings, Reader, first_line, list_of, mapping, text
+from toolc.compiler.requirements import requirements
 from toolc.schema import Schema
 from toolc.source import SourceText, Span
 from toolc.spec import MIB, File, PythonBackend
@@ -24,7 +28,7 @@ def decode_python(
     if found is None:
         return None
     reader = Reader(found, "backend.python", findings)
-    reader.unsupported("requirements")
+    pinned = reader.optional("requirements", requirements) or ()
     source = None
     match reader.one_of("file", "code"):
         case "file":
@@ -44,7 +48,7 @@ def decode_python(
     entry, python = source
     files = _gather(entry, more, found, findings, folder)
     _check(python, function, _function_span(found), parameters, findings)
-    return PythonBackend(entry=entry.path, function=function, files=files)
+    return PythonBackend(entry=entry.path, function=function, files=files, requirements=pinned)
 
 
 def _file(node: Node, what: str, findings: Findings, folder: Folder) -> tuple[File, PythonSource] | None:
@@ -61,7 +65,8 @@ def _code(node: Node, what: str, findings: Findings, name: str) -> tuple[File, P
     if code is None:
         return None
     start = findings.code_line(node.span, code)
-    return File(path=name, text=code), PythonSource("the code", code, findings.source, first_line(node.span), start)
+    shown = findings.source_of(node.span)
+    return File(path=name, text=code), PythonSource("the code", code, shown, first_line(node.span), start)
 
 
 def _match(node: Node, what: str, findings: Findings, folder: Folder) -> tuple[File, ...] | None:
@@ -79,8 +84,9 @@ def _match(node: Node, what: str, findings: Findings, folder: Folder) -> tuple[F
             file is not None
             and file.path.endswith(".py")
             and (source := _python_file(file, node.span, findings, folder))
+            and (tree := parse_python(source, findings))
         ):
-            parse_python(source, findings)
+            report_text_as_code(tree, source, findings)
     return tuple(file for file in files if file is not None)
 
 
@@ -97,6 +103,7 @@ def _python_file(file: File, span: Span, findings: Findings, folder: Folder) -> 
     if file.text is None:
         findings.add(codes.NOT_UTF8, f"{shown} is not UTF-8", span, "save it as UTF-8")
         return None
+    report_carriage_returns(file.text, shown, span, findings)
     source = SourceText(shown, file.text)
     findings.diagnostics.add_source(source)
     return PythonSource(shown, file.text, source, source.whole_file())
@@ -116,6 +123,8 @@ def _gather(
     if len(files) > MAX_FILES or weight > MAX_TOTAL_BYTES:
         message = f"a tool may have {MAX_FILES} files and {MAX_TOTAL_BYTES // MIB} MiB, but this one has more"
         findings.add(codes.FILE, message, span)
+    for first, second in clashes(sorted(files)):
+        findings.add(codes.LETTER_CASE, f"{second} is {first} where letter case does not count", span, "rename one")
     return tuple(sorted(files.values(), key=lambda file: file.path))
 
 
@@ -126,5 +135,7 @@ def _function_span(node: Mapping) -> Span:
 
 def _check(python: PythonSource, function: str, span: Span, parameters: Schema | None, findings: Findings) -> None:
     tree = parse_python(python, findings)
+    if tree is not None:
+        report_text_as_code(tree, python, findings)
     if tree is not None and function:
         check_function(tree, python, function, span, parameters, findings)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import re
+from functools import partial
 from typing import Final, get_args
 
 from toolc.compiler import codes
+from toolc.compiler.decode_env import NO_VARIABLES, decode_env
+from toolc.compiler.decode_image import decode_build, decode_image
+from toolc.compiler.decode_network import decode_network, decode_secrets
+from toolc.compiler.decode_workspace import NO_WORKSPACE, decode_workspace
 from toolc.compiler.document import Mapping, Node, Scalar
-from toolc.compiler.reader import Findings, Parse, Reader, choice, integer, mapping, mismatch, text, unsupported
+from toolc.compiler.files import Folder
+from toolc.compiler.reader import Findings, Reader, choice, integer, mapping, mismatch
 from toolc.compiler.units import duration, render_size, size
-from toolc.spec import MIB, EnvVar, Limits, MinIsolation, Sandbox, WorkspaceMode
+from toolc.spec import MIB, Lifetime, Limits, MinIsolation, Network, Sandbox
 
 TMP_HEADROOM_BYTES: Final = 16 * MIB
 """How far ``memory`` must exceed ``tmp``: what is written to /tmp counts as memory, and so does the tool."""
@@ -23,96 +28,37 @@ MIN_FILES: Final = 16
 MIN_TIMEOUT_MS: Final = 100
 """Ten times what a Python function that does nothing takes; a busy machine takes its share of that."""
 
-_MODE: Final[Parse[WorkspaceMode]] = choice(get_args(WorkspaceMode))
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_IMAGE: Final = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]*")
 _MANY: Final = 1_000_000
 
 
-def decode_sandbox(node: Node, what: str, findings: Findings) -> Sandbox | None:
-    """Decode ``sandbox``; every key has a default."""
+def decode_sandbox(node: Node, what: str, findings: Findings, *, folder: Folder, is_plugin: bool) -> Sandbox | None:
+    """Decode ``sandbox``; every key has a default. A plugin's environment may hold secrets."""
     found = mapping(node, what, findings)
     if found is None:
         return None
     reader = Reader(found, "sandbox", findings)
-    reader.unsupported("build", "network", "secrets")
-    _refuse_session(reader)
+    workspace = reader.default("workspace", decode_workspace, NO_WORKSPACE)
+    env = reader.default("env", partial(decode_env, takes_secrets=is_plugin), NO_VARIABLES)
+    lifetime: Lifetime = reader.default("lifetime", choice(get_args(Lifetime)), "call")
     sandbox = Sandbox(
-        image=reader.optional("image", _image),
-        workspace=reader.default("workspace", _workspace, "none"),
-        env=reader.default("env", _env, ()),
+        image=reader.optional("image", decode_image),
+        build=reader.optional("build", partial(decode_build, folder=folder)),
+        workspace=workspace.mode,
+        transaction=workspace.transaction,
+        network=reader.default("network", decode_network, Network()),
+        env=env.constants,
+        secret_env=env.secrets,
+        secrets=reader.default("secrets", decode_secrets, ()),
         limits=reader.default("limits", _limits, Limits()),
+        lifetime=lifetime,
         min_isolation=reader.default("min_isolation", choice(get_args(MinIsolation)), "namespace"),
         run_as=reader.optional("run_as", choice(("nonroot",))),
     )
     reader.close()
+    if found.entry("image") and (build := found.entry("build")):
+        message = "a sandbox has an 'image' or a 'build', and this one has both"
+        findings.add(codes.BAD_VALUE, message, build.key_span, "keep one")
     return sandbox
-
-
-def _refuse_session(reader: Reader) -> None:
-    entry = reader.node.entry("lifetime")
-    if entry and isinstance(entry.value, Scalar) and entry.value.value == "session":
-        unsupported("lifetime: session", entry.value.span, reader.findings)
-        reader.get("lifetime")
-    else:
-        reader.optional("lifetime", choice(("call", "session")))
-
-
-def _image(node: Node, what: str, findings: Findings) -> str | None:
-    name = text(node, what, findings)
-    if name is not None and not _IMAGE.fullmatch(name):
-        findings.add(
-            codes.BAD_VALUE, f"{what} is no image name: {name[:80]!r}", node.span, "write e.g. debian:bookworm"
-        )
-        return None
-    return name
-
-
-def _workspace(node: Node, what: str, findings: Findings) -> WorkspaceMode | None:
-    if not isinstance(node, Mapping):
-        return _mode(node, what, findings)
-    reader = Reader(node, "sandbox.workspace", findings)
-    reader.unsupported("commit", "writes")
-    mode: WorkspaceMode | None = reader.required("mode", _mode)
-    reader.close()
-    return mode
-
-
-def _mode(node: Node, what: str, findings: Findings) -> WorkspaceMode | None:
-    if isinstance(node, Scalar) and node.value == "transaction":
-        unsupported("workspace: transaction", node.span, findings)
-        return None
-    return _MODE(node, what, findings)
-
-
-def _env(node: Node, what: str, findings: Findings) -> tuple[EnvVar, ...] | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    variables: list[EnvVar] = []
-    for entry in found.entries:
-        value = _env_value(entry.value, f"env.{entry.key}", findings)
-        if not _VARIABLE.fullmatch(entry.key):
-            message = f"'{entry.key[:80]}' cannot be the name of a variable"
-            findings.add(codes.BAD_VALUE, message, entry.key_span, "use letters, digits and _")
-        elif entry.key.startswith("ARG_"):
-            message = f"'{entry.key}' is reserved: variables that begin with ARG_ are a script's parameters"
-            findings.add(codes.BAD_VALUE, message, entry.key_span)
-        elif value is not None:
-            variables.append(EnvVar(name=entry.key, value=value))
-    return tuple(sorted(variables, key=lambda variable: variable.name))
-
-
-def _env_value(node: Node, what: str, findings: Findings) -> str | None:
-    if isinstance(node, Scalar) and node.value == "":
-        return ""
-    value = text(node, what, findings)
-    if value is not None and "{{" in value:
-        message = "a variable of the environment is a constant: no placeholder can stand here"
-        hint = "pass parameters by 'argv' or 'stdin'; a script has them as ARG_<name>"
-        findings.add(codes.TEMPLATE, message, findings.locate(node.span, "{{"), hint)
-        return None
-    return value
 
 
 def _limits(node: Node, what: str, findings: Findings) -> Limits | None:
@@ -141,7 +87,8 @@ def _limits(node: Node, what: str, findings: Findings) -> Limits | None:
 def _timeout(node: Node, what: str, findings: Findings) -> int | None:
     timeout_ms = duration(node, what, findings)
     if timeout_ms is not None and timeout_ms < MIN_TIMEOUT_MS:
-        mismatch(node, what, f"at least {MIN_TIMEOUT_MS}ms", findings)
+        message = f"{what} is too short for any call: {timeout_ms}ms"
+        findings.add(codes.BAD_VALUE, message, node.span, f"write {MIN_TIMEOUT_MS}ms or more")
         return None
     return timeout_ms
 

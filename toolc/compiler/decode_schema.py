@@ -5,16 +5,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler import codes
+from toolc.compiler.decimals import check_decimals
 from toolc.compiler.document import Mapping as MappingNode
 from toolc.compiler.document import Node, Scalar, Sequence, to_json
+from toolc.compiler.patterns import check_schema_pattern
+from toolc.compiler.plain_schema import is_plain_schema, plainly_satisfies
 from toolc.compiler.reader import Findings, first_line, listed, suggestion
+from toolc.compiler.validation import errors
 from toolc.diagnostics import Code
 from toolc.schema import JsonObject, JsonValue, Schema
 from toolc.source import Span
@@ -52,26 +55,28 @@ class _Subschema:
 
 def check_schema(root: MappingNode, findings: Findings) -> Schema | None:
     """The schema that ``root`` writes out; None, and findings, where it is not JSON Schema 2020-12."""
-    errors = findings.errors
+    before = findings.errors
     for each in _walk(root, is_root=True):
         _check_keywords(each, findings)
     value = to_json(root)
     assert isinstance(value, dict)
     _check_metaschema(root, value, findings)
-    if findings.errors > errors:
+    if findings.errors > before:
         return None
     _check_references(root, value, findings)
-    if findings.errors > errors:
+    if findings.errors > before:
         return None
     schema = Schema(value)
     for each in _walk(root, is_root=True):
         _check_default(each.node, schema, findings)
-    return schema if findings.errors == errors else None
+    return schema if findings.errors == before else None
 
 
 def check_instance(node: Node, schema: Schema, what: str, code: Code, findings: Findings) -> None:
     """Report where the value of ``node`` does not satisfy ``schema``; ``what`` names the value."""
-    _report(node, _validator(schema).iter_errors(to_json(node)), what, code, findings)
+    value = to_json(node)
+    if not plainly_satisfies(value, schema.value):
+        _report(node, errors(schema.value, value), what, code, findings)
 
 
 def _report(node: Node, errors: Iterator[ValidationError], what: str, code: Code, findings: Findings) -> None:
@@ -81,21 +86,17 @@ def _report(node: Node, errors: Iterator[ValidationError], what: str, code: Code
         span = _span_at(node, route)
         if error.validator == "additionalProperties" and isinstance(error.instance, dict):
             span = _extra_key(node, route, error) or span
-        findings.add(code, f"{what}{name}: {error.message[:300]}", span)
+        unquoted = error.validator_value == "string" and isinstance(error.instance, bool | int | float)
+        hint = f'put it in quotes: "{findings.written(span)}"' if unquoted else ""
+        findings.add(code, f"{what}{name}: {error.message[:300]}", span, hint)
 
 
 @cache
 def _metaschema() -> Draft202012Validator:
     # jsonschema takes a tenth of a second to import; commands that compile nothing do without it.
-    from jsonschema import Draft202012Validator  # noqa: PLC0415
+    from jsonschema import Draft202012Validator
 
     return Draft202012Validator(Draft202012Validator.META_SCHEMA)
-
-
-def _validator(schema: Schema) -> Draft202012Validator:
-    from jsonschema import Draft202012Validator  # noqa: PLC0415
-
-    return Draft202012Validator(schema.value)
 
 
 def _walk(node: Node, *, is_root: bool = False) -> Iterator[_Subschema]:
@@ -119,7 +120,8 @@ def _check_keywords(subschema: _Subschema, findings: Findings) -> None:
         if entry.key not in _KEYWORDS and not entry.key.startswith("x-"):
             hint = suggestion(entry.key, _KEYWORDS) or "an extension's name starts with 'x-'"
             message = f"JSON Schema 2020-12 has no keyword '{entry.key}'"
-            findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint)
+            mended = findings.respelled(entry, node, _KEYWORDS)
+            findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, mended)
     type_node = node.get("type")
     for each in type_node.items if isinstance(type_node, Sequence) else (type_node,):
         if isinstance(each, Scalar) and each.value not in _TYPES:
@@ -130,11 +132,12 @@ def _check_keywords(subschema: _Subschema, findings: Findings) -> None:
             "add items, e.g. items: {type: string}",
         )  # fmt: skip
     pattern = node.entry("pattern")
-    if pattern and isinstance(pattern.value, Scalar):
-        _check_pattern(pattern.value.value, pattern.value.span, findings)
+    if pattern and isinstance(pattern.value, Scalar) and isinstance(pattern.value.value, str):
+        check_schema_pattern(pattern.value.value, pattern.value.span, findings, of_keys=False)
     patterns = node.get("patternProperties")
     for entry in patterns.entries if isinstance(patterns, MappingNode) else ():
-        _check_pattern(entry.key, entry.key_span, findings)
+        check_schema_pattern(entry.key, entry.key_span, findings, of_keys=True)
+    check_decimals(node, findings)
     _check_identity(subschema, findings)
 
 
@@ -153,15 +156,6 @@ def _report_type(node: Scalar, findings: Findings) -> None:
         f"did you mean '{likely}'?" if likely else suggestion(written, _TYPES) or f"the types are {listed(_TYPES)}"
     )
     findings.add(codes.SCHEMA_TYPE, f"'{written}' is not a type of JSON Schema", node.span, hint)
-
-
-def _check_pattern(pattern: object, span: Span, findings: Findings) -> None:
-    if not isinstance(pattern, str):
-        return
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        findings.add(codes.BAD_PATTERN, f"this pattern is not a regular expression: {error}", span)
 
 
 def _check_identity(subschema: _Subschema, findings: Findings) -> None:
@@ -186,6 +180,8 @@ def _check_identity(subschema: _Subschema, findings: Findings) -> None:
 
 
 def _check_metaschema(root: MappingNode, value: JsonObject, findings: Findings) -> None:
+    if is_plain_schema(value):
+        return
     for error in _metaschema().iter_errors(value):
         route = list(error.absolute_path)
         if error.validator == "anyOf" and _names_types(error.instance):
@@ -195,21 +191,24 @@ def _check_metaschema(root: MappingNode, value: JsonObject, findings: Findings) 
 
 
 def _names_types(value: object) -> bool:
-    return isinstance(value, str) or (isinstance(value, list) and any(each not in _TYPES for each in value))
+    items = value if isinstance(value, list) else [value]
+    return any(not isinstance(each, list | dict) and each not in _TYPES for each in items)
 
 
 def _check_references(root: MappingNode, value: JsonObject, findings: Findings) -> None:
-    import referencing.exceptions  # noqa: PLC0415  with jsonschema, and as late
-    from referencing import Registry  # noqa: PLC0415
-    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
-
-    resolver = Registry().resolver_with_root(DRAFT202012.create_resource(value))
     found = [
         (reference.value, reference.span)
         for each in _walk(root)
         for keyword in _REFERENCES
         if isinstance(reference := each.node.get(keyword), Scalar) and isinstance(reference.value, str)
     ]
+    if not found:
+        return
+    import referencing.exceptions  # with jsonschema, and as late
+    from referencing import Registry
+    from referencing.jsonschema import DRAFT202012
+
+    resolver = Registry().resolver_with_root(DRAFT202012.create_resource(value))
     leads_to: dict[str, frozenset[str]] = {}
     for name, span in found:
         try:
@@ -249,11 +248,11 @@ def _reachable(name: str, leads_to: Mapping[str, frozenset[str]]) -> frozenset[s
 
 def _check_default(node: MappingNode, schema: Schema, findings: Findings) -> None:
     default = node.get("default")
-    value = to_json(node)
-    if default is None or not isinstance(value, dict):
+    if default is None:
         return
-    validator = _validator(schema).evolve(schema=value)
-    _report(default, validator.iter_errors(to_json(default)), "default", codes.DEFAULT, findings)
+    at, value = to_json(node), to_json(default)
+    if isinstance(at, dict) and not plainly_satisfies(value, at):
+        _report(default, errors(schema.value, value, at=at), "default", codes.DEFAULT, findings)
 
 
 def _span_at(node: Node, route: list[str | int]) -> Span:

@@ -9,9 +9,11 @@ from typing import Final, get_args
 from toolc.compiler import codes
 from toolc.compiler.document import Mapping, Node, Scalar, Sequence
 from toolc.compiler.files import FileError, Folder
+from toolc.compiler.line_ends import report_carriage_returns
 from toolc.compiler.reader import (
     Findings,
     Reader,
+    boolean,
     choice,
     first_line,
     integer,
@@ -50,7 +52,7 @@ def decode_shell(
     errors = reader.optional("errors", _exit_errors) or ()
     _check_errors(success, errors, reader)
     allow_dash = reader.optional("allow_dash", list_of(_parameter(parameters))) or ()
-    reader.unsupported("progress")
+    progress = reader.default("progress", boolean, False)
     reader.close()
     if command is None:
         return None
@@ -60,12 +62,13 @@ def decode_shell(
         success_exit_codes=success.accepted,
         errors=errors,
         allow_dash=tuple(sorted(set(allow_dash))),
+        progress=progress,
     )
 
 
 def _decode_command(reader: Reader, folder: Folder, scope: Scope) -> Argv | Script | None:
     kind = reader.one_of("argv", "script", "file")
-    interpreter = reader.optional("interpreter", list_of(_constant))
+    interpreter = reader.optional("interpreter", list_of(constant))
     if kind == "argv" and (entry := reader.node.entry("interpreter")):
         reader.findings.add(
             codes.BAD_VALUE, "'interpreter' runs a 'script' or 'file', and this command is an 'argv'",
@@ -124,7 +127,8 @@ def _template(node: Node, what: str, findings: Findings, scope: Scope) -> Templa
     return read_template(node, what, findings, scope)
 
 
-def _constant(node: Node, what: str, findings: Findings) -> str | None:
+def constant(node: Node, what: str, findings: Findings) -> str | None:
+    """A string that is no template."""
     value = text(node, what, findings)
     if value is not None and "{{" in value:
         message = f"{what} is a constant: no placeholder can stand here"
@@ -154,6 +158,8 @@ def _script_file(node: Node, what: str, findings: Findings, folder: Folder) -> s
         return None
     if file.text is None:
         findings.add(codes.NOT_UTF8, f"{folder.shown_path(file.path)} is not UTF-8", node.span, "save it as UTF-8")
+    else:
+        report_carriage_returns(file.text, folder.shown_path(file.path), node.span, findings)
     return file.text
 
 

@@ -6,13 +6,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeVar, get_args
+from typing import Final, TypeVar
 
 from toolc.compiler import codes
+from toolc.compiler.agreement import check_agreement
+from toolc.compiler.decode_backend import decode_backend
 from toolc.compiler.decode_cases import decode_examples, decode_tests
-from toolc.compiler.decode_python import decode_python
+from toolc.compiler.decode_providers import decode_providers
+from toolc.compiler.decode_result import decode_result, decode_result_schema
+from toolc.compiler.decode_retry import decode_retry
 from toolc.compiler.decode_sandbox import decode_sandbox
-from toolc.compiler.decode_shell import NO_COMMAND, decode_shell
+from toolc.compiler.decode_shell import NO_COMMAND
 from toolc.compiler.document import Mapping, Node, Scalar, Sequence
 from toolc.compiler.files import Folder
 from toolc.compiler.parameters import NO_PARAMETERS, declared_parameters, decode_parameters
@@ -20,40 +24,36 @@ from toolc.compiler.reader import (
     Findings,
     Reader,
     boolean,
-    choice,
     first_line,
     list_of,
-    listed,
     mapping,
     string,
     text,
-    unsupported,
 )
-from toolc.schema import Schema
-from toolc.source import Span
-from toolc.spec import Annotations, Backend, Result, ResultFormat, Sandbox, ToolSpec
+from toolc.source import SourceText, Span
+from toolc.spec import Annotations, Result, Sandbox, ToolSpec
 
 T = TypeVar("T")
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _NAME_RULE: Final = "a name is 1 to 64 of A-Z a-z 0-9 _ - and does not start with a digit or '-'"
-_BACKENDS: Final = ("shell", "python")
-_LATER_BACKENDS: Final = ("http", "plugin", "composite", "agent")
-_VARS: Final = re.compile(r"\{\{\s*vars\b[^}]*\}\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocatedTool:
     """A tool and where it was written.
 
-    ``node`` is its map, defaults merged in; ``path`` is the file as findings call it. What could not be
-    read stands in ``spec`` as its default, and the top-level key it is under is one of ``damaged``.
+    ``node`` is its map, defaults merged in; ``path`` is the file as findings call it, ``source`` its text.
+    What could not be read stands in ``spec`` as its default, and the top-level key it is under is one of
+    ``damaged``. ``defaults`` are the maps that were merged in, the project's before the file's.
     """
 
     spec: ToolSpec
     node: Mapping
     path: str
+    source: SourceText
     damaged: frozenset[str]
+    defaults: tuple[Mapping, ...] = ()
 
     def span(self, *route: str | int) -> Span:
         """Where the value at ``route`` (keys and indices from the tool's map) stands, as far as it exists."""
@@ -68,6 +68,18 @@ class LocatedTool:
                 break
             node = inner
         return node.span if isinstance(node, Scalar) else first_line(node.span)
+
+    def node_at(self, *route: str | int) -> Node | None:
+        """The node at ``route`` (keys and indices from the tool's map), None where there is none."""
+        node: Node | None = self.node
+        for step in route:
+            if isinstance(node, Mapping) and isinstance(step, str):
+                node = node.get(step)
+            elif isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
+                node = node.items[step]
+            else:
+                return None
+        return node
 
     def key_span(self, *route: str) -> Span:
         """Where the last key of ``route`` stands, or what holds it where there is no such key."""
@@ -104,15 +116,14 @@ class _Sections:
 def decode_tool(node: Mapping, findings: Findings, folder: Folder) -> LocatedTool:
     """Decode one tool, as far as it can be read; every problem is in ``findings``."""
     sections = _Sections(node, findings)
-    sections.reader.unsupported("retry", "confirm", "providers")
-    _refuse_vars(node, findings)
     name = sections.required("name", _name) or ""
     parameters = sections.read("parameters", decode_parameters, NO_PARAMETERS)
     damaged = "parameters" in sections.damaged
     checked = None if damaged else parameters
     declared = declared_parameters(node.get("parameters"), findings) if damaged else parameters
-    backend = partial(_decode_backend, folder=folder, parameters=declared, tool_name=name)
-    sandbox = sections.read("sandbox", decode_sandbox, Sandbox())
+    backend = partial(decode_backend, folder=folder, parameters=declared, tool_name=name)
+    in_folder = partial(decode_sandbox, folder=folder, is_plugin=_is_plugin(node))
+    sandbox = sections.read("sandbox", in_folder, Sandbox())
     workspace = "rw" if "sandbox" in sections.damaged else sandbox.workspace
     spec = ToolSpec(
         name=name,
@@ -124,15 +135,23 @@ def decode_tool(node: Mapping, findings: Findings, folder: Folder) -> LocatedToo
         aliases=sections.read("aliases", list_of(_name), ()),
         deprecated=sections.read("deprecated", _text_or_none, None),
         examples=sections.read("examples", partial(decode_examples, parameters=checked), ()),
-        result=sections.read("result", _result, Result()),
+        result_schema=sections.read("result", decode_result_schema, None),
+        providers=sections.read("providers", decode_providers, ()),
+        result=sections.read("result", partial(decode_result, parameters=declared), Result()),
         sandbox=sandbox,
+        retry=sections.read("retry", decode_retry, None),
+        confirm=sections.read("confirm", boolean, False),
         version=sections.read("version", _text_or_none, None),
         owner=sections.read("owner", _text_or_none, None),
         tags=sections.read("tags", list_of(text), ()),
         tests=sections.read("tests", partial(decode_tests, parameters=checked, workspace=workspace), ()),
     )
     sections.reader.close()
-    return LocatedTool(spec=spec, node=node, path=findings.source.path, damaged=frozenset(sections.damaged))
+    source = findings.source
+    damaged_keys = frozenset(sections.damaged)
+    tool = LocatedTool(spec=spec, node=node, path=source.path, source=source, damaged=damaged_keys)
+    check_agreement(tool, findings)
+    return tool
 
 
 def _text_or_none(node: Node, what: str, findings: Findings) -> str | None:
@@ -149,29 +168,9 @@ def _name(node: Node, what: str, findings: Findings) -> str | None:
     return name
 
 
-def _decode_backend(
-    node: Node, what: str, findings: Findings, *, folder: Folder, parameters: Schema | None, tool_name: str
-) -> Backend | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "'backend'", findings)
-    reader.unsupported(*_LATER_BACKENDS)
-    kinds = [entry for entry in found.entries if entry.key in _BACKENDS + _LATER_BACKENDS]
-    if len(kinds) > 1:
-        message = f"a tool has one backend, and this one has both '{kinds[0].key}' and '{kinds[1].key}'"
-        findings.add(codes.ONE_BACKEND, message, kinds[1].key_span, "keep one, or make two tools")
-    elif not kinds and not found.entries:
-        hint = f"add one of {listed(_BACKENDS)}"
-        findings.add(
-            codes.ONE_BACKEND, "a tool has one backend, and this one has none", first_line(found.span), hint
-        )
-    shell = reader.optional("shell", partial(decode_shell, folder=folder, parameters=parameters))
-    python = reader.optional(
-        "python", partial(decode_python, folder=folder, parameters=parameters, tool_name=tool_name)
-    )
-    reader.close()
-    return shell or python
+def _is_plugin(node: Mapping) -> bool:
+    backend = node.get("backend")
+    return isinstance(backend, Mapping) and backend.entry("plugin") is not None
 
 
 def _annotations(node: Node, what: str, findings: Findings) -> Annotations | None:
@@ -187,30 +186,3 @@ def _annotations(node: Node, what: str, findings: Findings) -> Annotations | Non
     )
     reader.close()
     return annotations
-
-
-def _result(node: Node, what: str, findings: Findings) -> Result | None:
-    found = mapping(node, what, findings)
-    if found is None:
-        return None
-    reader = Reader(found, "'result'", findings)
-    reader.unsupported("files", "select", "template", "schema")
-    result = Result(format=reader.default("format", choice(get_args(ResultFormat)), "text"))
-    reader.close()
-    return result
-
-
-def _refuse_vars(node: Node, findings: Findings, *, key: str = "") -> None:
-    """Refuse ``{{ vars.x }}`` in any string but code: a build would otherwise show it to a model as it stands."""
-    match node:
-        case Mapping():
-            for entry in node.entries:
-                _refuse_vars(entry.value, findings, key=entry.key)
-        case Sequence():
-            for item in node.items:
-                _refuse_vars(item, findings, key=key)
-        case Scalar(value=str() as value) if key not in {"script", "code"}:
-            for match in _VARS.finditer(value):
-                unsupported("{{ vars.… }}", findings.locate(node.span, match[0]), findings)
-        case _:
-            pass

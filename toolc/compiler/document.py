@@ -13,12 +13,16 @@ from toolc.source import SourceText, Span
 class Scalar:
     """A string, number, boolean or null, and where it stands.
 
-    ``plain`` is true for an unquoted YAML scalar: what it says may not be what its writer meant.
+    ``plain`` is true for an unquoted YAML scalar: what it says may not be what its writer meant. ``vars`` are
+    the places of the project's variables that went into it. One variable alone keeps its type; where that is
+    not text, ``text`` is what it is where text is wanted.
     """
 
     value: bool | int | float | str | None
     span: Span
     plain: bool = False
+    text: str | None = None
+    vars: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,17 @@ class Mapping:
 
     def get(self, key: str) -> Node | None:
         """The value under ``key``, or None."""
-        entry = self.entry(key)
-        return entry.value if entry else None
+        for entry in self.entries:
+            if entry.key == key:
+                return entry.value
+        return None
 
     def entry(self, key: str) -> Entry | None:
         """The entry of ``key``, or None."""
-        return next((entry for entry in self.entries if entry.key == key), None)
+        for entry in self.entries:
+            if entry.key == key:
+                return entry
+        return None
 
 
 Node: TypeAlias = Scalar | Sequence | Mapping

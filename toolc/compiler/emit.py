@@ -59,7 +59,7 @@ def _locked(folder: Path) -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
-    import fcntl  # noqa: PLC0415  not on Windows, where builds are not kept apart
+    import fcntl  # not on Windows, where builds are not kept apart
 
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

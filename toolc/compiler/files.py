@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import base64
 import fnmatch
+import hashlib
 import os
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, TypeVar
 
 from toolc.spec import MIB, File
+
+T = TypeVar("T")
 
 MAX_FILE_BYTES: Final = 4 * MIB
 """The largest file that may travel with a tool."""
@@ -33,10 +37,14 @@ class FileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The folder of a spec file: where it is, and how findings call it (empty for the current one)."""
+    """The folder of a spec file: where it is, and how findings call it (empty for the current one).
+
+    ``log``, where there is one, gets a digest of every answer by the method that gave it and what was asked.
+    """
 
     path: Path
     shown: str
+    log: dict[tuple[str, str], str] | None = field(default=None, compare=False, repr=False)
 
     def shown_path(self, name: str) -> str:
         """How findings call the file ``name`` in this folder."""
@@ -48,6 +56,9 @@ class Folder:
         ``name`` is relative, with ``/`` between its parts; the file's ``path`` is ``name`` normalised.
         Raises ``FileError``.
         """
+        return self._logged("read", name, self._read)
+
+    def _read(self, name: str) -> File:
         path = relative_path(name)
         data = self._bytes(path)
         try:
@@ -61,6 +72,24 @@ class Folder:
         Names that begin with a dot and ``__pycache__`` match only where they are written out: what
         happens to lie about on one machine is not part of a tool. Raises ``FileError``.
         """
+        return self._logged("match", pattern, self._match)
+
+    def _logged(self, method: str, asked: str, answer: Callable[[str], T]) -> T:
+        said: object = None
+        try:
+            found = answer(asked)
+            said = found
+        except FileError as error:
+            said = (str(error), error.hint)
+            raise
+        finally:
+            if self.log is not None:
+                digest = hashlib.sha256(repr(said).encode()).hexdigest()
+                same = self.log.get((method, asked), digest) == digest
+                self.log[method, asked] = digest if same else "it changed meanwhile"
+        return found
+
+    def _match(self, pattern: str) -> tuple[str, ...]:
         parts = PurePosixPath(relative_path(pattern)).parts
         try:
             found = sorted({path for path in self._walk("", parts) if (self.path / path).is_file()})
@@ -120,6 +149,18 @@ class Folder:
         if len(data) > MAX_FILE_BYTES:
             raise FileError(f"{shown} is larger than {MAX_FILE_BYTES // MIB} MiB")
         return data
+
+
+def digest_of_answer(folder: Folder, method: str, asked: str) -> str:
+    """What the ``log`` of ``folder`` would say now."""
+    log: dict[tuple[str, str], str] = {}
+    again = Folder(folder.path, folder.shown, log)
+    with suppress(FileError):
+        if method == "read":
+            again.read(asked)
+        else:
+            again.match(asked)
+    return log[method, asked]
 
 
 def relative_path(name: str) -> str:

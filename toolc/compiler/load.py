@@ -11,16 +11,17 @@ from toolc.compiler import codes
 from toolc.compiler.document import Document, Mapping, Node
 from toolc.compiler.load_toml import parse_toml
 from toolc.compiler.load_yaml import parse_yaml
-from toolc.diagnostics import Diagnostics
-from toolc.source import SourceText
+from toolc.diagnostics import Diagnostics, Edit, Fix
+from toolc.source import BOM, SourceText, byte_order_mark
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 """The largest file that is read."""
 
+_FEW_BYTES: Final = 64 * 1024
+
 MAX_CHARACTERS: Final = 20
 """How many forbidden characters are reported of one file: a binary file is full of them."""
 
-_BOM: Final = "\ufeff"
 # What neither YAML nor TOML can hold: control characters but tab and line ends, and a lone carriage return.
 _FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 
@@ -33,13 +34,13 @@ def load(path: Path, shown: str, diagnostics: Diagnostics) -> Document | None:
     it gets one warning instead of its errors.
     """
     data = _read(path, shown, diagnostics)
-    if data is None:
-        return None
+    return None if data is None else load_data(data, path, shown, diagnostics)
+
+
+def load_data(data: bytes, path: Path, shown: str, diagnostics: Diagnostics) -> Document | None:
+    """What ``load`` returns for a file at ``path`` that holds ``data``."""
     found = Diagnostics()
-    source = _decode(data, shown, found)
-    diagnostics.add_source(source)
-    parse = parse_toml if path.suffix.lower() == ".toml" else parse_yaml
-    root = None if found.has_errors else parse(source, found)
+    source, root = _parse(data, path, shown, diagnostics, found)
     if _is_foreign(root, found):
         diagnostics.add(
             codes.NOT_A_SPEC,
@@ -50,8 +51,37 @@ def load(path: Path, shown: str, diagnostics: Diagnostics) -> Document | None:
         return None
     if not isinstance(root, Mapping) or root.get("toolc") or found.has_errors:
         for each in found.sorted():
-            diagnostics.add(each.code, each.message, each.span, each.hint)
+            diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
     return Document(source, root) if isinstance(root, Mapping) and not found.has_errors else None
+
+
+def load_project(path: Path, shown: str, diagnostics: Diagnostics) -> Document | None:
+    """The project file at ``path``, as ``load`` reads a spec; whatever is wrong with it is its own fault."""
+    found = Diagnostics()
+    data = _read(path, shown, diagnostics)
+    if data is None:
+        return None
+    source, root = _parse(data, path, shown, diagnostics, found)
+    for each in found.sorted():
+        diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
+    if found.has_errors:
+        return None
+    if root is None:
+        root = Mapping((), source.whole_file())
+    if not isinstance(root, Mapping):
+        diagnostics.add(codes.BAD_VALUE, "a project file must be a map", source.whole_file())
+        return None
+    return Document(source, root)
+
+
+def _parse(
+    data: bytes, path: Path, shown: str, diagnostics: Diagnostics, found: Diagnostics
+) -> tuple[SourceText, Node | None]:
+    """A file's text and its root. What is wrong with the text is in ``found``."""
+    source = _decode(data, shown, found)
+    diagnostics.add_source(source)
+    parse = parse_toml if path.suffix.lower() == ".toml" else parse_yaml
+    return source, None if found.has_errors else parse(source, found)
 
 
 def _is_foreign(root: Node | None, found: Diagnostics) -> bool:
@@ -65,7 +95,9 @@ def _read(path: Path, shown: str, diagnostics: Diagnostics) -> bytes | None:
     whole_file = SourceText(shown, "").whole_file()
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(_FEW_BYTES)
+            if len(data) == _FEW_BYTES:  # asking for the most at once would set aside megabytes for each file
+                data += file.read(MAX_BYTES + 1 - _FEW_BYTES)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         diagnostics.add(codes.FILE, f"cannot read {shown}: {reason}", whole_file)
@@ -92,13 +124,14 @@ def _decode(data: bytes, shown: str, found: Diagnostics) -> SourceText:
         message = "the file is UTF-16" if utf_16 else f"the byte 0x{data[error.start]:02x} is not UTF-8"
         found.add(codes.NOT_UTF8, message, source.span(good, good + 1), "save the file as UTF-8")
         return source
-    source = SourceText(shown, text.removeprefix(_BOM))
+    source = SourceText(shown, text.removeprefix(BOM))
     if source.text != text:
         found.add(
             codes.BYTE_ORDER_MARK,
             "the file starts with a byte order mark",
             source.whole_file(),
             "save the file as UTF-8 without BOM",
+            Fix("remove the byte order mark", (Edit(byte_order_mark(shown), ""),), safe=True),
         )
     for match in islice(_FORBIDDEN.finditer(source.text), MAX_CHARACTERS):
         what = "a carriage return without a line feed" if match[0] == "\r" else f"U+{ord(match[0]):04X}"

@@ -9,6 +9,7 @@ import tomli
 
 from toolc.compiler import codes
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
+from toolc.compiler.edits import quote
 from toolc.compiler.load_values import refusal
 from toolc.compiler.toml_positions import MAX_DEPTH, Items, Place, Table, TooDeepError, scan
 from toolc.compiler.unquoted import unquoted
@@ -47,7 +48,8 @@ def _report(error: tomli.TOMLDecodeError, source: SourceText, diagnostics: Diagn
     found = unquoted(line, error.colno)
     if found:
         start, end = Position(error.lineno, found.start + 1), Position(error.lineno, found.end + 1)
-        diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, Span(source.path, start, end), found.hint)
+        span = Span(source.path, start, end)
+        diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint, quote(source, span, found))
     elif error.msg.startswith(_DUPLICATES):
         start = Position(error.lineno, len(line) - len(line.lstrip()) + 1)
         # tomli stops before the bracket that ends a header.

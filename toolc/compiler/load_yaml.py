@@ -10,8 +10,10 @@ import yaml
 
 from toolc.compiler import codes
 from toolc.compiler.document import Mapping, Node
+from toolc.compiler.edits import quote
 from toolc.compiler.unquoted import Unquoted
 from toolc.compiler.yaml_compose import TooDeepError, compose
+from toolc.compiler.yaml_disputes import report_disputes
 from toolc.compiler.yaml_nodes import Builder
 from toolc.compiler.yaml_syntax import explain, placeholder_at_fault
 from toolc.diagnostics import Diagnostics
@@ -32,6 +34,8 @@ def parse_yaml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
     documents = _compose(source, diagnostics)
     builder = Builder(source, diagnostics)
     roots = [builder.build(document) for document in documents]
+    if not diagnostics.has_errors:
+        report_disputes(source, diagnostics)
     if len(roots) > 1:
         diagnostics.add(
             codes.SEVERAL_DOCUMENTS,
@@ -75,7 +79,8 @@ def _compose(source: SourceText, diagnostics: Diagnostics) -> list[yaml.Node]:
                     diagnostics.add(complaint.code, complaint.message, complaint.span, complaint.hint)
                 return []
             found, span = fault
-            diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint)
+            mended = quote(source, span, found)
+            diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint, mended)
             text = _mended(text, found, span.start.line)
     return []
 

@@ -8,6 +8,7 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_schema import check_schema
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence, to_json
+from toolc.compiler.edits import fix, remove_entry
 from toolc.compiler.reader import Findings, boolean, first_line, listed, mapping, mismatch, suggestion
 from toolc.diagnostics import Diagnostics
 from toolc.schema import Schema
@@ -59,7 +60,7 @@ def is_full_schema(node: Mapping) -> bool:
 def _close(node: Mapping) -> Mapping:
     if node.entry("additionalProperties") or node.entry("unevaluatedProperties"):
         return node
-    return Mapping((*node.entries, _entry("additionalProperties", Scalar(False, node.span))), node.span)  # noqa: FBT003
+    return Mapping((*node.entries, _entry("additionalProperties", Scalar(False, node.span))), node.span)
 
 
 def _expand(node: Mapping, findings: Findings) -> Mapping:
@@ -84,7 +85,7 @@ def _expand(node: Mapping, findings: Findings) -> Mapping:
             _entry("type", Scalar("object", node.span)),
             _entry("properties", Mapping(tuple(properties), node.span)),
             _entry("required", Sequence(names, node.span)),
-            _entry("additionalProperties", Scalar(False, node.span)),  # noqa: FBT003
+            _entry("additionalProperties", Scalar(False, node.span)),
         ),
         node.span,
     )
@@ -130,7 +131,8 @@ def _check_required(root: Mapping, findings: Findings) -> None:
         elif isinstance(schema, Mapping) and (default := schema.entry("default")):
             message = f"'{name}' is required, so its default is never used"
             hint = f"remove the default, or the name '{name}' from what is required"
-            findings.add(codes.REQUIRED_DEFAULT, message, _place(default), hint)
+            mended = fix("remove the default", remove_entry(findings.source, default))
+            findings.add(codes.REQUIRED_DEFAULT, message, _place(default), hint, mended)
 
 
 def _place(entry: Entry) -> Span:

@@ -7,59 +7,78 @@ decoding goes on and finds the next problem. ``Findings.errors`` tells afterward
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final, TypeAlias, TypeVar
 
 from toolc.compiler import codes
-from toolc.compiler.document import Mapping, Node, Scalar, Sequence
-from toolc.diagnostics import Code, Diagnostics, Severity
+from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
+from toolc.compiler.edits import fix, quote_plain, rename
+from toolc.diagnostics import Code, Diagnostics, Fix, Severity
 from toolc.source import Position, SourceText, Span
 
 T = TypeVar("T")
 
+_MAX_RESPELLED: Final = 100  # a larger map is no typo: each of its keys is held against all others
+
 
 @dataclass(slots=True)
 class Findings:
-    """Where the findings about one file go; ``errors`` counts those that are errors."""
+    """Where the findings about one spec go; ``errors`` counts those that are errors.
+
+    Values of a spec may stand in another file, the project's: what is written at a span is looked up in its own.
+    """
 
     source: SourceText
     diagnostics: Diagnostics
     errors: int = 0
+    _settled: list[Span] = field(default_factory=list)
 
-    def add(self, code: Code, message: str, span: Span, hint: str = "") -> None:
+    def add(self, code: Code, message: str, span: Span, hint: str = "", fix: Fix | None = None) -> None:
         """Record one finding."""
         self.errors += code.severity is Severity.ERROR
-        self.diagnostics.add(code, message, span, hint)
+        if not any(place.covers(span) for place in self._settled):
+            self.diagnostics.add(code, message, span, hint, fix)
+
+    def settle(self, span: Span) -> None:
+        """Say nothing more about what stands at ``span``: what is wrong there has been said."""
+        self._settled.append(span)
+
+    def source_of(self, span: Span) -> SourceText:
+        """The text of the file that ``span`` is in."""
+        if span.path == self.source.path:
+            return self.source
+        return self.diagnostics.source(span.path) or SourceText(span.path, "")
 
     def written(self, span: Span) -> str:
-        """The first line of a stretch of this file, as its writer wrote it."""
-        line = self.source.line(span.start.line)
+        """The first line of a stretch of text, as its writer wrote it."""
+        line = self.source_of(span).line(span.start.line)
         end = span.end.column - 1 if span.end.line == span.start.line else len(line)
         return line[span.start.column - 1 : end]
 
     def locate(self, span: Span, text: str, occurrence: int = 0) -> Span:
-        """Where ``text`` stands within ``span``, for the given occurrence of it, counted from 0.
+        """Where ``text`` stands within ``span``, as far as it is written there in these characters."""
+        return self.source_of(span).locate(span, text, occurrence)
 
-        The whole ``span`` where it is not written in these characters (an escape, a line end inside).
-        """
-        if span.path != self.source.path or not text:
-            return span
-        for number in range(span.start.line, span.end.line + 1):
-            line = self.source.line(number)
-            at = span.start.column - 1 if number == span.start.line else 0
-            end = span.end.column - 1 if number == span.end.line else len(line)
-            while (at := line.find(text, at, end)) >= 0:
-                if occurrence == 0:
-                    return Span(span.path, Position(number, at + 1), Position(number, at + 1 + len(text)))
-                occurrence -= 1
-                at += len(text)
-        return span
+    def renamed(self, span: Span, name: str, known: Iterable[str]) -> Fix | None:
+        """A fix that writes the known name nearest to ``name``, which stands at ``span``, if one is near."""
+        near = nearest(name, known)
+        return fix(f"write '{near}'", rename(self.source, span, name, near)) if near else None
+
+    def respelled(self, entry: Entry, node: Mapping, known: Collection[str]) -> Fix | None:
+        """``renamed`` for a key of ``node``, unless another key is that one already or looks like it too."""
+        if len(node.entries) > _MAX_RESPELLED:
+            return None
+        others = (other.key for other in node.entries if other is not entry)
+        near = nearest(entry.key, known)
+        is_taken = any(near == (other if other in known else nearest(other, known)) for other in others)
+        return None if is_taken else self.renamed(entry.key_span, entry.key, known)
 
     def code_line(self, span: Span, text: str) -> int:
-        """The line of this file on which the first line of ``text``, a string written at ``span``, stands."""
+        """The line of the file on which the first line of ``text``, a string written at ``span``, stands."""
         first = text.split("\n", 1)[0].strip()
-        starts_below = self.source.line(span.start.line + 1).strip() == first
+        starts_below = self.source_of(span).line(span.start.line + 1).strip() == first
         return span.start.line + starts_below
 
 
@@ -127,8 +146,12 @@ class Reader:
         for entry in self.node.entries:
             if entry.key not in self._known:
                 message = f"{self.what} has no key '{entry.key}'"
-                hint = suggestion(entry.key, self._known) or f"the keys are {listed(sorted(self._known))}"
-                self.findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint)
+                hint = suggestion(entry.key, self._known) or self._keys()
+                mended = self.findings.respelled(entry, self.node, self._known)
+                self.findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, mended)
+
+    def _keys(self) -> str:
+        return f"the keys are {listed(sorted(self._known))}" if self._known else "nothing can stand here"
 
 
 def unsupported(feature: str, span: Span, findings: Findings) -> None:
@@ -141,8 +164,18 @@ def unsupported(feature: str, span: Span, findings: Findings) -> None:
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """``did you mean 'x'?`` for the known name nearest to ``name``; empty where none is near."""
-    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
-    return f"did you mean '{near[0]}'?" if near else ""
+    near = nearest(name, known)
+    return f"did you mean '{near}'?" if near else ""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name that ``name`` looks like; empty where none is near."""
+    return _nearest(name, tuple(sorted(known)))
+
+
+@lru_cache(maxsize=1024)
+def _nearest(name: str, known: tuple[str, ...]) -> str:
+    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.6)), "")
 
 
 def listed(names: Iterable[str]) -> str:
@@ -174,20 +207,36 @@ def describe(node: Node) -> str:
             return f"the number {value}"
 
 
-def mismatch(node: Node, what: str, wanted: str, findings: Findings, hint: str = "") -> None:
+def mismatch(
+    node: Node, what: str, wanted: str, findings: Findings, hint: str = "", mended: Fix | None = None
+) -> None:
     """Report that ``what`` is not what it must be."""
     span = node.span if isinstance(node, Scalar) else first_line(node.span)
-    findings.add(codes.BAD_VALUE, f"{what} must be {wanted}, but is {describe(node)}", span, hint)
+    findings.add(codes.BAD_VALUE, f"{what} must be {wanted}, but is {describe(node)}", span, hint, mended)
 
 
 def string(node: Node, what: str, findings: Findings) -> str | None:
     """A string; a number or boolean is told to be quoted."""
     if isinstance(node, Scalar) and isinstance(node.value, str):
         return node.value
-    quotable = isinstance(node, Scalar) and node.value is not None
-    hint = f'put it in quotes: "{findings.written(node.span)}"' if quotable else ""
-    mismatch(node, what, "a string", findings, hint)
+    if isinstance(node, Scalar) and node.text is not None:
+        return node.text
+    hint = quoting(node, findings)
+    mended = quote_plain(findings.source, node.span) if hint else None
+    if hint and isinstance(node, Scalar) and isinstance(node.value, float):
+        written = findings.written(node.span)
+        message = f"{what} must be a string, but {written} without quotes is the number {node.value:.15g}"
+        findings.add(codes.DECIMAL, message, node.span, hint, mended)
+    else:
+        mismatch(node, what, "a string", findings, hint, mended)
     return None
+
+
+def quoting(node: Node, findings: Findings) -> str:
+    """How to write a number or boolean of the file as text; empty for anything else."""
+    if not isinstance(node, Scalar) or node.value is None or isinstance(node.value, str):
+        return ""
+    return f'put it in quotes: "{findings.written(node.span)}"'
 
 
 def text(node: Node, what: str, findings: Findings) -> str | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler import codes
@@ -17,7 +17,7 @@ from toolc.compiler.document import Node, Scalar
 from toolc.compiler.reader import Findings, listed, string, suggestion, unsupported
 from toolc.schema import JsonValue, Schema
 from toolc.source import Span
-from toolc.template import FILTERS, FILTERS_WITH_ARGUMENT, Filter, Placeholder, Template
+from toolc.template import FILTERS, FILTERS_WITH_ARGUMENT, SECRETS, STEPS, Filter, Placeholder, Template
 
 if TYPE_CHECKING:
     from jinja2 import Environment, nodes
@@ -63,10 +63,19 @@ class Scope:
     """What placeholders can name. ``parameters`` is None where they could not be read: anything goes.
 
     ``present`` are the names that cannot be absent here whatever their schema says (a ``when`` group's).
+    ``takes_secrets`` says whether ``{{ secrets.NAME }}`` can stand here. ``steps`` are the steps of a composite
+    that end before this one starts, and ``later_steps`` the others; both are empty outside of a composite.
     """
 
     parameters: Schema | None
     present: frozenset[str] = frozenset()
+    takes_secrets: bool = False
+    steps: frozenset[str] = frozenset()
+    later_steps: frozenset[str] = frozenset()
+
+    def omitting(self) -> Scope:
+        """The scope of a place that is left out as a whole where an argument it names is absent."""
+        return replace(self, present=frozenset(self.parameters.properties if self.parameters else ()))
 
 
 class _RefusedError(Exception):
@@ -128,14 +137,21 @@ def check_name(name: str, span: Span, findings: Findings, parameters: Schema | N
     declared = sorted(parameters.properties)
     known = f"the parameters are {listed(declared)}" if declared else "the tool declares no parameters"
     hint = suggestion(name, declared) or known
-    findings.add(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span, hint)
+    mended = findings.renamed(findings.locate(span, name), name, declared)
+    findings.add(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span, hint, mended)
     return False
 
 
 def check_placeholder(placeholder: Placeholder, span: Span, findings: Findings, scope: Scope) -> None:
     """Report a placeholder that names no parameter, or one that a valid call may lack."""
     name, parameters = placeholder.name, scope.parameters
-    if name in {"vars", "secrets"}:
+    if name == SECRETS:
+        _check_secret(placeholder, span, findings, scope)
+        return
+    if name == STEPS:
+        _check_step(placeholder, span, findings, scope)
+        return
+    if name == "vars":
         unsupported(f"{{{{ {name}.… }}}}", span, findings)
         return
     if not check_name(name, span, findings, parameters) or parameters is None:
@@ -146,6 +162,35 @@ def check_placeholder(placeholder: Placeholder, span: Span, findings: Findings, 
             f"make it required, give it a default, or in argv use a group: {{when: {name}, argv: [...]}}",
         )  # fmt: skip
     _check_keys(placeholder, parameters.properties[name], span, findings)
+
+
+def _check_secret(placeholder: Placeholder, span: Span, findings: Findings, scope: Scope) -> None:
+    if len(placeholder.keys) != 1 or placeholder.filters:
+        message = "a secret is named alone, without filters: only the broker ever sees its value"
+        findings.add(codes.TEMPLATE, message, span, "write {{ secrets.NAME }}")
+    elif not scope.takes_secrets:
+        name = placeholder.keys[0]
+        findings.add(
+            codes.SECRET_PLACE, f"the secret '{name}' cannot stand here", span,
+            "a secret can stand in an HTTP tool's headers, query, body and auth, and in a plugin's environment",
+        )  # fmt: skip
+
+
+def _check_step(placeholder: Placeholder, span: Span, findings: Findings, scope: Scope) -> None:
+    if not placeholder.keys:
+        findings.add(codes.TEMPLATE, "a step's result is named by its id", span, "write {{ steps.ID }}")
+        return
+    name = placeholder.keys[0]
+    if name in scope.steps:
+        return
+    if name in scope.later_steps:
+        message = f"the step '{name}' has no result yet when this one starts"
+        findings.add(codes.DANGLING, message, span, "use the result of a step that comes before, or move this step")
+        return
+    hint = suggestion(name, scope.steps) or "no step comes before; only a composite has steps"
+    if scope.steps and not suggestion(name, scope.steps):
+        hint = f"the steps before are {listed(sorted(scope.steps))}"
+    findings.add(codes.DANGLING, f"there is no step '{name}'", span, hint)
 
 
 def _check_keys(placeholder: Placeholder, schema: Mapping[str, JsonValue], span: Span, findings: Findings) -> None:
@@ -181,24 +226,25 @@ def _joined(parts: list[str | Placeholder]) -> tuple[str | Placeholder, ...]:
 @cache
 def _environment() -> Environment:
     # Jinja2 takes a tenth of a second to import, and most commands parse no template.
-    from jinja2 import Environment  # noqa: PLC0415
+    from jinja2 import Environment
 
     return Environment(autoescape=False)  # noqa: S701  nothing is ever rendered with it
 
 
+@lru_cache(maxsize=4096)
 def _part(expression: str) -> str | Placeholder:
-    from jinja2 import TemplateSyntaxError, nodes  # noqa: PLC0415
-    from jinja2.parser import Parser  # noqa: PLC0415
+    from jinja2 import TemplateSyntaxError, nodes
+    from jinja2.parser import Parser
 
     try:
         parser = Parser(_environment(), expression, state="variable")
         found = parser.parse_expression()
         if not parser.stream.eos:
-            raise _RefusedError(f"'{expression.strip()}' is not one expression", _GRAMMAR_HINT)
+            raise _RefusedError(f"'{_shown(expression)}' is not one expression", _GRAMMAR_HINT)
     except TemplateSyntaxError as error:
         reason = (error.message or "a syntax error").splitlines()[0]
         hint = _LITERAL_HINT if expression.startswith(".") else _GRAMMAR_HINT
-        raise _RefusedError(f"'{expression.strip()[:60]}' cannot be read: {reason}", hint) from error
+        raise _RefusedError(f"'{_shown(expression)}' cannot be read: {reason}", hint) from error
     except RecursionError as error:
         raise _RefusedError("this expression is nested too deeply", _GRAMMAR_HINT) from error
     if isinstance(found, nodes.Const) and isinstance(found.value, str):
@@ -206,8 +252,13 @@ def _part(expression: str) -> str | Placeholder:
     return _placeholder(found)
 
 
+def _shown(expression: str) -> str:
+    """An expression in a message, which is one line."""
+    return " ".join(expression.split())[:60]
+
+
 def _placeholder(found: nodes.Expr) -> Placeholder:
-    from jinja2 import nodes  # noqa: PLC0415
+    from jinja2 import nodes
 
     filters: list[Filter] = []
     keys: list[str] = []
@@ -224,7 +275,7 @@ def _placeholder(found: nodes.Expr) -> Placeholder:
 
 
 def _key(found: nodes.Getattr | nodes.Getitem) -> str:
-    from jinja2 import nodes  # noqa: PLC0415
+    from jinja2 import nodes
 
     if isinstance(found, nodes.Getattr):
         return found.attr
@@ -234,7 +285,7 @@ def _key(found: nodes.Getattr | nodes.Getitem) -> str:
 
 
 def _filter(found: nodes.Filter) -> Filter:
-    from jinja2 import nodes  # noqa: PLC0415
+    from jinja2 import nodes
 
     if found.name not in FILTERS:
         hint = suggestion(found.name, FILTERS) or f"the filters are {listed(sorted(FILTERS))}"

@@ -9,6 +9,7 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.document import Node, Scalar
+from toolc.compiler.edits import fix, set_text
 from toolc.compiler.reader import Findings, mismatch
 
 
@@ -70,16 +71,20 @@ def _quantity(node: Node, what: str, findings: Findings, kind: _Kind) -> int | N
         findings.add(codes.BAD_VALUE, f"{what} must be more than 0 and less than 2^53", node.span)
         return None
     wrong = f"{written} has no unit" if not isinstance(value, str) else f"{written[:60]!r} is none"
-    findings.add(codes.BAD_UNIT, f"{what} must be {wanted}, and {wrong}", node.span, _correction(written, kind))
+    right = _correction(written, kind)
+    hint = f"write {right or 'a whole number and one of the units ' + ', '.join(kind.units)}"
+    mended = fix(f"write {right}", set_text(findings.source, node.span, written, right)) if right else None
+    findings.add(codes.BAD_UNIT, f"{what} must be {wanted}, and {wrong}", node.span, hint, mended)
     return None
 
 
 def _correction(written: str, kind: _Kind) -> str:
+    """What ``written`` means, with a unit; empty where that cannot be told."""
     if kind is _DURATION and (clock := _CLOCK.fullmatch(written)):
-        return f"write {int(clock[1]) * 60 + int(clock[2])}s"
+        return f"{int(clock[1]) * 60 + int(clock[2])}s"
     match = _LOOSE_QUANTITY.fullmatch(written)
     if match and (unit := kind.spellings.get(match[2].lower())):
-        return f"write {match[1]}{unit}"
+        return f"{match[1]}{unit}"
     if match and kind is _DURATION and match[2].lower() in {"h", "hour", "hours"}:
-        return f"write {int(match[1]) * 60}m"
-    return f"write a whole number and one of the units {', '.join(kind.units)}"
+        return f"{int(match[1]) * 60}m"
+    return ""

@@ -6,6 +6,7 @@ enough, so text that might be is measured first, event by event.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, Protocol
 
 import yaml
@@ -72,6 +73,22 @@ def compose(text: str) -> list[yaml.Node]:
         return documents
     finally:
         loader.dispose()
+
+
+def tokens(text: str) -> Iterator[yaml.Token]:
+    """The tokens of YAML text. Raises ``yaml.YAMLError`` for text that is not YAML."""
+    yield from yaml.scan(text, Loader=_loader_class())
+
+
+def scalars(text: str) -> Iterator[tuple[Position, Position]]:
+    """Where each scalar of YAML text stands, a block's without the line that announces it.
+
+    Raises ``yaml.YAMLError`` for text that is not YAML.
+    """
+    for token in tokens(text):
+        if isinstance(token, yaml.ScalarToken):
+            start = position(token.start_mark)
+            yield Position(start.line + 1, 1) if token.style in {"|", ">"} else start, position(token.end_mark)
 
 
 def _depth_bound(text: str) -> int:

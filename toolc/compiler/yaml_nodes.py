@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import yaml
 
 from toolc.compiler import codes
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
+from toolc.compiler.edits import fix, quote, quote_plain, replace
 from toolc.compiler.load_values import refusal
-from toolc.compiler.unquoted import Unquoted
-from toolc.compiler.yaml_compose import MAX_DEPTH, PLAIN, position
-from toolc.compiler.yaml_scalars import Value, in_words, meaning
+from toolc.compiler.unquoted import Unquoted, quoted
+from toolc.compiler.yaml_compose import MAX_DEPTH, PLAIN
+from toolc.compiler.yaml_scalars import Meaning, Value, in_words, meaning
 from toolc.diagnostics import Diagnostics
 from toolc.source import Position, SourceText, Span
 
@@ -22,8 +23,7 @@ MAX_ALIASED: Final = 10_000
 _CORE: Final = "tag:yaml.org,2002:"
 
 
-@dataclass(frozen=True, slots=True)
-class _Built:
+class _Built(NamedTuple):
     """A node, how many nodes it holds with itself, and how many levels."""
 
     node: Node
@@ -89,15 +89,16 @@ class Builder:
         entries: dict[str, Entry] = {}
         values: list[_Built] = []
         for key_node, value_node in node.value:
-            key = self._key(key_node)
+            key_span = self._span(key_node)
+            key = self._key(key_node, key_span)
             value = self._build(value_node, depth + 1)
             if key is None:
                 continue
             if key in entries:
-                self._duplicate(entries[key], self._span(key_node))
+                self._duplicate(entries[key], key_span)
                 continue
             values.append(value)
-            entries[key] = Entry(key, self._span(key_node), value.node)
+            entries[key] = Entry(key, key_span, value.node)
         span = self._span(node, values[-1].node.span if values else None)
         return _collect(Mapping(tuple(entries.values()), span), values)
 
@@ -109,8 +110,7 @@ class Builder:
             "keep one of the two",
         )
 
-    def _key(self, node: yaml.Node) -> str | None:
-        span = self._span(node)
+    def _key(self, node: yaml.Node, span: Span) -> str | None:
         if not isinstance(node, yaml.ScalarNode):
             if not self._reported_placeholder(node):
                 self.diagnostics.add(codes.NON_STRING_KEY, "a key must be text, not a list or a map", span)
@@ -124,14 +124,19 @@ class Builder:
             )
             return None
         self._check_tag(node, "str")
-        value = meaning(node.value).value if node.tag == PLAIN else node.value
+        plain = meaning(node.value) if node.tag == PLAIN else Meaning(node.value)
+        value = plain.value
         if isinstance(value, str):
+            # PyYAML takes y and n for booleans nowhere, and they are what coordinates and counts are called.
+            if plain.elsewhere and value.lower() not in {"y", "n"}:
+                self._disagreement(value, value, plain.elsewhere, span)
             return value
         kind = "null" if value is None else "a boolean" if isinstance(value, bool) else "a number"
         shown = f"the key {node.value}" if node.value else "an empty key"
         self.diagnostics.add(
-            codes.NON_STRING_KEY, f"{shown} is {kind}, and keys are text", span, f'write "{node.value}"'
-        )
+            codes.NON_STRING_KEY, f"{shown} is {kind}, and keys are text", span, f'write "{node.value}"',
+            quote_plain(self.source, span),
+        )  # fmt: skip
         return None
 
     def _scalar(self, node: yaml.ScalarNode) -> Scalar:
@@ -158,6 +163,10 @@ class Builder:
             f"{text} is {in_words(value)} here (YAML 1.2), and {elsewhere} to readers of YAML 1.1",
             span,
             hint,
+            # A number that was meant as text is for its writer to mend.
+            fix("put it in quotes", replace(self.source, span, text, quoted(text)), safe=True)
+            if isinstance(value, str)
+            else None,
         )
 
     def _tagged(self, node: yaml.ScalarNode, value: Value) -> Value:
@@ -197,19 +206,28 @@ class Builder:
             return False
         last = span.end.column - 1 if span.end.line == span.start.line else len(line)
         found = Unquoted(line[first:last], first)
-        self.diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint)
+        self.diagnostics.add(
+            codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint, quote(self.source, span, found)
+        )
         return True
 
     def _span(self, node: yaml.Node, last: Span | None = None) -> Span:
         """Where a node stands; a block ends with its ``last`` part, not where the next thing begins."""
-        start, end = position(node.start_mark), position(node.end_mark)
+        first, after = node.start_mark, node.end_mark
+        assert first is not None
+        assert after is not None
+        start, end = Position(first.line + 1, first.column + 1), Position(after.line + 1, after.column + 1)
+        if start.line > len(self.source.lines):  # libyaml counts a line too many after a last '---'
+            return self.source.span(len(self.source.text), len(self.source.text))
         if last is not None and isinstance(node, yaml.CollectionNode) and not node.flow_style:
             end = max(start, last.end)
-        return Span(self.source.path, start, self._before_blank(start, end))
+        if end.column == 1:
+            end = self._before_blank(start, end)
+        return Span(self.source.path, start, end)
 
     def _before_blank(self, start: Position, end: Position) -> Position:
         line = end.line
-        if end.column > 1 or line <= start.line:
+        if line <= start.line:
             return end
         while line > start.line + 1 and not self.source.line(line - 1).strip():
             line -= 1
@@ -217,7 +235,11 @@ class Builder:
 
 
 def _collect(node: Node, parts: list[_Built]) -> _Built:
-    return _Built(node, 1 + sum(part.size for part in parts), 1 + max((part.height for part in parts), default=0))
+    size, height = 1, 0
+    for _, part_size, part_height in parts:
+        size += part_size
+        height = max(height, part_height)
+    return _Built(node, size, height + 1)
 
 
 def _short(tag: str) -> str:

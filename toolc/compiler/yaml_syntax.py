@@ -220,6 +220,7 @@ _EXPLANATIONS: Final[tuple[tuple[str, _Explanation], ...]] = (
     ("cannot start any token", _bad_start),
     ("mapping values are not allowed", _second_colon),
     ("could not find expected ':'", _no_colon),
+    ("URI", _unknown_tag),  # an escape in a tag
     ("escape", _escape),
     ("while scanning a quoted scalar", _open_quote),
     ("while scanning a block scalar", _block_text),

@@ -153,9 +153,9 @@ def _tmpfs(profile: Profile, image: LocalImage, user: User) -> JsonObject:
     volumes = {path: f"{options},noexec,size={TOOL_BYTES}" for path in image.volumes if path != "/workspace"}
     return {
         **volumes,
-        "/tmp": f"{options},exec,size={profile.limits.tmp_bytes}",  # noqa: S108  the sandbox's own
+        "/tmp": f"{options},exec,size={profile.limits.tmp_bytes}",  # the sandbox's own
         "/tool": f"{options},exec,size={TOOL_BYTES}",
-        "/dev/shm": f"{options},noexec,size={TOOL_BYTES}",  # noqa: S108
+        "/dev/shm": f"{options},noexec,size={TOOL_BYTES}",
     }
 
 

@@ -67,7 +67,7 @@ def obtain(client: Client, base: str | None, public: str, say: Callable[[str], N
 
     Raises ``InfrastructureError`` where there is no way to one: what was named is never replaced.
     """
-    from toolc.engines import docker_debian  # noqa: PLC0415  a run needs none of it
+    from toolc.engines import docker_debian  # a run needs none of it
 
     wanted = base or public
     if _has(client, wanted):
@@ -136,8 +136,8 @@ def _has(client: Client, image: str) -> bool:
 @contextmanager
 def _sdk(client: Client, seconds: int) -> Iterator[APIClient]:
     """The docker SDK on the same socket, its errors turned into ``ApiError``."""
-    import docker  # noqa: PLC0415  130 ms, and only builds need it
-    import urllib3  # noqa: PLC0415
+    import docker  # 130 ms, and only builds need it
+    import urllib3
 
     try:
         with closing(

@@ -48,11 +48,11 @@ class FakeEngine:
         """Always available."""
         return Probe(available=True, version="0")
 
-    def refusal(self, profile: Profile) -> str | None:  # noqa: ARG002  it can keep anything, for it does nothing
+    def refusal(self, profile: Profile) -> str | None:  # it can keep anything, for it does nothing
         """Never refuses."""
         return None
 
-    def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:  # noqa: ARG002  there is no program
+    def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:  # there is no program
         """A sandbox that waits for one call."""
         self.profiles.append(profile)
         return FakeSandbox(profile, self._script)

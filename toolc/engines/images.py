@@ -118,7 +118,7 @@ def _client() -> Client:
 
 @functools.cache
 def _version() -> str:
-    import importlib.metadata  # noqa: PLC0415  10 ms
+    import importlib.metadata  # 10 ms
 
     # Tags have no "+", which a version of a development build may hold.
     return importlib.metadata.version("toolc").replace("+", "-")

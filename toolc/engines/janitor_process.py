@@ -27,7 +27,7 @@ def main() -> None:
 
 def sweep(commands: list[list[str]], deadline: float) -> bool:
     """Run each command until it has exited with 0 twice in a row; False if ``deadline`` (monotonic) came first."""
-    import subprocess  # noqa: PLC0415  not before it is needed: the janitor mostly waits
+    import subprocess  # not before it is needed: the janitor mostly waits
 
     quiet = 0
     while quiet < 2 and time.monotonic() < deadline:
@@ -42,7 +42,7 @@ def sweep(commands: list[list[str]], deadline: float) -> bool:
 
 def remove_tree(directory: Path) -> bool:
     """Remove a folder and all in it; False if it could not be, as when anything is mounted in it."""
-    import shutil  # noqa: PLC0415
+    import shutil
 
     if not directory.is_absolute() or _has_mounts(directory):
         return False

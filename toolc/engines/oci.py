@@ -99,7 +99,7 @@ class OciEngine:
         """A mount with mapped ids, attached nowhere, if the workspace needs one. Raises ``InfrastructureError``."""
         if profile.workspace is None or who.workspace_uid is None or who.workspace_gid is None:
             return None
-        from toolc.engines import oci_idmap  # noqa: PLC0415  ctypes is slow to import and seldom needed
+        from toolc.engines import oci_idmap  # ctypes is slow to import and seldom needed
 
         source = profile.workspace.source
         try:
@@ -114,7 +114,7 @@ class OciEngine:
     def _namespace(self, uid: Pair, gid: Pair) -> int:
         with self._lock:
             if (uid, gid) not in self._namespaces:
-                from toolc.engines import oci_idmap  # noqa: PLC0415
+                from toolc.engines import oci_idmap
 
                 self._namespaces[uid, gid] = oci_idmap.open_user_namespace(uid, gid)
             return self._namespaces[uid, gid]
@@ -128,7 +128,7 @@ def _launcher(tree: int | None, home: Home) -> Launch:
     """How a runtime is started: right here, or where ``tree`` is mounted."""
     if tree is None:
         return lambda spawn: spawn()
-    from toolc.engines import oci_idmap  # noqa: PLC0415
+    from toolc.engines import oci_idmap
 
     return lambda spawn: oci_idmap.with_mount(tree, home.mount_point, spawn)
 

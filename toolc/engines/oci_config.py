@@ -92,8 +92,8 @@ def _own_mounts(limits: Limits) -> list[JsonValue]:
     return [
         {"destination": "/proc", "type": "proc", "source": "proc", "options": [*flags, "noexec"]},
         _tmpfs("/dev", ["nosuid", "noexec", "mode=755", "size=65536"]),
-        _tmpfs("/dev/shm", [*flags, "noexec", "mode=1777", f"size={SHM_BYTES}"]),  # noqa: S108
-        _tmpfs("/tmp", [*flags, "mode=1777", f"size={limits.tmp_bytes}"]),  # noqa: S108
+        _tmpfs("/dev/shm", [*flags, "noexec", "mode=1777", f"size={SHM_BYTES}"]),
+        _tmpfs("/tmp", [*flags, "mode=1777", f"size={limits.tmp_bytes}"]),
         _tmpfs("/tool", [*flags, "mode=1777", f"size={TOOL_BYTES}"]),
     ]
 

@@ -153,7 +153,7 @@ def _base() -> Path:
     elif uid != 0 and Path(runtime).is_absolute() and os.access(runtime, os.W_OK):
         base = Path(runtime) / "toolc"
     else:
-        import tempfile  # noqa: PLC0415  slow to import and seldom needed
+        import tempfile  # slow to import and seldom needed
 
         base = Path(tempfile.gettempdir()) / f"toolc-{uid}"
     # Others may pass through but not look: a sandbox's root folder is reached by an unused user of its own.

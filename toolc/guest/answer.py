@@ -214,7 +214,7 @@ def _relative(filename: str) -> str:
 
 
 def _traceback(error: BaseException) -> str:
-    import traceback  # noqa: PLC0415  7 ms that only a failure should cost
+    import traceback  # 7 ms that only a failure should cost
 
     start = next(_own_frames(error.__traceback__), None)
     try:

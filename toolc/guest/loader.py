@@ -17,11 +17,11 @@ class BundleLoader(SourceFileLoader):
         super().__init__(name, "<%s>" % name)
         self._source = source
 
-    def get_data(self, path: str) -> bytes:  # noqa: ARG002  one module, whatever the path
+    def get_data(self, path: str) -> bytes:  # one module, whatever the path
         """The module's source, for tracebacks."""
         return self._source.encode()
 
-    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002  one module, whatever its name
+    def get_code(self, fullname: str) -> CodeType:  # one module, whatever its name
         """The module compiled; nothing is cached, the root may be read-only."""
         code: CodeType = compile(self._source, self.path, "exec", dont_inherit=True)
         return code
@@ -33,7 +33,7 @@ class BundleFinder:
     def __init__(self, sources: dict[str, str]) -> None:
         self._sources = sources
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:  # noqa: ARG002
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         """The spec of a module of the bundle, None for any other."""
         if name not in self._sources:
             return None
@@ -44,6 +44,6 @@ class BundleFinder:
 def run(sources: dict[str, str]) -> None:
     """Make ``sources`` importable and become the supervisor; never returns."""
     sys.meta_path.insert(0, BundleFinder(sources))
-    from toolc.guest.supervisor import main  # noqa: PLC0415  importable only from here on
+    from toolc.guest.supervisor import main  # importable only from here on
 
     main()

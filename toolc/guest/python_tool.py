@@ -120,7 +120,7 @@ def _completed(value: object, context: Context) -> object:
     if isinstance(value, AsyncGeneratorType):
         value = _generated_async(value, context)
     if isinstance(value, Awaitable):
-        import asyncio  # noqa: PLC0415  35 ms that only an async tool should cost
+        import asyncio  # 35 ms that only an async tool should cost
 
         return asyncio.run(_awaited(value))
     return value

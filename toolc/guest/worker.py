@@ -116,7 +116,7 @@ def _serve(pipes: Pipes) -> int:
     job = Job(_receive(pipes.call[0]))
     prepare(job)
     if job.python is not None:
-        from toolc.guest.python_tool import run  # noqa: PLC0415  loaded while idle, or not at all
+        from toolc.guest.python_tool import run  # loaded while idle, or not at all
 
         return run(job, job.python, pipes.reply[1], pipes.notes[1])
     assert job.argv is not None
@@ -128,7 +128,7 @@ def _receive(fd: int) -> bytes:
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     if not poll.poll(IDLE_MS):
-        import toolc.guest.python_tool  # noqa: F401, PLC0415  see IDLE_MS
+        import toolc.guest.python_tool  # noqa: F401  see IDLE_MS
     pieces = []
     while piece := os.read(fd, 1 << 20):
         pieces.append(piece)

@@ -28,6 +28,7 @@ class Anthropic:
         for tool in tools:
             log = LossLog(tool.name, losses)
             log.unsaid(tool, "label", "annotations")
+            log.not_strict(tool, self.name)
             definition: JsonObject = {
                 "name": tool.name,
                 "description": description(tool),

@@ -34,15 +34,17 @@ _SCHEMA_MAPS: Final = frozenset({"$defs", "dependentSchemas", "patternProperties
 
 @dataclass(slots=True)
 class LossLog:
-    """Collects the losses of one tool."""
+    """Collects the losses of one tool at the end of ``found``, which tools may share."""
 
     tool: str
     found: list[Loss] = field(default_factory=list)
+    _known: set[Loss] = field(default_factory=set)
 
     def add(self, pointer: str, message: str) -> None:
         """Record a loss at a JSON Pointer into the tool. The same loss is kept once."""
         loss = Loss(tool=self.tool, pointer=pointer, message=message)
-        if loss not in self.found:
+        if loss not in self._known:
+            self._known.add(loss)
             self.found.append(loss)
 
     def unsaid(self, tool: ToolSpec, *names: str) -> None:
@@ -52,6 +54,13 @@ class LossLog:
             if value is None or value == () or value == type(tool.annotations)():
                 continue
             self.add(f"/{name}", f"{name} has no place in this provider's definition; dropped")
+
+    def not_strict(self, tool: ToolSpec, provider: str) -> None:
+        """Record that strict mode was asked for: definitions are not lowered to its subset yet."""
+        if any(choice.provider == provider and choice.strict for choice in tool.providers):
+            self.add(
+                f"/providers/{provider}/strict", "strict mode is not lowered yet; the definition is not strict"
+            )
 
 
 def description(tool: ToolSpec) -> str:

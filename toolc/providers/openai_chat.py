@@ -25,6 +25,7 @@ class OpenAIChat:
         for tool in tools:
             log = LossLog(tool.name, losses)
             log.unsaid(tool, "label", "annotations", "examples")
+            log.not_strict(tool, self.name)
             function: JsonValue = {
                 "name": tool.name,
                 "description": description(tool),

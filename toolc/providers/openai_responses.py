@@ -28,6 +28,7 @@ class OpenAIResponses:
         for tool in tools:
             log = LossLog(tool.name, losses)
             log.unsaid(tool, "label", "annotations", "examples")
+            log.not_strict(tool, self.name)
             lowered.append(
                 {
                     "type": "function",

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolc.diagnostics import Diagnostic, Diagnostics, Severity
+from toolc.reporters.base import Report
 from toolc.source import SourceText, Span
 
 WIDTH: Final = 100
@@ -42,6 +43,11 @@ class _Style:
 
     def __call__(self, start: str, text: str) -> str:
         return f"{start}{text}{_RESET}" if self.color and text else text
+
+
+def report(findings: Report) -> str:
+    """Every finding in order, for people; empty where there is none."""
+    return render(findings.diagnostics, color=findings.color)
 
 
 def render(diagnostics: Diagnostics, *, color: bool) -> str:
@@ -76,7 +82,10 @@ def _lines(found: Diagnostic, source: SourceText | None, style: _Style) -> list[
         carets = " " * excerpt.caret + style(_COLORS[severity], "^" * excerpt.width)
         lines.append(f"  {style(_GUTTER, number + ' |')} {excerpt.text}".rstrip())
         lines.append(f"{margin}{style(_GUTTER, '|')} {carets}")
-    for index, line in enumerate(found.hint.split("\n") if found.hint else ()):
+    hint = found.hint
+    if found.fix is not None:
+        hint = f"{hint} [fixable with {'--fix' if found.fix.safe else '--unsafe-fixes'}]".lstrip()
+    for index, line in enumerate(hint.split("\n") if hint else ()):
         lead = style(_GUTTER, "=") + " help: " if index == 0 else " " * 8
         lines.append(f"{margin}{lead}{printable(line)}")
     return lines

@@ -44,9 +44,9 @@ def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
 
 
 def _invalid(tool: ToolSpec, arguments: JsonObject) -> Iterator[str]:
-    from jsonschema import Draft202012Validator  # noqa: PLC0415  70 ms that only a call need pay
-    from referencing import Registry  # noqa: PLC0415
-    from referencing.exceptions import Unresolvable  # noqa: PLC0415
+    from jsonschema import Draft202012Validator  # 70 ms that only a call need pay
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
 
     # An empty registry resolves only what is inside the schema: nothing is ever fetched.
     validator = Draft202012Validator(tool.parameters.value, registry=Registry())

@@ -37,6 +37,7 @@ from toolc.result import Outcome, ToolResult, failure
 from toolc.runtime.bind import BindError, bind
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.interrupted import ENDINGS, interrupted
+from toolc.runtime.unready import unready
 from toolc.runtime.wire import converse
 from toolc.runtime.workspace import mount
 from toolc.schema import JsonObject
@@ -68,9 +69,12 @@ def execute(
 ) -> ToolResult:
     """Run ``call`` in a sandbox of its own.
 
-    Raises ``UsageError`` (a workspace that is missing or refused) and ``InfrastructureError``.
+    Raises ``UsageError`` (a workspace that is missing or refused, a tool that this version cannot run) and
+    ``InfrastructureError``.
     """
     tell = on_event or _ignore
+    if reason := unready(tool.spec):
+        raise UsageError(reason)
     try:
         bound = bind(tool.spec, call.arguments, call.call_id)
         profile = _profile(tool.spec, setting.workspace)
@@ -129,7 +133,7 @@ def _profile(tool: ToolSpec, workspace: Path | None) -> Profile:
 
 def _mount(tool: ToolSpec, workspace: Path | None) -> Mount | None:
     mode = tool.sandbox.workspace
-    if mode == "none":
+    if mode == "none" or mode == "transaction":  # noqa: PLR1714  mypy narrows by ==; a transaction never comes here: toolc.runtime.unready
         return None
     if workspace is None:
         raise UsageError(f"tool {tool.name!r} works on a folder and has none; give it one with --workspace DIR")

@@ -17,11 +17,11 @@ _SYSTEM: Final = (
 """The system's, with everything in them but what is in ``_OPEN`` folders."""
 
 _OPEN: Final = (
-    "/usr/src", "/var/tmp", "/var/www", "/private/tmp", "/private/var/folders", "/private/var/tmp",  # noqa: S108
+    "/usr/src", "/var/tmp", "/var/www", "/private/tmp", "/private/var/folders", "/private/var/tmp",
 )  # fmt: skip
 """Folders whose subfolders are people's own, though they stand in the system's."""
 
-_SHARED: Final = ("/tmp", "/mnt", "/media", "/opt", "/srv", "/home", "/Users", "/Volumes")  # noqa: S108
+_SHARED: Final = ("/tmp", "/mnt", "/media", "/opt", "/srv", "/home", "/Users", "/Volumes")
 """What everyone on the machine shares: never itself a workspace, but its subfolders may be."""
 
 _REMEDY: Final = "give the folder of one project, or make one for the tool and copy what it needs there"
@@ -75,7 +75,7 @@ def _refusal(real: Path) -> str | None:
 
 def _homes() -> list[Path]:
     """The caller's homes, as the environment and the user database have them; not ``/`` or a system folder."""
-    import pwd  # noqa: PLC0415  not on Windows, where only what needs no sandbox runs
+    import pwd  # not on Windows, where only what needs no sandbox runs
 
     named = [os.environ.get("HOME", "")]
     # A container's made-up uid has no entry.

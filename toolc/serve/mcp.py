@@ -32,6 +32,7 @@ from toolc.api import Executor, Registry
 from toolc.errors import ToolcError, UsageError
 from toolc.result import Content, Text, ToolResult
 from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.unready import unready
 from toolc.runtime.workspace import mount
 from toolc.template import as_text
 
@@ -50,6 +51,13 @@ def check_workspace(registry: Registry, workspace: Path | None) -> None:
             f"{', '.join(needing)}: these tools work on a folder, and serve takes none by itself; "
             "say which one they may use with: --workspace DIR"
         )
+
+
+def check_ready(registry: Registry) -> None:
+    """Refuse to offer a model tools that no call could run. Raises ``UsageError``."""
+    reasons = [reason for tool in registry if (reason := unready(tool))]
+    if reasons:
+        raise UsageError("\n".join([*reasons, "serve a file, or SPEC#NAME, without these tools"]))
 
 
 def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:

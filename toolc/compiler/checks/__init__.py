@@ -5,8 +5,49 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
-from toolc.compiler.checks import descriptions, leading_dash, names, shell_code, unused_parameters
+from toolc.compiler.checks import (
+    built_text,
+    compositions,
+    contradictions,
+    descriptions,
+    env_expansion,
+    foreign_urls,
+    free_form_objects,
+    gemini_keywords,
+    hidden_text,
+    image_latest,
+    image_tag,
+    labels,
+    leading_dash,
+    literal_secrets,
+    lossy_schemas,
+    markup,
+    may_be_root,
+    misplaced_secrets,
+    names,
+    no_replacement,
+    no_workspace,
+    one_command,
+    open_network,
+    parameter_descriptions,
+    plain_http,
+    prose_enums,
+    read_only_writes,
+    root_choice,
+    secret_names,
+    shell_code,
+    similar_descriptions,
+    strict_mode,
+    suspicious_words,
+    unbounded_parameters,
+    unmapped_statuses,
+    untested,
+    unused_parameters,
+    url_parts,
+    wide_egress,
+)
 from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 
 
@@ -14,7 +55,12 @@ class ToolCheck(Protocol):
     """A module that checks one tool.
 
     ``NEEDS`` are the top-level keys it looks at: a tool in which one of them could not be read is passed over.
+    ``RULE`` is its page.
     """
+
+    @property
+    def RULE(self) -> Rule:  # noqa: N802  a module's constant
+        """The page of the check's number."""
 
     @property
     def NEEDS(self) -> frozenset[str]:  # noqa: N802  a module's constant
@@ -24,14 +70,71 @@ class ToolCheck(Protocol):
         """What is wrong with ``tool``."""
 
 
-TOOL_CHECKS: Final[tuple[ToolCheck, ...]] = (descriptions, leading_dash, shell_code, unused_parameters)
+class SetCheck(Protocol):
+    """A module that checks all tools of a compilation together; ``RULE`` is its page."""
+
+    @property
+    def RULE(self) -> Rule:  # noqa: N802  a module's constant
+        """The page of the check's number."""
+
+    def check(self, tools: Sequence[LocatedTool], /) -> Iterator[Diagnostic]:
+        """What is wrong with ``tools``, of which some may be damaged."""
+
+
+TOOL_CHECKS: Final[tuple[ToolCheck, ...]] = (
+    built_text,
+    contradictions,
+    descriptions,
+    env_expansion,
+    foreign_urls,
+    free_form_objects,
+    gemini_keywords,
+    hidden_text,
+    image_latest,
+    image_tag,
+    labels,
+    leading_dash,
+    literal_secrets,
+    lossy_schemas,
+    markup,
+    may_be_root,
+    misplaced_secrets,
+    no_replacement,
+    no_workspace,
+    one_command,
+    open_network,
+    parameter_descriptions,
+    plain_http,
+    prose_enums,
+    read_only_writes,
+    root_choice,
+    secret_names,
+    shell_code,
+    strict_mode,
+    suspicious_words,
+    unbounded_parameters,
+    unmapped_statuses,
+    untested,
+    unused_parameters,
+    url_parts,
+    wide_egress,
+)
 """The checks of one tool. A new one is a file here and a name in this line."""
+
+SET_CHECKS: Final[tuple[SetCheck, ...]] = (compositions, names, similar_descriptions)
+"""The checks of all tools together. A new one is a file here and a name in this line."""
 
 
 def check_tools(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Every finding of every check, about each tool and about all of them together."""
+    yield from check_each(tools)
+    for every in SET_CHECKS:
+        yield from every.check(tools)
+
+
+def check_each(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
+    """Every finding about each tool by itself."""
     for tool in tools:
         for each in TOOL_CHECKS:
             if each.NEEDS.isdisjoint(tool.damaged):
                 yield from each.check(tool)
-    yield from names.check(tools)

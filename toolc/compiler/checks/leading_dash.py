@@ -12,10 +12,12 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.diagnostics import Diagnostic
+from toolc.compiler.edits import fix, insert_item
+from toolc.compiler.rule import Rule
+from toolc.diagnostics import Diagnostic, Fix
 from toolc.schema import JsonObject, JsonValue
 from toolc.source import Span
-from toolc.spec import Argv, ShellBackend
+from toolc.spec import Argv, ShellBackend, WhenGroup
 from toolc.template import Template, as_text
 
 NEEDS: Final = frozenset({"backend", "parameters"})
@@ -29,6 +31,7 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Argv):
         return
     properties = tool.spec.parameters.properties
+    mended = False  # one '--' is for all that stands after it
     for template, span in _before_end_of_options(tool, backend.command):
         placeholder = template.sole
         if placeholder is None or placeholder.keys or placeholder.filters or placeholder.name in backend.allow_dash:
@@ -40,7 +43,20 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
                 f"'{placeholder.name}' may be {dashed}, and a call with it is refused: it looks like an option",
                 span,
                 f"put '--' before it, or if the program needs no '--' write allow_dash: [{placeholder.name}]",
+                None if mended else _fix(tool, backend.command, template, span),
             )
+            mended = True
+
+
+def _fix(tool: LocatedTool, argv: Argv, template: Template, span: Span) -> Fix | None:
+    """``--`` before the argument, unless options come after it: these would become arguments too."""
+    elements = [
+        each for group in argv.elements for each in (group.argv if isinstance(group, WhenGroup) else (group,))
+    ]
+    later = elements[elements.index(template) + 1 :]
+    if any(isinstance(part, str) and part.startswith("-") for each in later for part in each.parts[:1]):
+        return None
+    return fix("put '--' before it", insert_item(tool.source, span, "--"))
 
 
 def _before_end_of_options(tool: LocatedTool, argv: Argv) -> Iterator[tuple[Template, Span]]:
@@ -71,3 +87,38 @@ def _dashed_value(schema: JsonObject) -> str | None:
         if isinstance(bound, int | float) and bound < 0:
             return "a negative number"
     return None
+
+
+RULE: Final = Rule(
+    codes=(codes.LEADING_DASH,),
+    explanation="""\
+Most programs take an argument that starts with `-` for an option: `git log --output=...` writes a
+file. At a call, a lone argument that starts with `-` is therefore refused, unless `--` stands
+before it or `allow_dash` names the parameter.
+
+This finding says that the spec itself offers such a value, by an `enum`, a default or a range of
+numbers, so that some calls that its schema allows would fail. Put `--` before the argument, join it
+to its option (`--level={{ level }}`), or list the parameter in `allow_dash` if the program reads
+the value rightly.
+""",
+    bad="""\
+toolc: 1
+name: count
+description: List the whole numbers from the first one to ten.
+parameters:
+  first: {type: integer, minimum: -100, maximum: 10, description: Where to begin.}
+backend:
+  shell:
+    argv: [seq, "{{ first }}", "10"]
+""",
+    good="""\
+toolc: 1
+name: count
+description: List the whole numbers from the first one to ten.
+parameters:
+  first: {type: integer, minimum: -100, maximum: 10, description: Where to begin.}
+backend:
+  shell:
+    argv: [seq, --, "{{ first }}", "10"]
+""",
+)

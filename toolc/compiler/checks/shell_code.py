@@ -13,6 +13,7 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.source import Span
 from toolc.spec import Argv, ShellBackend, WhenGroup
@@ -20,7 +21,7 @@ from toolc.template import Placeholder, Template
 
 NEEDS: Final = frozenset({"backend"})
 
-_SHELLS: Final = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
+SHELLS: Final = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
 _CODE_FOLLOWS: Final = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
 
 
@@ -40,7 +41,7 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
         if code_follows:
             shell_seen = False
         code_follows = shell_seen and constant is not None and bool(_CODE_FOLLOWS.fullmatch(constant))
-        shell_seen = shell_seen or (constant is not None and PurePosixPath(constant).name in _SHELLS)
+        shell_seen = shell_seen or (constant is not None and PurePosixPath(constant).name in SHELLS)
 
 
 def _words(tool: LocatedTool, argv: Argv) -> Iterator[tuple[Template, Span]]:
@@ -56,3 +57,37 @@ def _constant(template: Template) -> str | None:
     if any(isinstance(part, Placeholder) for part in template.parts):
         return None
     return "".join(part for part in template.parts if isinstance(part, str))
+
+
+RULE: Final = Rule(
+    codes=(codes.SHELL_TEMPLATE,),
+    explanation="""\
+A shell runs what it is given as code, and a placeholder inside that code lets a model, or whoever
+wrote what the model has read, add commands of their own (CWE-78). No quoting inside the code helps:
+the value may hold the quote.
+
+Use `script:`, where parameters arrive as variables of the environment and never as text of the
+script, and write `"$ARG_name"` in double quotes. Or name the program itself in `argv`, where each
+element is one argument whatever it holds.
+""",
+    bad="""\
+toolc: 1
+name: hello
+description: Say hello to the whole world.
+parameters:
+  who: {type: string, description: "Whom to greet, e.g. 'Ada'"}
+backend:
+  shell:
+    argv: [sh, -c, "echo hello '{{ who }}' | tr a-z A-Z"]
+""",
+    good="""\
+toolc: 1
+name: hello
+description: Say hello to the whole world.
+parameters:
+  who: {type: string, description: "Whom to greet, e.g. 'Ada'"}
+backend:
+  shell:
+    script: echo hello "$ARG_who" | tr a-z A-Z
+""",
+)

@@ -1,6 +1,6 @@
 """TC406: a parameter that no placeholder, group or ``ARG_`` variable uses.
 
-For a Python function the signature says it, with TC411.
+For a Python function the signature says it, with TC411; a plugin gets them all.
 """
 
 from __future__ import annotations
@@ -11,26 +11,32 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.rule import Rule
+from toolc.compiler.uses import names
 from toolc.diagnostics import Diagnostic
-from toolc.spec import Argv, Script, ShellBackend, WhenGroup
+from toolc.spec import Argv, CompositeBackend, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
 
-NEEDS: Final = frozenset({"backend", "parameters"})
+NEEDS: Final = frozenset({"backend", "parameters", "result"})
+
+_ARGUMENT: Final = re.compile(r"args(?:\.|\[['\"])([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Each declared parameter that has no effect."""
     backend = tool.spec.backend
-    if not isinstance(backend, ShellBackend):
+    if isinstance(backend, PythonBackend | PluginBackend):
         return
-    used = _used(backend)
+    used = _used(backend) if isinstance(backend, ShellBackend) else names(backend)
+    used |= names(tool.spec.result) | frozenset(_ARGUMENT.findall(tool.spec.result.template or ""))
+    if isinstance(backend, CompositeBackend):
+        used |= frozenset(name for step in backend.steps for name in _ARGUMENT.findall(step.condition or ""))
     for name in sorted(tool.spec.parameters.properties):
         if name not in used:
             span = tool.key_span("parameters", name)
             if tool.node.get("parameters") is not None and _is_full(tool):
                 span = tool.key_span("parameters", "properties", name)
-            hint = (
-                f'use it as "$ARG_{name}"' if isinstance(backend.command, Script) else f"use it as {{{{ {name} }}}}"
-            )
+            is_script = isinstance(backend, ShellBackend) and isinstance(backend.command, Script)
+            hint = f'use it as "$ARG_{name}"' if is_script else f"use it as {{{{ {name} }}}}"
             yield Diagnostic(
                 codes.UNUSED_PARAMETER, f"nothing uses the parameter '{name}'", span, f"{hint}, or remove it"
             )
@@ -51,3 +57,41 @@ def _used(backend: ShellBackend) -> frozenset[str]:
         case Script(text=text):
             used |= frozenset(re.findall(r"ARG_([A-Za-z_][A-Za-z0-9_]*)", text))
     return used
+
+
+RULE: Final = Rule(
+    codes=(
+        codes.UNKNOWN_PARAMETER,
+        codes.UNUSED_PARAMETER,
+        codes.ABSENT_PARAMETER,
+    ),
+    explanation="""\
+The parameters that a model sees and the ones that a command uses must be the same. A placeholder
+that names no parameter could never be filled. A parameter that nothing uses misleads the model: it
+believes that its value has an effect.
+
+A parameter that may be absent, since it is optional and has no default, cannot stand in a text that
+is always there. Put the argument into a group, `{when: name, argv: [...]}`, or give the parameter a
+default.
+""",
+    bad="""\
+toolc: 1
+name: hello
+description: Say hello to the whole world.
+parameters:
+  who: {type: string, description: "Whom to greet, e.g. 'Ada'"}
+backend:
+  shell:
+    argv: [echo, hello, "{{ whom }}"]
+""",
+    good="""\
+toolc: 1
+name: hello
+description: Say hello to the whole world.
+parameters:
+  who: {type: string, description: "Whom to greet, e.g. 'Ada'"}
+backend:
+  shell:
+    argv: [echo, hello, "{{ who }}"]
+""",
+)

@@ -1,0 +1,161 @@
+"""What compiling costs: 2,000 specs of 1.2 KB, beside libyaml merely composing the same files.
+
+Run with `make bench`. Every subject takes its turn in every round, so that a machine that slows down slows down
+all of them; the ratios are what may be quoted. Nothing here fails on a time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from time import perf_counter, process_time
+
+import pytest
+import yaml
+from generated_specs import write_specs
+
+from toolc.api import write_build
+from toolc.compiler import cache
+from toolc.compiler.checks import SET_CHECKS, TOOL_CHECKS
+from toolc.compiler.compile import compile_specs
+from toolc.compiler.settings import NO_SETTINGS
+
+COUNT = 2_000
+ROUNDS = 3
+PEAK = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
+"""
+
+
+@pytest.fixture
+def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of specs in a repository of its own, unchanged for long."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cache, "_RACY_NS", -(10**18))
+    return Path("specs")
+
+
+def compose(paths: list[Path]) -> None:
+    for path in paths:
+        yaml.compose(path.read_bytes(), Loader=yaml.CSafeLoader)
+
+
+def read_and_hash(paths: list[Path]) -> None:
+    for path in paths:
+        hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def build(specs: Path) -> None:
+    write_build(compile_specs([specs]), specs.parent / "build")
+
+
+def best(subjects: dict[str, Callable[[], object]], clock: Callable[[], float]) -> dict[str, float]:
+    """Milliseconds of each subject, the least of some rounds in which each takes its turn."""
+    times: dict[str, list[float]] = {name: [] for name in subjects}
+    for _ in range(ROUNDS):
+        for name, run in subjects.items():
+            start = clock()
+            run()
+            times[name].append((clock() - start) * 1000)
+    return {name: min(each) for name, each in times.items()}
+
+
+def show(capsys: pytest.CaptureFixture[str], found: dict[str, float]) -> None:
+    """Print times with the first as what the others are compared with."""
+    base = next(iter(found.values()))
+    with capsys.disabled():
+        print()
+        for name, milliseconds in found.items():
+            print(f"  {name:44} {milliseconds:9.1f} ms {milliseconds / base:7.2f} x")
+
+
+@pytest.mark.timeout(600)
+def test_check_and_build_beside_libyaml(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = write_specs(specs, COUNT)
+    subjects: dict[str, Callable[[], object]] = {
+        "libyaml composes": partial(compose, paths),
+        "check (to be 3 x)": partial(compile_specs, [specs]),
+        "build (to be 6 x)": partial(build, specs),
+    }
+    show(capsys, best(subjects, process_time))
+
+
+@pytest.mark.timeout(600)
+def test_nothing_changed_and_one_file_changed(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = write_specs(specs, COUNT)
+
+    def change() -> None:
+        paths[0].write_text(f"{paths[0].read_text(encoding='utf-8')}# changed\n", encoding="utf-8")
+        cache.check_specs([specs], NO_SETTINGS)
+
+    cache.check_specs([specs], NO_SETTINGS)
+    unchanged: dict[str, Callable[[], object]] = {
+        "read and hash": partial(read_and_hash, paths),
+        "check, nothing changed (to be 1.5 x)": partial(cache.check_specs, [specs], NO_SETTINGS),
+    }
+    show(capsys, best(unchanged, perf_counter) | best({"check, one file changed": change}, perf_counter))
+
+
+@pytest.mark.timeout(600)
+def test_twenty_thousand_tools_cost_ten_times_two_thousand(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few, many = specs / "few", specs / "many"
+    write_specs(few, COUNT)
+    write_specs(many, 10 * COUNT)
+    found = {}
+    for name, folder in {"check 2,000": few, "check 20,000 (to be 10 x)": many}.items():
+        start = process_time()
+        compile_specs([folder])
+        found[name] = (process_time() - start) * 1000
+    show(capsys, found)
+
+
+@pytest.mark.timeout(600)
+def test_memory_of_a_check_and_a_build(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_specs(specs, COUNT)
+    with capsys.disabled():
+        print()
+        for command in ("check", "build"):
+            run = [sys.executable, "-c", PEAK, sys.executable, "-m", "toolc", command, "specs"]
+            said = subprocess.run(run, capture_output=True, text=True, check=True)
+            print(f"  peak memory of {command} (to be 150 MB) {said.stdout.strip():>8} MB")
+
+
+@pytest.mark.timeout(600)
+def test_the_share_of_each_check(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_specs(specs, COUNT)
+    start = process_time()
+    located = compile_specs([specs]).located
+    found = {"the whole compilation": (process_time() - start) * 1000}
+    shares: dict[str, float] = {}
+    for each in TOOL_CHECKS:
+        start = process_time()
+        for tool in located:
+            for _ in each.check(tool):
+                pass
+        shares[str(vars(each)["__name__"])] = (process_time() - start) * 1000
+    for every in SET_CHECKS:
+        start = process_time()
+        for _ in every.check(located):
+            pass
+        shares[str(vars(every)["__name__"])] = (process_time() - start) * 1000
+    names = sorted(shares, key=lambda name: -shares[name])
+    show(capsys, found | {name.rpartition(".")[2]: shares[name] for name in names})
+
+
+def test_the_start_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    def run(*arguments: str) -> Callable[[], object]:
+        return partial(subprocess.run, [sys.executable, *arguments], capture_output=True, check=True)
+
+    subjects = {
+        "python -c 'import click'": run("-c", "import click"),
+        "toolc --version (to be 2 x)": run("-m", "toolc", "--version"),
+    }
+    best(subjects, perf_counter)
+    show(capsys, best(subjects, perf_counter))

@@ -1,0 +1,105 @@
+"""``--format`` of ``check`` and ``build``, and when findings are coloured."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from toolc.cli import main
+from toolc.cli.common import wants_color
+from toolc.reporters.table import FORMATS
+
+GOOD = """\
+toolc: 1
+name: hello
+description: Greet the whole world. Use it to see that tools work, and for nothing else.
+backend: {shell: {argv: [echo, hello]}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.yaml").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "bad.yaml").write_text(GOOD.replace("name:", "nam:"), encoding="utf-8")
+    return tmp_path
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as raised:
+        main(arguments)
+    assert isinstance(raised.value.code, int)
+    return raised.value.code
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("command", ["check", "build"])
+def test_the_exit_code_does_not_depend_on_the_format(
+    command: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(command, "good.yaml", "--format", name) == 0
+    capsys.readouterr()
+    assert run(command, "bad.yaml", "--format", name) == 1
+    out, err = capsys.readouterr()
+    shown, silent = (err, out) if (command, name) == ("build", "text") else (out, err)
+    assert "TC101" in shown
+    assert silent == ""
+
+
+@pytest.mark.parametrize("command", ["check", "build"])
+def test_a_format_for_programs_has_stdout_to_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(command, "good.yaml", "--format", "json") == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {"report": 1, "findings": [], "errors": 0, "warnings": 0}
+    assert err == ("built 1 tool for 5 providers into build\n" if command == "build" else "")
+
+
+def test_a_file_that_is_named_absolutely_is_reported_from_here(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("check", str(folder / "bad.yaml"), "--format", "json") == 1
+    assert {each["path"] for each in json.loads(capsys.readouterr().out)["findings"]} == {"bad.yaml"}
+
+
+def test_sarif_has_the_page_of_each_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("check", "bad.yaml", "--format", "sarif") == 1
+    (logged,) = json.loads(capsys.readouterr().out)["runs"]
+    rules = logged["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == ["TC101", "TC102"]
+    assert all(len(rule["help"]["markdown"]) > 40 for rule in rules)
+
+
+def test_an_unknown_format_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("check", "good.yaml", "--format", "xml") == 2
+    assert "'xml' is not one of 'text', 'json', 'sarif', 'github', 'junit'" in capsys.readouterr().err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("environment", "on_terminal", "elsewhere"),
+    [
+        ({}, True, False),
+        ({"TERM": "dumb"}, False, False),
+        ({"NO_COLOR": "1"}, False, False),
+        ({"NO_COLOR": ""}, True, False),
+        ({"FORCE_COLOR": "1"}, True, True),
+        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True, True),
+        ({"FORCE_COLOR": ""}, True, False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, False),
+    ],
+)
+def test_findings_are_coloured_on_a_terminal_unless_the_user_says_otherwise(
+    environment: dict[str, str], on_terminal: bool, elsewhere: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert (wants_color(Terminal()), wants_color(io.StringIO())) == (on_terminal, elsewhere)

@@ -1,0 +1,43 @@
+"""``toolc schema``, and that what ``toolc init`` makes uses it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from toolc.cli import main
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as raised:
+        main(arguments)
+    assert isinstance(raised.value.code, int)
+    return raised.value.code
+
+
+def test_it_prints_the_schema_of_specs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("schema") == 0
+    schema = json.loads(capsys.readouterr().out)
+    Draft202012Validator.check_schema(schema)
+    assert schema["title"] == "toolc spec, format 1"
+
+
+def test_it_prints_the_schema_of_the_project_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("schema", "--project") == 0
+    schema = json.loads(capsys.readouterr().out)
+    Draft202012Validator.check_schema(schema)
+    assert "toolsets" in schema["properties"]
+
+
+def test_a_new_repo_has_the_schema_that_its_specs_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("init", str(tmp_path / "t")) == 0
+    capsys.readouterr()
+    assert run("schema") == 0
+    printed = capsys.readouterr().out
+    for spec in sorted((tmp_path / "t" / "specs").glob("*.yaml")):
+        lead, _, name = spec.read_text(encoding="utf-8").splitlines()[0].partition("=")
+        assert lead == "# yaml-language-server: $schema"
+        assert (spec.parent / name).read_text(encoding="utf-8") == printed

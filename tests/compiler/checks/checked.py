@@ -1,0 +1,35 @@
+"""What one check says about one spec, whatever settings would make of it."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from types import ModuleType
+
+from toolc.compiler.compile import compile_specs
+from toolc.compiler.settings import Settings
+from toolc.diagnostics import Severity
+
+HEAD = "toolc: 1\nname: hello\ndescription: Say hello to the whole world.\n"
+
+
+def findings(folder: Path, check: ModuleType, text: str, name: str = "tool.yaml") -> list[str]:
+    """The findings of a check's number about a spec with this text: place, message; those that are off too."""
+    number = check.RULE.number
+    (folder / name).write_text(text, encoding="utf-8")
+    with contextlib.chdir(folder):
+        compilation = compile_specs([Path(name)], Settings(severity={number: Severity.WARNING}))
+    found = compilation.diagnostics.sorted()
+    others = [str(each) for each in found if each.is_error and each.code.number != number]
+    assert others == [], "the spec of a test is wrong in another way"
+    return [f"{each.span} {each.message}" for each in found if each.code.number == number]
+
+
+def shell(parameters: str, command: str, more: str = "") -> str:
+    """A spec with these parameters, this shell command and more top-level lines."""
+    return f"{HEAD}parameters: {parameters}\nbackend:\n  shell: {command}\n{more}"
+
+
+def messages(folder: Path, check: ModuleType, text: str) -> list[str]:
+    """The findings' messages alone."""
+    return [each.split(" ", 1)[1] for each in findings(folder, check, text)]

@@ -1,0 +1,66 @@
+"""TC209: two tools with nearly the same description."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from checked import findings
+
+from toolc.compiler.checks import similar_descriptions
+from toolc.compiler.compile import compile_specs
+
+LONG = "Search the archive of all messages by sender, subject and date, and return the newest hits first"
+
+
+def tools(*descriptions: str) -> str:
+    each = "".join(
+        f"  - {{name: {name}, description: '{text}', backend: {{shell: {{argv: [a]}}}}}}\n"
+        for name, text in zip(("alpha", "beta", "gamma"), descriptions, strict=False)
+    )
+    return f"toolc: 1\ntools:\n{each}"
+
+
+@pytest.mark.parametrize(
+    "other", [LONG, LONG.upper(), LONG + ".", LONG.replace(" ", "  "), "Search" + LONG[6:] + " now"]
+)
+def test_nearly_the_same(tmp_path: Path, other: str) -> None:
+    assert findings(tmp_path, similar_descriptions, tools(LONG, other)) == [
+        "tool.yaml:4:31 this description is nearly that of 'alpha', the tool at tool.yaml:3:12"
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        LONG.replace("messages", "tickets").replace("sender", "reporter"),
+        "Search the archive of messages",
+        LONG + ". Use it for old ones only, and not for what came in today or yesterday",
+    ],
+)
+def test_what_sets_them_apart(tmp_path: Path, other: str) -> None:
+    assert findings(tmp_path, similar_descriptions, tools(LONG, other)) == []
+
+
+def test_short_descriptions_are_not_compared(tmp_path: Path) -> None:
+    assert (
+        findings(tmp_path, similar_descriptions, tools("Say hello to the world.", "Say hello to the world.")) == []
+    )
+
+
+def test_each_of_several_names_the_first(tmp_path: Path) -> None:
+    assert len(findings(tmp_path, similar_descriptions, tools(LONG, LONG, LONG))) == 2
+
+
+def test_time_grows_with_the_number_of_tools(tmp_path: Path) -> None:
+    (tmp_path / "tool.yaml").write_text(tools(LONG), encoding="utf-8")
+    (tool,) = compile_specs([tmp_path / "tool.yaml"]).located
+
+    def seconds(count: int) -> float:
+        start = time.process_time()
+        list(similar_descriptions.check([tool] * count))
+        return time.process_time() - start
+
+    seconds(500)
+    assert seconds(8000) < 16 * 4 * max(seconds(500), 0.001)

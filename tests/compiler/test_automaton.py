@@ -1,0 +1,36 @@
+"""The automaton of a pattern accepts what ``re`` finds, text for text."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolc.compiler.automaton import MAX_STATES, TooManyStatesError, automaton, parse
+
+PATTERNS = (
+    "", "a", "^$", "^a*$", "a?b*$", "x+", "(ab|cd)*d?$", "^[a-c]+(-[a-c]+)*$", "^.*\\S.*$", "[^ab]\\d\\w\\s",
+    "(?i)^aB$", "^(a{2,3}b){2}$", "a{3,}?", "\\D\\W\\S", "(?s)^.$", "^(?:[^\"\\\\]|\\\\.)*$", "(a|)(b|c?)$",
+)  # fmt: skip
+
+
+@given(st.sampled_from(PATTERNS), st.text('abcdxAB01-. \n"\\é', max_size=8))
+def test_a_text_matches_where_re_finds_the_pattern(pattern: str, text: str) -> None:
+    found = automaton(parse(pattern))
+    assert found.exact
+    assert found.matches(text) == bool(re.search(pattern, text))
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(?=a)b", "(a)\\1", "a\\b", "(^a|b)", "a{1,61}", "(?>a)", "(?m)^a$", "a\\Z", "a*+", "(a)?(?(1)b|c)"]
+)
+def test_what_only_an_approximation_is_made_of(pattern: str) -> None:
+    assert not automaton(parse(pattern)).exact
+
+
+def test_a_pattern_may_be_too_large() -> None:
+    automaton(parse("a" * MAX_STATES))
+    with pytest.raises(TooManyStatesError):
+        automaton(parse("a" * (MAX_STATES + 1)))

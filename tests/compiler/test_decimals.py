@@ -1,0 +1,55 @@
+"""Decimal numbers where text is meant. How the findings read is in ``specs/negative``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from compiled import ECHO, HEAD, compile_text, found_in
+
+
+@pytest.mark.parametrize("written", ["1.10", "2.0", "1.5"])
+def test_a_version_in_toml_needs_quotes_too(tmp_path: Path, written: str) -> None:
+    text = (
+        f'toolc = 1\nname = "hello"\ndescription = "Say hello to the whole world."\nversion = {written}\n'
+        'backend.shell.argv = ["echo", "hello"]\n'
+    )
+    found = compile_text(tmp_path, text, "tool.toml").diagnostics.sorted()
+    assert [(each.code.number, str(each.span), each.hint) for each in found] == [
+        ("TC004", f"{tmp_path.as_posix()}/tool.toml:4:11", f'put it in quotes: "{written}"')
+    ]
+
+
+def test_a_whole_number_is_no_decimal(tmp_path: Path) -> None:
+    assert found_in(tmp_path, HEAD + "version: 2\n" + ECHO) == [
+        "4:10 TC108 'version' must be a string, but is the number 2"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ("{type: string, enum: [3.9]}", "3.9 without quotes is a number, and this schema takes text"),
+        ("{type: string, const: 1.0}", "1.0 without quotes is a number, and this schema takes text"),
+        ("{enum: [3.10]}", "3.10 without quotes is the number 3.1"),
+        ("{enum: [2.0]}", "2.0 without quotes is the number 2"),
+        ("{type: array, items: {enum: [3.10]}}", "3.10 without quotes is the number 3.1"),
+        ("{enum: [3.9]}", None),
+        ("{enum: ['3.10']}", None),
+        ("{type: number, enum: [3.10]}", None),
+        ("{type: [string, number], enum: [3.10]}", None),
+        ("{type: number, default: 3.10}", None),
+    ],
+)
+def test_a_choice_that_was_meant_as_text(tmp_path: Path, schema: str, message: str | None) -> None:
+    use = 'backend: {shell: {argv: [echo, "{{ v }}"]}}\n'
+    found = found_in(tmp_path, f"{HEAD}parameters: {{v: {schema}}}\n{use}")
+    assert [each.partition(" ")[2] for each in found] == ([f"TC004 {message}"] if message else [])
+
+
+@pytest.mark.parametrize("written", ["3.10", "310", "true"])
+def test_a_default_that_was_meant_as_text_is_told_to_be_quoted(tmp_path: Path, written: str) -> None:
+    use = 'backend: {shell: {argv: [echo, "{{ v }}"]}}\n'
+    spec = f"{HEAD}parameters: {{v: {{type: string, default: {written}}}}}\n{use}"
+    (found,) = compile_text(tmp_path, spec).diagnostics.sorted()
+    assert (found.code.number, found.hint) == ("TC304", f'put it in quotes: "{written}"')

@@ -1,0 +1,191 @@
+"""``backend.http`` as types. How findings read is in ``specs/negative``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from compiled import found_in, tool_of
+
+from toolc.spec import HttpBackend, Secret
+from toolc.spec_http import (
+    ApiKeyAuth,
+    Field,
+    FormBody,
+    HttpErrorRule,
+    JsonBody,
+    LinkPages,
+    MultipartBody,
+    Pagination,
+    Part,
+    TextBody,
+    Url,
+)
+from toolc.template import JsonConstant, JsonEntry, JsonList, JsonMap, Placeholder, Template
+
+HEAD = "toolc: 1\nname: call_api\ndescription: Call the service and return what it answers.\n"
+PARAMETERS = "parameters: {id: {type: string}, note: {type: string, optional: true}}\n"
+ID, NOTE = Placeholder("id"), Placeholder("note")
+
+
+def http(folder: Path, body: str, more: str = "") -> HttpBackend:
+    backend = tool_of(folder, f"{HEAD}{PARAMETERS}backend: {{http: {body}}}\n{more}").backend
+    assert isinstance(backend, HttpBackend)
+    return backend
+
+
+def problems(folder: Path, body: str, more: str = "") -> list[str]:
+    found = found_in(folder, f"{HEAD}{PARAMETERS}backend: {{http: {body}}}\n{more}")
+    return [each.split(" ", 1)[1] for each in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("HTTPS://API.Example.com.", Url(scheme="https", host="api.example.com", port=443, path=Template(("/",)))),
+        ("https://a.example:8443/x", Url(scheme="https", host="a.example", port=8443, path=Template(("/x",)))),
+        (
+            "https://[::1]:80/x?a=b&c",
+            Url(scheme="https", host="::1", port=80, path=Template(("/x",)), query="a=b&c"),
+        ),
+        (
+            "https://a.example/v1/{{ id }}/x?fields=all",
+            Url(scheme="https", host="a.example", port=443, path=Template(("/v1/", ID, "/x")), query="fields=all"),
+        ),
+    ],
+)
+def test_a_url_is_taken_apart(tmp_path: Path, text: str, url: Url) -> None:
+    backend = http(tmp_path, f'{{url: "{text}", query: {{id: "{{{{ id }}}}", note: "{{{{ note }}}}"}}}}')
+
+    assert backend.url == url
+    assert backend.method == "GET"
+
+
+def test_fields_are_sorted_and_numbers_are_text(tmp_path: Path) -> None:
+    backend = http(
+        tmp_path, '{url: "https://a.example/", query: {size: 50, note: "{{ note }}", all: true, id: "{{ id }}"}}'
+    )
+
+    assert backend.query == (
+        Field(name="all", value=Template(("true",))),
+        Field(name="id", value=Template((ID,))),
+        Field(name="note", value=Template((NOTE,))),
+        Field(name="size", value=Template(("50",))),
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        (
+            '{json: {id: "{{ id }}", deep: [1, {note: "{{ note }}"}, null]}}',
+            JsonBody(
+                value=JsonMap(
+                    entries=(
+                        JsonEntry(
+                            key="deep",
+                            value=JsonList(
+                                items=(
+                                    JsonConstant(value=1),
+                                    JsonMap(entries=(JsonEntry(key="note", value=Template((NOTE,))),)),
+                                    JsonConstant(value=None),
+                                )
+                            ),
+                        ),
+                        JsonEntry(key="id", value=Template((ID,))),
+                    )
+                )
+            ),
+        ),
+        ('{form: {id: "{{ id }}{{ note }}"}}', FormBody(fields=(Field(name="id", value=Template((ID, NOTE))),))),
+        (
+            '{multipart: {f: {file: "{{ id }}", content_type: text/csv}, note: "{{ note }}"}}',
+            MultipartBody(
+                parts=(
+                    Part(name="f", value=Template((ID,)), is_file=True, content_type="text/csv"),
+                    Part(name="note", value=Template((NOTE,))),
+                )
+            ),
+        ),
+    ],
+)
+def test_the_kinds_of_body(tmp_path: Path, body: str, found: object) -> None:
+    url = "https://a.example/{{ id }}/x"
+    backend = http(
+        tmp_path,
+        f'{{method: POST, url: "{url}", headers: {{X-Note: "{{{{ note }}}}"}}, body: {body}}}',
+        "sandbox: {workspace: ro}\n",
+    )
+
+    assert backend.body == found
+
+
+def test_an_absent_argument_has_no_place_in_a_text_or_a_list(tmp_path: Path) -> None:
+    absent = "TC406 the parameter 'note' may be absent here"
+    url = 'method: POST, url: "https://a.example/{{ id }}"'
+
+    assert problems(tmp_path, f'{{{url}, body: {{text: "{{{{ note }}}}"}}}}') == [absent]
+    assert problems(tmp_path, f'{{{url}, body: {{json: ["{{{{ note }}}}"]}}}}') == [absent]
+    assert isinstance(
+        http(tmp_path, f'{{{url}, headers: {{X-Note: "{{{{ note }}}}"}}, body: {{text: "{{{{ id }}}}"}}}}').body,
+        TextBody,
+    )
+
+
+def test_secrets_stand_in_auth_and_are_no_parameters(tmp_path: Path) -> None:
+    text = f"""{HEAD}
+backend:
+  http:
+    url: https://a.example/
+    auth: {{api_key: {{header: X-Key, value: "{{{{ secrets.KEY }}}}"}}}}
+    pagination: {{link: true, max_items: 9}}
+    errors: {{5xx: network, 503: timeout, 404: not_found}}
+sandbox: {{secrets: {{KEY: {{hosts: [A.example.]}}}}}}
+"""
+    tool = tool_of(tmp_path, text.replace("5xx", '"5xx"').replace(" 503", ' "503"').replace(" 404", ' "404"'))
+    assert isinstance(tool.backend, HttpBackend)
+
+    value = Template((Placeholder("secrets", ("KEY",)),))
+    assert tool.backend.auth == ApiKeyAuth(place="header", name="X-Key", value=value)
+    assert not value.names
+    assert value.secrets == {"KEY"}
+    assert tool.sandbox.secrets == (Secret(name="KEY", hosts=("a.example",)),)
+    assert tool.backend.pagination == Pagination(style=LinkPages(), max_items=9)
+    assert tool.backend.errors == (
+        HttpErrorRule(kind="not_found", status="404"),
+        HttpErrorRule(kind="timeout", status="503"),
+        HttpErrorRule(kind="network", status="5xx"),
+    )
+
+
+def test_a_secret_goes_only_to_its_hosts(tmp_path: Path) -> None:
+    found = found_in(
+        tmp_path,
+        f"""{HEAD}backend:
+  http: {{url: "https://a.example/", auth: {{bearer: "{{{{ secrets.KEY }}}}"}}}}
+sandbox:
+  secrets:
+    KEY: {{hosts: [b.example]}}
+""",
+    )
+    assert found == ["8:18 TC108 this tool sends 'KEY' to a.example, which is not one of its hosts"]
+
+
+@pytest.mark.parametrize(
+    ("method", "annotations", "refused"),
+    [
+        ("GET", "", False),
+        ("DELETE", "", False),
+        ("POST", "", True),
+        ("POST", "annotations: {idempotent: true}\n", False),
+        ("GET", "annotations: {idempotent: false}\n", True),
+    ],
+)
+def test_only_what_is_idempotent_is_sent_again(
+    tmp_path: Path, method: str, annotations: str, refused: bool
+) -> None:
+    found = found_in(
+        tmp_path,
+        f"{HEAD}{annotations}backend: {{http: {{method: {method}, url: 'https://a.example/', retry: {{}}}}}}\n",
+    )
+    assert any("may do the work twice" in each for each in found) is refused

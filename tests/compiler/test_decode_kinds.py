@@ -1,0 +1,158 @@
+"""Plugins, composites, agents, and what a sandbox and a result may say: the types they become."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from compiled import HEAD, compile_text, found_in, tool_of
+
+from toolc.compiler.decode_providers import PROVIDERS as NAMED_PROVIDERS
+from toolc.providers.table import PROVIDERS
+from toolc.spec import (
+    Build,
+    CompositeBackend,
+    Destination,
+    EnvVar,
+    File,
+    PluginBackend,
+    PythonBackend,
+    Retry,
+    SecretEnvVar,
+    ShellBackend,
+    Step,
+    Transaction,
+)
+from toolc.template import JsonEntry, JsonMap, Placeholder, Template
+
+ECHO = "backend: {shell: {argv: [echo, hello]}}\n"
+
+
+def test_the_providers_of_a_spec_are_those_there_are() -> None:
+    assert set(NAMED_PROVIDERS) == set(PROVIDERS)
+
+
+def test_a_plugin_may_have_secrets_in_its_environment(tmp_path: Path) -> None:
+    (tmp_path / "tool.py").write_text("pass\n", encoding="utf-8")
+    tool = tool_of(
+        tmp_path,
+        HEAD + "backend: {plugin: {command: [python3, tool.py], files: ['*.py']}}\n"
+        "sandbox: {env: {B: b, A: 'x {{ secrets.KEY }}'}, secrets: {KEY: {expose: env}}, lifetime: session}\n",
+    )
+
+    file = File(path="tool.py", text="pass\n")
+    assert tool.backend == PluginBackend(command=("python3", "tool.py"), files=(file,))
+    assert tool.sandbox.env == (EnvVar(name="B", value="b"),)
+    value = Template(("x ", Placeholder("secrets", ("KEY",))))
+    assert tool.sandbox.secret_env == (SecretEnvVar(name="A", value=value),)
+
+
+def test_steps_know_those_before_them(tmp_path: Path) -> None:
+    text = f"""
+toolc: 1
+tools:
+  - {{name: hello, description: Say hello to one person., {ECHO.strip()}, parameters: {{}} }}
+  - name: twice
+    description: Say hello two times.
+    backend:
+      composite:
+        strategy: pipeline
+        steps:
+          - {{id: one, tool: hello}}
+          - {{id: two, tool: hello, if: "steps.one != 'x'", timeout: 5s, continue_on_error: true}}
+"""
+    compilation = compile_text(tmp_path, text)
+    backend = compilation.tools[1].backend
+
+    assert [str(each.code.number) for each in compilation.diagnostics.sorted() if each.is_error] == []
+    assert isinstance(backend, CompositeBackend)
+    assert backend.steps == (
+        Step(id="one", tool="hello"),
+        Step(id="two", tool="hello", condition="steps.one != 'x'", timeout_ms=5000, continue_on_error=True),
+    )
+
+
+def test_a_transaction_has_what_becomes_of_changes(tmp_path: Path) -> None:
+    short = tool_of(tmp_path, HEAD + ECHO + "sandbox: {workspace: transaction}\n").sandbox
+    long = tool_of(
+        tmp_path,
+        HEAD + ECHO + "sandbox: {workspace: {mode: transaction, commit: success, writes: [src/**, ./a]}}\n",
+    ).sandbox
+
+    assert (short.workspace, short.transaction) == ("transaction", Transaction(commit="ask", writes=()))
+    assert long.transaction == Transaction(commit="success", writes=("a", "src/**"))
+    assert tool_of(tmp_path, HEAD + ECHO + "sandbox: {workspace: {mode: rw}}\n").sandbox.transaction is None
+
+
+def test_an_allow_list_is_sorted_and_has_no_doubles(tmp_path: Path) -> None:
+    allow = "[b.example:443, 'A.example.:443', a.example:443, a.example:80]"
+    tool = tool_of(tmp_path, f"{HEAD}{ECHO}sandbox: {{network: {{allow: {allow}}}}}\n")
+
+    assert tool.sandbox.network.allow == tuple(
+        Destination(kind="exact", host=host, port=port)
+        for host, port in (("a.example", 80), ("a.example", 443), ("b.example", 443))
+    )
+
+
+def test_the_files_of_a_build_are_a_part_of_the_tool(tmp_path: Path) -> None:
+    (tmp_path / "image" / "etc").mkdir(parents=True)
+    (tmp_path / "image" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
+    (tmp_path / "image" / "etc" / "x").write_text("x", encoding="utf-8")
+
+    sandbox = tool_of(tmp_path, HEAD + ECHO + "sandbox: {build: ./image}\n").sandbox
+
+    assert sandbox.build == Build(
+        folder="image",
+        files=(File(path="image/Dockerfile", text="FROM scratch\n"), File(path="image/etc/x", text="x")),
+    )
+    assert found_in(tmp_path, HEAD + ECHO + "sandbox: {build: image/etc}\n") == [
+        f"5:18 TC111 there is no Dockerfile in {tmp_path}/image/etc"
+    ]
+
+
+def test_requirements_are_written_as_an_index_writes_them(tmp_path: Path) -> None:
+    tool = tool_of(
+        tmp_path,
+        HEAD + "backend: {python: {code: 'def hello(): pass', "
+        "requirements: ['Typing_Extensions==4.12.2', 'Aio.Http[Speedups,a]==3.10.0rc1']}}\n",
+    )
+
+    assert isinstance(tool.backend, PythonBackend)
+    assert tool.backend.requirements == ("aio-http[a,speedups]==3.10.0rc1", "typing-extensions==4.12.2")
+
+
+@pytest.mark.parametrize("idempotent", ["true", "false"])
+def test_only_an_idempotent_tool_is_called_again(tmp_path: Path, idempotent: str) -> None:
+    annotations = f"annotations: {{idempotent: {idempotent}}}\n"
+    text = f"{HEAD}{ECHO}{annotations}retry: {{backoff: 1s, kinds: [timeout, network]}}\n"
+    found = [each for each in found_in(tmp_path, text) if "TC108" in each]
+
+    assert len(found) == (idempotent == "false")
+    assert compile_text(tmp_path, text).tools[0].retry == Retry(kinds=("network", "timeout"))
+
+
+def test_the_schema_of_a_result_is_not_in_the_result(tmp_path: Path) -> None:
+    tool = tool_of(tmp_path, HEAD + ECHO + "result: {format: json, schema: {type: object}}\n")
+
+    assert tool.result_schema is not None
+    assert tool.result_schema.value == {"type": "object"}
+
+
+def test_arguments_of_a_step_are_json(tmp_path: Path) -> None:
+    text = """
+toolc: 1
+tools:
+  - name: greet
+    description: Say hello to one person.
+    parameters: {who: {type: string, maxLength: 9, description: Whom}}
+    backend: {shell: {argv: [echo, "{{ who }}"], allow_dash: [who]}}
+  - name: greet_ada
+    description: Say hello to Ada, and to nobody else.
+    backend: {composite: {strategy: parallel, steps: [{id: one, tool: greet, args: {who: Ada}}]}}
+"""
+    tools = compile_text(tmp_path, text).tools
+    backend = tools[1].backend
+
+    assert isinstance(tools[0].backend, ShellBackend)
+    assert isinstance(backend, CompositeBackend)
+    assert backend.steps[0].args == JsonMap(entries=(JsonEntry(key="who", value=Template(("Ada",))),))

@@ -1,0 +1,395 @@
+"""Exact texts before and after ``--fix``, and what must hold whatever a file says."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from toolc.compiler import fix
+from toolc.compiler.compile import Alone, compile_data, compile_specs
+from toolc.compiler.document import to_json
+from toolc.compiler.find import Found
+from toolc.compiler.find_project import Projects
+from toolc.compiler.fix import mend
+from toolc.compiler.load import load_data
+from toolc.compiler.settings import NO_SETTINGS, Settings
+from toolc.diagnostics import Diagnostics, Edit, Fix
+from toolc.source import Position, Span
+
+HEAD = "toolc: 1\nname: hello\n"
+WORDS = "description: Say hello to the whole wörld ✓, and to nobody else.\n"
+ECHO = "backend: {shell: {argv: [echo, hello]}}\n"
+WHO = "parameters: {who: {type: string}}\n"
+N = "parameters: {n: {type: integer, minimum: -5}}\n"
+TOML = 'toolc = 1\nname = "hello"\ndescription = "Say hello to the whole wörld ✓, and to nobody else."\n'
+TOML_N = "parameters.n = {type = 'integer', minimum = -1}\n"
+TOML_REQUIRED = "[parameters]\ntype = 'object'\nrequired = ['a']\n[parameters.properties.a]\n"
+TOML_ECHO = 'backend.shell.argv = ["echo", "hello"]\n'
+
+
+def fixed(folder: Path, text: str, name: str = "tool.yaml", *, unsafe: bool = False) -> tuple[str, int]:
+    """What a file with this text holds after its fixes, and how many these were."""
+    path = folder / name
+    path.write_bytes(text.encode())
+    count = 0
+    for mended in mend([path], NO_SETTINGS, unsafe=unsafe):
+        mended.write()
+        count = mended.count
+    return path.read_bytes().decode(), count
+
+
+def argv(items: str, parameters: str = "") -> str:
+    return f"{HEAD}{WORDS}{parameters}backend:\n  shell:\n    argv: {items}\n"
+
+
+SAFE = [
+    ("TC003", f"{HEAD}{WORDS}label: no\n{ECHO}", f'{HEAD}{WORDS}label: "no"\n{ECHO}'),
+    (
+        "TC003",
+        f"{HEAD}{WORDS}label: ✓\ntags: [✓, on, 22:22]\n{ECHO}",
+        f'{HEAD}{WORDS}label: ✓\ntags: [✓, "on", "22:22"]\n{ECHO}',
+    ),
+    ("TC807", f"{HEAD}{WORDS}# toolc: ignore[TC211] ✓\n{ECHO}", f"{HEAD}{WORDS}{ECHO}"),
+    ("TC807", f"{HEAD}label: ✓   # toolc: ignore[TC211] x\n{WORDS}{ECHO}", f"{HEAD}label: ✓\n{WORDS}{ECHO}"),
+    (
+        "TC807",
+        f"{HEAD}description: ✓ hi # toolc: ignore[TC211, TC204] short\n{ECHO}",
+        f"{HEAD}description: ✓ hi # toolc: ignore[TC204] short\n{ECHO}",
+    ),
+    (
+        "TC807",
+        f"{HEAD}description: ✓ hi # toolc: ignore[ TC204 , TC211 ] short\n{ECHO}",
+        f"{HEAD}description: ✓ hi # toolc: ignore[ TC204 ] short\n{ECHO}",
+    ),
+    (
+        "TC807",
+        f"{HEAD}description: ✓ hi # toolc: ignore[TC211,TC204,TC213] short\n{ECHO}",
+        f"{HEAD}description: ✓ hi # toolc: ignore[TC204] short\n{ECHO}",
+    ),
+    (
+        "TC807",
+        f"{HEAD}description: ✓ hi # toolc: ignore[TC204, TC211, TC213] short\n{ECHO}",
+        f"{HEAD}description: ✓ hi # toolc: ignore[TC204] short\n{ECHO}",
+    ),
+    ("TC807", f"{HEAD}{WORDS}{ECHO}# toolc: ignore[TC211,TC213] the end", f"{HEAD}{WORDS}{ECHO}"),
+]
+
+UNSAFE = [
+    ("TC004", f"{HEAD}{WORDS}version: 1.10\n{ECHO}", f'{HEAD}{WORDS}version: "1.10"\n{ECHO}'),
+    (
+        "TC101",
+        f"{HEAD}descripton: ✓ Say hello to all the world.\n{ECHO}",
+        f"{HEAD}description: ✓ Say hello to all the world.\n{ECHO}",
+    ),
+    (
+        "TC101",
+        f"{HEAD}'descripton': ✓ Say hello to all the world.\n{ECHO}",
+        f"{HEAD}'description': ✓ Say hello to all the world.\n{ECHO}",
+    ),
+    (
+        "TC101",
+        f"{HEAD}{WORDS}{ECHO}providers: {{antropic: {{}}}}\n",
+        f"{HEAD}{WORDS}{ECHO}providers: {{anthropic: {{}}}}\n",
+    ),
+    (
+        "TC109",
+        f"{HEAD}{WORDS}{ECHO}sandbox: {{limits: {{timeout: 90}}}}\n",
+        f"{HEAD}{WORDS}{ECHO}sandbox: {{limits: {{timeout: 90s}}}}\n",
+    ),
+    (
+        "TC109",
+        f"{HEAD}{WORDS}{ECHO}sandbox: {{limits: {{timeout: '2 min'}}}}\n",
+        f"{HEAD}{WORDS}{ECHO}sandbox: {{limits: {{timeout: '2m'}}}}\n",
+    ),
+    (
+        "TC110",
+        argv("[echo, ✓, {{ who }}, {{ who }}/x]", WHO),
+        argv('[echo, ✓, "{{ who }}", "{{ who }}/x"]', WHO),
+    ),
+    (
+        "TC403",
+        argv('[seq, "✓", "{{ n }}", "{{ n }}"]', N),
+        argv('[seq, "✓", "--", "{{ n }}", "{{ n }}"]', N),
+    ),
+    (
+        "TC403",
+        argv('\n      - seq\n      - "{{ n }}"', N),
+        argv('\n      - seq\n      - "--"\n      - "{{ n }}"', N),
+    ),
+    ("TC403", argv('[seq, "{{ n }}", -w]', N), None),
+    (
+        "TC406",
+        argv('[echo, "whom ✓ {{ whom }}"]', WHO),
+        argv('[echo, "whom ✓ {{ who }}"]', WHO),
+    ),
+    (
+        "TC408",
+        f"{HEAD}{WORDS}backend: {{http: {{url: 'http://example.com/✓'}}}}\n",
+        f"{HEAD}{WORDS}backend: {{http: {{url: 'https://example.com/✓'}}}}\n",
+    ),
+    (
+        "TC007",
+        f"{HEAD}{WORDS}{ECHO}result: {{schema: {{properties: {{é: {{}}, true: {{}}}}}}}}\n",
+        f'{HEAD}{WORDS}{ECHO}result: {{schema: {{properties: {{é: {{}}, "true": {{}}}}}}}}\n',
+    ),
+    ("TC108", argv("[head, ✓, -n, 10, true]"), argv('[head, ✓, -n, "10", "true"]')),
+    (
+        "TC402",
+        f"{HEAD}{WORDS}backend:\n  shell:\n    script: |\n      wc -l 'a b'\n\n" + "label: ✓\n",
+        f'{HEAD}{WORDS}backend:\n  shell:\n    argv: [wc, -l, "a b"]\n\nlabel: ✓\n',
+    ),
+    ("TC402", f"{HEAD}{WORDS}backend:\n  shell:\n    script: |\n      # why\n      wc -l a\n", None),
+    (
+        "TC210",
+        f"{HEAD}description: Say\u200b hello to ✓ the whole\u202e world, 👩\u200d🚀.\n{ECHO}",
+        f"{HEAD}description: Say hello to ✓ the whole world, 👩\u200d🚀.\n{ECHO}",
+    ),
+    ("TC210", f'{HEAD}description: "Say hello to ✓ the whole\\u200b world."\n{ECHO}', None),
+]
+
+REQUIRED = f"{HEAD}{WORDS}{ECHO}parameters:\n  type: object\n  required: [who]\n  properties:\n    who:"
+DEFAULTS = [
+    (" {type: string, default: é}\n", " {type: string}\n"),
+    (" {default: é, type: string}\n", " {type: string}\n"),
+    ("\n      default: é  # why\n      type: string\n", "\n      type: string\n"),
+    ("\n      type: string\n      default: é", "\n      type: string\n"),
+    ("\n      type: string\n      default: |\n        é\n", "\n      type: string\n"),
+]
+
+
+@pytest.mark.parametrize(("number", "before", "after"), SAFE)
+def test_safe_fixes(tmp_path: Path, number: str, before: str, after: str) -> None:
+    assert _is_reported(tmp_path, number, before)
+    assert fixed(tmp_path, before)[0] == after
+    assert fixed(tmp_path, after) == (after, 0)
+
+
+@pytest.mark.parametrize(("number", "before", "after"), UNSAFE)
+def test_unsafe_fixes_are_made_only_if_asked_for(
+    tmp_path: Path, number: str, before: str, after: str | None
+) -> None:
+    assert _is_reported(tmp_path, number, before)
+    assert fixed(tmp_path, before) == (before, 0)
+    assert fixed(tmp_path, before, unsafe=True)[0] == (after or before)
+
+
+@pytest.mark.parametrize(("before", "after"), DEFAULTS)
+def test_a_default_goes_with_what_belongs_to_it(tmp_path: Path, before: str, after: str) -> None:
+    assert fixed(tmp_path, REQUIRED + before, unsafe=True) == (REQUIRED + after, 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (f"{TOML}# toolc: ignore[TC211] ✓\n{TOML_ECHO}", f"{TOML}{TOML_ECHO}"),
+        (f"{TOML}lable = '✓'\n{TOML_ECHO}", f"{TOML}label = '✓'\n{TOML_ECHO}"),
+        (f"{TOML}{TOML_ECHO}sandbox.limits.timeout = 90\n", f'{TOML}{TOML_ECHO}sandbox.limits.timeout = "90s"\n'),
+        (f"{TOML}{TOML_ECHO}version = 1.10\n", f'{TOML}{TOML_ECHO}version = "1.10"\n'),
+        (f"{TOML}backend.shell.script = 'wc -l a'\n", f'{TOML}backend.shell.argv = ["wc", "-l", "a"]\n'),
+        (
+            f"{TOML}backend.http.url = 'http://example.com/'\n",
+            f"{TOML}backend.http.url = 'https://example.com/'\n",
+        ),
+        (
+            f"{TOML}{TOML_ECHO}{TOML_REQUIRED}default = 'é'\ntype = 'string'\n",
+            f"{TOML}{TOML_ECHO}{TOML_REQUIRED}type = 'string'\n",
+        ),
+        (
+            f"{TOML}{TOML_N}backend.shell.argv = [\n  'seq',\n  '{{{{ n }}}}',\n]\n",
+            f"{TOML}{TOML_N}backend.shell.argv = [\n  'seq',\n  \"--\", '{{{{ n }}}}',\n]\n",
+        ),
+    ],
+)
+def test_toml_is_fixed_as_yaml_is(tmp_path: Path, before: str, after: str | None) -> None:
+    assert fixed(tmp_path, before, "tool.toml", unsafe=True)[0] == (after or before)
+
+
+def test_windows_line_ends_stay(tmp_path: Path) -> None:
+    before = (argv('\n      - seq\n      - "{{ n }}"', N) + "label: no\n").replace("\n", "\r\n")
+    after = before.replace('      - "{{', '      - "--"\r\n      - "{{').replace("label: no", 'label: "no"')
+    assert fixed(tmp_path, before, unsafe=True) == (after, 2)
+
+
+def test_a_byte_order_mark_goes_if_it_is_reported(tmp_path: Path) -> None:
+    before = f"\ufeff{HEAD}{WORDS}label: no\n{ECHO}"
+    after = before.replace("label: no", 'label: "no"')
+    assert fixed(tmp_path, before) == (after[1:], 2)
+    (tmp_path / "tool.yaml").write_bytes(before.encode())
+    (mended,) = mend([tmp_path], Settings(ignore=("TC009",)), unsafe=False)
+    assert mended.after == after.encode()
+
+
+def test_what_a_fix_brings_to_light_is_fixed_too(tmp_path: Path) -> None:
+    before = f"{HEAD}{WORDS}{ECHO}sandbox: {{limits: {{timeot: 90}}}}\n"
+    assert fixed(tmp_path, before, unsafe=True) == (before.replace("timeot: 90", "timeout: 90s"), 2)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "descripton: ✓ Say hello to the world.\ndescriptoin: ✓ Say hello to the world.\n",  # which of the two?
+        "descripton: ✓ Say hello to the world.\ndescription: ✓ Say hello to the world.\n",  # it is there already
+        "sandbox: {limits: {timeout: &t 90, pids: *t}}\ndescription: ✓ Say hello to the world.\n",
+        "label: &x 1.10\ndescription: ✓ Say hello to the world.\n",
+    ],
+)
+def test_what_is_not_certain_is_left(tmp_path: Path, lines: str) -> None:
+    assert fixed(tmp_path, f"{HEAD}{lines}{ECHO}", unsafe=True) == (f"{HEAD}{lines}{ECHO}", 0)
+
+
+def test_what_settings_or_a_comment_ignore_is_not_fixed(tmp_path: Path) -> None:
+    path = tmp_path / "tool.yaml"
+    path.write_text(f"{HEAD}{WORDS}label: no\n{ECHO}", encoding="utf-8")
+    assert not [*mend([path], Settings(ignore=("TC003",)), unsafe=True)]
+    path.write_text(f"{HEAD}{WORDS}label: no  # toolc: ignore[TC003] ours\n{ECHO}", encoding="utf-8")
+    assert not [*mend([path], NO_SETTINGS, unsafe=True)]
+
+
+def test_files_that_are_no_specs_are_left(tmp_path: Path) -> None:
+    (tmp_path / "compose.yaml").write_text("services: {a: no}  # toolc: ignore[TC204] no\n", encoding="utf-8")
+    (tmp_path / "binary.yaml").write_bytes(b"toolc: 1\nname: \xff\nlabel: no\n")
+    assert not [*mend([tmp_path], NO_SETTINGS, unsafe=True)]
+
+
+def test_many_findings_are_fixed_in_one_call(tmp_path: Path) -> None:
+    before = f"{HEAD}{WORDS}tags: [{', '.join(['no'] * 30)}]\n{ECHO}"
+    assert fixed(tmp_path, before) == (before.replace("no,", '"no",').replace("no]", '"no"]'), 30)
+
+
+VICTIM = f"{HEAD}description: Say é.\nlabel: ✓\n{ECHO}"
+LONG = "Say hello to the whole wörld, and to nobody else."
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, line: int, start: int, end: int, text: str, *, safe: bool) -> None:
+    """Let every finding TC204 have this fix, whatever it is worth."""
+
+    def compiled(data: bytes, found: Found, projects: Projects, chosen: Settings) -> Alone:
+        alone = compile_data(data, found, projects, chosen)
+        span = Span(found.shown, Position(line, start), Position(line, end))
+        wrong = Fix("write it", (Edit(span, text),), safe)
+        return Alone(
+            alone.document,
+            alone.diagnostics.map(lambda each: replace(each, fix=wrong) if each.code.number == "TC204" else each),
+        )
+
+    monkeypatch.setattr(fix, "compile_data", compiled)
+
+
+def test_a_fix_is_held_to_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, 3, 14, 20, LONG, safe=False)
+    assert fixed(tmp_path, VICTIM, unsafe=True) == (VICTIM.replace("Say é.", LONG), 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "start", "end", "text", "safe"),
+    [
+        (3, 14, 20, LONG, True),  # another meaning
+        (3, 14, 20, "Say é!", False),  # the finding is still there
+        (3, 14, 20, f"{LONG}\nfoo: 1", False),  # an error that was not there
+        (3, 14, 20, f'"{LONG}', False),  # no YAML
+        (3, 1, 13, "# description:", True),  # another meaning, though no value is another
+        (4, 1, 6, "label: ✓\nlabel", False),  # elsewhere
+    ],
+)
+def test_a_fix_that_does_anything_else_is_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: int, start: int, end: int, text: str, *, safe: bool
+) -> None:
+    offer(monkeypatch, line, start, end, text, safe=safe)
+    assert fixed(tmp_path, VICTIM, unsafe=True) == (VICTIM, 0)
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_a_value_beyond_the_edit_is_not_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, unsafe: bool
+) -> None:
+    def edited(*given: Any) -> bytes:
+        return right(*given).replace(b"nobody else", b"everybody")
+
+    right = fix._edited
+    monkeypatch.setattr(fix, "_edited", edited)
+    before = f"{HEAD}{WORDS}{ECHO}version: {'1.10' if unsafe else 'no'}\n"
+    assert fixed(tmp_path, before, unsafe=unsafe) == (before, 0)
+
+
+def test_the_project_file_is_left(tmp_path: Path) -> None:
+    project, spec = tmp_path / "toolc.yaml", tmp_path / "tool.yaml"
+    project.write_text("vars: {x: no}\ndefaults: {sandbox: {limits: {timeout: 9}}}\n")
+    spec.write_text(f"{HEAD}{WORDS}{ECHO}", encoding="utf-8")
+    found = compile_specs([spec]).diagnostics.sorted()
+    assert [(each.code.number, each.fix) for each in found] == [("TC003", None), ("TC109", None)]
+    assert not [*mend([tmp_path], NO_SETTINGS, unsafe=True)]
+
+
+def test_the_diff_of_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.yaml").write_text(f"{HEAD}label: no", encoding="utf-8")
+    (mended,) = mend([Path("a.yaml")], Settings(), unsafe=False)
+    assert mended.diff() == (
+        "--- a/a.yaml\n+++ b/a.yaml\n@@ -1,3 +1,3 @@\n toolc: 1\n name: hello\n"
+        '-label: no\n\\ No newline at end of file\n+label: "no"\n\\ No newline at end of file\n'
+    )
+
+
+LINES = st.sampled_from(
+    [
+        "label: no",
+        "label: ✓ # toolc: ignore[TC211, TC003] 😀",
+        "# toolc: ignore[TC213] é",
+        "version: 1.10",
+        "tags: [on, 😀, 12:30:00, 'no', \"off\"]",
+        "owner: &a yes",
+        "deprecated: *a",
+        "descripton: ✓ x",
+        "description: Say\u200b hello 👩\u200d🚀 to all\u202e.",
+        'description: "Say \\u200b ✓ no"',
+        "sandbox: {limits: {timeout: 90, memory: '1 gb'}}",
+        "sandbox:\n  limits:\n    timeout: 2 min",
+        "parameters: {n: {type: integer, minimum: -5, descriptio: ✓}, yes: {type: string, enum: [1.0, 2.10, no]}}",
+        "parameters:\n  type: object\n  required: [n]\n  properties:\n    n: {default: -1, type: integer}",
+        "backend: {shell: {argv: [é, '{{ n }}', '{{ nn }}']}}",
+        "backend:\n  shell:\n    script: |\n      wc -l ✓\n",
+        "backend:\n  shell:\n    argv:\n      - ✓\n      - '{{ n }}'\n      - {{ n }}/x",
+        "backend: {http: {url: 'http://example.com/✓'}}",
+        "examples: [{n: off}]",
+        "\ttab: 1",
+        "label: 'open",
+    ]
+)
+
+
+@given(
+    lines=st.lists(LINES, min_size=1, max_size=8),
+    end=st.sampled_from(["\n", "\r\n"]),
+    mark=st.sampled_from(["", "\ufeff"]),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+def test_no_mix_of_findings_corrupts_a_file(tmp_path: Path, lines: list[str], end: str, mark: str) -> None:
+    before = mark + end.join([*HEAD.splitlines(), *lines, ""]).replace("\n", end).replace("\r\r", "\r")
+    safe, _ = fixed(tmp_path, before)
+    assert _meaning(safe) == _meaning(before)
+    after, _ = fixed(tmp_path, before, unsafe=True)
+    assert fixed(tmp_path, after, unsafe=True) == (after, 0)
+    assert fixed(tmp_path, safe) == (safe, 0)
+    for text in (safe, after):
+        assert "\ufeff" not in text or _meaning(text) is None
+        assert text.count("\n") == text.count(end)
+    if _meaning(before) is not None:
+        assert _meaning(after) is not None
+
+
+def _meaning(text: str) -> str | None:
+    """The document as JSON; None where it does not parse."""
+    document = load_data(text.encode(), Path("tool.yaml"), "tool.yaml", Diagnostics())
+    return json.dumps(to_json(document.root)) if document else None
+
+
+def _is_reported(folder: Path, number: str, text: str) -> bool:
+    path = folder / "tool.yaml"
+    path.write_bytes(text.encode())
+    return any(each.code.number == number for each in compile_specs([path]).diagnostics.sorted())

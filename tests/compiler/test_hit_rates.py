@@ -1,0 +1,79 @@
+"""How often each warning speaks about good specs: those of ``tests/corpus``, written like public tool catalogues.
+
+A warning that fires on more than 2 % of them is off by default. The measured rates stand in ``docs/hit-rates.md``;
+``make golden`` writes them anew.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from toolc.compiler import codes
+from toolc.compiler.compile import Compilation, compile_specs
+from toolc.compiler.settings import Settings
+from toolc.diagnostics import Code, Severity
+
+CORPUS = Path(__file__).parent.parent / "corpus"
+TABLE = Path(__file__).parent.parent.parent / "docs" / "hit-rates.md"
+MOST = 0.02
+WARNINGS = [code for code in codes.ALL if code.severity is Severity.WARNING]
+HEAD = """\
+# Hit rates
+
+In how many of the {count} good tools of `tests/corpus` each warning has a finding. One that fires on more than
+2 % of them is off by default; `--select` and the project file turn it on. Written by `make golden`.
+
+| code | what | by default | tools | rate |
+|---|---|---|---:|---:|
+"""
+
+
+@cache
+def corpus() -> Compilation:
+    return compile_specs([CORPUS], Settings(select=("TC",)))
+
+
+@cache
+def hits() -> Mapping[Code, int]:
+    """In how many tools each warning is found; what stands under ``defaults`` counts as one tool."""
+    starts = {(tool.path, tool.span("name").start.line) for tool in corpus().located}
+    lines: dict[str, list[int]] = {}
+    for path, line in sorted(starts):
+        lines.setdefault(path, []).append(line)
+    places = {
+        (found.code, found.span.path, bisect_right(lines.get(found.span.path, []), found.span.start.line))
+        for found in corpus().diagnostics.sorted()
+    }
+    return Counter(code for code, _, _ in places)
+
+
+def test_the_corpus_is_large_and_compiles() -> None:
+    assert len(corpus().tools) >= 100
+    assert not corpus().diagnostics.has_errors
+    assert corpus().registry().tools
+
+
+@pytest.mark.parametrize(
+    "code", [code for code in WARNINGS if code.on], ids=lambda code: f"{code.number} {code.summary}"
+)
+def test_a_warning_that_is_on_is_quiet(code: Code) -> None:
+    assert hits().get(code, 0) / len(corpus().tools) <= MOST
+
+
+def test_the_table_is_up_to_date(golden: bool) -> None:
+    count = len(corpus().tools)
+    rows = (
+        f"| {code.number} | {code.summary} | {'on' if code.on else 'off'} | {hits().get(code, 0)} "
+        f"| {100 * hits().get(code, 0) / count:.1f} % |\n"
+        for code in WARNINGS
+    )
+    text = HEAD.format(count=count) + "".join(rows)
+    if golden:
+        TABLE.write_text(text, encoding="utf-8")
+    assert TABLE.read_text(encoding="utf-8") == text

@@ -1,0 +1,59 @@
+"""Hosts and destinations: one spelling of each, and nothing that two programs could read in two ways."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolc.compiler.hosts import HostError, canonical_host, parse_destination
+from toolc.spec import Destination
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("api.example.com:443", "api.example.com", 443),
+        ("API.Example.COM.:0443", "api.example.com", 443),
+        ("localhost:1", "localhost", 1),
+        ("a_b.example:65535", "a_b.example", 65535),
+        ("10.0.0.5:80", "10.0.0.5", 80),
+        ("[2001:DB8:0:0::1]:5432", "2001:db8::1", 5432),
+    ],
+)
+def test_an_exact_destination_has_one_form(text: str, host: str, port: int) -> None:
+    assert parse_destination(text) == Destination(kind="exact", host=host, port=port)
+
+
+def test_wildcards_and_public_are_kinds_of_their_own() -> None:
+    assert parse_destination("*.Example.com:443") == Destination(kind="wildcard", host="example.com", port=443)
+    assert parse_destination("public:443") == Destination(kind="public", host="", port=443)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", ":443", "a.example", "a.example:", "a.example:0", "a.example:65536", "a.example:443:1", "a..b:443",
+        "-a.example:443", "a-.example:443", f"{'a' * 64}.example:443", f"{'a.' * 127}example:443",
+        "a b.example:443",
+        "u@a.example:443", "a%2e.example:443", "a.example\0.b:443", "a.example\n:443", "a.example/x:443",
+        "a\\b.example:443", "bücher.example:443", "https://a.example:443", "*:443", "*.com:443", "*.0.0.5:443",
+        "x*.example.com:443", "*.*.example.com:443", "public:80", "PUBLIC:443", "127.1:80", "0x7f.0.0.1:80",
+        "2130706433:80", "010.0.0.1:80", "1.2.3.4.5:80", "a.example.1:80", "::1:443", "[::1]", "[::1%lo]:80",
+        "[::ffff:10.0.0.1]:80", "[10.0.0.1]:80", "[a.example]:80", "a.example:\uff14\uff14\uff13",
+    ],
+)  # fmt: skip
+def test_what_is_ambiguous_is_refused(text: str) -> None:
+    with pytest.raises(HostError):
+        parse_destination(text)
+
+
+@given(st.text(max_size=30) | st.from_regex(r"[a-zA-Z0-9.\-\[\]:*%@]{0,30}", fullmatch=True))
+def test_a_canonical_host_is_its_own_canonical_form(text: str) -> None:
+    try:
+        host = canonical_host(text)
+    except HostError:
+        return
+    assert canonical_host(f"[{host}]" if ":" in host else host) == host
+    assert host.isascii()
+    assert host == host.lower()

@@ -1,0 +1,48 @@
+"""Paths that are one path where letter case does not count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toolc.compiler.compile import compile_specs
+from toolc.compiler.letter_case import clashes
+from toolc.reporters.text import render
+
+TOOL = "description: Say hello to the whole world.\nbackend: {shell: {argv: [echo, hello]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        (["a.yaml", "b.yaml"], []),
+        (["Read.yaml", "read.yaml"], [("Read.yaml", "read.yaml")]),
+        (["A/x", "a/X", "a/x"], [("A/x", "a/X"), ("A/x", "a/x")]),
+        (["straße", "STRASSE"], [("straße", "STRASSE")]),
+        (["caf\u00e9", "cafe\u0301"], [("caf\u00e9", "cafe\u0301")]),
+        (["a/x", "b/x"], []),
+    ],
+)
+def test_each_path_after_the_first_of_its_kind(paths: list[str], expected: list[tuple[str, str]]) -> None:
+    assert list(clashes(paths)) == expected
+
+
+def test_two_specs_that_a_mac_could_not_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("specs").mkdir()
+    Path("specs/Hello.yaml").write_text(f"toolc: 1\nname: first\n{TOOL}", encoding="utf-8")
+    Path("specs/hello.yaml").write_text(f"toolc: 1\nname: second\n{TOOL.replace('Say', 'Shout')}", encoding="utf-8")
+
+    compilation = compile_specs([Path("specs")])
+
+    assert render(compilation.diagnostics, color=False) == (
+        "specs/hello.yaml:1:1: warning TC014: "
+        "specs/hello.yaml is specs/Hello.yaml where letter case does not count\n"
+        "  1 | toolc: 1\n"
+        "    | ^\n"
+        "    = help: rename one\n"
+        "\n"
+        "1 warning\n"
+    )
+    assert len(compilation.tools) == 2

@@ -1,0 +1,111 @@
+"""The quick answers are never wrong: where they say yes, ``jsonschema`` does."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from toolc.compiler.plain_schema import is_plain_schema, plainly_satisfies
+from toolc.schema import JsonObject, JsonValue
+
+_KEYWORDS = (
+    "$comment", "$defs", "$id", "$ref", "additionalProperties", "allOf", "anyOf", "const", "default", "deprecated",
+    "description", "enum", "examples", "exclusiveMaximum", "format", "items", "maxItems", "maxLength", "maximum",
+    "minItems", "minLength", "minimum", "multipleOf", "not", "pattern", "prefixItems", "properties", "readOnly",
+    "required", "title", "type", "uniqueItems", "x-own",
+)  # fmt: skip
+_WORDS = ("string", "integer", "number", "boolean", "array", "object", "null", "a", "b", "^a+$")
+_LEAVES = st.sampled_from([None, True, False, -1, 0, 1, 2, 1.0, 0.5, *_WORDS])
+_NAMES = st.sampled_from(["a", "b", "c"])
+_VALUES = st.recursive(
+    _LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=3), max_leaves=6
+)
+
+
+def _schemas(inner: st.SearchStrategy[JsonValue]) -> st.SearchStrategy[JsonValue]:
+    likely = {
+        "type": st.sampled_from(_WORDS[:7]),
+        "properties": st.dictionaries(_NAMES, inner, max_size=3),
+        "items": inner,
+        "required": st.lists(_NAMES, max_size=2),
+        "additionalProperties": st.booleans(),
+        "enum": st.lists(_LEAVES, max_size=3),
+        "pattern": st.just("^a+$"),
+        **dict.fromkeys(("minLength", "maxLength", "minItems"), st.integers(-1, 2)),
+        **dict.fromkeys(("minimum", "maximum"), st.sampled_from([-1, 0, 1, 1.5])),
+    }
+    strange = st.dictionaries(st.sampled_from(_KEYWORDS), inner | _VALUES, max_size=2)
+    return st.builds(lambda one, other: one | other, st.fixed_dictionaries({}, optional=likely), strange)
+
+
+_SCHEMAS: st.SearchStrategy[JsonValue] = st.recursive(st.booleans() | st.just({}), _schemas, max_leaves=5)
+
+
+@given(_SCHEMAS | _VALUES)
+def test_what_is_plainly_a_schema_is_one_by_the_metaschema(value: JsonValue) -> None:
+    if is_plain_schema(value):
+        assert [*Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(value)] == []
+
+
+@given(_SCHEMAS, _VALUES)
+def test_what_plainly_satisfies_a_schema_does(schema: JsonValue, value: JsonValue) -> None:
+    if isinstance(schema, dict) and is_plain_schema(schema) and plainly_satisfies(value, schema):
+        assert [*Draft202012Validator(schema).iter_errors(value)] == []
+
+
+ORDER: JsonObject = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "pattern": "^[A-Z]-[0-9]+$", "maxLength": 5},
+        "many": {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 9}, "default": []},
+        "size": {"enum": ["s", "l"]},
+    },
+    "required": ["id"],
+    "additionalProperties": False,
+}
+
+
+def test_the_schemas_that_people_write_are_plain() -> None:
+    assert is_plain_schema(ORDER)
+    assert plainly_satisfies({"id": "A-1", "many": [1, 9], "size": "s"}, ORDER)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"id": "a-1"},
+        {"id": "A-1234"},
+        {"id": "A-1", "many": [0]},
+        {"id": "A-1", "many": [10]},
+        {"id": "A-1", "many": [True]},
+        {"id": "A-1", "size": "m"},
+        {"id": "A-1", "other": 1},
+        [],
+    ],
+)
+def test_what_is_wrong_is_left_to_jsonschema(value: JsonValue) -> None:
+    assert not plainly_satisfies(value, ORDER)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"type": "text"},
+        {"type": ["string", "string"]},
+        {"required": ["a", "a"]},
+        {"minLength": -1},
+        {"minLength": True},
+        {"properties": []},
+        {"items": [{}]},
+        {"anyOf": []},
+        {"description": 1},
+        {"$ref": "#"},
+        1,
+        None,
+    ],
+)
+def test_what_is_no_schema_or_unusual_is_left_to_jsonschema(value: JsonValue) -> None:
+    assert not is_plain_schema(value)

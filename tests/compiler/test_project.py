@@ -1,0 +1,179 @@
+"""The project file: what it may say, and what comes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from project_cases import TOOL, compiled, expected, lines, report, write
+
+from toolc.compiler.compile import compile_specs
+from toolc.errors import UsageError
+from toolc.spec import Limits, ShellBackend
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+
+
+def test_defaults_of_the_project_the_file_and_the_tool_in_this_order() -> None:
+    write(
+        toolc="defaults:\n  sandbox: {env: {A: p, B: p, C: p}, limits: {timeout: 1s, pids: 5, files: 50}}\n"
+        "  backend: {shell: {argv: [echo], allow_dash: [x], success_exit_codes: [0, 1]}}\n",
+        specs__tools="""\
+toolc: 1
+defaults: {sandbox: {env: {B: f, C: f}, limits: {timeout: 2s, pids: 6}}}
+tools:
+  - name: hello
+    description: Say hello to the whole world.
+    parameters: {x: {type: string, maxLength: 9}, z: {type: string, maxLength: 9}}
+    backend: {shell: {script: 'echo "$ARG_x"; echo "$ARG_z"', allow_dash: [z]}}
+    sandbox: {env: {C: t}, limits: {timeout: 3s}}
+""",
+    )
+    compilation = compile_specs([Path("specs")])
+    assert lines(compilation) == []
+    (tool,) = compilation.tools
+    assert [(each.name, each.value) for each in tool.sandbox.env] == [("A", "p"), ("B", "f"), ("C", "t")]
+    assert tool.sandbox.limits == Limits(timeout_ms=3000, pids=6, files=50)
+    assert isinstance(tool.backend, ShellBackend)
+    assert tool.backend.allow_dash == ("z",)
+    assert tool.backend.success_exit_codes == (0, 1)
+
+
+def test_a_tool_alone_in_its_file_has_the_projects_defaults() -> None:
+    compilation = compiled("defaults: {sandbox: {workspace: ro}}\n")
+    assert compilation.tools[0].sandbox.workspace == "ro"
+
+
+def test_a_finding_about_a_default_points_into_the_project_file() -> None:
+    project = """\
+defaults:
+  owner: me
+  sandbox:
+    limits: {timeout: 5}
+    env: {HOME: 7, WHO: "{{ who }}"}
+  backend: {shell: {stdin: "{{ whoo }}"}}
+"""
+    assert report(compiled(project)) == (
+        """\
+toolc.yaml:2:3: error TC108: 'owner' says which tool it is and cannot be defaulted
+  2 |   owner: me
+    |   ^^^^^
+    = help: write 'owner' in each tool
+
+toolc.yaml:4:23: error TC109: 'timeout' must be a duration such as '500ms', '30s' or '10m', and 5 has no unit
+  4 |     limits: {timeout: 5}
+    |                       ^
+    = help: write 5s
+
+toolc.yaml:5:17: error TC108: env.HOME must be a string, but is the number 7
+  5 |     env: {HOME: 7, WHO: "{{ who }}"}
+    |                 ^
+    = help: put it in quotes: "7"
+
+toolc.yaml:5:26: error TC114: a variable of the environment is a constant: no placeholder can stand here
+  5 |     env: {HOME: 7, WHO: "{{ who }}"}
+    |                          ^^
+    = help: pass parameters by 'argv' or 'stdin'; a script has them as ARG_<name>
+
+toolc.yaml:6:29: error TC406: there is no parameter 'whoo'
+  6 |   backend: {shell: {stdin: "{{ whoo }}"}}
+    |                             ^^^^^^^^^^
+    = help: the tool declares no parameters
+
+5 errors
+"""
+    )
+
+
+def test_code_in_the_defaults_is_pointed_at_in_the_project_file() -> None:
+    project = "defaults:\n  backend:\n    python:\n      code: |\n        def hello(x):\n            return 1\n"
+    tool = TOOL.replace("{shell: {argv: [echo, hello]}}", "{python: {function: hello}}")
+    assert lines(compiled(project, tool)) == [
+        "toolc.yaml:5:19 error TC411 the function needs 'x', and the tool has no such parameter"
+    ]
+
+
+def test_everything_that_can_be_wrong_is_found_where_it_stands(golden: bool) -> None:
+    project = """\
+toolc: 1
+exlude: []
+policy: {}
+exclude: [/etc, ../up, ok/*.yaml, 7]
+out: ..
+vars: {a-b: 1, c: [1], d: "{{ vars.c }}", e: null}
+toolsets: {web: [hello, helo], db: [7]}
+lint:
+  select: [TC2, TX1]
+  ignore: [TC101, TC1, tc204]
+  severity: {TC001: off, TC204: bad, TC2044: error, TC1: warning, TC101: error}
+"""
+    found = report(compiled(project))
+    assert found == expected("project-file", found, golden=golden)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a: !x y\n", "toolc.yaml:1:4 error TC006 the tag !x has no meaning in a spec"),
+        ("- a\n", "toolc.yaml:1:1 error TC108 a project file must be a map"),
+        ("out: a\nout: b\n", "toolc.yaml:2:1 error TC002 the key 'out' is already on line 1"),
+    ],
+)
+def test_a_project_file_that_cannot_be_read_is_an_error(text: str, found: str) -> None:
+    assert lines(compiled(text)) == [found]
+
+
+def test_where_the_project_file_cannot_be_read_any_name_may_be_a_variable() -> None:
+    tool = TOOL.replace("the whole", "{{ vars.which }}")
+    assert lines(compiled("vars: {which: *x}\n", tool)) == [
+        "toolc.yaml:1:15 error TC005 an alias to an anchor that does not exist"
+    ]
+
+
+def test_an_empty_project_file_says_nothing() -> None:
+    assert lines(compiled("")) == []
+    assert lines(compiled("# nothing yet\n")) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "left"),
+    [
+        ("specs/a.yaml", ["b", "c"]),
+        ("specs", []),
+        ("specs/sub/**", ["a", "b"]),
+        ("specs/*", []),
+        ("*/?.yaml", ["c"]),
+        ("a.yaml", ["b", "c"]),
+        ("sub", ["a", "b"]),
+        ("**/c.yaml", ["a", "b"]),
+        ("specs/**/[bc].yaml", ["a"]),
+        ("nothing", ["a", "b", "c"]),
+        ("specs/a", ["a", "b", "c"]),
+    ],
+)
+def test_excluded_files_are_passed_over(pattern: str, left: list[str]) -> None:
+    write(
+        toolc=f"exclude: ['{pattern}']\n",
+        keep=TOOL.replace("hello", "keep"),
+        specs__a=TOOL.replace("hello", "aaa"),
+        specs__b=TOOL.replace("hello", "bbb"),
+        specs__sub__c=TOOL.replace("hello", "ccc"),
+    )
+    names = [tool.name for tool in compile_specs([Path()]).tools]
+    assert names == sorted([*(3 * each for each in left), "keep"])
+
+
+def test_a_file_that_is_named_is_taken_though_excluded() -> None:
+    write(toolc="exclude: [specs]\n", specs__a=TOOL)
+    assert [tool.name for tool in compile_specs([Path("specs/a.yaml")]).tools] == ["hello"]
+
+
+def test_out_is_relative_to_the_project_file_and_one() -> None:
+    write(one__toolc="out: made\n", one__a=TOOL, two__toolc="out: made\n", two__a=TOOL.replace("hello", "bye"))
+    assert compile_specs([Path("one")]).out == Path.cwd() / "one" / "made"
+    with pytest.raises(UsageError, match="name several folders to write"):
+        _ = compile_specs([Path()]).out

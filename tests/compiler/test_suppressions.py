@@ -1,0 +1,101 @@
+"""``# toolc: ignore[...]`` beside what it is about, in YAML and TOML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from compiled import compile_text, found_in
+
+HEAD = "toolc: 1\nname: hello\n"
+TAIL = "backend: {shell: {argv: [echo, hello]}}\n"
+SHORT = "TC204 a description of 10 characters tells a model little"
+UNUSED = "TC807 there is no TC204 to ignore here"
+REASONLESS = "TC808 this comment does not say why"
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        ("description: Say hello.  # toolc: ignore[TC204] short\n", []),
+        ("description: 'Say hello.' # toolc:ignore[ TC204 , TC208 ] short\n", []),
+        ("# toolc: ignore[TC204] short\ndescription: Say hello.\n", []),
+        ("# toolc: ignore[TC204] short\n# more words\n   # and more\ndescription: Say hello.\n", []),
+        ("# toolc: ignore[TC204] short\n\ndescription: Say hello.\n", [f"3:17 {UNUSED}", f"5:14 {SHORT}"]),
+        ("tags: [a]  # toolc: ignore[TC204] short\ndescription: Say hello.\n", [f"3:28 {UNUSED}", f"4:14 {SHORT}"]),
+        ("description: Say hello.\n# toolc: ignore[TC204] too late\n", [f"3:14 {SHORT}", f"4:17 {UNUSED}"]),
+        ("description: |  # toolc: ignore[TC204] short\n  Say hello\n\n", []),
+        ("description: |\n  Say hello.\n# toolc: ignore[TC204] nothing\n", [f"3:14 {SHORT}", f"5:17 {UNUSED}"]),
+        ("description: >-\n  a # toolc: ignore[TC204] b\n", [None]),
+        ("description: 'Say hello to all.#toolc: ignore[TC204] text'\n", []),
+        ("description: Say hello.  # please toolc: ignore[TC204] no\n", [f"3:14 {SHORT}"]),
+        ("description: Say hello.  # toolc: ignored[TC204] no\n", [f"3:14 {SHORT}"]),
+        ("description: Say hello.  # toolc: ignore[TC204]\n", [f"3:26 {REASONLESS}"]),
+        ("description: Say hello.  # toolc: ignore[TC204] - !\n", [f"3:26 {REASONLESS}"]),
+        ("description: Say hello.  # toolc: ignore[TC204] короткое\n", []),
+        ("description: Say ✓ 😀 hi  # toolc: ignore[TC204] short\n", []),
+        ("description: Say hello.  # toolc: ignore[TC204] a # toolc: ignore[TC204] b\n", []),
+    ],
+)
+def test_comments_in_yaml(tmp_path: Path, lines: str, found: list[str | None]) -> None:
+    reported = found_in(tmp_path, HEAD + lines + TAIL)
+    assert reported == found if None not in found else not any("TC80" in each for each in reported)
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        ('description = "Say hello."  # toolc: ignore[TC204] short\n', []),
+        ('# toolc: ignore[TC204] short\ndescription = "Say hello."\n', []),
+        ('description = "Say # toolc: ignore[TC204] a thing"\n', []),
+        ('description = "# toolc: ignore[TC204]"\ntags = ["# toolc: ignore[TC214] b"]\n', []),
+        ('description = "a # toolc: ignore[TC204] b"  # toolc: ignore[TC208] c\n', []),
+        ('description = "# toolc: ignore"  # toolc: ignore[TC204] text like that is read before it\n', []),
+        ('description = """\nSay\n  # toolc: ignore[TC204] text\n"""\n', []),
+        ("description = '''Hi\n# toolc: ignore[TC204] text'''\n", [f"3:15 {SHORT.replace('10', '33')}"]),
+        (
+            'tags = [\n  # toolc: ignore[TC204] nothing\n  "a",\n]\ndescription = "Say it to the whole world."\n',
+            [f"4:19 {UNUSED}"],
+        ),
+    ],
+)
+def test_comments_in_toml(tmp_path: Path, lines: str, found: list[str]) -> None:
+    text = 'toolc = 1\nname = "hello"\n' + lines + 'backend.shell.argv = ["echo", "hello"]\n'
+    reported = compile_text(tmp_path, text, "tool.toml").diagnostics.sorted()
+    shown = [
+        f"{each.span.start.line}:{each.span.start.column} {each.code.number} {each.message}" for each in reported
+    ]
+    assert shown == [each for each in found if "33" not in each]
+
+
+def test_of_one_line_only_the_named_code_is_ignored(tmp_path: Path) -> None:
+    text = HEAD + "description: Say hello.  # toolc: ignore[TC003] the wrong one\n" + TAIL
+    assert found_in(tmp_path, text) == [f"3:14 {SHORT}", "3:42 TC807 there is no TC003 to ignore here"]
+
+
+def test_an_error_cannot_be_ignored(tmp_path: Path) -> None:
+    text = HEAD + "description: Say hello to the whole world.\nextra: 1  # toolc: ignore[TC101] later\n" + TAIL
+    assert found_in(tmp_path, text) == [
+        "4:1 TC101 the tool has no key 'extra'",
+        "4:27 TC807 TC101 is an error that keeps specs from being compiled, and cannot be ignored",
+    ]
+
+
+def test_in_a_file_with_errors_nobody_knows_what_is_unused(tmp_path: Path) -> None:
+    text = HEAD + "description: []  # toolc: ignore[TC204] short\n" + TAIL
+    assert found_in(tmp_path, text) == ["3:14 TC108 'description' must be a string, but is a list"]
+
+
+def test_a_file_that_does_not_parse_has_its_error_only(tmp_path: Path) -> None:
+    text = HEAD + "description: [  # toolc: ignore[TC204]\n"
+    assert [each.split()[1] for each in found_in(tmp_path, text)] == ["TC001"]
+
+
+def test_what_other_files_take_part_in_is_never_called_unused(tmp_path: Path) -> None:
+    text = "toolc: 1\nname: hello  # toolc: ignore[TC203] the other is in another file\n"
+    assert found_in(tmp_path, text + "description: Say hello to the whole world.\n" + TAIL) == []
+
+
+def test_very_many_comments_do_not_take_forever(tmp_path: Path) -> None:
+    text = HEAD + "# toolc: ignore[TC204] x\n" * 20_000 + "description: Say hello to the world.\n" + TAIL
+    assert len(found_in(tmp_path, text)) == 20_000

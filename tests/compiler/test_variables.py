@@ -1,0 +1,118 @@
+"""``vars:``: constants of the project in the strings of a spec."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from project_cases import TOOL, compiled, expected, lines, report
+
+from toolc.digest import digests
+from toolc.spec import Argv, Script, ShellBackend
+from toolc.template import Placeholder, Template
+
+VARS = "vars: {url: 'https://api.example.com', port: 8080, big: true, brace: 'a{', empty: ''}\n"
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+
+
+def test_a_variable_may_stand_in_any_string() -> None:
+    tool = """\
+toolc: 1
+name: "hello_{{ vars.port }}"
+description: "Ask {{ vars.url }}:{{vars.port}} or {{ vars.url }} ({{ vars.big }}), {{ vars.empty }}nothing else."
+parameters: {n: {type: integer, default: "{{ vars.port }}", maximum: "{{vars.port}}"}}
+backend: {shell: {argv: [echo, "{{ vars.port }}", "{{ vars.url }}/{{ n }}", --, "{{ n }}"]}}
+sandbox: {env: {PORT: "{{ vars.port }}"}, limits: {pids: "{{ vars.port }}"}}
+tests: [{args: {n: "{{ vars.port }}"}, expect: {text: "{{ vars.url }}"}}]
+"""
+    compilation = compiled(VARS, tool)
+    assert lines(compilation) == []
+    (found,) = compilation.tools
+    assert found.name == "hello_8080"
+    assert found.description == (
+        "Ask https://api.example.com:8080 or https://api.example.com (true), nothing else."
+    )
+    assert found.parameters.properties["n"] == {"type": "integer", "default": 8080, "maximum": 8080}
+    assert isinstance(found.backend, ShellBackend)
+    n = Placeholder("n")
+    assert found.backend.command == Argv(
+        elements=(
+            Template(("echo",)),
+            Template(("8080",)),
+            Template(("https://api.example.com/", n)),
+            Template(("--",)),
+            Template((n,)),
+        )
+    )
+    assert [(each.name, each.value) for each in found.sandbox.env] == [("PORT", "8080")]
+    assert found.sandbox.limits.pids == 8080
+    assert found.tests[0].args == {"n": 8080}
+    assert found.tests[0].expect.text == "https://api.example.com"
+
+
+def test_code_is_left_as_it_is() -> None:
+    tool = TOOL.replace("{argv: [echo, hello]}", "{script: 'echo {{ vars.url }}'}")
+    compilation = compiled(VARS, tool)
+    assert lines(compilation) == []
+    backend = compilation.tools[0].backend
+    assert isinstance(backend, ShellBackend)
+    assert backend.command == Script(text="echo {{ vars.url }}")
+
+
+def test_variables_stand_in_defaults_too() -> None:
+    compilation = compiled(VARS + "defaults: {sandbox: {env: {URL: '{{ vars.url }}'}}}\n")
+    assert compilation.tools[0].sandbox.env[0].value == "https://api.example.com"
+
+
+def test_a_variable_is_part_of_the_digests() -> None:
+    tool = TOOL.replace("hello]", "'{{ vars.x }}']").replace("whole world", "{{ vars.y }} world")
+    first, second, third = (
+        digests(compiled(f"vars: {{x: {x}, y: {y}}}\n", tool).tools[0]) for x, y in ("aa", "ba", "ab")
+    )
+    assert first.effect != second.effect
+    assert first.surface == second.surface
+    assert first.effect == third.effect
+    assert first.surface != third.surface
+
+
+def test_what_is_wrong_with_a_reference_is_found_where_it_stands(golden: bool) -> None:
+    tool = """\
+toolc: 1
+name: hello
+description: "Ask {{ vars.ur }} and {{ vars.ur }}, {{ vars.url | upper }}, {{ vars }}, {{ vars.xyzzy"
+tags: ["{{ vars.brace }}{ x }}"]
+backend: {shell: {argv: [echo, "{{ vars.brace }}{{ vars.port }}"]}}
+sandbox: {env: {"A{{ vars.url }}": b}}
+"""
+    found = report(compiled(VARS, tool))
+    assert found == expected("variables", found, golden=golden)
+
+
+def test_without_a_project_file_the_hint_says_where_variables_stand(tmp_path: Path) -> None:
+    from compiled import compile_text
+
+    tool = TOOL.replace("the whole", "{{ vars.x }}")
+    assert report(compile_text(tmp_path, tool)).splitlines()[3] == (
+        "    = help: variables stand under 'vars:' in a project file, toolc.yaml, above the specs"
+    )
+
+
+def test_many_wrong_references_do_not_take_forever() -> None:
+    tool = TOOL.replace("the whole", "{{ vars.x }}{{ vars" * 100_000)
+    assert len(lines(compiled(VARS, tool))) == 20 + 1
+
+
+@pytest.mark.parametrize("project", ["vars: {}\n", "vars: [1]\n", "[]\n", "vars: {base: null}\n"])
+def test_of_text_with_a_variable_that_is_missing_nothing_else_is_said(project: str) -> None:
+    http = "backend: {http: {url: '{{ vars.base }}/items'}}\nsandbox: {limits: {timeout: '{{ vars.base }}'}}\n"
+    tool = "toolc: 1\nname: hello\ndescription: Say hello to the whole world.\n" + http
+
+    reported = lines(compiled(project, tool))
+
+    assert reported
+    assert not [each for each in reported if "URL" in each or "duration" in each]

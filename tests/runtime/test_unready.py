@@ -1,0 +1,93 @@
+"""What compiles and cannot be called yet is refused before anything starts, by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from toolc.call import ToolCall
+from toolc.digest import digests
+from toolc.errors import UsageError
+from toolc.registry import RegisteredTool
+from toolc.runtime.executor import Setting, execute
+from toolc.runtime.unready import unready
+from toolc.schema import Schema
+from toolc.spec import (
+    Argv,
+    Build,
+    Destination,
+    File,
+    Network,
+    PluginBackend,
+    PythonBackend,
+    Result,
+    Retry,
+    Sandbox,
+    Secret,
+    ShellBackend,
+    ToolSpec,
+    Transaction,
+)
+from toolc.template import Template
+
+TOOL = ToolSpec(
+    name="ls",
+    description="List the files.",
+    parameters=Schema({"type": "object", "properties": {}}),
+    backend=ShellBackend(command=Argv(elements=(Template(("ls",)),))),
+)
+
+
+def in_sandbox(sandbox: Sandbox) -> ToolSpec:
+    return replace(TOOL, sandbox=sandbox)
+
+
+@pytest.mark.parametrize(
+    ("tool", "feature"),
+    [
+        (replace(TOOL, backend=PluginBackend(command=("x",))), "'backend.plugin'"),
+        (
+            replace(TOOL, backend=PythonBackend(entry="a.py", function="a", files=(), requirements=("a==1",))),
+            "'requirements'",
+        ),
+        (replace(TOOL, retry=Retry()), "'retry'"),
+        (replace(TOOL, confirm=True), "'confirm'"),
+        (replace(TOOL, result_schema=Schema({})), "'result.schema'"),
+        (replace(TOOL, result=Result(files=(Template(("a",)),))), "'result.files'"),
+        (replace(TOOL, result=Result(select="a", template="b")), "'result.select', 'result.template'"),
+        (
+            in_sandbox(Sandbox(build=Build(folder="a", files=(File(path="a/Dockerfile", text=""),)))),
+            "'sandbox.build'",
+        ),
+        (
+            in_sandbox(Sandbox(network=Network(allow=(Destination(kind="public", host="", port=443),)))),
+            "'sandbox.network'",
+        ),
+        (in_sandbox(Sandbox(secrets=(Secret(name="A"),))), "'sandbox.secrets'"),
+        (in_sandbox(Sandbox(lifetime="session")), "'sandbox.lifetime: session'"),
+        (
+            in_sandbox(Sandbox(workspace="transaction", transaction=Transaction())),
+            "'sandbox.workspace: transaction'",
+        ),
+    ],
+)
+def test_a_feature_of_the_format_that_is_not_run_yet_is_named(tool: ToolSpec, feature: str) -> None:
+    assert unready(tool) == f"tool 'ls': this version of toolc compiles {feature} but does not run it yet"
+
+
+def test_everything_else_is_ready() -> None:
+    assert unready(TOOL) is None
+    assert unready(in_sandbox(Sandbox(workspace="rw", image="debian:bookworm"))) is None
+
+
+def test_a_call_is_refused_before_an_engine_is_chosen() -> None:
+    tool = replace(TOOL, confirm=True)
+    found = digests(tool)
+    registered = RegisteredTool(spec=tool, surface_digest=found.surface, effect_digest=found.effect)
+
+    def choose(_: object) -> object:
+        raise AssertionError("nothing may start")
+
+    with pytest.raises(UsageError, match="does not run it yet"):
+        execute(registered, ToolCall(name="ls", arguments={}, call_id="c"), Setting(choose=choose))  # type: ignore[arg-type]

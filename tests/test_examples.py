@@ -1,0 +1,100 @@
+"""``docs/examples``: the tools a platform team writes, each in YAML and in TOML, which mean the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from toolc.compiler.compile import compile_specs
+from toolc.digest import canonical, parse
+from toolc.registry import registry_from_json
+from toolc.reporters.text import render
+from toolc.runtime.unready import unready
+from toolc.spec_backends import Script, ShellBackend
+
+EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
+
+
+def registry(name: str) -> bytes:
+    return canonical(compile_specs([EXAMPLES / name]).registry().to_json())
+
+
+def test_there_are_twelve_and_each_stands_in_both_languages() -> None:
+    assert len(NAMES) == 12
+    assert sorted(path.stem for path in EXAMPLES.glob("*.toml")) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("suffix", ["yaml", "toml"])
+def test_an_example_has_no_findings(name: str, suffix: str) -> None:
+    assert render(compile_specs([EXAMPLES / f"{name}.{suffix}"]).diagnostics, color=False) == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_yaml_and_toml_give_the_same_bytes(name: str) -> None:
+    assert registry(f"{name}.yaml") == registry(f"{name}.toml")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_stored_is_read_again(name: str) -> None:
+    stored = registry(f"{name}.yaml")
+
+    assert canonical(registry_from_json(parse(stored)).to_json()) == stored
+
+
+def test_what_cannot_be_called_yet_says_so() -> None:
+    reasons = {name: unready(compile_specs([EXAMPLES / f"{name}.yaml"]).tools[0]) for name in NAMES}
+
+    assert {name for name, reason in reasons.items() if reason is None} == {"git_log"}
+    assert reasons["slack_post"] == (
+        "tool 'post_message': this version of toolc compiles 'backend.http', 'confirm', 'result.select', "
+        "'result.template', 'sandbox.secrets' but does not run it yet"
+    )
+
+
+def run_script(argv: Sequence[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """One of the examples' scripts, run as its interpreter is called in the sandbox."""
+    path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    return subprocess.run(
+        argv, cwd=folder, env={"PATH": path, **environment}, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.skipif(not (shutil.which("jq") and shutil.which("sqlite3")), reason="needs jq and sqlite3")
+def test_a_day_that_is_loaded_twice_is_replaced(tmp_path: Path) -> None:
+    events = tmp_path / "events" / "2026-03-01"
+    events.mkdir(parents=True)
+    (events / "a.jsonl").write_text('{"text": "it\'s \\"one\\", two"}\n{"text": "three"}\n')
+    argv: list[str | Path] = ["/bin/bash", "-euo", "pipefail", EXAMPLES / "etl_progress.sh"]
+
+    for _ in range(2):
+        ended = run_script(argv, tmp_path, ARG_day="2026-03-01")
+        assert (ended.returncode, json.loads(ended.stdout)) == (0, {"files": 1, "rows": 2})
+    assert run_script(argv, tmp_path, ARG_day="2026-03-02").returncode == 3
+
+
+@pytest.mark.skipif(not shutil.which("jq"), reason="needs jq")
+def test_a_plan_with_changes_keeps_its_exit_status(tmp_path: Path) -> None:
+    shell = compile_specs([EXAMPLES / "terraform_plan.yaml"]).tools[0].backend
+    assert isinstance(shell, ShellBackend)
+    assert isinstance(shell.command, Script)
+    command: list[str] = [*shell.command.interpreter, "-c", shell.command.text]
+    terraform = tmp_path / "bin" / "terraform"
+    terraform.parent.mkdir()
+    terraform.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n[ "$1" = init ] || exit 2\n')
+    terraform.chmod(0o755)
+
+    def plan(targets: list[str]) -> list[str]:
+        ended = run_script(command, tmp_path, ARG_folder=".", ARG_targets=json.dumps(targets))
+        assert ended.returncode == 2
+        return [line for line in ended.stdout.splitlines() if line.startswith("-target")]
+
+    assert plan([]) == []
+    assert plan(["aws_vpc.main", 'module.x["a b"]']) == ["-target=aws_vpc.main", '-target=module.x["a b"]']

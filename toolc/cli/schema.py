@@ -1,0 +1,19 @@
+"""``toolc schema``: what editors check and complete specs with."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("schema")
+@click.option("--project", is_flag=True, help="The schema of the project file, toolc.yaml or toolc.toml.")
+def command(project: bool) -> None:
+    """Print the JSON Schema (2020-12) of spec files.
+
+    Write it to a file of your repository, and name that in a spec's first line. In YAML, for editors that
+    use yaml-language-server: "# yaml-language-server: $schema=../.toolc-schema.json". In TOML, for taplo:
+    "#:schema ../.toolc-schema.json".
+    """
+    from toolc.compiler.format_schema import as_text, project_schema, spec_schema  # start-up time
+
+    print(as_text(project_schema() if project else spec_schema()), end="")

@@ -1,0 +1,253 @@
+"""A regular expression as an automaton (Glushkov's): one state for each character that it can consume.
+
+With it two things are decided that trying a pattern out cannot decide safely: whether a backtracking matcher
+can take exponential time on some text, and, in linear time, whether one text matches.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Final
+
+MAX_STATES: Final = 150
+"""A pattern with more characters than this is not analysed."""
+
+MANY: Final = 10
+"""From so many repetitions on, ``{m,n}`` counts as without end: it makes a pattern as slow."""
+
+_SAMPLES: Final = tuple("aZ5_ \n\t-.é٣ж中\u2003☃\x00")
+"""One character at least of every category that a pattern can name."""
+
+# The standard library's own parser: private, and since 3.11 the only place to have a pattern's tree from.
+_parser: Final[Any] = import_module("re._parser")
+
+
+class TooManyStatesError(Exception):
+    """A pattern that is too large to be analysed."""
+
+
+@dataclass(slots=True)
+class Automaton:
+    """The states of a pattern and which can follow which.
+
+    ``exact`` is False where it accepts more than the pattern does (back-references, anchors inside, look-around);
+    ``starts`` and ``ends`` say whether the pattern is anchored there. ``marks`` are characters of which at
+    least one tells any two classes of the pattern apart; ``repeats_empty`` is True where a loop can read nothing
+    in several ways, which its states do not show.
+    """
+
+    accepts: list[Callable[[str], bool]] = field(default_factory=list)
+    edges: Counter[tuple[int, int]] = field(default_factory=Counter)
+    first: frozenset[int] = frozenset()
+    last: frozenset[int] = frozenset()
+    nullable: bool = True
+    exact: bool = True
+    starts: bool = False
+    ends: bool = False
+    repeats_empty: bool = False
+    marks: set[str] = field(default_factory=lambda: set(_SAMPLES))
+
+    def followers(self) -> list[list[int]]:
+        """For each state those that can come next, in order."""
+        found: list[list[int]] = [[] for _ in self.accepts]
+        for before, after in sorted(self.edges):
+            found[before].append(after)
+        return found
+
+    def matches(self, text: str) -> bool:
+        """Whether ``text`` matches somewhere, for an automaton that is ``exact``; linear in its length."""
+        followers = [sum(1 << after for after in each) for each in self.followers()]
+        first, last = (sum(1 << state for state in each) for each in (self.first, self.last))
+        fitting: dict[str, int] = {}
+        reached = 0
+        for index, character in enumerate(text):
+            at_end = not self.ends or (character == "\n" and index == len(text) - 1)
+            if at_end and (reached & last or (self.nullable and (index == 0 or not self.starts))):
+                return True
+            allowed = first if index == 0 or not self.starts else 0
+            while reached:
+                lowest = reached & -reached
+                allowed |= followers[lowest.bit_length() - 1]
+                reached ^= lowest
+            if character not in fitting:
+                fitting[character] = sum(1 << n for n, accepts in enumerate(self.accepts) if accepts(character))
+            reached = allowed & fitting[character]
+            if not reached and self.starts:
+                return False
+        return bool(reached & last) or (self.nullable and (not text or not self.starts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A piece of the pattern: the states it can begin and end with, and whether it can be empty."""
+
+    first: frozenset[int] = frozenset()
+    last: frozenset[int] = frozenset()
+    nullable: bool = True
+
+
+def parse(pattern: str) -> Any:
+    """The standard library's tree of a pattern. Raises ``re.error`` where it is none."""
+    return _parser.parse(pattern)
+
+
+def automaton(tree: Any, *, many: int = MANY) -> Automaton:
+    """The automaton of a tree; ``{m,n}`` counts as without end where n is at least ``many``.
+
+    Raises ``TooManyStatesError``.
+    """
+    return _Builder(tree.state.flags, many).build(list(tree))
+
+
+class _Builder:
+    def __init__(self, flags: int, many: int) -> None:
+        self.flags = flags
+        self.many = many
+        self.loops = 0
+        self.made = Automaton()
+
+    def build(self, items: list[Any]) -> Automaton:
+        made = self.made
+        if items and _anchor(items[0]) in {"AT_BEGINNING", "AT_BEGINNING_STRING"} and not self.flags & 8:
+            made.starts, items = True, items[1:]
+        if items and _anchor(items[-1]) == "AT_END" and not self.flags & 8:
+            made.ends, items = True, items[:-1]
+        part = self._sequence(items)
+        made.first, made.last, made.nullable = part.first, part.last, part.nullable
+        return made
+
+    def _sequence(self, items: Iterable[Any]) -> _Part:
+        part = _Part()
+        for item in items:
+            part = self._join(part, self._item(item))
+        return part
+
+    def _join(self, one: _Part, two: _Part) -> _Part:
+        self._connect(one.last, two.first)
+        return _Part(
+            one.first | two.first if one.nullable else one.first,
+            one.last | two.last if two.nullable else two.last,
+            one.nullable and two.nullable,
+        )
+
+    def _connect(self, before: frozenset[int], after: frozenset[int]) -> None:
+        self.made.edges.update((one, two) for one in before for two in after)
+
+    def _item(self, item: Any) -> _Part:
+        name, value = str(item[0]), item[1]
+        match name:
+            case "LITERAL" | "NOT_LITERAL" | "IN" | "ANY" | "CATEGORY":
+                return self._state(name, value)
+            case "SUBPATTERN":
+                self.made.exact &= not value[1] and not value[2]  # flags of its own
+                return self._sequence(value[-1])
+            case "BRANCH":
+                parts = [self._sequence(each) for each in value[1]]
+                # ``(x|x)`` among them: its tree is an x and two empty branches.
+                self.made.repeats_empty |= bool(self.loops) and sum(part.nullable for part in parts) > 1
+                return _Part(
+                    frozenset[int]().union(*(part.first for part in parts)),
+                    frozenset[int]().union(*(part.last for part in parts)),
+                    any(part.nullable for part in parts),
+                )
+            case "MAX_REPEAT" | "MIN_REPEAT":
+                return self._repeat(value[0], value[1], value[2])
+            case _:  # anchors, look-around, back-references and conditions consume nothing of their own here
+                self.made.exact = False
+                return _Part()
+
+    def _repeat(self, low: int, high: Any, body: Any) -> _Part:
+        is_open = str(high) == "MAXREPEAT"
+        endless = int(high) >= self.many and (low != high or varies(body))
+        copies = min(max(low, 1) if endless else int(high), MANY)
+        self.made.exact &= low <= copies and (is_open or (not endless and high <= copies))
+        part = _Part()
+        several_empty = (bool(self.loops) and low != high) or (endless and not is_open)
+        self.loops += endless
+        for index in range(copies):
+            each = self._sequence(body)
+            self.made.repeats_empty |= several_empty and each.nullable
+            if endless and index == copies - 1:
+                self._connect(each.last, each.first)
+            if index >= low:
+                each = _Part(each.first, each.last, nullable=True)
+            part = self._join(part, each)
+        self.loops -= endless
+        return part
+
+    def _state(self, name: str, value: Any) -> _Part:
+        made = self.made
+        if len(made.accepts) >= MAX_STATES:
+            raise TooManyStatesError
+        items = value if name == "IN" else [(name, value)]
+        made.accepts.append(_acceptor(items, self.flags))
+        made.marks.update(character for item in items for character in _ends(item))
+        state = frozenset({len(made.accepts) - 1})
+        return _Part(state, state, nullable=False)
+
+
+def varies(items: Any) -> bool:
+    """Whether a sequence of items can match texts of several lengths, or has alternatives."""
+    for name, value in items:
+        match str(name):
+            case "BRANCH":
+                return True
+            case "MAX_REPEAT" | "MIN_REPEAT" if value[0] != value[1] or varies(value[2]):
+                return True
+            case "SUBPATTERN" if varies(value[-1]):
+                return True
+            case _:
+                pass
+    return False
+
+
+def _anchor(item: Any) -> str:
+    return str(item[1]) if str(item[0]) == "AT" else ""
+
+
+def _ends(item: Any) -> Iterable[str]:
+    """The characters around which the answer of one part of a class changes."""
+    name, value = str(item[0]), item[1]
+    bounds = value if name == "RANGE" else (value,) if name in {"LITERAL", "NOT_LITERAL"} else ()
+    for bound in bounds:
+        for near in (bound - 1, bound, bound + 1):
+            if 0 <= near < 0x110000:
+                yield chr(near)
+                yield from (chr(near).lower()[0], chr(near).upper()[0])
+
+
+def _acceptor(items: Sequence[Any], flags: int) -> Callable[[str], bool]:
+    negated = bool(items) and str(items[0][0]) == "NEGATE"
+    tests = [_test(str(name), value, flags) for name, value in items[negated:]]
+    if flags & 2:  # re.IGNORECASE
+        return lambda character: (
+            negated
+            != any(test(each) for test in tests for each in (character, character.lower()[0], character.upper()[0]))
+        )
+    return lambda character: negated != any(test(character) for test in tests)
+
+
+def _test(name: str, value: Any, flags: int) -> Callable[[str], bool]:
+    match name:
+        case "LITERAL":
+            return lambda character: ord(character) == value
+        case "NOT_LITERAL":
+            return lambda character: ord(character) != value
+        case "RANGE":
+            return lambda character: value[0] <= ord(character) <= value[1]
+        case "ANY":
+            return lambda character: character != "\n" or bool(flags & 16)
+        case _:
+            kind = str(value).removeprefix("CATEGORY_")
+            inside = _CATEGORIES[kind.removeprefix("NOT_")]
+            return lambda character: inside(character) != kind.startswith("NOT_")
+
+
+_CATEGORIES: Final[dict[str, Callable[[str], bool]]] = {
+    "DIGIT": str.isdecimal,
+    "SPACE": str.isspace,
+    "WORD": lambda character: character.isalnum() or character == "_",
+}

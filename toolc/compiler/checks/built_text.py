@@ -1,0 +1,152 @@
+"""TC407: SQL or JSON that is put together from text, so that a value can end the string it stands in (CWE-89).
+
+SQL: a statement with a placeholder inside, anywhere in the backend, or with ``$ARG_name`` in a script.
+JSON: a text that begins and ends like JSON, with a placeholder that is not written by the filter ``json``.
+Silent for values that cannot do harm: numbers, booleans, and an enum, whose values the spec itself names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Mapping, Node, Scalar, Sequence
+from toolc.compiler.rule import Rule
+from toolc.compiler.templates import parse
+from toolc.diagnostics import Diagnostic
+from toolc.source import Span
+from toolc.spec import Script, ShellBackend
+from toolc.template import Placeholder, Template
+
+NEEDS: Final = frozenset({"backend", "parameters"})
+
+_WORDS: Final = r"(?:SELECT\s[^;\"]{1,400}?\sFROM|INSERT\s+INTO|UPDATE\s[^;\"]{1,200}?\sSET|DELETE\s+FROM)\s"
+# In capitals or small letters throughout: "Select one from these" is a sentence.
+_STATEMENT: Final = f"(?:{_WORDS}|{_WORDS.lower()})"
+_SQL: Final = re.compile(rf"\s*{_STATEMENT}")
+_SCRIPT_SQL: Final = re.compile(rf"\b{_STATEMENT}[^;\"]{{0,2000}}?\$\{{?ARG_(?P<name>\w+)\}}?")
+_JSON_START: Final = re.compile(r'\s*(?:\{\s*"|\[\s*["{\[])')
+_JSON_END: Final = re.compile(r"[\]}]\s*$")
+
+_NOT_TEMPLATES: Final = frozenset({"script", "code", "interpreter", "instructions"})
+_HARMLESS_TYPES: Final = frozenset({"integer", "number", "boolean", "null"})
+
+_SQL_HINT: Final = "let the database bind it: e.g. psql -v name=…, and :'name' in the statement"
+
+
+def check(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Each text of the backend that is SQL or JSON with a value inside that can change it."""
+    for node, text in _texts(tool.node.get("backend")):
+        is_sql = bool(_SQL.match(text))
+        if not is_sql and not _JSON_START.match(text):
+            continue
+        template = parse(text).template
+        found = _harmful(template, tool, escaped_by=None if is_sql else "json")
+        if found is not None and (is_sql or _is_json(template)):
+            what, hint = ("SQL statement", _SQL_HINT) if is_sql else ("JSON", _json_hint(found))
+            message = f"a value of '{found}' becomes a part of this {what}, and can change what it says"
+            yield Diagnostic(codes.BUILT_TEXT, message, _place(tool, node, found), hint)
+    yield from _in_script(tool)
+
+
+def _texts(node: Node | None) -> Iterator[tuple[Scalar, str]]:
+    """The strings of a backend that may hold templates, in the order of the file."""
+    match node:
+        case Mapping(entries=entries):
+            for entry in entries:
+                if entry.key not in _NOT_TEMPLATES:
+                    yield from _texts(entry.value)
+        case Sequence(items=items):
+            for item in items:
+                yield from _texts(item)
+        case Scalar(value=str() as text) if "{{" in text:
+            yield node, text
+        case _:
+            pass
+
+
+def _harmful(template: Template, tool: LocatedTool, *, escaped_by: str | None) -> str | None:
+    """The first parameter in ``template`` whose value may be any text, and is not written by that filter."""
+    for part in template.parts:
+        if isinstance(part, Placeholder) and part.name in tool.spec.parameters.properties:
+            last = part.filters[-1].name if part.filters else ""
+            if last != escaped_by and not _is_harmless(part, tool):
+                return part.name
+    return None
+
+
+def _is_harmless(placeholder: Placeholder, tool: LocatedTool) -> bool:
+    schema = tool.spec.parameters.properties[placeholder.name]
+    if placeholder.keys:
+        return False
+    return "enum" in schema or "const" in schema or str(schema.get("type")) in _HARMLESS_TYPES
+
+
+def _json_hint(name: str) -> str:
+    return f"write {{{{ {name} | json }}}} without quotes around it: the filter adds them and escapes"
+
+
+def _is_json(template: Template) -> bool:
+    first, last = template.parts[0], template.parts[-1]
+    return isinstance(first, str) and isinstance(last, str) and bool(_JSON_END.search(last))
+
+
+def _place(tool: LocatedTool, node: Scalar, name: str) -> Span:
+    found = re.search(rf"\{{\{{\s*{name}\b[^}}]*\}}\}}", str(node.value))
+    return tool.source.locate(node.span, found[0]) if found else node.span
+
+
+def _in_script(tool: LocatedTool) -> Iterator[Diagnostic]:
+    backend = tool.spec.backend
+    if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Script):
+        return
+    span = tool.span("backend", "shell", "script")
+    for match in _SCRIPT_SQL.finditer(backend.command.text):
+        name = match["name"]
+        known = tool.spec.parameters.properties
+        if name in known and not _is_harmless(Placeholder(name), tool):
+            written = match[0][match[0].rindex("$") :]
+            message = f"a value of '{name}' becomes a part of this SQL statement, and can change what it says"
+            yield Diagnostic(codes.BUILT_TEXT, message, tool.source.locate(span, written), _SQL_HINT)
+
+
+_BAD: Final = """\
+toolc: 1
+name: customer_orders
+label: Orders of a customer
+description: List a customer's orders by the customer's name. Use it for questions about past orders.
+parameters:
+  name: {type: string, maxLength: 100, description: "The customer's full name"}
+annotations: {read_only: true}
+backend:
+  shell:
+    argv: [sqlite3, /data/orders.db, "SELECT * FROM orders WHERE customer = '{{ name }}'"]
+sandbox: {image: "shop/orders:3"}
+examples:
+  - {name: Ada Lovelace}
+"""
+
+_GOOD: Final = _BAD.replace(
+    """    argv: [sqlite3, /data/orders.db, "SELECT * FROM orders WHERE customer = '{{ name }}'"]
+""",
+    """    argv: [psql, --set, "name={{ name }}"]
+    stdin: "SELECT * FROM orders WHERE customer = :'name';"
+""",
+)
+
+RULE: Final = Rule(
+    codes=(codes.BUILT_TEXT,),
+    explanation="""\
+A value that becomes a part of a statement's text can end the string it stands in and go on with a statement of
+its own: `x'; DROP TABLE orders; --`. The same in JSON: a quote in the value breaks the document, or adds keys.
+
+Let the program that reads the text bring the value in: a database binds parameters (psql has `--set` and
+`:'name'`), and the filter `json` writes any value as JSON, quotes included. Numbers, booleans and the values of
+an enum can do no harm and are not reported.
+""",
+    bad=_BAD,
+    good=_GOOD,
+)

@@ -1,0 +1,69 @@
+"""TC214: a URL in words for a model, which may fetch it or show it. Off by default: many are documentation.
+
+Names that are reserved for examples (RFC 2606) are let be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.rule import Rule
+from toolc.compiler.visible import visible
+from toolc.diagnostics import Diagnostic
+
+NEEDS: Final = frozenset({"name", "description"})
+
+RULE: Final = Rule(
+    codes=(codes.FOREIGN_URL,),
+    explanation="""\
+A model may fetch an address that it reads in a description, or pass it on to the user, and what stands behind it
+can change after the review. Say in words what the page says. Addresses under example.com, example.org,
+example.net and localhost are for examples and are let be.
+
+This finding is off by default: many descriptions name their documentation.
+""",
+    bad="""\
+toolc: 1
+name: list_zones
+description: List the DNS zones of the account. The fields are described at https://docs.dns-host.io/zones.
+backend:
+  shell: {argv: [dnsctl, zones, list]}
+""",
+    good="""\
+toolc: 1
+name: list_zones
+description: List the DNS zones of the account, each with its name and the number of its records.
+backend:
+  shell: {argv: [dnsctl, zones, list]}
+""",
+)
+
+_URL: Final = re.compile(
+    r"\b(?:https?|ftp|wss?)://(?:[^\s/@]{1,100}@)?([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\])", re.I
+)
+_FOR_EXAMPLES: Final = frozenset(
+    {"example.com", "example.net", "example.org", "example", "localhost", "test", "invalid"}
+)
+
+
+def check(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """The first URL of each description that leads to a real host."""
+    for each in visible(tool):
+        if each.role != "prose" or "://" not in each.text:
+            continue
+        for match in _URL.finditer(each.text):
+            host = match[1].lower().rstrip(".")
+            if not _is_within(host, _FOR_EXAMPLES):
+                message = f"{each.what} names a URL of '{host}'"
+                hint = "say in words what stands there, or use an address under example.com"
+                yield Diagnostic(codes.FOREIGN_URL, message, each.place(tool, match[0]), hint)
+                break
+
+
+def _is_within(host: str, domains: frozenset[str]) -> bool:
+    labels = host.split(".")
+    return any(".".join(labels[index:]) in domains for index in range(len(labels)))

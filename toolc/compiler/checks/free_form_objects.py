@@ -1,0 +1,65 @@
+"""TC311: ``{type: object}`` and nothing more: a model has to guess what to put in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Mapping
+from toolc.compiler.properties import has_type, parameters, says
+from toolc.compiler.rule import Rule
+from toolc.diagnostics import Diagnostic
+
+NEEDS: Final = frozenset({"parameters"})
+
+RULE: Final = Rule(
+    codes=(codes.FREE_FORM,),
+    explanation="""\
+An object without `properties` takes anything, so a model invents keys, and some providers refuse such a schema or
+send an empty object. Name the keys under `properties`. Where the keys really are the caller's to choose (labels,
+headers, environment variables), say what the values are with `additionalProperties`; where anything goes, write
+`additionalProperties: true`.
+""",
+    bad="""\
+toolc: 1
+name: tag_resource
+description: Put tags on one resource of the account.
+parameters:
+  tags: {type: object, description: "The tags to set"}
+backend:
+  shell: {argv: [cloudctl, tag, "{{ tags }}"]}
+""",
+    good="""\
+toolc: 1
+name: tag_resource
+description: Put tags on one resource of the account.
+parameters:
+  tags:
+    type: object
+    additionalProperties: {type: string}
+    description: "The tags to set, each with its value, e.g. {team: web}"
+backend:
+  shell: {argv: [cloudctl, tag, "{{ tags }}"]}
+""",
+)
+
+_SAYS_WHAT: Final = (
+    "properties", "additionalProperties", "patternProperties", "propertyNames", "unevaluatedProperties", "$ref",
+    "enum", "const", "anyOf", "oneOf", "allOf", "required", "if",
+)  # fmt: skip
+
+
+def check(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Each parameter that is such an object, or a list of them."""
+    for entry, schema in parameters(tool):
+        items = schema.get("items")
+        inner = items if has_type(schema, "array") and isinstance(items, Mapping) else schema
+        if has_type(inner, "object") and not says(inner, *_SAYS_WHAT):
+            kind = inner.get("type")
+            assert kind is not None
+            what = f"'{entry.key}'" if inner is schema else f"each item of '{entry.key}'"
+            message = f"{what} is an object of which nothing is said"
+            hint = "name its keys under properties, or say what its values are with additionalProperties"
+            yield Diagnostic(codes.FREE_FORM, message, kind.span, hint)

@@ -1,0 +1,140 @@
+"""TC602: a secret where a model, a process list or a log can see it.
+
+Named (``{{ secrets.TOKEN }}``) in words for a model or in a test, where nothing replaces it; asked of the model as
+a parameter; or written out in a command line, a URL or a variable whose name says that it is one. What else may
+name a secret, decoding decides (with the same number).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Mapping, Node, Scalar, Sequence
+from toolc.compiler.properties import parameters
+from toolc.compiler.rule import Rule
+from toolc.diagnostics import Diagnostic
+
+NEEDS: Final = frozenset({"parameters"})
+
+_READ_BY_OTHERS: Final = ("label", "description", "deprecated", "parameters", "examples", "tests")
+_NAMED: Final = re.compile(r"\{\{-?\s*secrets\b[^}]{0,200}\}\}")
+
+_ASKS: Final = frozenset(
+    {
+        "access_key", "access_token", "api_key", "api_token", "apikey", "auth_token", "bearer_token",
+        "client_secret", "passphrase", "passwd", "password", "private_key", "secret", "secret_key", "ssh_key",
+    }
+)  # fmt: skip
+_LITERAL: Final = r"(?!\{\{|\$|/|\*+$|<|true$|false$|none$)[^\s{}]+"
+_OPTION: Final = re.compile(
+    rf"--(?:api-?key|access-?token|auth-?token|pass(?:word)?|secret|token)=(?P<value>{_LITERAL})"
+)
+_URL: Final = re.compile(
+    r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@{}]{1,100}:(?P<value>[^\s/@{}$<*]{1,200})@", re.IGNORECASE
+)
+_VARIABLE: Final = re.compile(r"(?:.*_)?(?:API_?KEY|PASSWD|PASSWORD|PRIVATE_KEY|SECRET|SECRET_KEY|TOKEN)")
+_VALUE: Final = re.compile(_LITERAL, re.IGNORECASE)
+
+_DECLARE: Final = "declare it under sandbox.secrets: its value comes from whoever runs the tool"
+
+
+def check(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Each secret that is named, asked for or written out where it can be seen."""
+    for key in _READ_BY_OTHERS:
+        for node, text in _strings(tool.node.get(key)):
+            for match in _NAMED.finditer(text) if "secrets" in text else ():
+                yield Diagnostic(
+                    codes.MISPLACED_SECRET, f"nothing replaces a secret under '{key}': this stays as it stands",
+                    tool.source.locate(node.span, match[0]), "name secrets where they are used, in the backend",
+                )  # fmt: skip
+    for entry, _ in parameters(tool):
+        if entry.key.lower() in _ASKS:
+            message = f"'{entry.key}' asks the model for a secret: it then stands in the conversation and in logs"
+            yield Diagnostic(codes.MISPLACED_SECRET, message, entry.key_span, _DECLARE)
+    yield from _written_out(tool)
+
+
+def _written_out(tool: LocatedTool) -> Iterator[Diagnostic]:
+    for node, text in _strings(tool.node.get("backend")):
+        for mark, pattern, where in (("--", _OPTION, "a command line"), ("://", _URL, "a URL")):
+            for match in pattern.finditer(text) if mark in text else ():
+                span = tool.source.locate(node.span, match["value"])
+                yield Diagnostic(codes.MISPLACED_SECRET, f"a secret is written out in {where}", span, _DECLARE)
+    env = tool.node_at("sandbox", "env")
+    for entry in env.entries if isinstance(env, Mapping) else ():
+        value = entry.value.value if isinstance(entry.value, Scalar) else None
+        if isinstance(value, str) and _VARIABLE.fullmatch(entry.key.upper()) and _VALUE.fullmatch(value):
+            message = f"the value of '{entry.key}' is written out, and its name says that it is a secret"
+            yield Diagnostic(codes.MISPLACED_SECRET, message, entry.value.span, _DECLARE)
+
+
+def _strings(node: Node | None) -> Iterator[tuple[Scalar, str]]:
+    """Every string below ``node``, in the order of the file."""
+    match node:
+        case Mapping(entries=entries):
+            for entry in entries:
+                yield from _strings(entry.value)
+        case Sequence(items=items):
+            for item in items:
+                yield from _strings(item)
+        case Scalar(value=str() as text):
+            yield node, text
+        case _:
+            pass
+
+
+_BAD: Final = """\
+toolc: 1
+name: list_orders
+label: List orders
+description: List the last orders of the shop. Use it for questions about sales; it shows no customers.
+parameters:
+  limit: {type: integer, minimum: 1, maximum: 100, default: 10, description: "How many orders"}
+  api_key: {type: string, maxLength: 100, description: "The key for the shop's API"}
+annotations: {read_only: true}
+backend:
+  http:
+    url: https://shop.example.com/api/orders
+    query: {limit: "{{ limit }}"}
+    headers: {X-Key: "{{ api_key }}"}
+examples:
+  - {api_key: the-key}
+"""
+
+_GOOD: Final = """\
+toolc: 1
+name: list_orders
+label: List orders
+description: List the last orders of the shop. Use it for questions about sales; it shows no customers.
+parameters:
+  limit: {type: integer, minimum: 1, maximum: 100, default: 10, description: "How many orders"}
+annotations: {read_only: true}
+backend:
+  http:
+    url: https://shop.example.com/api/orders
+    query: {limit: "{{ limit }}"}
+    headers: {X-Key: "{{ secrets.SHOP_KEY }}"}
+sandbox:
+  secrets: {SHOP_KEY: {hosts: [shop.example.com]}}
+examples:
+  - {limit: 3}
+"""
+
+RULE: Final = Rule(
+    codes=(codes.MISPLACED_SECRET, codes.SECRET_PLACE),
+    explanation="""\
+What a model knows, it can be talked into telling: a secret that is a parameter stands in the conversation, in
+the model provider's logs and in every trace. A command line is seen by every process beside it, and a URL is
+written into the logs of all servers on the way.
+
+Declare the secret under `sandbox.secrets` and name it in the headers, query, body or `auth` of an HTTP tool:
+the value is added outside of the sandbox, after the model has had its say. A program that needs it itself gets
+it with `expose: env` or `file`.
+""",
+    bad=_BAD,
+    good=_GOOD,
+)

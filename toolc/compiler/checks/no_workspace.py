@@ -1,0 +1,84 @@
+"""TC404: a parameter that names a file, in a tool that can reach no file it could name.
+
+A path is confined by the sandbox: only the workspace is there. Without one, a call with a path of the
+user's finds nothing. Silent where files may come from elsewhere: an image of the tool's own, files that
+travel with it, the network, values that the spec itself names, or a backend that is no command and no function.
+A tool that says ``open_world: true`` means a path out there (in a repository, on a cluster); TC503 is about
+the network that it then lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.properties import parameters, says
+from toolc.compiler.rule import Rule
+from toolc.diagnostics import Diagnostic
+from toolc.spec import PythonBackend, ShellBackend
+
+NEEDS: Final = frozenset({"annotations", "backend", "parameters", "sandbox"})
+
+_FILES: Final = frozenset(
+    {
+        "dir", "directory", "file", "file_name", "file_path", "filename", "filepath", "files", "path", "paths",
+    }
+)  # fmt: skip
+"""Not "folder": mail and bookmarks have those too."""
+
+
+def check(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Each parameter with the name of a file where there are no files."""
+    if tool.spec.sandbox.workspace != "none" or not _has_no_files(tool):
+        return
+    for entry, schema in parameters(tool):
+        if entry.key in _FILES and not says(schema, "enum", "const"):
+            yield Diagnostic(
+                codes.NO_WORKSPACE, f"'{entry.key}' names a file, and this tool can reach none: no workspace",
+                entry.key_span, "add sandbox: {workspace: ro}, or rename it if it is no file",
+            )  # fmt: skip
+
+
+def _has_no_files(tool: LocatedTool) -> bool:
+    sandbox = tool.spec.sandbox
+    if sandbox.image or sandbox.build or sandbox.network.allow or tool.spec.annotations.open_world:
+        return False
+    match tool.spec.backend:
+        case ShellBackend():
+            return True
+        case PythonBackend(files=files):
+            return len(files) == 1
+        case _:
+            return False
+
+
+_BAD: Final = """\
+toolc: 1
+name: word_count
+label: Count words
+description: Count the words of one text file. Use it for questions about the length of a text.
+parameters:
+  path: {type: string, maxLength: 1000, description: "File, relative to the workspace, e.g. 'docs/guide.md'"}
+annotations: {read_only: true, open_world: false}
+backend:
+  shell: {argv: [wc, -w, --, "{{ path }}"]}
+tests:
+  - args: {path: missing.txt}
+    expect: {error: exit_status}
+"""
+
+RULE: Final = Rule(
+    codes=(codes.NO_WORKSPACE,),
+    explanation="""\
+A tool sees nothing of the user's but the workspace, and `sandbox.workspace` is `none` unless the spec says
+otherwise. A tool that takes a path and has no workspace answers every call with "no such file".
+
+Say `workspace: ro` where the tool reads files and `rw` where it changes them; a path can then lead nowhere but
+into the workspace, whatever the model writes. If the parameter is no file (a path in a JSON document, say), a
+longer name, such as `json_path`, tells the model so too.
+""",
+    bad=_BAD,
+    good=_BAD.replace("tests:", "sandbox: {workspace: ro}\ntests:"),
+)

@@ -1,0 +1,99 @@
+"""TC303: "one of: open, closed, all" in words where ``enum`` would hold a model to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Mapping
+from toolc.compiler.properties import has_type, parameters, says, text_of
+from toolc.compiler.reader import first_line
+from toolc.compiler.rule import Rule
+from toolc.diagnostics import Diagnostic
+
+NEEDS: Final = frozenset({"parameters"})
+
+RULE: Final = Rule(
+    codes=(codes.PROSE_ENUM,),
+    explanation="""\
+A list of allowed values in a description is a wish: a model may send another value, and the call then fails
+inside the tool instead of being refused with a clear message. `enum` is checked before the call, and several
+providers decode with it, so that another value cannot come out at all. Move the list into `enum`; keep in the
+description what each value means.
+""",
+    bad="""\
+toolc: 1
+name: list_issues
+description: List the issues of the project, newest first.
+parameters:
+  state: {type: string, description: "Which issues to list; one of: open, closed, all"}
+backend:
+  shell: {argv: [tracker, list, "--state={{ state }}"]}
+""",
+    good="""\
+toolc: 1
+name: list_issues
+description: List the issues of the project, newest first.
+parameters:
+  state: {type: string, enum: [open, closed, all], description: "Which issues to list"}
+backend:
+  shell: {argv: [tracker, list, "--state={{ state }}"]}
+""",
+)
+
+_LEAD: Final = re.compile(
+    r"\b(?:one of|any of|(?:allowed|valid|possible|accepted|supported) (?:values?|options?)(?: are| is)?"
+    r"|options(?: are)?|must be(?: either)?|can be(?: either)?|either|choices(?: are)?)\b(?P<colon> ?:)? ?",
+    re.IGNORECASE,
+)
+_ITEM: Final = (
+    r"(?:'[^'\n]{1,40}'|\"[^\"\n]{1,40}\"|`[^`\n]{1,40}`|[A-Za-z0-9](?:[A-Za-z0-9_.+/-]{0,38}[A-Za-z0-9_+])?)"
+)
+_MEANING: Final = r"(?: ?\([^()\n]{1,80}\))?"
+_BETWEEN: Final = r"(?: ?, ?(?:or |and )?| or | and | ?\| ?)"
+_LIST: Final = re.compile(rf"{_ITEM}{_MEANING}(?:{_BETWEEN}{_ITEM}{_MEANING}){{1,40}}(?=\s*(?:[.;)\]]|\n|$))")
+_SEPARATOR: Final = re.compile(_BETWEEN)
+_OPEN: Final = re.compile(
+    r"\b(?:etc|any other|others?|more|custom|another|omitted|path|name|number|string)\b|…|\.\.\."
+)
+_CLOSED_BY: Final = ("enum", "const", "pattern", "format", "$ref", "anyOf", "oneOf", "allOf")
+
+
+def check(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Each string parameter, or array of strings, whose description lists all it may be."""
+    for entry, schema in parameters(tool):
+        text = text_of(schema, "description")
+        values = _closed_set(text) if text and _is_open_string(schema) else None
+        if values:
+            node = schema.get("description")
+            assert node is not None
+            span = first_line(tool.source.locate(node.span, values))
+            message = f"'{entry.key}' is a closed set in words only: {values[:80]}"
+            yield Diagnostic(codes.PROSE_ENUM, message, span, "list the values under enum, e.g. enum: [a, b]")
+
+
+def _is_open_string(schema: Mapping) -> bool:
+    items = schema.get("items")
+    if has_type(schema, "array") and isinstance(items, Mapping):
+        schema = items
+    return has_type(schema, "string") and not says(schema, *_CLOSED_BY)
+
+
+def _closed_set(text: str) -> str | None:
+    """The list of values that ``text`` gives, as it is written; None where it gives none or an open one."""
+    for lead in _LEAD.finditer(text):
+        found = _LIST.match(text, lead.end())
+        if found is None:
+            continue
+        listed = found[0]
+        quoted = listed[0] in "'\"`"
+        count = len(_SEPARATOR.findall(re.sub(r"\([^()]*\)", "", listed))) + 1
+        rest = text[found.end() : found.end() + 12]
+        # Two bare words may be any sentence ("must be a file or folder"); a colon, quotes or a third make a list.
+        is_list = quoted or count >= 3 or bool(lead["colon"])
+        if is_list and (quoted or not _OPEN.search(listed)) and not _OPEN.match(rest.lstrip(" ,;")):
+            return listed
+    return None

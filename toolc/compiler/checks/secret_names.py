@@ -1,0 +1,92 @@
+"""TC603: a secret that is named and not declared, or declared and named nowhere.
+
+A secret with ``expose: env`` or ``file`` reaches the tool by itself; one of the broker is used only where a
+``{{ secrets.NAME }}`` says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Mapping, Node, Scalar, Sequence
+from toolc.compiler.reader import listed, suggestion
+from toolc.compiler.rule import Rule
+from toolc.diagnostics import Diagnostic
+
+NEEDS: Final = frozenset({"backend", "sandbox"})
+
+_NAMED: Final = re.compile(r"""\{\{-?\s*secrets(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])[^}]{0,200}\}\}""")
+_CODE: Final = frozenset({"script", "code"})
+
+
+def check(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Each name without a declaration, and each declaration without a name."""
+    declared = {secret.name: secret for secret in tool.spec.sandbox.secrets}
+    used: set[str] = set()
+    for node in (tool.node.get("backend"), tool.node_at("sandbox", "env")):
+        for scalar, match in _names(node):
+            name = match[1] or match[2]
+            used.add(name)
+            if name not in declared:
+                known = f"the secrets are {listed(sorted(declared))}" if declared else f"add secrets: {{{name}: …}}"
+                yield Diagnostic(
+                    codes.UNDECLARED_SECRET, f"the secret '{name}' is not declared under sandbox.secrets",
+                    tool.source.locate(scalar.span, match[0]), suggestion(name, declared) or known,
+                )  # fmt: skip
+    for name, secret in sorted(declared.items()):
+        if secret.expose == "broker" and name not in used:
+            yield Diagnostic(
+                codes.UNUSED_SECRET, f"the secret '{name}' is declared, and nothing names it",
+                tool.key_span("sandbox", "secrets", name),
+                f"write {{{{ secrets.{name} }}}} where it is needed, say expose: env, or remove it",
+            )  # fmt: skip
+
+
+def _names(node: Node | None) -> Iterator[tuple[Scalar, re.Match[str]]]:
+    match node:
+        case Mapping(entries=entries):
+            for entry in entries:
+                if entry.key not in _CODE:
+                    yield from _names(entry.value)
+        case Sequence(items=items):
+            for item in items:
+                yield from _names(item)
+        case Scalar(value=str() as text):
+            yield from ((node, match) for match in _NAMED.finditer(text))
+        case _:
+            pass
+
+
+_BAD: Final = """\
+toolc: 1
+name: list_orders
+label: List orders
+description: List the last orders of the shop. Use it for questions about sales; it shows no customers.
+parameters: {}
+annotations: {read_only: true}
+backend:
+  http:
+    url: https://shop.example.com/api/orders
+    auth: {bearer: "{{ secrets.SHOP_TOKEN }}"}
+sandbox:
+  secrets: {SHOP_KEY: {hosts: [shop.example.com]}}
+examples: [{}]
+"""
+
+RULE: Final = Rule(
+    codes=(codes.UNDECLARED_SECRET, codes.UNUSED_SECRET),
+    explanation="""\
+The list under `sandbox.secrets` is what a reviewer approves: which secrets a tool can use, and to which hosts
+they may go. A name that is not in the list would have no value at a call, and one that nothing names is a right
+without a use.
+
+Declare what is used, with its hosts, and remove the rest. A secret that a program reads itself says `expose:
+env` or `expose: file`.
+""",
+    bad=_BAD,
+    good=_BAD.replace("SHOP_KEY", "SHOP_TOKEN"),
+)

@@ -1,0 +1,92 @@
+"""TC504: an entry of an allow-list that a reviewer cannot judge by reading it, or that leads inside.
+
+A wildcard lets in names that do not exist yet; an IP address says nothing about whose it is; and an address
+of a cloud's metadata service hands out the machine's own credentials.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Scalar, Sequence
+from toolc.compiler.hosts import HostError, parse_destination
+from toolc.compiler.rule import Rule
+from toolc.diagnostics import Diagnostic
+from toolc.spec import Destination
+
+NEEDS: Final = frozenset({"sandbox"})
+
+_METADATA: Final = frozenset(
+    {
+        "100.100.100.200", "169.254.169.254", "169.254.170.2", "192.0.0.192", "fd00:ec2::254", "instance-data",
+        "metadata", "metadata.azure.internal", "metadata.google.internal",
+    }
+)  # fmt: skip
+"""Where clouds answer a machine's questions about itself: AWS, Azure, Google, Oracle, Alibaba."""
+
+
+def check(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Each entry that is a wildcard, an IP address or a metadata service."""
+    node = tool.node_at("sandbox", "network", "allow")
+    for item in node.items if isinstance(node, Sequence) else ():
+        if not isinstance(item, Scalar) or not isinstance(item.value, str):
+            continue
+        try:
+            found = _finding(parse_destination(item.value))
+        except HostError:
+            continue
+        if found:
+            yield Diagnostic(codes.WIDE_EGRESS, found[0], item.span, found[1])
+
+
+def _finding(entry: Destination) -> tuple[str, str] | None:
+    """The message and the hint about an entry, None where it is an ordinary host."""
+    if entry.kind == "wildcard":
+        message = f"'*.{entry.host}' allows every host below {entry.host}, those that do not exist yet too"
+        return message, "list the hosts that the tool needs"
+    if entry.host in _METADATA:
+        message = f"{entry.host} hands out the credentials of the machine that the tool runs on"
+        return message, "remove it; what the tool needs to know comes as a parameter or a secret"
+    try:
+        address = ipaddress.ip_address(entry.host)
+    except ValueError:
+        return None
+    if address.is_loopback:
+        return f"{entry.host} is the machine that toolc runs on, and everything that listens there", "name a host"
+    if address.is_link_local:
+        return f"{entry.host} is an address of the local link, where machines configure themselves", "name a host"
+    whose = "of a private network" if address.is_private else "that may be somebody else's tomorrow"
+    return f"{entry.host} is an address {whose}", "name the host, whose certificate says who it is"
+
+
+_BAD: Final = """\
+toolc: 1
+name: list_builds
+label: List builds
+description: List the last builds of the project with their results. Use it when a test fails.
+parameters: {}
+annotations: {read_only: true}
+backend:
+  shell: {argv: [curl, -sSf, "https://ci.example.com/api/builds"]}
+sandbox:
+  image: tools/curl:8.11
+  network: {allow: ["*.example.com:443"]}
+examples: [{}]
+"""
+
+RULE: Final = Rule(
+    codes=(codes.WIDE_EGRESS,),
+    explanation="""\
+An allow-list is what a reviewer approves. A wildcard approves hosts that nobody has looked at, and on a domain
+where customers get names of their own, anybody's. An IP address cannot be held to a certificate's name. The
+metadata service of a cloud gives the machine's credentials to whoever asks.
+
+Write exact host names with their ports.
+""",
+    bad=_BAD,
+    good=_BAD.replace("*.example.com:443", "ci.example.com:443"),
+)

@@ -1,0 +1,106 @@
+"""``backend.composite``: steps that call other tools, and what each may know of the others."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import Final, get_args
+
+from toolc.compiler import codes
+from toolc.compiler.document import Mapping, Node, Scalar, Sequence
+from toolc.compiler.expressions import expression
+from toolc.compiler.json_templates import read_json_map
+from toolc.compiler.reader import Findings, Reader, boolean, choice, first_line, mapping, sequence, text
+from toolc.compiler.templates import Scope
+from toolc.compiler.units import duration
+from toolc.schema import Schema
+from toolc.spec import CompositeBackend, Step
+from toolc.spec_backends import Strategy
+from toolc.template import JsonMap
+
+_ID: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_MOST_STEPS: Final = 100
+_NO_ARGUMENTS: Final = JsonMap(entries=())
+
+
+def decode_composite(
+    node: Node, what: str, findings: Findings, parameters: Schema | None
+) -> CompositeBackend | None:
+    """Decode ``backend.composite``; ``parameters`` is None where they could not be read."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "backend.composite", findings)
+    strategy: Strategy | None = reader.required("strategy", choice(get_args(Strategy)))
+    steps = reader.required("steps", partial(_steps, parameters=parameters, strategy=strategy))
+    reader.close()
+    return CompositeBackend(strategy=strategy, steps=steps) if strategy is not None and steps else None
+
+
+def _steps(
+    node: Node, what: str, findings: Findings, parameters: Schema | None, strategy: Strategy | None
+) -> tuple[Step, ...] | None:
+    found = sequence(node, what, findings)
+    if found is None:
+        return None
+    if not 0 < len(found.items) <= _MOST_STEPS:
+        message = f"a composite has 1 to {_MOST_STEPS} steps, and this one has {len(found.items)}"
+        findings.add(codes.BAD_VALUE, message, first_line(found.span))
+        return None
+    ids = _ids(found, findings)
+    steps: list[Step | None] = []
+    for index, item in enumerate(found.items):
+        before = frozenset(ids[:index]) if strategy != "parallel" else frozenset[str]()
+        scope = Scope(parameters=parameters, steps=before, later_steps=frozenset(ids) - before)
+        steps.append(_step(item, f"{what}[{index}]", findings, scope))
+    if strategy == "conditional":
+        _check_conditions(found, findings)
+    return tuple(step for step in steps if step is not None)
+
+
+def _ids(steps: Sequence, findings: Findings) -> list[str]:
+    """The id of each step, empty where it has none; one that stands twice is reported."""
+    ids: list[str] = []
+    for item in steps.items:
+        node = item.get("id") if isinstance(item, Mapping) else None
+        name = node.value if isinstance(node, Scalar) and isinstance(node.value, str) else ""
+        if node is not None and name and name in ids:
+            message = f"there is a step '{name[:80]}' before"
+            findings.add(codes.BAD_VALUE, message, node.span, "give each step an id of its own")
+        ids.append(name)
+    return ids
+
+
+def _step(node: Node, what: str, findings: Findings, scope: Scope) -> Step | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, what, findings)
+    name = reader.required("id", _id)
+    tool = reader.required("tool", text)
+    step = Step(
+        id=name or "",
+        tool=tool or "",
+        args=reader.default("args", partial(read_json_map, scope=scope), _NO_ARGUMENTS),
+        condition=reader.optional("if", expression),
+        continue_on_error=reader.default("continue_on_error", boolean, False),
+        timeout_ms=reader.optional("timeout", duration),
+    )
+    reader.close()
+    return step if name is not None and tool is not None else None
+
+
+def _id(node: Node, what: str, findings: Findings) -> str | None:
+    name = text(node, what, findings)
+    if name is not None and not _ID.fullmatch(name):
+        hint = "use letters, digits and _, as templates name it: {{ steps.ID }}"
+        findings.add(codes.NAME, f"{what} cannot be {name[:100]!r}", node.span, hint)
+        return None
+    return name
+
+
+def _check_conditions(steps: Sequence, findings: Findings) -> None:
+    for item in steps.items[:-1]:
+        if isinstance(item, Mapping) and item.entry("if") is None:
+            message = "of a 'conditional' the first step whose 'if' holds runs, and after this one no other can"
+            findings.add(codes.MISSING_KEY, message, first_line(item.span), "add 'if', or make it the last step")

@@ -1,0 +1,63 @@
+"""``sandbox.network`` and ``sandbox.secrets``: where a call may connect to, and what it may show there."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, get_args
+
+from toolc.compiler import codes
+from toolc.compiler.document import Entry, Mapping, Node
+from toolc.compiler.hosts import destination, destination_order, host
+from toolc.compiler.reader import Findings, Reader, choice, first_line, list_of, mapping
+from toolc.spec import Destination, Expose, Network, Secret
+
+_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.IGNORECASE)
+
+
+def decode_network(node: Node, what: str, findings: Findings) -> Network | None:
+    """Decode ``network``; an empty list allows nothing."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "sandbox.network", findings)
+    network = Network(allow=reader.default("allow", destinations, ()))
+    reader.close()
+    return network
+
+
+def destinations(node: Node, what: str, findings: Findings) -> tuple[Destination, ...] | None:
+    """A list of destinations, each once, sorted."""
+    found = list_of(destination)(node, what, findings)
+    return None if found is None else tuple(sorted(set(found), key=destination_order))
+
+
+def decode_secrets(node: Node, what: str, findings: Findings) -> tuple[Secret, ...] | None:
+    """Decode ``secrets``, a map of names to where their values may go."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    secrets = (_secret(entry, findings) for entry in found.entries)
+    return tuple(sorted((each for each in secrets if each is not None), key=lambda secret: secret.name))
+
+
+def _secret(entry: Entry, findings: Findings) -> Secret | None:
+    what = f"secrets.{entry.key}"
+    if not _NAME.fullmatch(entry.key):
+        message = f"'{entry.key[:80]}' cannot be the name of a secret"
+        findings.add(codes.BAD_VALUE, message, entry.key_span, "use letters, digits and _, e.g. API_TOKEN")
+        return None
+    if not isinstance(entry.value, Mapping):
+        hint = "a spec names secrets and never holds them: write {hosts: [api.example.com]}"
+        findings.add(codes.BAD_VALUE, f"{what} must be a map", entry.value.span, hint)
+        return None
+    reader = Reader(entry.value, what, findings)
+    hosts = reader.optional("hosts", list_of(host)) or ()
+    expose: Expose = reader.default("expose", choice(get_args(Expose)), "broker")
+    reader.close()
+    if expose == "broker" and not entry.value.entry("hosts"):
+        message = f"the broker has no host to which it may send '{entry.key}'"
+        findings.add(
+            codes.MISSING_KEY, message, first_line(entry.value.span),
+            "add hosts: [api.example.com], or where the tool itself needs the value, expose: env",
+        )  # fmt: skip
+    return Secret(name=entry.key, hosts=tuple(sorted(set(hosts))), expose=expose)

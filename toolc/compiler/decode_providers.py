@@ -1,0 +1,40 @@
+"""``providers``: what is special for one provider's definition of the tool."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.document import Entry, Mapping, Node
+from toolc.compiler.reader import Findings, Reader, boolean, listed, mapping, suggestion
+from toolc.spec import ProviderChoice
+
+STRICT: Final = ("anthropic", "openai_chat", "openai_responses")
+"""The providers that have a strict mode."""
+
+PROVIDERS: Final = tuple(sorted((*STRICT, "gemini", "mcp")))
+"""The providers that a spec can name."""
+
+
+def decode_providers(node: Node, what: str, findings: Findings) -> tuple[ProviderChoice, ...] | None:
+    """Decode ``providers``, a map of providers' names to choices."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    choices = (_choice(entry, found, findings) for entry in found.entries)
+    return tuple(sorted((each for each in choices if each is not None), key=lambda each: each.provider))
+
+
+def _choice(entry: Entry, node: Mapping, findings: Findings) -> ProviderChoice | None:
+    if entry.key not in PROVIDERS:
+        hint = suggestion(entry.key, PROVIDERS) or f"the providers are {listed(PROVIDERS)}"
+        mended = findings.respelled(entry, node, PROVIDERS)
+        findings.add(codes.UNKNOWN_KEY, f"there is no provider '{entry.key[:80]}'", entry.key_span, hint, mended)
+        return None
+    found = mapping(entry.value, f"providers.{entry.key}", findings)
+    if found is None:
+        return None
+    reader = Reader(found, f"providers.{entry.key}", findings)
+    strict = reader.default("strict", boolean, False) if entry.key in STRICT else False
+    reader.close()
+    return ProviderChoice(provider=entry.key, strict=strict)

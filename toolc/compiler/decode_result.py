@@ -1,0 +1,41 @@
+"""``result``: how the output is read, what of it is kept, and in which words a model gets it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import get_args
+
+from toolc.compiler.decode_schema import check_schema
+from toolc.compiler.document import Node
+from toolc.compiler.expressions import expression
+from toolc.compiler.reader import Findings, Reader, choice, list_of, mapping
+from toolc.compiler.result_templates import result_template
+from toolc.compiler.templates import Scope, read_template
+from toolc.schema import Schema
+from toolc.spec import Result, ResultFormat
+
+
+def decode_result(node: Node, what: str, findings: Findings, *, parameters: Schema | None) -> Result | None:
+    """Decode ``result`` but for its ``schema``, which a model sees and ``decode_result_schema`` reads."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "'result'", findings)
+    reader.get("schema")
+    scope = Scope(parameters=parameters).omitting()
+    result = Result(
+        format=reader.default("format", choice(get_args(ResultFormat)), "text"),
+        files=reader.optional("files", list_of(partial(read_template, scope=scope))) or (),
+        select=reader.optional("select", expression),
+        template=reader.optional("template", partial(result_template, parameters=parameters)),
+    )
+    reader.close()
+    return result
+
+
+def decode_result_schema(node: Node, what: str, findings: Findings) -> Schema | None:
+    """Decode ``result.schema``, the JSON Schema of the tool's structured result."""
+    found = mapping(node, what, findings)
+    schema = found.get("schema") if found else None
+    root = mapping(schema, "'schema'", findings) if schema is not None else None
+    return check_schema(root, findings) if root is not None else None

@@ -1,0 +1,96 @@
+"""Making fixes. Each function gives None where it is not certain what to write; then a finding has no fix.
+
+What stands at a span need not be what was read there: it may be an escape, a line of a block, an alias, or a
+variable of the project. So each says what it means to replace.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from toolc.compiler.document import Entry
+from toolc.compiler.unquoted import Unquoted, quoted
+from toolc.diagnostics import Edit, Fix
+from toolc.source import SourceText, Span
+
+_PLAIN: Final = re.compile(r"[-+.~]?[0-9A-Za-z][-+0-9A-Za-z._]*")
+_BARE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+def is_toml(source: SourceText) -> bool:
+    """Whether a file is read as TOML."""
+    return source.path.lower().endswith(".toml")
+
+
+def fix(description: str, *edits: Edit | None, safe: bool = False) -> Fix | None:
+    """A fix that consists of these edits, if all of them could be made."""
+    made = tuple(edit for edit in edits if edit is not None)
+    return Fix(description, made, safe) if len(made) == len(edits) else None
+
+
+def replace(source: SourceText, span: Span, was: str, text: str) -> Edit | None:
+    """Put ``text`` where ``was`` is written, in just these characters, at ``span``."""
+    return Edit(span, text) if was and source.between(span) == was else None
+
+
+def quote(source: SourceText, span: Span, found: Unquoted) -> Fix | None:
+    """Put a placeholder that stands at ``span`` in quotes."""
+    return fix("put it in quotes", replace(source, span, found.text, quoted(found.text)))
+
+
+def quote_plain(source: SourceText, span: Span) -> Fix | None:
+    """Put the number or the word that stands at ``span`` in quotes, as it is written."""
+    written = source.between(span)
+    return fix("put it in quotes", Edit(span, f'"{written}"')) if _PLAIN.fullmatch(written) else None
+
+
+def rename(source: SourceText, span: Span, was: str, name: str) -> Edit | None:
+    """Put the name ``name`` where ``was`` is written at ``span``, with or without quotes."""
+    written = source.between(span)
+    for quote in ('"', "'"):
+        if written == f"{quote}{was}{quote}":
+            return Edit(span, f"{quote}{name}{quote}")
+    return replace(source, span, was, name if _BARE.fullmatch(name) else f'"{name}"')
+
+
+def set_text(source: SourceText, span: Span, was: str, text: str) -> Edit | None:
+    """Put the word ``text`` where the value ``was`` is written at ``span``; TOML wants it in quotes."""
+    plain = f'"{text}"' if is_toml(source) else text
+    return replace(source, span, was, plain) or rename(source, span, was, text)
+
+
+def remove_entry(source: SourceText, entry: Entry) -> Edit | None:
+    """Take out a key and its value: with their lines where they have these to themselves, or with a comma."""
+    if entry.key_span.path != source.path or entry.value.span.path != source.path:
+        return None
+    start, end = source.offset(entry.key_span.start), source.offset(entry.value.span.end)
+    text = source.text
+    before = text[:start].rstrip(" \t")
+    after = re.compile(r"[ \t]*").match(text, end)
+    assert after
+    follows = text[after.end() :]
+    if follows.startswith(","):
+        stop = re.compile(r",[ \t]*").match(text, after.end())
+        assert stop
+        return Edit(source.span(start, stop.end()), "")
+    if before.endswith(","):
+        return Edit(source.span(len(before) - 1, end), "")
+    if not before or before.endswith("\n"):
+        line = re.compile(r"[ \t]*(?:#[^\n]*)?(?:\n|\r\n|\Z)").match(text, end)
+        return Edit(source.span(len(before), line.end()), "") if line else None
+    return None
+
+
+def insert_item(source: SourceText, span: Span, item: str) -> Edit | None:
+    """Put a string into a list, before the item that stands at ``span``."""
+    if span.path != source.path:
+        return None
+    start = source.offset(span.start)
+    line = source.line(span.start.line)[: span.start.column - 1]
+    place = source.span(start, start)
+    if source.text[:start].rstrip().endswith(("[", ",")):
+        return Edit(place, f'"{item}", ')
+    if re.fullmatch(r" *- +", line):
+        return Edit(place, f'"{item}"\n{line}')
+    return None

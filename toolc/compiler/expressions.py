@@ -1,0 +1,72 @@
+"""JMESPath expressions: parsed at build, evaluated by the runtime with the same library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from toolc.compiler import codes
+from toolc.compiler.document import Node
+from toolc.compiler.reader import Findings, suggestion, text
+from toolc.source import Position, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_LONGEST: Final = 1000
+_HINT: Final = "see jmespath.org; a constant stands in backquotes: ok == `false`"
+
+
+def expression(node: Node, what: str, findings: Findings) -> str | None:
+    """A JMESPath expression, as it is written."""
+    # Few specs select anything, and no other part of toolc's start needs the library.
+    import jmespath
+    from jmespath.exceptions import JMESPathError, ParseError
+    from jmespath.functions import Functions
+
+    found = text(node, what, findings)
+    if found is None:
+        return None
+    if len(found) > _LONGEST:
+        findings.add(codes.BAD_VALUE, f"{what} is longer than {_LONGEST} characters", node.span)
+        return None
+    try:
+        parsed = jmespath.compile(found).parsed
+        unknown = [name for name in _functions(parsed) if name not in Functions.FUNCTION_TABLE]
+    except (JMESPathError, RecursionError) as error:
+        at = error.lex_position if isinstance(error, ParseError) else None
+        span = _one_character(findings, node.span, found, at)
+        findings.add(codes.TEMPLATE, f"{what} is not JMESPath: {_reason(error)}", span, _HINT)
+        return None
+    for name in unknown:
+        hint = suggestion(name, Functions.FUNCTION_TABLE)
+        span = findings.locate(node.span, f"{name}(")
+        findings.add(codes.TEMPLATE, f"JMESPath has no function '{name}'", span, hint or _HINT)
+    return None if unknown else found
+
+
+def _functions(parsed: Mapping[str, object]) -> Iterator[str]:
+    if parsed.get("type") == "function_expression":
+        yield str(parsed.get("value"))
+    children = parsed.get("children")
+    for child in children if isinstance(children, list) else ():
+        if isinstance(child, dict):
+            yield from _functions(child)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    first = str(error).splitlines()[0].strip().rstrip(":")
+    for prefix in ("Invalid jmespath expression: ", "Bad jmespath expression: "):
+        first = first.removeprefix(prefix)
+    return first[:1].lower() + first[1:200]
+
+
+def _one_character(findings: Findings, span: Span, text: str, at: int | None) -> Span:
+    """The character at ``at`` of a text written at ``span``; the whole span where it is not written as it is."""
+    start, end = (written := findings.locate(span, text)).start, written.end
+    if at is None or start.line != end.line or end.column - start.column != len(text):
+        return span
+    at = min(at, len(text) - 1)
+    return Span(span.path, Position(start.line, start.column + at), Position(start.line, start.column + at + 1))

@@ -1,0 +1,97 @@
+"""Which project file holds for a spec: the nearest one upwards, within the Git repository."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from toolc.compiler import codes
+from toolc.compiler.find import PROJECT_FILES
+from toolc.compiler.load import load_project
+from toolc.compiler.project import NO_PROJECT, Project, decode_project
+from toolc.compiler.reader import Findings
+from toolc.compiler.variables import Variables
+from toolc.diagnostics import Diagnostics
+from toolc.source import SourceText
+
+
+@dataclass(slots=True)
+class Projects:
+    """The projects of one compilation, each read once; what is wrong with them is in ``diagnostics``.
+
+    ``sources`` are the texts of the project files that parsed.
+    """
+
+    diagnostics: Diagnostics
+    sources: list[SourceText] = field(default_factory=list)
+    _by_folder: dict[Path, Project] = field(default_factory=dict)
+    _by_path: dict[Path, Project] = field(default_factory=dict)
+
+    def of(self, path: Path) -> Project:
+        """The project that the file or folder at ``path`` belongs to; ``NO_PROJECT`` where there is none."""
+        if path not in self._by_path:
+            place = Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow a link out of the project
+            self._by_path[path] = self._of_folder(place if place.is_dir() else place.parent)
+        return self._by_path[path]
+
+    @property
+    def found(self) -> tuple[Project, ...]:
+        """Every project asked for so far that has a file, by its folder."""
+        projects = {project.folder: project for project in self._by_folder.values() if project is not NO_PROJECT}
+        return tuple(projects[folder] for folder in sorted(projects))
+
+    @property
+    def looked_for(self) -> tuple[Path, ...]:
+        """Every folder in which a project file was looked for so far, sorted."""
+        return tuple(sorted(self._by_folder))
+
+    def _of_folder(self, folder: Path) -> Project:
+        if folder not in self._by_folder:
+            present = self._present(folder)
+            if present:
+                self._by_folder[folder] = self._read(folder, present)
+            elif folder == folder.parent or (folder / ".git").exists():
+                self._by_folder[folder] = NO_PROJECT
+            else:
+                self._by_folder[folder] = self._of_folder(folder.parent)
+        return self._by_folder[folder]
+
+    def _present(self, folder: Path) -> list[Path]:
+        """The folder's project files. A link is none, since nobody reviews where it leads, and is reported."""
+        if _is_shared(folder):
+            return []
+        paths = [folder / name for name in PROJECT_FILES]
+        for path in paths:
+            if path.is_symlink():
+                self._has_no_effect(path, "it is a link", "put the file itself here")
+        return [path for path in paths if path.is_file() and not path.is_symlink()]
+
+    def _has_no_effect(self, path: Path, why: str, hint: str) -> None:
+        text = SourceText(_shown(path), "")
+        self.diagnostics.add(codes.PROJECT_FILE, f"{text.path} has no effect: {why}", text.whole_file(), hint)
+
+    def _read(self, folder: Path, present: list[Path]) -> Project:
+        first, *others = present
+        for other in others:
+            self._has_no_effect(other, f"{first.name} beside it is the project file", "keep one of the two")
+        document = load_project(first, _shown(first), self.diagnostics)
+        if document is None:
+            return Project(folder=folder, vars=Variables(are_known=False))
+        self.sources.append(document.source)
+        return decode_project(document, folder, Findings(document.source, self.diagnostics))
+
+
+def _shown(path: Path) -> str:
+    return Path(os.path.relpath(path)).as_posix()
+
+
+def _is_shared(folder: Path) -> bool:
+    """Whether a folder is everybody's, as /tmp is: what lies there is nobody's project file.
+
+    Without the sticky bit a folder that all may write to protects nothing in it, the specs no more than the
+    project file; and on some file systems (WSL's of Windows drives) every folder is one.
+    """
+    shared = stat.S_IWOTH | stat.S_ISVTX
+    return folder.stat().st_mode & shared == shared

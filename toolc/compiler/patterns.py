@@ -1,0 +1,40 @@
+"""The regular expressions of a spec: is each one, can it take forever, and do other languages read it?"""
+
+from __future__ import annotations
+
+import re
+
+from toolc.compiler import codes
+from toolc.compiler.pattern_dialect import python_only
+from toolc.compiler.pattern_speed import MAX_STEPS, is_slow, ways_to_match
+from toolc.compiler.reader import Findings
+from toolc.compiler.validation import LONGEST_KEY
+from toolc.source import Span
+
+_SLOW_HINT = "let no two parts of a loop match the same text, e.g. ^[a-z]+(-[a-z]+)*$ and not ^([a-z]+-?)+$"
+
+
+def check_pattern(pattern: str, what: str, span: Span, findings: Findings) -> bool:
+    """Whether ``pattern`` is a regular expression that matches in reasonable time; ``what`` names it."""
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        findings.add(codes.BAD_PATTERN, f"{what} is not a regular expression: {error}", span)
+        return False
+    if is_slow(pattern):
+        message = f"{what} can take forever: a loop in it can read one text in two ways"
+        findings.add(codes.SLOW_PATTERN, message, span, _SLOW_HINT)
+        return False
+    return True
+
+
+def check_schema_pattern(pattern: str, span: Span, findings: Findings, *, of_keys: bool) -> None:
+    """Check a ``pattern``, or with ``of_keys`` a key of ``patternProperties``, which clients read too."""
+    if not check_pattern(pattern, "this pattern", span, findings):
+        return
+    if of_keys and ways_to_match(pattern, LONGEST_KEY) * LONGEST_KEY > MAX_STEPS:
+        message = "this pattern of keys takes too long to compare with a long key"
+        findings.add(codes.SLOW_PATTERN, message, span, "use fewer loops, or anchor it with ^ and $")
+    elif found := python_only(pattern):
+        message = f"'{found[0]}' is Python's own: other languages refuse it or read it differently"
+        findings.add(codes.PYTHON_PATTERN, message, findings.locate(span, found[0]), found[1])

@@ -1,0 +1,200 @@
+"""Quick answers about plain JSON Schemas: surely one, surely satisfied.
+
+``jsonschema`` takes milliseconds to say that a schema or a value is good. Nearly all are, in ways that a
+glance can tell; where a glance cannot, both functions say False and ``jsonschema`` is asked, which also finds
+the words for what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from toolc.compiler.pattern_speed import TooSlowError, search
+from toolc.schema import JsonObject, JsonValue
+
+_TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+
+
+def is_plain_schema(value: JsonValue) -> bool:
+    """Whether ``value`` is surely a JSON Schema 2020-12; False where ``jsonschema`` must judge."""
+    if not isinstance(value, dict):
+        return value is True or value is False
+    for key, each in value.items():
+        test = _GOOD.get(key)
+        if test is None or not test(each):
+            return False
+    return True
+
+
+def plainly_satisfies(value: JsonValue, schema: JsonObject) -> bool:
+    """Whether ``value`` surely satisfies ``schema``, a good one; False where ``jsonschema`` must judge."""
+    for key, wanted in schema.items():
+        if key in _SAYS_NOTHING:
+            continue
+        test = _HOLDS.get(key)
+        if test is None or not test(value, wanted, schema):
+            return False
+    return True
+
+
+def _is_count(value: JsonValue) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_number(value: JsonValue) -> bool:
+    return type(value) is int or type(value) is float
+
+
+def _is_positive(value: JsonValue) -> bool:
+    return type(value) is int and value > 0
+
+
+def _is_text(value: JsonValue) -> bool:
+    return isinstance(value, str)
+
+
+def _is_flag(value: JsonValue) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_list(value: JsonValue) -> bool:
+    return isinstance(value, list)
+
+
+def _is_anything(_value: JsonValue) -> bool:
+    return True
+
+
+def _is_type(value: JsonValue) -> bool:
+    return isinstance(value, str) and value in _TYPES
+
+
+def _are_names(value: JsonValue) -> bool:
+    if not isinstance(value, list):
+        return False
+    names = [each for each in value if isinstance(each, str)]
+    return len(names) == len(value) == len(set(names))
+
+
+def _are_schemas(value: JsonValue) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(is_plain_schema, value))
+
+
+def _is_map_of_schemas(value: JsonValue) -> bool:
+    return isinstance(value, dict) and all(map(is_plain_schema, value.values()))
+
+
+_GOOD: Final[dict[str, Callable[[JsonValue], bool]]] = {
+    **dict.fromkeys(("title", "description", "$comment", "format", "pattern"), _is_text),
+    **dict.fromkeys(("deprecated", "readOnly", "writeOnly", "uniqueItems"), _is_flag),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
+    **dict.fromkeys(
+        ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _is_count
+    ),
+    **dict.fromkeys(("default", "const"), _is_anything),
+    **dict.fromkeys(("enum", "examples"), _is_list),
+    **dict.fromkeys(("properties", "$defs"), _is_map_of_schemas),
+    **dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), _are_schemas),
+    **dict.fromkeys(("items", "additionalProperties", "not"), is_plain_schema),
+    "multipleOf": _is_positive,
+    "type": _is_type,
+    "required": _are_names,
+}
+
+_SAYS_NOTHING: Final = frozenset(
+    {"title", "description", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly", "$defs"}
+)
+
+
+def _has_type(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
+    match wanted:
+        case "string":
+            return isinstance(value, str)
+        case "integer":
+            return type(value) is int
+        case "number":
+            return _is_number(value)
+        case "boolean":
+            return isinstance(value, bool)
+        case "array":
+            return isinstance(value, list)
+        case "object":
+            return isinstance(value, dict)
+        case "null":
+            return value is None
+        case _:
+            return False
+
+
+def _is_member(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
+    return isinstance(value, str) and isinstance(wanted, list) and value in wanted
+
+
+def _matches(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
+    if not (isinstance(value, str) and isinstance(wanted, str)):
+        return False
+    try:
+        return search(wanted, value)
+    except TooSlowError:
+        return False
+
+
+def _is_long_enough(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
+    return isinstance(value, str) and isinstance(wanted, int) and len(value) >= wanted
+
+
+def _is_short_enough(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
+    return isinstance(value, str) and isinstance(wanted, int) and len(value) <= wanted
+
+
+def _is_at_least(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
+    return type(value) is int and type(wanted) is int and value >= wanted
+
+
+def _is_at_most(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
+    return type(value) is int and type(wanted) is int and value <= wanted
+
+
+def _has_good_items(value: JsonValue, wanted: JsonValue, schema: JsonObject) -> bool:
+    if not (isinstance(value, list) and isinstance(wanted, dict)) or "prefixItems" in schema:
+        return False
+    return all(plainly_satisfies(each, wanted) for each in value)
+
+
+def _has_good_parts(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
+    if not (isinstance(value, dict) and isinstance(wanted, dict)):
+        return False
+    for key, each in value.items():
+        inner = wanted.get(key)
+        if key in wanted and not (inner is True or (isinstance(inner, dict) and plainly_satisfies(each, inner))):
+            return False
+    return True
+
+
+def _has_all(value: JsonValue, wanted: JsonValue, _schema: JsonObject) -> bool:
+    return isinstance(value, dict) and isinstance(wanted, list) and all(each in value for each in wanted)
+
+
+def _has_no_more(value: JsonValue, wanted: JsonValue, schema: JsonObject) -> bool:
+    declared = schema.get("properties", {})
+    return (
+        isinstance(value, dict)
+        and isinstance(declared, dict)
+        and (wanted is True or value.keys() <= declared.keys())
+    )
+
+
+_HOLDS: Final[dict[str, Callable[[JsonValue, JsonValue, JsonObject], bool]]] = {
+    "type": _has_type,
+    "enum": _is_member,
+    "pattern": _matches,
+    "minLength": _is_long_enough,
+    "maxLength": _is_short_enough,
+    "minimum": _is_at_least,
+    "maximum": _is_at_most,
+    "items": _has_good_items,
+    "properties": _has_good_parts,
+    "required": _has_all,
+    "additionalProperties": _has_no_more,
+}

@@ -1,0 +1,174 @@
+"""The project file, ``toolc.yaml`` or ``toolc.toml``: what all specs below it share."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.decode_defaults import check_defaults
+from toolc.compiler.document import Document, Mapping, Node
+from toolc.compiler.files import FileError, relative_path
+from toolc.compiler.reader import Findings, Reader, choice, list_of, mapping, text
+from toolc.compiler.settings import Settings, complaint
+from toolc.compiler.variables import Variables, decode_variables
+from toolc.diagnostics import Severity
+from toolc.source import Span
+
+_LATER: Final = ("providers", "policy")
+_SEVERITIES: Final = ("error", "warning", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A tool's name in a toolset, and where it stands."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """What a project file says. ``folder`` is where it stands; paths in it are relative to that.
+
+    ``defaults`` is a tool's map that every tool below starts from; ``out`` the folder that a build writes.
+    """
+
+    folder: Path = Path()
+    defaults: Mapping | None = None
+    vars: Variables = field(default_factory=Variables)
+    toolsets: AnyMapping[str, tuple[Member, ...]] = field(default_factory=dict)
+    lint: Settings = field(default_factory=Settings)
+    exclude: tuple[str, ...] = ()
+    out: Path | None = None
+
+    def excludes(self, path: Path) -> bool:
+        """Whether ``exclude:`` names the file at ``path``, or a folder that it is in."""
+        if not self.exclude:
+            return False
+        parts = path.resolve().relative_to(self.folder.resolve()).parts
+        return any(_matches(pattern, parts) for pattern in self.exclude)
+
+
+NO_PROJECT: Final = Project()
+"""What holds for specs without a project file."""
+
+
+def decode_project(document: Document, folder: Path, findings: Findings) -> Project:
+    """The project file's settings, as far as they can be read; every problem is in ``findings``."""
+    reader = Reader(document.root, "the project file", findings)
+    _report_reserved(reader)
+    defaults = reader.optional("defaults", mapping)
+    out = reader.optional("out", _path)
+    project = Project(
+        folder=folder,
+        defaults=check_defaults(defaults, findings) if defaults else None,
+        vars=reader.default("vars", decode_variables, Variables(where=document.source.path)),
+        toolsets=reader.default("toolsets", _toolsets, {}),
+        lint=reader.default("lint", _lint, Settings()),
+        exclude=reader.default("exclude", list_of(_path), ()),
+        out=folder / out if out else None,
+    )
+    reader.close()
+    return project
+
+
+def _report_reserved(reader: Reader) -> None:
+    for key in _LATER:
+        entry = reader.node.entry(key)
+        reader.get(key)
+        if entry:
+            message = f"'{key}' in a project file has no effect: this version of toolc does not read it yet"
+            reader.findings.add(codes.PROJECT_FILE, message, entry.key_span)
+    if entry := reader.node.entry("toolc"):
+        reader.get("toolc")
+        name = PurePosixPath(entry.key_span.path).name
+        hint = f"{name} is the project file's name; a spec needs another"
+        reader.findings.add(codes.UNKNOWN_KEY, "the project file has no key 'toolc'", entry.key_span, hint)
+
+
+def _path(node: Node, what: str, findings: Findings) -> str | None:
+    """A path or a pattern of paths below the project's folder."""
+    name = text(node, what, findings)
+    if name is None:
+        return None
+    try:
+        return relative_path(name)
+    except FileError as problem:
+        message = str(problem).replace("the spec's folder", "the project's folder")
+        findings.add(codes.BAD_VALUE, message, node.span, "name it relative to the project file")
+        return None
+
+
+def _toolsets(node: Node, what: str, findings: Findings) -> dict[str, tuple[Member, ...]] | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    sets = {entry.key: list_of(_member)(entry.value, f"toolsets.{entry.key}", findings) for entry in found.entries}
+    return {name: members for name, members in sets.items() if members is not None}
+
+
+def _member(node: Node, what: str, findings: Findings) -> Member | None:
+    name = text(node, what, findings)
+    return Member(name, node.span) if name is not None else None
+
+
+def _lint(node: Node, what: str, findings: Findings) -> Settings | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "lint", findings)
+    settings = Settings(
+        select=reader.default("select", list_of(_selected), ()),
+        ignore=reader.default("ignore", list_of(_ignored), ()),
+        severity=reader.default("severity", _severities, {}),
+    )
+    reader.close()
+    return settings
+
+
+def _selected(node: Node, what: str, findings: Findings) -> str | None:
+    code = text(node, what, findings)
+    return code if code is not None and _known(code, node.span, findings, turns_off=False) else None
+
+
+def _ignored(node: Node, what: str, findings: Findings) -> str | None:
+    code = text(node, what, findings)
+    return code if code is not None and _known(code, node.span, findings, turns_off=True) else None
+
+
+def _severities(node: Node, what: str, findings: Findings) -> dict[str, Severity | None] | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    severities: dict[str, Severity | None] = {}
+    for entry in found.entries:
+        wanted = choice(_SEVERITIES)(entry.value, f"severity.{entry.key}", findings)
+        if wanted and _known(entry.key, entry.key_span, findings, turns_off=wanted != "error"):
+            severities[entry.key] = None if wanted == "off" else Severity(wanted)
+    return severities
+
+
+def _known(code: str, span: Span, findings: Findings, *, turns_off: bool) -> bool:
+    found = complaint(code, turns_off=turns_off)
+    if found is None:
+        return True
+    findings.add(codes.DANGLING if found.unknown else codes.BAD_VALUE, found.message, span, found.hint)
+    return False
+
+
+def _matches(pattern: str, parts: tuple[str, ...]) -> bool:
+    """Whether a pattern names a path or a folder above it; one without a ``/`` does at any depth."""
+    steps = pattern.split("/")
+    ends = {0}  # how many parts the steps so far may have taken
+    for step in ["**", *steps] if len(steps) == 1 else steps:
+        if step == "**":
+            ends = set(range(min(ends), len(parts)))
+        else:
+            ends = {end + 1 for end in ends if end < len(parts) and fnmatch.fnmatchcase(parts[end], step)}
+        if not ends:
+            return False
+    return True

@@ -1,0 +1,108 @@
+"""What a secret looks like: the well-known forms of keys and tokens, and random values that a name calls secret.
+
+Placeholders such as ``ghp_xxxx`` are none: they have too little entropy (bits per character, after Shannon).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """The stretch ``start:end`` of a text that looks like a secret; ``kind`` says which, with an article."""
+
+    kind: str
+    start: int
+    end: int
+
+
+# The header alone stands in many a sentence about keys; with a line of base64 below it is one.
+_PRIVATE_KEY: Final = (
+    r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY-----(?=(?:\\[nr]|\s){1,99}(?:[A-Za-z0-9+/=]{8}|Proc-Type))"
+)
+
+# Name, what the text must hold for the pattern to be tried at all (searching for that is much faster), pattern.
+_KNOWN: Final = (
+    ("an AWS access key", ("AKIA", "ASIA"), re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")),
+    ("a GitHub token", ("gh", "github_pat_"), re.compile(r"\b(?:gh[opsur]_[A-Za-z0-9]{36,}|github_pat_\w{22,})")),
+    ("a GitLab token", ("glpat-",), re.compile(r"\bglpat-[\w-]{20,64}")),
+    ("an API key of a model provider", ("sk-",), re.compile(r"\bsk-(?=[\w-]{0,200}[0-9])[\w-]{20,200}")),
+    ("a Stripe key", ("k_live_", "k_test_"), re.compile(r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,128}")),
+    ("a Slack token", ("xox",), re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,255}")),
+    ("a Slack webhook", ("hooks.slack.com",), re.compile(r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{20,}")),
+    ("a Google API key", ("AIza",), re.compile(r"\bAIza[\w-]{35}")),
+    ("an npm token", ("npm_",), re.compile(r"\bnpm_[A-Za-z0-9]{36}\b")),
+    ("a PyPI token", ("pypi-",), re.compile(r"\bpypi-AgE[\w-]{40,512}")),
+    ("a Hugging Face token", ("hf_",), re.compile(r"\bhf_[A-Za-z0-9]{30,64}\b")),
+    ("a SendGrid key", ("SG.",), re.compile(r"\bSG\.[\w-]{16,32}\.[\w-]{16,64}")),
+    ("a private key", ("PRIVATE KEY-----",), re.compile(_PRIVATE_KEY)),
+    (
+        "a JSON Web Token", ("eyJ",),
+        re.compile(r"\beyJ[\w-]{10,4096}\.eyJ[\w-]{10,4096}\.[\w-]{10,4096}"),
+    ),
+)  # fmt: skip
+
+# A name that speaks of a secret, and the value it is given: `API_KEY=…`, `token: "…"`, `Bearer …`.
+_NAMED: Final = re.compile(
+    r"(?:(?:api[_-]?key|access[_-]?key|auth|credential|passwd|password|private[_-]?key|secret|token)['\"]?\s{0,4}[:=]\s{0,4}"
+    r"(?:f?['\"])?(?:(?:Basic|Bearer)\s)?|\b(?:Basic|Bearer)\s)(?P<value>[A-Za-z0-9+/_=.-]{20,512})",
+    re.IGNORECASE,
+)
+_MARKS: Final = (
+    "api-key", "api_key", "apikey", "access", "auth", "basic ", "bearer ", "credential", "passw", "private",
+    "secret", "token",
+)  # fmt: skip
+_EXAMPLE: Final = re.compile(r"example|placeholder|your|dummy|changeme|redacted|\.\.\.", re.IGNORECASE)
+
+_LEAST_BITS: Final = 3.0
+"""Bits per character of a value whose form alone says that it is a secret; ``xxxx`` has none."""
+_LEAST_BITS_NAMED: Final = 3.2
+"""The same where only a name says so: hexadecimal digits reach it, and words are told by their lack of digits."""
+
+
+def find_secrets(text: str) -> Iterator[Secret]:
+    """Each stretch of ``text`` that looks like a secret, by place. Takes time in proportion to the text."""
+    found = sorted((*_known(text), *_named(text)), key=lambda secret: (secret.start, -secret.end))
+    end = 0
+    for secret in found:
+        if secret.start >= end:
+            yield secret
+            end = secret.end
+
+
+def _known(text: str) -> Iterator[Secret]:
+    for kind, marks, pattern in _KNOWN:
+        if any(mark in text for mark in marks):
+            for match in pattern.finditer(text):
+                if _is_random(match[0], _LEAST_BITS):
+                    yield Secret(kind, match.start(), match.end())
+
+
+def _named(text: str) -> Iterator[Secret]:
+    small = text.lower()
+    if not any(mark in small for mark in _MARKS):
+        return
+    for match in _NAMED.finditer(text):
+        value = match["value"]
+        if _is_mixed(value) and _is_random(value, _LEAST_BITS_NAMED) and not _EXAMPLE.search(value):
+            yield Secret("a secret", *match.span("value"))
+
+
+def _is_mixed(value: str) -> bool:
+    """Whether a value has letters and digits in one long run, not in names joined as in a path or a host."""
+    longest = max(re.split(r"[./_-]", value), key=len)
+    return len(longest) >= 16 and bool(re.search(r"[0-9]", longest) and re.search(r"[A-Za-z]", longest))
+
+
+def _is_random(value: str, least_bits: float) -> bool:
+    if value.startswith("-----BEGIN"):
+        return True
+    counts = Counter(value)
+    bits = -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())
+    return bits >= least_bits

@@ -1,0 +1,43 @@
+"""Findings as workflow commands, which GitHub Actions shows beside the changed lines.
+
+``::error file=specs/hello.yaml,line=3,endLine=3,col=1,endColumn=11,title=TC101::message%0Ahint``
+"""
+
+from __future__ import annotations
+
+from toolc.diagnostics import Diagnostic
+from toolc.reporters.base import Report
+from toolc.reporters.text import printable
+
+
+def report(findings: Report) -> str:
+    """One command a finding, in order; empty where there is none."""
+    return "".join(_command(each, findings) for each in findings.diagnostics.sorted())
+
+
+def _command(found: Diagnostic, findings: Report) -> str:
+    start, end = found.span.start, found.span.end
+    properties = {
+        "file": findings.relative(found.span.path),
+        "line": str(start.line),
+        "endLine": str(end.line),
+        "title": found.code.number,
+    }
+    if start.line == end.line:  # columns of a stretch over several lines are refused
+        properties |= {"col": str(start.column), "endColumn": str(end.column)}
+    listed = ",".join(f"{name}={_property(value)}" for name, value in sorted(properties.items()))
+    lines = [found.message, *found.hint.split("\n")] if found.hint else [found.message]
+    return f"::{found.code.severity} {listed}::{_data(lines)}\n"
+
+
+def _data(lines: list[str]) -> str:
+    # A raw line end would begin another command: printable() leaves none, and ours are written %0A.
+    return "%0A".join(_percent(line) for line in lines)
+
+
+def _property(value: str) -> str:
+    return _percent(value).replace(":", "%3A").replace(",", "%2C")
+
+
+def _percent(text: str) -> str:
+    return printable(text).replace("%", "%25")

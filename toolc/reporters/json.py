@@ -1,0 +1,85 @@
+"""Findings as one JSON object, for programs.
+
+::
+
+    {
+      "report": 1,
+      "findings": [
+        {
+          "path": "specs/hello.yaml", "line": 3, "column": 1, "end_line": 3, "end_column": 11,
+          "code": "TC101", "severity": "error",
+          "message": "the tool has no key 'descripton'", "hint": "did you mean 'description'?",
+          "fix": {
+            "description": "write 'description'", "safe": false,
+            "edits": [{"line": 3, "column": 1, "end_line": 3, "end_column": 11, "text": "description"}]
+          }
+        }
+      ],
+      "errors": 1,
+      "warnings": 0
+    }
+
+Every key is always there. Lines and columns count from 1, in characters; the end is the first place after
+the finding. ``hint`` is empty and ``fix`` null where there is none; a fix edits the finding's file, and a
+``safe`` one leaves what the file means as it is. A byte order mark stands in column 0. ``report`` is the
+version of this shape: keys may be added to it, and none is taken away or given another meaning.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from toolc.diagnostics import Diagnostic, Fix, Severity
+from toolc.reporters.base import Report
+from toolc.schema import JsonObject
+
+VERSION: Final = 1
+"""The version of the shape."""
+
+
+def report(findings: Report) -> str:
+    """Every finding in order, and how many there are."""
+    found = findings.diagnostics.sorted()
+    severities = [each.code.severity for each in found]
+    shape: JsonObject = {
+        "report": VERSION,
+        "findings": [_finding(each, findings) for each in found],
+        "errors": severities.count(Severity.ERROR),
+        "warnings": severities.count(Severity.WARNING),
+    }
+    # ASCII only: whatever stands in a spec, nothing of it can move a terminal's cursor.
+    return json.dumps(shape, indent=2) + "\n"
+
+
+def _finding(found: Diagnostic, findings: Report) -> JsonObject:
+    start, end = found.span.start, found.span.end
+    return {
+        "path": findings.relative(found.span.path),
+        "line": start.line,
+        "column": start.column,
+        "end_line": end.line,
+        "end_column": end.column,
+        "code": found.code.number,
+        "severity": found.code.severity.value,
+        "message": found.message,
+        "hint": found.hint,
+        "fix": _fix(found.fix) if found.fix else None,
+    }
+
+
+def _fix(fix: Fix) -> JsonObject:
+    return {
+        "description": fix.description,
+        "safe": fix.safe,
+        "edits": [
+            {
+                "line": edit.span.start.line,
+                "column": edit.span.start.column,
+                "end_line": edit.span.end.line,
+                "end_column": edit.span.end.column,
+                "text": edit.text,
+            }
+            for edit in fix.edits
+        ],
+    }

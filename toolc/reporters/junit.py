@@ -1,0 +1,49 @@
+"""Findings as JUnit's XML, which most CI servers show: one suite a file, one failed case a finding.
+
+Where nothing was found there is one suite with one case that passed: an empty report looks like a lost one.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from toolc.diagnostics import Diagnostic
+from toolc.reporters.base import Report
+from toolc.reporters.text import printable
+
+
+def report(findings: Report) -> str:
+    """Every finding in order, as a whole document."""
+    found = findings.diagnostics.sorted()
+    root = Element("testsuites", name="toolc", tests=str(len(found) or 1), failures=str(len(found)), errors="0")
+    for path, each in groupby(found, key=lambda finding: finding.span.path):
+        _suite(root, findings.relative(path), list(each))
+    if not found:
+        suite = SubElement(root, "testsuite", name="toolc", tests="1", failures="0", errors="0")
+        SubElement(suite, "testcase", name="no findings", classname="toolc")
+    indent(root)
+    # ASCII only, other characters as references: right whatever encoding the output has.
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root).decode("ascii")}\n'
+
+
+def _suite(root: Element, path: str, found: list[Diagnostic]) -> None:
+    name = _text(path)
+    count = str(len(found))
+    suite = SubElement(root, "testsuite", name=name, tests=count, failures=count, errors="0")
+    for each in found:
+        start = each.span.start
+        place = f"{start.line}:{start.column}"
+        # Servers tell cases apart by these two names only.
+        case = SubElement(suite, "testcase", name=f"{each.code.number} {place}", classname=name)
+        case.set("file", name)
+        case.set("line", str(start.line))
+        failure = SubElement(case, "failure", type=each.code.severity.value, message=_text(each.message))
+        lines = [f"{name}:{place}: {each.code.severity} {each.code.number}: {_text(each.message)}"]
+        lines += [f"help: {_text(each.hint)}"] if each.hint else []
+        failure.text = "\n".join(lines)
+
+
+def _text(text: str) -> str:
+    # XML has no way at all to write most control characters.
+    return "\n".join(printable(line) for line in text.split("\n"))

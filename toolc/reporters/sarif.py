@@ -1,0 +1,125 @@
+"""Findings as SARIF 2.1.0, for code scanning: each with its rule, and a fingerprint that outlives moved lines."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import quote
+
+from toolc.diagnostics import Code, Diagnostic, Fix
+from toolc.reporters.base import Report
+from toolc.schema import JsonObject, JsonValue
+from toolc.source import Span
+
+SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+"""The schema that a log says it follows."""
+
+FINGERPRINT: Final = "toolcFinding/v1"
+"""The name of our fingerprint; a finding whose fingerprint is known is the same finding as before."""
+
+
+def report(findings: Report) -> str:
+    """Every finding in order, as one run of a log."""
+    found = findings.diagnostics.sorted()
+    codes = {each.code.number: each.code for each in reversed(found)}
+    numbers = sorted(codes)
+    log: JsonObject = {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "toolc",
+                        "semanticVersion": findings.version,
+                        "rules": [_rule(codes[number], findings) for number in numbers],
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "results": [
+                    _result(each, fingerprint, numbers, findings)
+                    for each, fingerprint in zip(found, _fingerprints(found, findings), strict=True)
+                ],
+            }
+        ],
+    }
+    return json.dumps(log, indent=2) + "\n"
+
+
+def _rule(code: Code, findings: Report) -> JsonObject:
+    page = findings.pages.get(code.number)
+    rule: JsonObject = {
+        "id": code.number,
+        "shortDescription": {"text": page.title if page else code.summary},
+        "defaultConfiguration": {"level": code.severity.value},
+    }
+    # SARIF wants plain text beside Markdown, and Markdown is readable as it stands.
+    return rule | ({"help": {"text": page.explanation, "markdown": page.explanation}} if page else {})
+
+
+def _result(found: Diagnostic, fingerprint: str, numbers: list[str], findings: Report) -> JsonObject:
+    location: JsonObject = {"uri": _uri(findings.relative(found.span.path))}
+    result: JsonObject = {
+        "ruleId": found.code.number,
+        "ruleIndex": numbers.index(found.code.number),
+        "level": found.code.severity.value,
+        "message": {"text": f"{found.message}\n{found.hint}" if found.hint else found.message},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": location,
+                    "region": _region(found.span),
+                }
+            }
+        ],
+        "partialFingerprints": {FINGERPRINT: fingerprint},
+    }
+    # SARIF takes a byte order mark for no part of the text, and has no place for an edit of it.
+    if found.fix and all(edit.span.start.column for edit in found.fix.edits):
+        result["fixes"] = [_fix(found.fix, location)]
+    return result
+
+
+def _fix(fix: Fix, location: JsonObject) -> JsonObject:
+    replacements: list[JsonValue] = [
+        {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}} for edit in fix.edits
+    ]
+    return {
+        "description": {"text": fix.description},
+        "artifactChanges": [{"artifactLocation": location, "replacements": replacements}],
+    }
+
+
+def _region(span: Span) -> JsonObject:
+    start, end = span.start, span.end
+    return {
+        "startLine": start.line,
+        "startColumn": start.column,
+        "endLine": end.line,
+        "endColumn": end.column,
+    }
+
+
+def _uri(path: str) -> str:
+    """A relative reference, or ``file:`` for a path that is absolute. A file's name may be any bytes."""
+    quoted = quote(path, errors="surrogateescape")
+    return f"file://{quoted}" if path.startswith("/") else quoted
+
+
+def _fingerprints(found: Iterable[Diagnostic], findings: Report) -> list[str]:
+    """For each finding a digest of its code, file and source line, not of its place or words.
+
+    So it outlives moved and re-indented lines, and a new wording; equal ones are told apart by their order.
+    """
+    seen: Counter[str] = Counter()
+    fingerprints: list[str] = []
+    for each in found:
+        source = findings.diagnostics.source(each.span.path)
+        line = source.line(each.span.start.line).strip() if source else ""
+        known = json.dumps([each.code.number, findings.relative(each.span.path), line])
+        seen[known] += 1
+        fingerprints.append(hashlib.sha256(f"{known}{seen[known]}".encode()).hexdigest()[:32])
+    return fingerprints

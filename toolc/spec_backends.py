@@ -1,0 +1,145 @@
+"""The kinds of backend a tool can have, HTTP apart (``toolc.spec_http``). See ``toolc.spec`` for the rules.
+
+What is here is what a spec says, read and checked; how it is run is the business of ``toolc.backends``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, TypeAlias
+
+from toolc.template import JsonMap, Template
+
+ErrorKind: TypeAlias = Literal[
+    "invalid_args", "not_found", "denied", "cancelled", "timeout", "out_of_memory", "output_limit",
+    "exit_status", "network", "authentication", "rate_limit", "serialization", "file", "execution",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A file that travels with a tool: ``path`` relative to the spec's folder, and text or base64, never both."""
+
+    path: str
+    text: str | None = None
+    base64: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argv:
+    """``argv:``: each element becomes one argument, an array that stands alone one per item."""
+
+    tag: ClassVar[str] = "argv"
+    elements: tuple[Template | WhenGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhenGroup:
+    """``{when: NAME, argv: [...]}``: kept only if the argument is present and neither false nor empty."""
+
+    tag: ClassVar[str] = "group"
+    when: str
+    argv: tuple[Template, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """``script:`` or ``file:``: text run by an interpreter, parameters as ``ARG_<name>`` variables; no template."""
+
+    tag: ClassVar[str] = "script"
+    text: str
+    interpreter: tuple[str, ...] = ("/bin/sh", "-eu")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExitError:
+    """One entry of ``errors:``: this exit status means this kind of error."""
+
+    status: int
+    kind: ErrorKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShellBackend:
+    """``backend.shell``. ``success_exit_codes`` is None for ``any``."""
+
+    tag: ClassVar[str] = "shell"
+    command: Argv | Script
+    stdin: Template | None = None
+    success_exit_codes: tuple[int, ...] | None = (0,)
+    errors: tuple[ExitError, ...] = ()
+    allow_dash: tuple[str, ...] = ()
+    progress: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonBackend:
+    """``backend.python``: ``function`` of the file ``entry``, which is one of ``files``.
+
+    Inline ``code:`` is a file of its own, named after the tool. ``requirements`` are pinned, as ``name==1.2.3``.
+    """
+
+    tag: ClassVar[str] = "python"
+    entry: str
+    function: str
+    files: tuple[File, ...]
+    requirements: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginBackend:
+    """``backend.plugin``: a process that speaks newline-delimited JSON.
+
+    ``tool`` names one of several that the process offers; ``files`` travel with the tool, as a Python tool's do.
+    """
+
+    tag: ClassVar[str] = "plugin"
+    command: tuple[str, ...]
+    tool: str | None = None
+    files: tuple[File, ...] = ()
+
+
+Strategy: TypeAlias = Literal["sequential", "parallel", "conditional", "pipeline"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of a composite: a call of ``tool``, where ``condition`` (``if:``, JMESPath) holds.
+
+    ``args`` may name the composite's own parameters, and the results of steps that end before this one.
+    """
+
+    id: str
+    tool: str
+    args: JsonMap = field(default_factory=lambda: JsonMap(entries=()))
+    condition: str | None = None
+    continue_on_error: bool = False
+    timeout_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompositeBackend:
+    """``backend.composite``: calls of other tools of the same registry."""
+
+    tag: ClassVar[str] = "composite"
+    strategy: Strategy
+    steps: tuple[Step, ...]
+
+
+AgentProvider: TypeAlias = Literal["anthropic", "openai"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentBackend:
+    """``backend.agent``: a model that answers, with the help of ``tools`` of the same registry.
+
+    ``base_url`` None is the provider's own; ``instructions`` may name the tool's parameters.
+    """
+
+    tag: ClassVar[str] = "agent"
+    provider: AgentProvider
+    model: str
+    instructions: Template
+    base_url: str | None = None
+    tools: tuple[str, ...] = ()
+    max_turns: int = 10
