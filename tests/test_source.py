@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from toolc.source import Position, SourceText, Span
 
 
@@ -21,8 +23,26 @@ def test_a_span_is_fitted_to_the_line_it_ends_on() -> None:
     source = SourceText("a.toml", "one\r\n")
     line_end = Position(1, 4)
     assert source.fit(Span("a.toml", Position(1, 2), Position(1, 9))) == Span("a.toml", Position(1, 2), line_end)
-    assert source.fit(Span("a.toml", line_end, Position(1, 5))) == Span("a.toml", line_end, line_end)
     assert source.fit(Span("a.toml", Position(1, 1), line_end)) == Span("a.toml", Position(1, 1), line_end)
+
+
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        ("limits:|", "limits"),
+        ("  - {type: 'x',\n maximum:  |, minimum: 1}", "maximum"),
+        ("a:\n  'b c': |", "'b c'"),
+        ("a = |", "a"),
+        ("a: 1\n  -\n|", "-"),
+        ("a: {b: |}", "b"),
+        ("\n\n |", ""),
+    ],
+)
+def test_where_nothing_is_written_the_span_is_what_stands_before(text: str, before: str) -> None:
+    source = SourceText("a.yaml", text.replace("|", ""))
+    at = text.index("|")
+
+    assert source.between(source.fit(source.span(at, at))) == before
 
 
 def test_each_of_many_placeholders_is_located_fast() -> None:

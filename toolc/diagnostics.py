@@ -86,6 +86,12 @@ class Diagnostics:
         """Remember a file's text, so that a reporter can show the line under a finding."""
         self._sources[source.path] = source
 
+    def extend(self, other: Diagnostics) -> None:
+        """Take in every finding and every source text of ``other``."""
+        self._sources |= other._sources
+        for each in other._found:
+            self._found.setdefault(each)
+
     def source(self, path: str) -> SourceText | None:
         """The text of the file that findings call ``path``, if it was read."""
         return self._sources.get(path)

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import cached_property
+from typing import Final, TypeAlias
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
 
+MAPS_OF_SCHEMAS: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
+LISTS_OF_SCHEMAS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+SCHEMAS: Final = frozenset(
+    {
+        "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then",
+        "unevaluatedItems", "unevaluatedProperties",
+    }
+)  # fmt: skip
+"""The keywords of JSON Schema under which there are schemas: maps of them, lists of them, and one alone."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Schema:
     """The JSON Schema (2020-12) of a tool's parameters; its root is always ``type: object``.
 
@@ -18,14 +30,14 @@ class Schema:
 
     value: JsonObject
 
-    @property
+    @cached_property
     def properties(self) -> dict[str, JsonObject]:
         """Each parameter's own schema by name; ``true`` reads as ``{}``."""
         found = self.value.get("properties", {})
         assert isinstance(found, dict)
         return {name: schema if isinstance(schema, dict) else {} for name, schema in found.items()}
 
-    @property
+    @cached_property
     def required(self) -> frozenset[str]:
         """The names of the parameters that every call must give."""
         found = self.value.get("required", [])
@@ -35,3 +47,28 @@ class Schema:
     def may_be_absent(self, name: str) -> bool:
         """Whether a validated call can lack ``name``: it is neither required nor has a default."""
         return name not in self.required and "default" not in self.properties.get(name, {})
+
+
+def inner_schemas(schema: JsonObject) -> Iterator[JsonObject]:
+    """Every schema that stands directly in ``schema`` and is an object."""
+    for key, value in schema.items():
+        if key in MAPS_OF_SCHEMAS and isinstance(value, dict):
+            found: Iterable[JsonValue] = value.values()
+        elif key in LISTS_OF_SCHEMAS and isinstance(value, list):
+            found = value
+        else:
+            found = [value] if key in SCHEMAS else []
+        yield from (each for each in found if isinstance(each, dict))
+
+
+def map_subschemas(schema: JsonObject, change: Callable[[JsonValue], JsonValue]) -> JsonObject:
+    """``schema`` with each schema directly in it changed; whatever else it says stays."""
+    result: JsonObject = {}
+    for key, value in schema.items():
+        if key in MAPS_OF_SCHEMAS and isinstance(value, dict):
+            result[key] = {name: change(each) for name, each in value.items()}
+        elif key in LISTS_OF_SCHEMAS and isinstance(value, list):
+            result[key] = [change(each) for each in value]
+        else:
+            result[key] = change(value) if key in SCHEMAS else value
+    return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from typing import Final, NamedTuple
 
 BOM: Final = "\ufeff"
 """The byte order mark, which a file may start with."""
+
+_KEY_BEFORE: Final = re.compile(r"""(?:[\w.$/-]+|"[^"]*"|'[^']*')(?=[ \t]*[:=]$)""")
 
 
 # A file has hundreds of these two, and a frozen dataclass takes three times as long to make as a tuple.
@@ -106,10 +109,20 @@ class SourceText:
     def fit(self, span: Span) -> Span:
         """``span`` without what of it lies past the end of its last line, as the place of a line feed does.
 
-        It may be empty then: the place is right behind the line.
+        Where nothing is left, as at a value that is empty, it is what stands before that: the key, or a character.
         """
         last = max(span.start, Position(span.end.line, len(self.line(span.end.line)) + 1))
-        return span if span.end <= last else Span(span.path, span.start, last)
+        fitted = span if span.end <= last else Span(span.path, span.start, last)
+        return fitted if fitted.start < fitted.end else self._before(fitted)
+
+    def _before(self, span: Span) -> Span:
+        """The key or the character that ends before an empty ``span``; the same where there is none."""
+        end = len(self.text[: self.offset(span.start)].rstrip())
+        if not end:
+            return span
+        line_start = self.text.rfind("\n", 0, end) + 1
+        key = _KEY_BEFORE.search(self.text[line_start:end])
+        return self.span(line_start + key.start(), line_start + key.end()) if key else self.span(end - 1, end)
 
     def _position(self, offset: int) -> Position:
         line = bisect_right(self._line_starts, offset)

@@ -19,7 +19,7 @@ import yaml
 from generated_specs import write_specs
 
 from toolc.api import write_build
-from toolc.compiler import cache
+from toolc.compiler import cache, cache_answers
 from toolc.compiler.checks import SET_CHECKS, TOOL_CHECKS
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.settings import NO_SETTINGS
@@ -38,7 +38,7 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of specs in a repository of its own, unchanged for long."""
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cache, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
     return Path("specs")
 
 

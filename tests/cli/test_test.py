@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from cli_engines import engines
 
+from toolc.api import build
 from toolc.cli import main
 
 HEAD = """\
@@ -114,3 +115,43 @@ def test_nothing_to_test_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_spec_with_errors_is_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("nonsense: 1\n") == 1
     assert "t.yaml:14:1: error TC101" in capsys.readouterr().err
+
+
+SEVERAL = """\
+toolc: 1
+defaults: {backend: {shell: {argv: [echo, hi]}}}
+tools:
+  - {name: one, description: Say hi to the first of two., tests: [{expect: {text: "hi\\n"}}]}
+  - {name: two, description: Say hi to the second one., tests: [{expect: {text: "hi\\n"}}, {}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("targets", "ran"),
+    [
+        (("s.yaml",), ["one[1]", "two[1]", "two[2]"]),
+        (("s.yaml#two",), ["two[1]", "two[2]"]),
+        (("s.yaml#two", "s.yaml#one"), ["two[1]", "two[2]", "one[1]"]),
+        (("build/registry.json",), ["one[1]", "two[1]", "two[2]"]),
+        (("build/registry.json#one",), ["one[1]"]),
+    ],
+)
+def test_what_can_be_named(targets: tuple[str, ...], ran: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s.yaml").write_text(SEVERAL, encoding="utf-8")
+    if targets[0].startswith("build"):
+        build("s.yaml", "build")
+    with pytest.raises(SystemExit) as raised:
+        main(("test", *targets))
+    assert raised.value.code == 0
+    out = capsys.readouterr().out
+    assert re.findall(r"^ok   (\S+)", out, re.MULTILINE) == ran
+
+
+@pytest.mark.parametrize("target", ["s.yaml#tow", "build/registry.json#tow"])
+def test_a_tool_that_is_not_there(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s.yaml").write_text(SEVERAL, encoding="utf-8")
+    build("s.yaml", "build")
+    with pytest.raises(SystemExit) as raised:
+        main(("test", target))
+    assert raised.value.code == 2
+    assert capsys.readouterr().err == "toolc: there is no tool 'tow'; did you mean 'two'?\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import subprocess
@@ -12,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler import cache
+from toolc.compiler import cache_answers, cache_file
 from toolc.compiler.cache import Checked, check_specs
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.compile import Compilation, Gather, compile_specs
+from toolc.compiler.compile_file import FileCompiler, Piece
+from toolc.compiler.document import Document
+from toolc.compiler.find import Found
 from toolc.compiler.settings import NO_SETTINGS, Settings
 from toolc.diagnostics import Diagnostics
 from toolc.reporters.base import Report
@@ -58,7 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (project / ".git").mkdir()
     monkeypatch.chdir(project)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
     return project
 
 
@@ -67,12 +69,26 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Grows with each compilation."""
     runs: list[object] = []
 
-    def counted(paths: object, settings: object) -> object:
+    def counted(paths: list[Path], settings: Settings, gather: Gather) -> Compilation:
         runs.append(paths)
-        return compile_specs(paths, settings)  # type: ignore[arg-type]
+        return compile_specs(paths, settings, gather)
 
     monkeypatch.setattr("toolc.compiler.compile.compile_specs", counted)
     return runs
+
+
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that were compiled, in order."""
+    names: list[str] = []
+    compile_document = FileCompiler.compile_document
+
+    def noted(compiler: FileCompiler, found: Found, document: Document | None, diagnostics: Diagnostics) -> Piece:
+        names.append(found.path.name)
+        return compile_document(compiler, found, document, diagnostics)
+
+    monkeypatch.setattr(FileCompiler, "compile_document", noted)
+    return names
 
 
 def check(settings: Settings = NO_SETTINGS) -> Checked:
@@ -137,6 +153,77 @@ def test_whatever_changes_is_noticed(folder: Path, compiled: list[object], path:
     assert len(compiled) == 2
 
 
+def test_where_one_file_changed_one_file_is_compiled(folder: Path, files: list[str]) -> None:
+    check()
+    files.clear()
+    (folder / "specs/a.yaml").write_text(SPEC.format(name="gamma"), encoding="utf-8")
+    check()
+    assert files == ["a.yaml"]
+    assert_as_compiled()
+
+
+def test_a_file_that_a_tool_takes_along_has_its_spec_compiled(folder: Path, files: list[str]) -> None:
+    check()
+    files.clear()
+    (folder / "specs/counter.py").write_text("def counter(words):\n    return 1\n", encoding="utf-8")
+    check()
+    assert files == ["counter.yaml"]
+
+
+def test_another_project_file_has_all_files_compiled(folder: Path, files: list[str]) -> None:
+    check()
+    files.clear()
+    (folder / "toolc.yaml").write_text("vars: {word: two}\n", encoding="utf-8")
+    check()
+    assert files == ["a.yaml", "b.yaml", "counter.yaml"]
+
+
+CALLER = """\
+toolc: 1
+name: caller
+description: Count the words of one file and then those of another one.
+parameters: {}
+backend:
+  composite:
+    strategy: sequential
+    steps: [{id: one, tool: alpha, args: {path: README.md}}, {id: two, tool: beta, args: {file: x}}]
+"""
+
+OTHER = """\
+toolc = 1
+[defaults]
+owner = "us"
+[[tools]]
+name = "alpha2"
+description = "Count the words of the file number alpha and say how many there are. # toolc: ignore[TC209] twins"
+aliases = ["bet"]
+backend = {shell = {argv = ["ls"]}}
+[[tools]]
+name = "beta_"
+description = "no"  # toolc: ignore[TC204] it is short
+backend = {shell = {argv = ["{{ vars.word }}"]}}
+"""
+
+
+def test_what_calls_other_tools_is_compared_with_them(folder: Path, files: list[str]) -> None:
+    (folder / "specs/caller.yaml").write_text(CALLER, encoding="utf-8")
+    check()
+    files.clear()
+    (folder / "specs/counter.yaml").write_text(PYTHON + "owner: us\n", encoding="utf-8")
+    assert [each.code.number for each in check().diagnostics.sorted() if "step" in each.message]
+    assert sorted(files) == ["a.yaml", "b.yaml", "caller.yaml", "counter.yaml"]
+    assert_as_compiled()
+
+
+def test_tools_that_are_too_much_alike_are_found_across_what_is_kept(folder: Path) -> None:
+    check()
+    for name in ("alpha", "Alpha", "alpha_words", "beta"):
+        text = SPEC.format(name="alpha").replace("name: alpha", f"name: {name}\naliases: [counter, other_{name}]")
+        (folder / "specs/a.yaml").write_text(text, encoding="utf-8")
+        check()
+        assert_as_compiled()
+
+
 def test_other_settings_and_another_toolc_have_answers_of_their_own(
     folder: Path, compiled: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,14 +235,19 @@ def test_other_settings_and_another_toolc_have_answers_of_their_own(
 
 
 def test_files_mutated_at_random_give_what_an_uncached_run_gives(folder: Path) -> None:
-    chance = random.Random(3)
-    good = (folder / "specs/a.yaml").read_text(encoding="utf-8")
-    for _ in range(40):
-        at = chance.randrange(len(good))
-        text = good[:at] + chance.choice(["", "x", ":", "\n", '"', "{{", "\t"]) + good[at + chance.randrange(3) :]
-        (folder / "specs/a.yaml").write_text(chance.choice([good, text]), encoding="utf-8")
-        check()
-        assert_as_compiled()
+    chance, settings = random.Random(3), Settings(select=("TC",))
+    (folder / "specs/caller.yaml").write_text(CALLER, encoding="utf-8")
+    (folder / "specs/other.toml").write_text(OTHER, encoding="utf-8")
+    good = {path: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.*")) if path.is_file()}
+    for _ in range(80):
+        path, text = chance.choice([*good.items()])
+        at = chance.randrange(len(text))
+        inserted = chance.choice(["", "x", ":", "\n", '"', "{{", "\t", "\xe9", text[:at]])
+        path.write_text(
+            chance.choice([text, text[:at] + inserted + text[at + chance.randrange(3) :]]), encoding="utf-8"
+        )
+        check(settings)
+        assert_as_compiled(settings)
 
 
 def _flip(path: Path) -> None:
@@ -165,8 +257,8 @@ def _flip(path: Path) -> None:
 
 
 def _other_body(path: Path) -> None:
-    body = json.dumps({"specs": 1})
-    path.write_text(f"{cache._digest(body)}\n{body}")
+    path.unlink()
+    cache_file.write(path, f'{{"specs": 1}}\n{"0" * 64} {{"asked": 1}}')
 
 
 def _put_fifo(path: Path) -> None:
@@ -217,13 +309,15 @@ def test_a_cache_that_cannot_be_written_is_none(folder: Path, monkeypatch: pytes
 def test_what_changed_while_it_was_compiled_is_not_remembered(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def changing(paths: list[Path], settings: Settings) -> object:
+    def changing(paths: list[Path], settings: Settings, gather: Gather) -> Compilation:
+        compilation = compile_specs(paths, settings, gather)
         (folder / "specs/a.yaml").write_text("toolc: 1\n", encoding="utf-8")
-        return compile_specs(paths, settings)
+        return compilation
 
-    monkeypatch.setattr("toolc.compiler.compile.compile_specs", changing)
-    check()
-    assert not (folder.parent / "cache").exists()
+    with monkeypatch.context() as patch:
+        patch.setattr("toolc.compiler.compile.compile_specs", changing)
+        check()
+    assert_as_compiled()
 
 
 def test_the_file_is_its_owners_alone_and_what_is_long_unused_goes(folder: Path) -> None:

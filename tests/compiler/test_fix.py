@@ -19,9 +19,10 @@ from toolc.compiler.find_project import Projects
 from toolc.compiler.fix import mend
 from toolc.compiler.load import load_data
 from toolc.compiler.settings import NO_SETTINGS, Settings
-from toolc.diagnostics import Diagnostics, Edit, Fix
+from toolc.diagnostics import Diagnostics, Edit, Fix, Severity
 from toolc.source import Position, Span
 
+SETTINGS = Settings(severity={"TC305": Severity.WARNING})
 HEAD = "toolc: 1\nname: hello\n"
 WORDS = "description: Say hello to the whole wörld ✓, and to nobody else.\n"
 ECHO = "backend: {shell: {argv: [echo, hello]}}\n"
@@ -38,7 +39,7 @@ def fixed(folder: Path, text: str, name: str = "tool.yaml", *, unsafe: bool = Fa
     path = folder / name
     path.write_bytes(text.encode())
     count = 0
-    for mended in mend([path], NO_SETTINGS, unsafe=unsafe):
+    for mended in mend([path], SETTINGS, unsafe=unsafe):
         mended.write()
         count = mended.count
     return path.read_bytes().decode(), count

@@ -169,22 +169,15 @@ def test_values_keep_their_type() -> None:
         pytest.param(
             f"a = {'9' * 5000}", ["1:5-5005 TC011 this integer has too many digits"], id="endless integer"
         ),
-        pytest.param(
-            "a = 1\nb = 2\na = 3", ["3:1-6 TC002 this key or table was already set above"], id="duplicate"
-        ),
-        pytest.param("[a]\n[b]\n  [a]", ["3:3-6 TC002 this key or table was already set above"], id="table twice"),
-        pytest.param("a = {b = 1, b = 2}", ["1:1-18 TC002"], id="duplicate in braces"),
+        pytest.param("a = 1\nb = 2\na = 3", ["3:1-2 TC002 the key 'a' is already on line 1"], id="duplicate"),
+        pytest.param("[a]\n[b]\n  [a]", ["3:3-6 TC002 the table 'a' is already on line 1"], id="table twice"),
+        pytest.param("a = {b = 1, b = 2}", ["1:13-14 TC002"], id="duplicate in braces"),
         pytest.param("a = {{ path }}", ["1:5-15 TC110 {{ path }} must be in quotes"], id="placeholder"),
         pytest.param("a = ['wc', {{ path }}]", ["1:12-22 TC110 {{ path }} must be in quotes"], id="in an array"),
         pytest.param("a = --x={{ path }}", ["1:5-19 TC110 --x={{ path }} must be in quotes"], id="with text"),
-        pytest.param("a = '{{ path }}'\nb = yes", ["2:5-6 TC001 invalid value"], id="no placeholder's fault"),
         pytest.param(
-            "a = 1 b = 2", ["1:7-8 TC001 expected newline or end of document after a statement"], id="line"
+            "a = '{{ path }}'\nb = yes", ["2:5-8 TC001 yes is no value in TOML"], id="no placeholder's fault"
         ),
-        pytest.param("a", ["1:2-3 TC001 expected '=' after a key in a key/value pair"], id="no value"),
-        pytest.param("a = [1,\n\n", ["1:8-9 TC001 the file ends before this value does"], id="open bracket"),
-        pytest.param('a = "x\n', ["1:7-8 TC001 illegal character '\\n'"], id="open quote"),
-        pytest.param("= 1", ["1:1-2 TC001 invalid statement"], id="no key"),
     ],
 )
 def test_every_problem_has_its_place(text: str, expected: list[str]) -> None:

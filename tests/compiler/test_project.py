@@ -110,6 +110,7 @@ lint:
   select: [TC2, TX1]
   ignore: [TC101, TC1, tc204]
   severity: {TC001: off, TC204: bad, TC2044: error, TC1: warning, TC101: error}
+  hosts: [docs.example.io, "https://docs.example.io"]
 """
     found = report(compiled(project))
     assert found == expected("project-file", found, golden=golden)

@@ -50,7 +50,10 @@ def test_comments_in_yaml(tmp_path: Path, lines: str, found: list[str | None]) -
         ('description = "Say # toolc: ignore[TC204] a thing"\n', []),
         ('description = "# toolc: ignore[TC204]"\ntags = ["# toolc: ignore[TC214] b"]\n', []),
         ('description = "a # toolc: ignore[TC204] b"  # toolc: ignore[TC208] c\n', []),
-        ('description = "# toolc: ignore"  # toolc: ignore[TC204] text like that is read before it\n', []),
+        (
+            'description = "# toolc: ignore the p\u0430ge"  # toolc: ignore[TC210] it is not in the text\n',
+            [],
+        ),
         ('description = """\nSay\n  # toolc: ignore[TC204] text\n"""\n', []),
         ("description = '''Hi\n# toolc: ignore[TC204] text'''\n", [f"3:15 {SHORT.replace('10', '33')}"]),
         (

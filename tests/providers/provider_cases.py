@@ -7,7 +7,7 @@ from pathlib import Path
 
 from toolc.providers.base import Lowering
 from toolc.schema import JsonObject, Schema
-from toolc.spec import Annotations, Argv, ShellBackend, ToolSpec
+from toolc.spec import Annotations, Argv, ProviderChoice, ShellBackend, ToolSpec
 from toolc.template import Template
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "providers"
@@ -77,7 +77,34 @@ RICH = tool(
     deprecated="use find instead",
 )
 
-TOOLS = (NOTHING, PLAIN, RICH)
+STRICT = tool(
+    "book",
+    {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["room"],
+        "properties": {
+            "room": {"type": "string", "description": "Which room", "minLength": 2},
+            "day": {"type": "string", "format": "date"},
+            "size": {"enum": ["small", "large"], "default": "small"},
+            "guests": {"type": ["array", "null"], "items": {"$ref": "#/$defs/guest"}, "maxItems": 9},
+        },
+        "$defs": {
+            "guest": {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
+                "required": ["name"],
+                "additionalProperties": False,
+            }
+        },
+    },
+    description="Book a room.",
+    providers=tuple(
+        ProviderChoice(provider=name, strict=True) for name in ("anthropic", "openai_chat", "openai_responses")
+    ),
+)
+
+TOOLS = (NOTHING, PLAIN, RICH, STRICT)
 
 
 def losses_as_text(lowering: Lowering) -> list[str]:

@@ -70,3 +70,15 @@ def test_parts_that_agree_become_one(schema: JsonObject, expected: JsonObject) -
 )
 def test_parts_that_would_mean_something_else_stay_apart(schema: JsonObject) -> None:
     assert merged(schema) == schema
+
+
+def test_references_that_double_are_merged_once_each() -> None:
+    definitions: JsonObject = {
+        f"d{level}": {"allOf": [{"$ref": f"#/$defs/d{level + 1}"}, {"$ref": f"#/$defs/d{level + 1}"}]}
+        for level in range(60)
+    }
+    references = References({"$defs": {**definitions, "d60": {"type": "string"}}})
+    assert merge_all_of({"allOf": [{"$ref": "#/$defs/d0"}, {"title": "T"}]}, references) == {
+        "type": "string",
+        "title": "T",
+    }

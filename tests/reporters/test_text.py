@@ -101,9 +101,9 @@ def test_colour_marks_place_severity_and_caret() -> None:
         pytest.param("😀: x", span(1, 1, 2), ["  1 | 😀: x", "    | ^^"], id="emoji"),
         pytest.param("a: |\n  b\n", span(1, 4, 1, 3), ["  1 | a: |", "    |    ^"], id="several lines"),
         pytest.param("a:   \nb", span(1, 1, 2, 2), ["  1 | a:", "    | ^^"], id="blanks at the end"),
-        pytest.param("a:", span(1, 3, 3), ["  1 | a:", "    |   ^"], id="nothing there"),
-        pytest.param("a:", span(1, 9, 12), ["  1 | a:", "    |   ^"], id="beyond the line"),
-        pytest.param("a:\n", span(7, 1, 2), ["  7 |", "    | ^"], id="beyond the file"),
+        pytest.param("a:", span(1, 3, 3), ["  1 | a:", "    | ^"], id="nothing there"),
+        pytest.param("a:", span(1, 9, 12), ["  1 | a:", "    | ^"], id="beyond the line"),
+        pytest.param("a:\n", span(7, 1, 2), ["  1 | a:", "    | ^"], id="beyond the file"),
         pytest.param("a: 1\r\nb: 2\r\n", span(1, 4, 5), ["  1 | a: 1", "    |    ^"], id="CRLF"),
     ],
 )

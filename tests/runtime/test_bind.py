@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 
 import pytest
 
 from toolc.errors import RegistryError
-from toolc.runtime.bind import BindError, bind
+from toolc.runtime.bind import MAX_PROBLEMS, BindError, bind
 from toolc.schema import JsonObject, JsonValue, Schema
-from toolc.spec import Argv, ShellBackend, ToolSpec
+from toolc.spec import Argv, ProviderChoice, ShellBackend, ToolSpec
 
 
 def tool(properties: JsonObject, required: tuple[str, ...] = (), rest: JsonObject | None = None) -> ToolSpec:
@@ -194,3 +195,50 @@ def test_a_schema_that_refers_to_itself_alone_is_our_error_and_not_the_models() 
 def test_a_local_reference_is_followed() -> None:
     spec = tool({"x": {"$ref": "#/$defs/n"}}, (), {"$defs": {"n": {"type": "integer"}}})
     assert problems(spec, {"x": "a"}) == ("x: expected an integer, got the string 'a'",)
+
+
+def test_a_hostile_schema_cannot_hang_a_call() -> None:
+    doubled: JsonObject = {
+        f"d{level}": {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}, {"$ref": f"#/$defs/d{level + 1}"}]}
+        for level in range(30)
+    }
+    spec = tool({"x": {"$ref": "#/$defs/d0"}}, (), {"$defs": {**doubled, "d30": {"type": "string"}}})
+    told = "arguments: too many steps are needed to check this value"
+    assert problems(spec, {"x": 1}) == (told,)
+
+
+def test_a_hostile_pattern_cannot_hang_a_call() -> None:
+    assert problem({"pattern": "^(a+)+$"}, "a" * 50 + "!") == (
+        f"x: expected text that matches the pattern ^(a+)+$, got the string '{'a' * 50}!'"
+    )
+
+
+def test_hostile_arguments_cannot_hang_a_call() -> None:
+    spec = tool({f"parameter_{index}": {} for index in range(500)})
+    told = problems(spec, {f"parametr_{index}": None for index in range(20_000)})
+    assert len(told) == MAX_PROBLEMS
+    assert told[0] == "parametr_0: no such parameter; did you mean 'parameter_0'?"
+    (only,) = problems(spec, {"p" * 1_000_000: 1})
+    assert only.startswith(f"{'p' * 57}...: no such parameter; there are parameter_0, parameter_1, ")
+
+
+def test_a_large_value_that_fits_none_of_many_forms_is_told_briefly() -> None:
+    forms: list[JsonValue] = [{"type": "object", "required": [f"key_{index}"]} for index in range(100)]
+    told = problem({"anyOf": forms}, {f"other_{index}": 1 for index in range(10_000)})
+    assert len(told) < 1000
+    assert told.startswith("x: fits none of 100 allowed forms; got an object with the keys other_0, other_1, ")
+
+
+def test_under_a_strict_mode_null_stands_for_what_is_left_out() -> None:
+    plain = tool({"a": {"type": "string", "default": "x"}, "b": {"type": "integer"}}, ("b",))
+    strict = replace(plain, providers=(ProviderChoice(provider="openai_chat", strict=True),))
+    assert bind(strict, {"a": None, "b": 1}, "c").arguments == {"a": "x", "b": 1}
+    assert problems(strict, {"b": None}) == ("b: expected an integer, got null",)
+    assert problems(plain, {"a": None, "b": 1}) == ("a: expected a string, got null",)
+
+
+def test_an_integer_beyond_all_numbers_is_refused_before_anything_divides_or_prints_it() -> None:
+    schemas: tuple[JsonObject, ...] = ({"multipleOf": 0.1}, {"type": "string"}, {})
+    for schema in schemas:
+        assert problem(schema, -(10**5000)) == "x: an integer of 16610 bits is more than JSON readers can hold"
+    assert problem({"type": "string"}, 10**300).startswith("x: expected a string, got the number 1000")

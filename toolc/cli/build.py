@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from toolc.cli.common import FINDINGS, compile_or_exit, format_option, note
+from toolc.cli.common import FINDINGS, compile_or_exit, format_option, note, print_findings
 from toolc.cli.lint import chosen, ignore_option, select_option
 
 if TYPE_CHECKING:
     from toolc.compiler.compile import Compilation
+    from toolc.diagnostics import Diagnostics
 
 
 @click.command("build")
@@ -34,22 +36,39 @@ def command(
 
     Nothing is written while there is an error, and what the folder held stays whole.
     """
-    from toolc.api import write_build  # start-up time
+    from toolc.compiler.cache_build import BuildCache  # start-up time
 
     # A format for programs has stdout to itself; what people read of a build then goes to stderr.
     findings, said = (sys.stderr, sys.stdout) if format_name == "text" else (sys.stdout, sys.stderr)
-    compilation = compile_or_exit(
-        paths, to=findings, code=FINDINGS, format_name=format_name, settings=chosen(select, ignore)
-    )
-    if strict and compilation.diagnostics.sorted():
+    settings = chosen(select, ignore)
+    cache = BuildCache.of([Path(path) for path in paths], settings, out)
+    done = cache.recall()
+    if done is not None:
+        print_findings(done.diagnostics, findings, format_name)
+        _refuse_warnings(done.diagnostics, strict=strict)
+        _report(done.out, done.tools, done.providers, done.losses, said)
+        return
+    from toolc.api import write_build  # what has been built needs no compiler
+
+    compilation = compile_or_exit(paths, to=findings, code=FINDINGS, format_name=format_name, settings=settings)
+    _refuse_warnings(compilation.diagnostics, strict=strict)
+    out = out or _out(compilation)
+    facts = cache.facts(compilation)
+    built = write_build(compilation, out)
+    cache.remember(facts, out, len(built.names), len(built.providers), built.losses)
+    _report(out, len(built.names), len(built.providers), built.losses, said)
+
+
+def _refuse_warnings(diagnostics: Diagnostics, *, strict: bool) -> None:
+    if strict and diagnostics.sorted():
         note("nothing was written: --strict takes warnings for errors")
         raise click.exceptions.Exit(FINDINGS)
-    out = out or _out(compilation)
-    built = write_build(compilation, out)
-    count = len(built.names)
-    print(f"built {count} tool{'s' * (count != 1)} for {len(built.providers)} providers into {out}", file=said)
-    if lost := built.losses:
-        note(f"providers cannot say {lost} detail{'s' * (lost != 1)}; {out}/loss.json lists them")
+
+
+def _report(out: str, tools: int, providers: int, losses: int, to: TextIO) -> None:
+    print(f"built {tools} tool{'s' * (tools != 1)} for {providers} providers into {out}", file=to)
+    if losses:
+        note(f"providers cannot say {losses} detail{'s' * (losses != 1)}; {out}/loss.json lists them")
 
 
 def _out(compilation: Compilation) -> str:

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import textwrap
 import time
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,20 +21,48 @@ if TYPE_CHECKING:
 
 
 @click.command("test")
-@click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGETS...")
 @engine_option
-def command(paths: tuple[str, ...], engine: str) -> None:
-    """Run the tests that spec files, and folders of them, hold."""
-    from toolc.api import Registry  # start-up time
+def command(targets: tuple[str, ...], engine: str) -> None:
+    """Run the tests that tools hold, each call in a sandbox and a workspace of its own.
 
-    registry = Registry.compiled(compile_or_exit(paths, to=sys.stderr, code=FINDINGS))
-    cases = [(tool, number, test) for tool in registry for number, test in enumerate(tool.tests, 1)]
+    TARGETS are spec files, folders of them, or a build's registry.json; SPEC#NAME takes one tool.
+    """
+    registries = _registries(targets)
+    cases = [
+        (registry, tool, number, test)
+        for registry in registries
+        for tool in registry
+        for number, test in enumerate(tool.tests, 1)
+    ]
     if not cases:
-        raise UsageError(f"there is nothing to test: none of {len(registry)} tools has `tests:`")
-    failed = sum(not _passes(registry, tool, number, test, engine) for tool, number, test in cases)
+        count = sum(map(len, registries))
+        raise UsageError(f"there is nothing to test: none of {count} tools has `tests:`")
+    failed = sum(not _passes(registry, tool, number, test, engine) for registry, tool, number, test in cases)
     print(f"{len(cases) - failed} passed, {failed} failed")
     if failed:
         raise click.exceptions.Exit(FINDINGS)
+
+
+def _registries(targets: tuple[str, ...]) -> list[Registry]:
+    """The tools of ``targets``; specs without ``#NAME`` are compiled together, so that a name is one tool's."""
+    from toolc.api import Registry, split_target  # start-up time
+
+    @cache
+    def compiled(*sources: str) -> Registry:
+        return Registry.compiled(compile_or_exit(sources, to=sys.stderr, code=FINDINGS))
+
+    found: list[Registry] = []
+    whole: list[str] = []
+    for target in targets:
+        source, name = split_target(target)
+        if source.suffix == ".json":
+            found.append(Registry.load(target))
+        elif name is None:
+            whole.append(target)
+        else:
+            found.append(compiled(str(source)).only(name))
+    return [*([compiled(*whole)] if whole else []), *found]
 
 
 def _passes(registry: Registry, tool: ToolSpec, number: int, test: Test, engine: str) -> bool:

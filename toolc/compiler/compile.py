@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, TypeAlias
 
 from toolc.compiler import codes
-from toolc.compiler.checks import SET_CHECKS, check_each, check_tools
+from toolc.compiler.checks import SET_CHECKS, check_together
 from toolc.compiler.checks.literal_secrets import check_text
-from toolc.compiler.decode import decode
+from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Document
 from toolc.compiler.files import Folder
@@ -18,9 +19,7 @@ from toolc.compiler.find import PROJECT_FILES, Found, find
 from toolc.compiler.find_project import Projects
 from toolc.compiler.garbage import no_collection
 from toolc.compiler.letter_case import clashes
-from toolc.compiler.load import load, load_data
 from toolc.compiler.project import Project
-from toolc.compiler.reader import Findings
 from toolc.compiler.settings import NO_SETTINGS, Settings, apply, severity_of
 from toolc.compiler.suppressions import suppress
 from toolc.compiler.toolsets import check_toolsets
@@ -80,8 +79,17 @@ class Alone:
     diagnostics: Diagnostics
 
 
+Gather: TypeAlias = Callable[[Sequence[Found], FileCompiler], Sequence[Piece]]
+"""Makes, or remembers, what comes of each file by itself."""
+
+
+def gather(files: Sequence[Found], compiler: FileCompiler) -> Sequence[Piece]:
+    """Compile each file."""
+    return [compiler.compile(found) for found in files]
+
+
 @no_collection()
-def compile_specs(paths: Sequence[Path], settings: Settings = NO_SETTINGS) -> Compilation:
+def compile_specs(paths: Sequence[Path], settings: Settings = NO_SETTINGS, gather: Gather = gather) -> Compilation:
     """Compile every spec at or under ``paths``. Problems of the specs are findings, none of them raised.
 
     ``settings`` come after those of the specs' project files. Raises ``UsageError`` where a path does not
@@ -89,44 +97,37 @@ def compile_specs(paths: Sequence[Path], settings: Settings = NO_SETTINGS) -> Co
     """
     diagnostics = Diagnostics()
     projects = Projects(diagnostics)
-    documents = _documents(paths, projects, diagnostics)
-    folders = [_folder(found) for found, _ in documents]
-    located = [
-        tool
-        for (found, document), folder in zip(documents, folders, strict=True)
-        for tool in decode(document, folder, Findings(document.source, diagnostics), projects.of(found.path))
-    ]
+    pieces = gather(find_specs(paths, projects), FileCompiler(projects, settings))
+    specs = [piece for piece in pieces if piece.source is not None]
+    for piece in pieces:
+        diagnostics.extend(piece.diagnostics)
     if not diagnostics.has_errors:
-        _refuse_empty(paths, [found.path.resolve() for found, _ in documents])
+        _refuse_empty(paths, [piece.found.real for piece in specs])
+    located = [tool for piece in pieces for tool in piece.tools]
     _report_clashes(located, diagnostics)
-    sources = (*(document.source for _, document in documents), *projects.sources)
-    secrets = (each for source in sources for each in check_text(source))
-    for each in (*check_tools(located), *check_toolsets(paths, projects, located), *secrets):
+    of_projects = (each for source in projects.sources for each in check_text(source))
+    for each in (*check_together(located), *check_toolsets(paths, projects, located), *of_projects):
         diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
+    sources = [*(piece.source for piece in specs if piece.source), *projects.sources]
     good = sorted((tool for tool in located if not tool.damaged), key=lambda tool: (tool.spec.name, tool.path))
-    used = projects.found
     return Compilation(
         tools=tuple(tool.spec for tool in good),
         diagnostics=_reported(diagnostics, sources, projects, settings),
         paths={tool.spec.name: tool.path for tool in good},
         located=tuple(good),
-        projects=used,
-        folders=tuple(folders),
+        projects=projects.found,
+        folders=tuple(piece.folder for piece in specs),
         looked_for=projects.looked_for,
     )
 
 
 def compile_data(data: bytes, found: Found, projects: Projects, settings: Settings) -> Alone:
     """What the file ``found`` would be by itself if it held ``data``: other files have no part in it."""
-    diagnostics = Diagnostics()
-    document = _spec(load_data(data, found.path, found.shown, diagnostics), found, diagnostics)
-    if document is None:
-        return Alone(None, _reported(diagnostics, (), projects, settings))
-    findings = Findings(document.source, diagnostics)
-    tools = decode(document, _folder(found), findings, projects.of(found.path))
-    for each in (*check_each(tools), *check_text(document.source)):
-        diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
-    return Alone(document, _reported(diagnostics, (document.source,), projects, settings))
+    compiler, diagnostics = FileCompiler(projects, settings), Diagnostics()
+    document = compiler.parse(found, data, diagnostics)
+    compiler.compile_document(found, document, diagnostics)
+    sources = (document.source,) if document else ()
+    return Alone(document, _reported(diagnostics, sources, projects, settings))
 
 
 def _reported(
@@ -149,30 +150,11 @@ def _without_foreign_fix(found: Diagnostic) -> Diagnostic:
     return replace(found, fix=None) if is_shared else found
 
 
-def _documents(paths: Sequence[Path], projects: Projects, diagnostics: Diagnostics) -> list[tuple[Found, Document]]:
-    """The specs at or under ``paths``."""
-    loaded = [
-        (found, _spec(load(found.path, found.shown, diagnostics), found, diagnostics))
-        for found in find_specs(paths, projects)
-    ]
-    return [(found, document) for found, document in loaded if document is not None]
-
-
 def find_specs(paths: Sequence[Path], projects: Projects) -> tuple[Found, ...]:
     """The files at or under ``paths``; what a folder holds and its project excludes is passed over."""
     return tuple(
         found for found in find(paths) if found.folder is None or not projects.of(found.path).excludes(found.path)
     )
-
-
-def _spec(document: Document | None, found: Found, diagnostics: Diagnostics) -> Document | None:
-    """The document, None where it is no spec."""
-    # A file that the user named is a spec, or wrong; one that lies in a folder may be something else.
-    if document is None or found.folder is None or document.root.entry("toolc"):
-        return document
-    message = f"{found.shown} is not a spec: it has no key 'toolc'"
-    diagnostics.add(codes.NOT_A_SPEC, message, document.source.whole_file(), "a spec file starts with 'toolc: 1'")
-    return None
 
 
 def _report_clashes(tools: Sequence[LocatedTool], diagnostics: Diagnostics) -> None:
@@ -182,14 +164,11 @@ def _report_clashes(tools: Sequence[LocatedTool], diagnostics: Diagnostics) -> N
         diagnostics.add(codes.LETTER_CASE, message, source.whole_file(), "rename one")
 
 
-def _folder(found: Found) -> Folder:
-    shown = PurePosixPath(found.shown).parent.as_posix()
-    return Folder(found.path.parent, "" if shown == "." else shown, log={})
-
-
-def _refuse_empty(paths: Sequence[Path], specs: Sequence[Path]) -> None:
+def _refuse_empty(paths: Sequence[Path], specs: Sequence[str]) -> None:
+    files = frozenset(specs)
     for path in paths:
-        if not any(spec.is_relative_to(path.resolve()) for spec in specs):
+        real = os.path.realpath(path)
+        if real not in files and not any(spec.startswith(f"{real.rstrip(os.sep)}{os.sep}") for spec in specs):
             raise UsageError(
                 f"{path}: no specs here; a spec is a YAML or TOML file that starts with 'toolc: 1' "
                 "('toolc = 1' in TOML)"

@@ -12,7 +12,7 @@ from toolc.compiler.document import Document, Mapping, Node, Scalar, Sequence
 from toolc.compiler.files import Folder
 from toolc.compiler.project import NO_PROJECT, Project
 from toolc.compiler.reader import Findings, Reader, mapping, sequence
-from toolc.compiler.variables import put_variables
+from toolc.compiler.variables import may_name_variables, put_variables
 from toolc.spec import FORMAT
 
 
@@ -52,8 +52,9 @@ def _decode_tool(
     """One tool: the project's defaults, the file's over them, the tool over both; then the variables."""
     layers = tuple(layer for layer in (project.defaults, defaults) if layer is not None)
     merged = merge_defaults(reduce(merge_defaults, layers), tool) if layers else tool
-    merged = put_variables(merged, project.vars, findings)
-    return replace(decode_tool(merged, findings, folder), defaults=layers)
+    if layers or may_name_variables(findings.source):
+        merged = put_variables(merged, project.vars, findings)
+    return replace(decode_tool(merged, findings, folder), defaults=layers, hosts=project.lint.hosts)
 
 
 def _decode_tools(root: Mapping, project: Project, findings: Findings, folder: Folder) -> tuple[LocatedTool, ...]:

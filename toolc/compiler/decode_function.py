@@ -57,6 +57,11 @@ def parse_python(source: PythonSource, findings: Findings) -> ast.Module | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what Python warns of is its writer's business, not the build's
             return ast.parse(text)
+    except IndentationError as error:
+        line = text.split("\n")[(error.lineno or 1) - 1].rstrip()
+        blanks = len(line) - len(line.lstrip())
+        span = source.span(error.lineno or 1, blanks + 1, len(line) - blanks)
+        findings.add(codes.FUNCTION, f"{source.name} is not valid Python: {error.msg}", span)
     except SyntaxError as error:
         length = (error.end_offset or 0) - (error.offset or 0) if error.end_lineno == error.lineno else 1
         span = source.span(error.lineno or 1, error.offset or 1, length)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Final, TypeVar
 
 from toolc.compiler import codes
@@ -30,6 +30,7 @@ from toolc.compiler.reader import (
     string,
     text,
 )
+from toolc.compiler.visible import Visible, visible
 from toolc.source import SourceText, Span
 from toolc.spec import Annotations, Result, Sandbox, ToolSpec
 
@@ -39,13 +40,14 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _NAME_RULE: Final = "a name is 1 to 64 of A-Z a-z 0-9 _ - and does not start with a digit or '-'"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class LocatedTool:
     """A tool and where it was written.
 
     ``node`` is its map, defaults merged in; ``path`` is the file as findings call it, ``source`` its text.
     What could not be read stands in ``spec`` as its default, and the top-level key it is under is one of
-    ``damaged``. ``defaults`` are the maps that were merged in, the project's before the file's.
+    ``damaged``. ``defaults`` are the maps that were merged in, the project's before the file's; ``hosts`` those
+    that the project lets descriptions name.
     """
 
     spec: ToolSpec
@@ -54,6 +56,12 @@ class LocatedTool:
     source: SourceText
     damaged: frozenset[str]
     defaults: tuple[Mapping, ...] = ()
+    hosts: tuple[str, ...] = ()
+
+    @cached_property
+    def visible(self) -> tuple[Visible, ...]:
+        """Every string that a model sees, in the order of the file. Several checks look through them."""
+        return visible(self.node)
 
     def span(self, *route: str | int) -> Span:
         """Where the value at ``route`` (keys and indices from the tool's map) stands, as far as it exists."""

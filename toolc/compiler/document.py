@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 
 from toolc.schema import JsonValue
-from toolc.source import SourceText, Span
+from toolc.source import Position, SourceText, Span
+
+Marks: TypeAlias = tuple[SourceText, int, int, int, int]
+"""Where libyaml saw something: the line and column of its start and of its end, counted from 0.
+
+A file has hundreds of places, of which hardly any is ever asked for. Making a ``Span`` of each would take as
+long as parsing, so a node keeps the marks and makes the span when somebody asks.
+"""
+
+Place: TypeAlias = Span | Marks
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+# A file has a hundred of the next three, and a frozen dataclass takes three times as long to make as a tuple.
+class Scalar(NamedTuple):
     """A string, number, boolean or null, and where it stands.
 
     ``plain`` is true for an unquoted YAML scalar: what it says may not be what its writer meant. ``vars`` are
@@ -19,27 +28,40 @@ class Scalar:
     """
 
     value: bool | int | float | str | None
-    span: Span
+    place: Place
     plain: bool = False
     text: str | None = None
     vars: tuple[Span, ...] = ()
 
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        return span_at(self.place)
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+
+class Sequence(NamedTuple):
     """A list and where it stands."""
 
     items: tuple[Node, ...]
-    span: Span
+    place: Place
+
+    @property
+    def span(self) -> Span:
+        """Where it stands, to the end of its last item at least."""
+        return span_at(self.place, self.items[-1] if self.items else None)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One key of a mapping with its value; ``key_span`` is where the key stands."""
 
     key: str
-    key_span: Span
+    key_place: Place
     value: Node
+
+    @property
+    def key_span(self) -> Span:
+        """Where the key stands."""
+        return span_at(self.key_place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +69,25 @@ class Mapping:
     """A map with string keys, each once, in the order of the file."""
 
     entries: tuple[Entry, ...]
-    span: Span
+    place: Place
+    _by_key: dict[str, Entry] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_key", {entry.key: entry for entry in self.entries})
+
+    @property
+    def span(self) -> Span:
+        """Where it stands, to the end of its last value at least."""
+        return span_at(self.place, self.entries[-1].value if self.entries else None)
 
     def get(self, key: str) -> Node | None:
         """The value under ``key``, or None."""
-        for entry in self.entries:
-            if entry.key == key:
-                return entry.value
-        return None
+        entry = self._by_key.get(key)
+        return entry.value if entry else None
 
     def entry(self, key: str) -> Entry | None:
         """The entry of ``key``, or None."""
-        for entry in self.entries:
-            if entry.key == key:
-                return entry
-        return None
+        return self._by_key.get(key)
 
 
 Node: TypeAlias = Scalar | Sequence | Mapping
@@ -84,3 +110,28 @@ def to_json(node: Node) -> JsonValue:
             return [to_json(item) for item in node.items]
         case Mapping():
             return {entry.key: to_json(entry.value) for entry in node.entries}
+
+
+def span_at(place: Place, last: Node | None = None) -> Span:
+    """The span of a place; that of a collection ends no earlier than its ``last`` part.
+
+    Where libyaml saw the next thing begin, at the start of a line, the span ends with the text before.
+    """
+    if isinstance(place, Span):
+        return place
+    source, line, column, end_line, end_column = place
+    if line >= len(source.lines):  # libyaml counts a line too many after a last '---'
+        return source.span(len(source.text), len(source.text))
+    start, end = Position(line + 1, column + 1), Position(end_line + 1, end_column + 1)
+    if last is not None:
+        end = max(end, last.span.end)
+    return Span(source.path, start, _before_blank(source, start, end) if end.column == 1 else end)
+
+
+def _before_blank(source: SourceText, start: Position, end: Position) -> Position:
+    line = end.line
+    if line <= start.line:
+        return end
+    while line > start.line + 1 and not source.line(line - 1).strip():
+        line -= 1
+    return Position(line - 1, len(source.line(line - 1)) + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -22,12 +22,14 @@ class Found:
     """A file that may hold specs.
 
     ``path`` is where it is; ``shown`` is how findings name it, with ``/`` between its parts. ``folder``
-    is the folder the user named in which it was found, None where the user named the file itself.
+    is the folder the user named in which it was found, None where the user named the file itself. ``real``
+    is where its links lead.
     """
 
     path: Path
     shown: str
     folder: Path | None
+    real: str = field(default="", compare=False)
 
 
 def find(paths: Sequence[Path]) -> tuple[Found, ...]:
@@ -37,9 +39,9 @@ def find(paths: Sequence[Path]) -> tuple[Found, ...]:
     with a dot, ``__pycache__``, symlinks, project files and other suffixes are passed over. Raises
     ``UsageError`` for a path that does not exist or cannot be searched.
     """
-    found: dict[Path, Found] = {}
+    found: dict[str, Found] = {}
     for each in sorted((each for path in paths for each in _under(path)), key=_named_first):
-        found.setdefault(each.path.resolve(), each)
+        found.setdefault(each.real, each)
     specs = (each for each in found.values() if each.folder is None or each.path.name not in PROJECT_FILES)
     return tuple(sorted(specs, key=lambda each: each.shown))
 
@@ -51,11 +53,14 @@ def _named_first(found: Found) -> tuple[bool, str]:
 def _under(path: Path) -> Iterator[Found]:
     try:
         if path.is_dir():
-            for name in walk(str(path)):
+            top = str(path)
+            real = os.path.realpath(top)
+            for name in walk(top):
                 each = Path(name)
-                yield Found(path=each, shown=each.as_posix(), folder=path)
+                # No link was followed on the way here, and asking the system for each file takes long.
+                yield Found(path=each, shown=each.as_posix(), folder=path, real=real + name[len(top) :])
         elif path.exists():
-            yield Found(path=path, shown=path.as_posix(), folder=None)
+            yield Found(path=path, shown=path.as_posix(), folder=None, real=os.path.realpath(path))
         else:
             raise UsageError(f"{path}: no such file or folder; name a spec file or a folder of specs")
     except OSError as error:

@@ -33,7 +33,7 @@ def load(path: Path, shown: str, diagnostics: Diagnostics) -> Document | None:
     is raised. A file that parses, has no key ``toolc`` and could not be a document is not ours to mend:
     it gets one warning instead of its errors.
     """
-    data = _read(path, shown, diagnostics)
+    data = read(path, shown, diagnostics)
     return None if data is None else load_data(data, path, shown, diagnostics)
 
 
@@ -58,7 +58,7 @@ def load_data(data: bytes, path: Path, shown: str, diagnostics: Diagnostics) -> 
 def load_project(path: Path, shown: str, diagnostics: Diagnostics) -> Document | None:
     """The project file at ``path``, as ``load`` reads a spec; whatever is wrong with it is its own fault."""
     found = Diagnostics()
-    data = _read(path, shown, diagnostics)
+    data = read(path, shown, diagnostics)
     if data is None:
         return None
     source, root = _parse(data, path, shown, diagnostics, found)
@@ -91,7 +91,8 @@ def _is_foreign(root: Node | None, found: Diagnostics) -> bool:
     return not isinstance(root, Mapping) or (root.get("toolc") is None and found.has_errors)
 
 
-def _read(path: Path, shown: str, diagnostics: Diagnostics) -> bytes | None:
+def read(path: Path, shown: str, diagnostics: Diagnostics) -> bytes | None:
+    """What the file at ``path`` holds; None, and a finding, where it is too large or cannot be read."""
     whole_file = SourceText(shown, "").whole_file()
     try:
         with path.open("rb") as file:

@@ -12,16 +12,11 @@ from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
 from toolc.compiler.edits import quote
 from toolc.compiler.load_values import refusal
 from toolc.compiler.toml_positions import MAX_DEPTH, Items, Place, Table, TooDeepError, scan
+from toolc.compiler.toml_syntax import explain
 from toolc.compiler.unquoted import unquoted
 from toolc.diagnostics import Diagnostics
 from toolc.source import Position, SourceText, Span
 
-_DUPLICATES: Final = ("Cannot overwrite a value", "Cannot declare", "Duplicate inline table key", "Cannot mutate")
-_HINTS: Final = {
-    "Invalid value": 'text stands in quotes: key = "text"; true and false are lower case',
-    "Invalid statement": "a line is key = value, [table] or a comment",
-    "Expected '=' after a key": "write key = value; a key with other characters stands in quotes",
-}
 _DIGITS: Final = re.compile(r"[0-9][0-9_]{1000,}")
 
 
@@ -50,37 +45,8 @@ def _report(error: tomli.TOMLDecodeError, source: SourceText, diagnostics: Diagn
         start, end = Position(error.lineno, found.start + 1), Position(error.lineno, found.end + 1)
         span = Span(source.path, start, end)
         diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint, quote(source, span, found))
-    elif error.msg.startswith(_DUPLICATES):
-        start = Position(error.lineno, len(line) - len(line.lstrip()) + 1)
-        # tomli stops before the bracket that ends a header.
-        column = line.rfind("]") + 2 if line.lstrip().startswith("[") else error.colno
-        end = Position(error.lineno, max(column, start.column + 1))
-        diagnostics.add(
-            codes.DUPLICATE_KEY,
-            "this key or table was already set above",
-            Span(source.path, start, end),
-            "keep one of the two",
-        )
-    elif error.pos >= len(error.doc) and error.msg.startswith(("Invalid value", "Unclosed")):
-        diagnostics.add(codes.SYNTAX, "the file ends before this value does", _place(error, source))
     else:
-        hint = next(
-            (hint for start_of_message, hint in _HINTS.items() if error.msg.startswith(start_of_message)), ""
-        )
-        diagnostics.add(codes.SYNTAX, _in_lower_case(error.msg), _place(error, source), hint)
-
-
-def _place(error: tomli.TOMLDecodeError, source: SourceText) -> Span:
-    """Where ``error`` is; at the end of the document, after its last character that is not blank."""
-    line, column = error.lineno, error.colno
-    if error.pos >= len(error.doc):
-        line = len(source.text.rstrip().split("\n"))
-        column = len(source.line(line).rstrip()) + 1
-    return Span(source.path, Position(line, column), Position(line, column + 1))
-
-
-def _in_lower_case(message: str) -> str:
-    return message[:1].lower() + message[1:]
+        explain(error, source.path).report(diagnostics)
 
 
 class _Builder:

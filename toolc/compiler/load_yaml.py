@@ -49,6 +49,8 @@ def parse_yaml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
 
 def _forbidden(source: SourceText, diagnostics: Diagnostics) -> bool:
     """Whether ``source`` holds characters that YAML cannot; then the first are reported."""
+    if source.text.isascii():
+        return False
     for match in islice(_FORBIDDEN.finditer(source.text), _MAX_REPORTED):
         diagnostics.add(
             codes.STRAY_CHARACTER,
@@ -75,8 +77,7 @@ def _compose(source: SourceText, diagnostics: Diagnostics) -> list[yaml.Node]:
             fault = placeholder_at_fault(error, text)
             if fault is None:
                 if attempt == 0:  # else the missing quotes explain it
-                    complaint = explain(error, source)
-                    diagnostics.add(complaint.code, complaint.message, complaint.span, complaint.hint)
+                    explain(error, source).report(diagnostics)
                 return []
             found, span = fault
             mended = quote(source, span, found)

@@ -66,28 +66,29 @@ def _close(node: Mapping) -> Mapping:
 def _expand(node: Mapping, findings: Findings) -> Mapping:
     properties: list[Entry] = []
     required: list[str] = []
+    span = node.span
     for entry in node.entries:
         if not isinstance(entry.value, Mapping):
             hint = f"write {entry.key}: {{type: string}}"
             if entry.key == "type":
                 hint = "a full JSON Schema has 'properties' beside 'type: object'"
             mismatch(entry.value, f"the schema of parameter '{entry.key}'", "a map", findings, hint)
-            properties.append(Entry(entry.key, entry.key_span, Mapping((), entry.value.span)))
+            properties.append(Entry(entry.key, entry.key_place, Mapping((), entry.value.span)))
             required.append(entry.key)
             continue
         optional, schema = _split_optional(entry.value, findings)
-        properties.append(Entry(entry.key, entry.key_span, schema))
+        properties.append(Entry(entry.key, entry.key_place, schema))
         if optional is False or (optional is None and schema.entry("default") is None):
             required.append(entry.key)
-    names = tuple(Scalar(name, node.span) for name in sorted(required))
+    names = tuple(Scalar(name, span) for name in sorted(required))
     return Mapping(
         (
-            _entry("type", Scalar("object", node.span)),
-            _entry("properties", Mapping(tuple(properties), node.span)),
-            _entry("required", Sequence(names, node.span)),
-            _entry("additionalProperties", Scalar(False, node.span)),
+            _entry("type", Scalar("object", span)),
+            _entry("properties", Mapping(tuple(properties), span)),
+            _entry("required", Sequence(names, span)),
+            _entry("additionalProperties", Scalar(False, span)),
         ),
-        node.span,
+        span,
     )
 
 
@@ -129,7 +130,7 @@ def _check_required(root: Mapping, findings: Findings) -> None:
             hint = suggestion(name, [entry.key for entry in properties.entries]) or "declare it under 'properties'"
             findings.add(codes.REQUIRED_UNKNOWN, f"'{name}' is required but not declared", item.span, hint)
         elif isinstance(schema, Mapping) and (default := schema.entry("default")):
-            message = f"'{name}' is required, so its default is never used"
+            message = f"'{name}' is required and has a default: a model writes it, a call without it is filled in"
             hint = f"remove the default, or the name '{name}' from what is required"
             mended = fix("remove the default", remove_entry(findings.source, default))
             findings.add(codes.REQUIRED_DEFAULT, message, _place(default), hint, mended)

@@ -6,10 +6,10 @@ import re
 
 from toolc.compiler import codes
 from toolc.compiler.pattern_dialect import python_only
-from toolc.compiler.pattern_speed import MAX_STEPS, is_slow, ways_to_match
 from toolc.compiler.reader import Findings
-from toolc.compiler.validation import LONGEST_KEY
 from toolc.source import Span
+from toolc.validation.bounded import is_slow_for_keys
+from toolc.validation.pattern_speed import is_slow
 
 _SLOW_HINT = "let no two parts of a loop match the same text, e.g. ^[a-z]+(-[a-z]+)*$ and not ^([a-z]+-?)+$"
 
@@ -32,7 +32,7 @@ def check_schema_pattern(pattern: str, span: Span, findings: Findings, *, of_key
     """Check a ``pattern``, or with ``of_keys`` a key of ``patternProperties``, which clients read too."""
     if not check_pattern(pattern, "this pattern", span, findings):
         return
-    if of_keys and ways_to_match(pattern, LONGEST_KEY) * LONGEST_KEY > MAX_STEPS:
+    if of_keys and is_slow_for_keys(pattern):
         message = "this pattern of keys takes too long to compare with a long key"
         findings.add(codes.SLOW_PATTERN, message, span, "use fewer loops, or anchor it with ^ and $")
     elif found := python_only(pattern):

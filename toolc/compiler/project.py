@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -13,7 +14,7 @@ from toolc.compiler.decode_defaults import check_defaults
 from toolc.compiler.document import Document, Mapping, Node
 from toolc.compiler.files import FileError, relative_path
 from toolc.compiler.reader import Findings, Reader, choice, list_of, mapping, text
-from toolc.compiler.settings import Settings, complaint
+from toolc.compiler.settings import HOST, Settings, complaint
 from toolc.compiler.variables import Variables, decode_variables
 from toolc.diagnostics import Severity
 from toolc.source import Span
@@ -125,9 +126,19 @@ def _lint(node: Node, what: str, findings: Findings) -> Settings | None:
         select=reader.default("select", list_of(_selected), ()),
         ignore=reader.default("ignore", list_of(_ignored), ()),
         severity=reader.default("severity", _severities, {}),
+        hosts=reader.default("hosts", list_of(_host), ()),
     )
     reader.close()
     return settings
+
+
+def _host(node: Node, what: str, findings: Findings) -> str | None:
+    host = text(node, what, findings)
+    if host is None or re.search(HOST, host):
+        return host
+    message = f"'{host[:100]}' is no host's name in small letters"
+    findings.add(codes.BAD_VALUE, message, node.span, "write the name alone, e.g. docs.example.com")
+    return None
 
 
 def _selected(node: Node, what: str, findings: Findings) -> str | None:

@@ -89,6 +89,8 @@ Parse: TypeAlias = Callable[[Node, str, Findings], T | None]
 class Reader:
     """Reads one map. ``close`` reports the keys that nobody asked for."""
 
+    # A tool asks for some seventy keys, most of which are absent: that is the way to keep short.
+
     def __init__(self, node: Mapping, what: str, findings: Findings) -> None:
         self.node = node
         self.what = what
@@ -102,17 +104,23 @@ class Reader:
 
     def optional(self, key: str, parse: Parse[T]) -> T | None:
         """The value of ``key``; None where it is absent or wrong."""
-        node = self.get(key)
-        return None if node is None else parse(node, f"'{key}'", self.findings)
+        self._known.add(key)
+        entry = self.node.entry(key)
+        return parse(entry.value, f"'{key}'", self.findings) if entry else None
 
     def default(self, key: str, parse: Parse[T], default: T) -> T:
         """The value of ``key``; ``default`` where it is absent or wrong."""
-        value = self.optional(key, parse)
+        self._known.add(key)
+        entry = self.node.entry(key)
+        if entry is None:
+            return default
+        value = parse(entry.value, f"'{key}'", self.findings)
         return default if value is None else value
 
     def required(self, key: str, parse: Parse[T]) -> T | None:
         """The value of ``key``, whose absence is a finding."""
-        if self.get(key) is None:
+        if self.node.entry(key) is None:
+            self._known.add(key)
             self.findings.add(codes.MISSING_KEY, f"{self.what} has no '{key}'", first_line(self.node.span))
             return None
         return self.optional(key, parse)

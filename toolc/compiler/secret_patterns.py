@@ -30,7 +30,11 @@ _PRIVATE_KEY: Final = (
 # Name, what the text must hold for the pattern to be tried at all (searching for that is much faster), pattern.
 _KNOWN: Final = (
     ("an AWS access key", ("AKIA", "ASIA"), re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")),
-    ("a GitHub token", ("gh", "github_pat_"), re.compile(r"\b(?:gh[opsur]_[A-Za-z0-9]{36,}|github_pat_\w{22,})")),
+    (
+        "a GitHub token",
+        ("ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_"),
+        re.compile(r"\b(?:gh[opsur]_[A-Za-z0-9]{36,}|github_pat_\w{22,})"),
+    ),
     ("a GitLab token", ("glpat-",), re.compile(r"\bglpat-[\w-]{20,64}")),
     ("an API key of a model provider", ("sk-",), re.compile(r"\bsk-(?=[\w-]{0,200}[0-9])[\w-]{20,200}")),
     ("a Stripe key", ("k_live_", "k_test_"), re.compile(r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,128}")),
@@ -78,15 +82,21 @@ def find_secrets(text: str) -> Iterator[Secret]:
 
 def _known(text: str) -> Iterator[Secret]:
     for kind, marks, pattern in _KNOWN:
-        if any(mark in text for mark in marks):
+        if _holds_one(text, marks):
             for match in pattern.finditer(text):
                 if _is_random(match[0], _LEAST_BITS):
                     yield Secret(kind, match.start(), match.end())
 
 
+def _holds_one(text: str, marks: tuple[str, ...]) -> bool:
+    for mark in marks:  # noqa: SIM110  any() takes three times as long, and every file is asked for thirty marks
+        if mark in text:
+            return True
+    return False
+
+
 def _named(text: str) -> Iterator[Secret]:
-    small = text.lower()
-    if not any(mark in small for mark in _MARKS):
+    if not _holds_one(text.lower(), _MARKS):
         return
     for match in _NAMED.finditer(text):
         value = match["value"]

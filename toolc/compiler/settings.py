@@ -11,6 +11,9 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.diagnostics import Code, Diagnostic, Diagnostics, Severity
 
+HOST: Final = r"^[a-z0-9-]+(\.[a-z0-9-]+)*$"
+"""What a host of ``lint.hosts`` looks like."""
+
 _FORM: Final = re.compile(r"TC[0-9]{0,3}")
 _NUMBERS: Final = tuple(sorted({code.number for code in codes.ALL}))
 
@@ -22,12 +25,14 @@ class Settings:
     ``select``, where it is not empty, names the only ones to report (those that are off among them);
     ``severity`` says how bad one is, None for off, and turns one on; ``ignore`` turns off. Where several
     match, the longest does; between ``select`` and ``ignore`` of one length, ``ignore``. What is an error
-    by itself keeps specs from being compiled, and no settings change that.
+    by itself keeps specs from being compiled, and no settings change that. ``hosts`` are those whose URLs may
+    stand in words for a model (TC214), each with the names below it.
     """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     severity: Mapping[str, Severity | None] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
 
 
 NO_SETTINGS: Final = Settings()
@@ -52,6 +57,11 @@ def severity_of(code: Code, layers: Sequence[Settings]) -> Severity | None:
         if ignored and len(ignored) >= max(len(selected), len(chosen)):
             on = False
     return level if on else None
+
+
+def numbers_on(layers: Sequence[Settings]) -> frozenset[str]:
+    """The numbers of which at least one finding could be reported."""
+    return frozenset(code.number for code in codes.ALL if severity_of(code, layers))
 
 
 def apply(diagnostics: Diagnostics, layers_of: Callable[[str], Sequence[Settings]]) -> Diagnostics:

@@ -87,6 +87,9 @@ class _RefusedError(Exception):
         self.hint = hint
 
 
+_NOT_ARGUMENTS: Final = frozenset({SECRETS, STEPS, "vars"})
+
+
 def parse(text: str) -> Parsed:
     """Take a template's text apart. Every problem is found; nothing is raised."""
     parts: list[str | Placeholder] = []
@@ -124,10 +127,19 @@ def read_template(node: Node, what: str, findings: Findings, scope: Scope) -> Te
         span = _locate(text, problem.start, problem.end, node.span, findings)
         findings.add(codes.TEMPLATE, problem.message, span, problem.hint)
     for piece in parsed.pieces:
-        check_placeholder(
-            piece.placeholder, _locate(text, piece.start, piece.end, node.span, findings), findings, scope
-        )
+        if not _is_surely_there(piece.placeholder, scope):
+            check_placeholder(
+                piece.placeholder, _locate(text, piece.start, piece.end, node.span, findings), findings, scope
+            )
     return parsed.template if findings.errors == errors else None
+
+
+def _is_surely_there(placeholder: Placeholder, scope: Scope) -> bool:
+    """Whether a placeholder is what nearly all are, a whole argument of every call: its place need not be found."""
+    name, parameters = placeholder.name, scope.parameters
+    if parameters is None or placeholder.keys or name not in parameters.properties or name in _NOT_ARGUMENTS:
+        return False
+    return name in scope.present or not parameters.may_be_absent(name)
 
 
 def check_name(name: str, span: Span, findings: Findings, parameters: Schema | None) -> bool:

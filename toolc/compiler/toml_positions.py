@@ -63,7 +63,7 @@ Place: TypeAlias = Leaf | Items | Table
 
 
 @dataclass(frozen=True, slots=True)
-class _Name:
+class Name:
     """One part of a dotted key."""
 
     text: str
@@ -73,9 +73,9 @@ class _Name:
 
 def scan(text: str) -> Table:
     """The place of everything in ``text``, which is valid TOML. Raises ``TooDeepError``."""
-    scanner = _Scanner(text)
+    scanner = Scanner(text)
     root = current = Table(0, 0)
-    while scanner.skip(_BETWEEN):
+    while scanner.skip(BETWEEN):
         if text[scanner.offset] == "[":
             current = _open(root, *scanner.header())
         else:
@@ -83,16 +83,16 @@ def scan(text: str) -> Table:
     return root
 
 
-_BETWEEN: Final = re.compile(r"(?:[ \t\r\n,]+|\#[^\n]*)*")
+BETWEEN: Final = re.compile(r"(?:[ \t\r\n,]+|\#[^\n]*)*")
 _BLANKS: Final = re.compile(r"[ \t]*")
-_EQUALS: Final = re.compile(r"[ \t]*=[ \t]*")
+EQUALS: Final = re.compile(r"[ \t]*=[ \t]*")
 _BARE_KEY: Final = re.compile(r"[^\s.=\]\"']+")
 _STRING: Final = re.compile(
     r'''
       """ (?s: [^\\] | \\. )*? """ (?!")
     | \'\'\' (?s: . )*? \'\'\' (?!')
-    | " (?: [^"\\] | \\. )* "
-    | ' [^']* '
+    | " (?!"") (?: [^"\\] | \\. )* "  # three quotes that are never closed are no empty string
+    | ' (?!'') [^']* '
     ''',
     re.VERBOSE,
 )
@@ -100,76 +100,83 @@ _OTHER_LEAF: Final = re.compile(r"[^,\]}#\r\n]*[^,\]}#\s]")
 
 
 @dataclass(slots=True)
-class _Scanner:
+class Scanner:
+    """Moves through a text, and notes where each part of it stands."""
+
     text: str
     offset: int = 0
 
     def skip(self, pattern: re.Pattern[str]) -> bool:
         """Move over what ``pattern`` matches; whether any text is left."""
-        self._match(pattern)
+        self.match(pattern)
         return self.offset < len(self.text)
 
-    def header(self) -> tuple[list[_Name], Items | Table]:
+    def header(self) -> tuple[list[Name], Items | Table]:
         """A ``[name]`` or ``[[name]]`` line: the name's parts, and an empty place for what it opens."""
         start = self.offset
         brackets = 2 if self.text.startswith("[[", start) else 1
         self.offset += brackets
-        names = self._names()
+        names = self.names()
         self.offset += brackets
         table = Table(start, self.offset)
         return names, Items(start, self.offset, [table]) if brackets == 2 else table
 
     def assignment(self, table: Table, depth: int) -> None:
         """``name = value``, put into ``table``."""
-        names = self._names()
-        self.skip(_EQUALS)
+        names = self.names()
+        self.skip(EQUALS)
         last = names[-1]
-        _descend(table, names[:-1]).entries[last.text] = Key(last.start, last.end, self._value(depth))
+        _descend(table, names[:-1]).entries[last.text] = Key(last.start, last.end, self.value(depth))
 
-    def _match(self, pattern: re.Pattern[str]) -> tuple[int, int]:
+    def match(self, pattern: re.Pattern[str]) -> tuple[int, int]:
+        """Move over what must stand here; from where to where it does."""
         match = pattern.match(self.text, self.offset)
         assert match, f"tomli read what the scanner cannot, at offset {self.offset}"
         self.offset = match.end()
         return match.span()
 
-    def _names(self) -> list[_Name]:
-        names: list[_Name] = []
+    def names(self) -> list[Name]:
+        """A key, dotted or not, part by part."""
+        names: list[Name] = []
         while not names or self.text[self.offset] == ".":
             self.offset += bool(names)
             self.skip(_BLANKS)
             quoted = self.text[self.offset] in "\"'"
-            start, end = self._match(_STRING if quoted else _BARE_KEY)
+            start, end = self.match(_STRING if quoted else _BARE_KEY)
             raw = self.text[start:end]
-            names.append(_Name(_unquoted(raw) if quoted else raw, start, end))
+            names.append(Name(_unquoted(raw) if quoted else raw, start, end))
             self.skip(_BLANKS)
         return names
 
-    def _value(self, depth: int) -> Place:
+    def value(self, depth: int) -> Place:
+        """Any value."""
         if depth > MAX_DEPTH:
             raise TooDeepError(self.offset)
         match self.text[self.offset]:
             case "[":
-                return self._array(depth)
+                return self.array(depth)
             case "{":
-                return self._inline_table(depth)
+                return self.inline_table(depth)
             case '"' | "'":
-                return Leaf(*self._match(_STRING))
+                return Leaf(*self.match(_STRING))
             case _:
-                return Leaf(*self._match(_OTHER_LEAF))
+                return Leaf(*self.match(_OTHER_LEAF))
 
-    def _array(self, depth: int) -> Items:
+    def array(self, depth: int) -> Items:
+        """``[...]``."""
         array = Items(self.offset, self.offset)
         self.offset += 1
-        while self.skip(_BETWEEN) and self.text[self.offset] != "]":
-            array.items.append(self._value(depth + 1))
+        while self.skip(BETWEEN) and self.text[self.offset] != "]":
+            array.items.append(self.value(depth + 1))
         self.offset += 1
         array.end = self.offset
         return array
 
-    def _inline_table(self, depth: int) -> Table:
+    def inline_table(self, depth: int) -> Table:
+        """``{...}``."""
         table = Table(self.offset, self.offset)
         self.offset += 1
-        while self.skip(_BETWEEN) and self.text[self.offset] != "}":
+        while self.skip(BETWEEN) and self.text[self.offset] != "}":
             self.assignment(table, depth + 1)
         self.offset += 1
         table.end = self.offset
@@ -182,7 +189,7 @@ def _unquoted(raw: str) -> str:
     return next(iter(tomli.loads(f"{raw} = 0")))
 
 
-def _open(root: Table, names: list[_Name], opened: Items | Table) -> Table:
+def _open(root: Table, names: list[Name], opened: Items | Table) -> Table:
     """Put what a header opens at its place; the table that the lines below it fill."""
     last = names[-1]
     parent = _descend(root, names[:-1])
@@ -198,7 +205,7 @@ def _open(root: Table, names: list[_Name], opened: Items | Table) -> Table:
     return _table(opened)
 
 
-def _descend(table: Table, names: list[_Name]) -> Table:
+def _descend(table: Table, names: list[Name]) -> Table:
     """The table that these names lead to from ``table``, made where it is missing."""
     for name in names:
         key = table.entries.setdefault(name.text, Key(name.start, name.end, Table(name.start, name.end)))

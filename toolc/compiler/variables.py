@@ -15,12 +15,14 @@ from typing import Final, TypeAlias
 from toolc.compiler import codes
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
 from toolc.compiler.reader import Findings, listed, mapping, mismatch, suggestion
-from toolc.source import Span
+from toolc.source import SourceText, Span
 from toolc.template import as_text
 
 _REFERENCE: Final = re.compile(r"\{\{\s*vars\b(?:\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*\}\}|[^{}]{0,200}\}\}|)")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _CODE: Final = frozenset({("backend", "shell", "script"), ("backend", "python", "code")})
+_MAY_REFER: Final = re.compile(r"vars|\\[xuU\s]")
+"""The word itself, or an escape that may spell a letter of it or join its halves."""
 _MAX_REPORTED: Final = 20
 
 Route: TypeAlias = tuple[str, ...]
@@ -70,6 +72,11 @@ def _variable(entry: Entry, findings: Findings) -> Variable:
         findings.add(codes.TEMPLATE, message, findings.locate(node.span, "{{"), "write the text out")
         return stand_in
     return Variable(node.value, node.span)
+
+
+def may_name_variables(source: SourceText) -> bool:
+    """Whether a file may refer to a variable; most do not, and looking through all their strings takes time."""
+    return _MAY_REFER.search(source.text) is not None
 
 
 def put_variables(tool: Mapping, variables: Variables, findings: Findings) -> Mapping:

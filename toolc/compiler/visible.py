@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Mapping, Node, Scalar, Sequence
+from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
 from toolc.compiler.parameters import is_full_schema
 from toolc.compiler.reader import first_line
-from toolc.source import Span
+from toolc.source import SourceText, Span
 
 Role: TypeAlias = Literal["name", "prose", "value"]
 """A name (of a tool or property), words written for reading, or data: an enum, a default, an example."""
@@ -23,71 +20,84 @@ _PROSE: Final = frozenset({"title", "description", "$comment"})
 _VALUES: Final = frozenset({"enum", "const", "default", "examples", "pattern"})
 
 
-@dataclass(frozen=True, slots=True)
-class Visible:
-    """One string that a model sees; ``what`` names it in a message, like "the description of 'path'"."""
+# A tuple is made in a third of the time, and a file has dozens of these.
+class Visible(NamedTuple):
+    """One string that a model sees, and what holds it; ``what`` names it in a message, like "the label"."""
 
     what: str
     text: str
-    span: Span
+    holder: Scalar | Entry
     role: Role
 
-    def place(self, tool: LocatedTool, part: str) -> Span:
+    @property
+    def span(self) -> Span:
+        """Where the text stands."""
+        return self.holder.key_span if isinstance(self.holder, Entry) else self.holder.span
+
+    def place(self, source: SourceText, part: str) -> Span:
         """Where ``part`` of the text stands: the start of it all where it is not written as it is read."""
-        return first_line(tool.source.locate(self.span, part))
+        return first_line(source.locate(self.span, part))
 
 
-def visible(tool: LocatedTool) -> Iterator[Visible]:
-    """Every string of ``tool`` that a model sees, in the order of the file."""
-    for entry in tool.node.entries:
+def visible(tool: Mapping) -> tuple[Visible, ...]:
+    """Every string of a tool that a model sees, in the order of the file."""
+    found: list[Visible] = []
+    for entry in tool.entries:
         if entry.key not in SURFACE_KEYS:
             continue
         if entry.key == "parameters" and isinstance(entry.value, Mapping):
-            full = is_full_schema(entry.value)
-            yield from _schema(entry.value, "the parameters") if full else _properties(entry.value)
+            if is_full_schema(entry.value):
+                _schema(entry.value, "the parameters", found)
+            else:
+                _properties(entry.value, found)
         elif entry.key == "examples":
-            yield from _values(entry.value, "an example")
+            _values(entry.value, "an example", found)
         elif entry.key in {"description", "deprecated"}:
-            yield from _leaves(entry.value, f"the {entry.key}", "prose")
+            _leaves(entry.value, f"the {entry.key}", "prose", found)
         else:
-            yield from _leaves(entry.value, f"the {entry.key}", "name")
+            _leaves(entry.value, f"the {entry.key}", "name", found)
+    return tuple(found)
 
 
-def _properties(node: Mapping) -> Iterator[Visible]:
+def _properties(node: Mapping, found: list[Visible]) -> None:
     for entry in node.entries:
-        yield Visible(f"the name '{entry.key}'", entry.key, entry.key_span, "name")
-        yield from _schema(entry.value, f"'{entry.key}'")
+        found.append(Visible(f"the name '{entry.key}'", entry.key, entry, "name"))
+        _schema(entry.value, f"'{entry.key}'", found)
 
 
-def _schema(node: Node, owner: str) -> Iterator[Visible]:
+def _schema(node: Node, owner: str, found: list[Visible]) -> None:
     for entry in node.entries if isinstance(node, Mapping) else ():
-        if entry.key in _PROSE:
-            yield from _leaves(entry.value, f"the {entry.key} of {owner}", "prose")
-        elif entry.key in _VALUES:
-            yield from _values(entry.value, f"the {entry.key} of {owner}")
-        elif entry.key in _NAMED and isinstance(entry.value, Mapping):
-            yield from _properties(entry.value)
-        elif isinstance(entry.value, Mapping):
-            yield from _schema(entry.value, owner)
-        elif isinstance(entry.value, Sequence):
-            for item in entry.value.items:
-                yield from _schema(item, owner)
+        key, value = entry.key, entry.value
+        if key in _PROSE:
+            _leaves(value, f"the {key} of {owner}", "prose", found)
+        elif key in _VALUES:
+            _values(value, f"the {key} of {owner}", found)
+        elif isinstance(value, Mapping):
+            if key in _NAMED:
+                _properties(value, found)
+            else:
+                _schema(value, owner, found)
+        elif isinstance(value, Sequence):
+            for item in value.items:
+                _schema(item, owner, found)
 
 
-def _values(node: Node, what: str) -> Iterator[Visible]:
-    for entry in node.entries if isinstance(node, Mapping) else ():
-        yield Visible(f"a key in {what}", entry.key, entry.key_span, "value")
-        yield from _values(entry.value, what)
+def _values(node: Node, what: str, found: list[Visible]) -> None:
     if not isinstance(node, Mapping):
-        yield from _leaves(node, what, "value")
+        _leaves(node, what, "value", found)
+        return
+    for entry in node.entries:
+        found.append(Visible(f"a key in {what}", entry.key, entry, "value"))
+        _values(entry.value, what, found)
 
 
-def _leaves(node: Node, what: str, role: Role) -> Iterator[Visible]:
-    match node:
-        case Scalar(value=str() as text):
-            yield Visible(what, text, node.span, role)
-        case Sequence():
-            for item in node.items:
-                yield from _leaves(item, what, role) if role != "value" else _values(item, what)
-        case _:
-            pass
+def _leaves(node: Node, what: str, role: Role, found: list[Visible]) -> None:
+    if isinstance(node, Scalar):
+        if isinstance(node.value, str):
+            found.append(Visible(what, node.value, node, role))
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            if role == "value":
+                _values(item, what, found)
+            else:
+                _leaves(item, what, role, found)

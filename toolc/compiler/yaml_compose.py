@@ -60,6 +60,8 @@ def compose(text: str) -> list[yaml.Node]:
 
     Raises ``yaml.YAMLError`` for text that is not YAML and ``TooDeepError``.
     """
+    if text.endswith(" "):
+        text += "\n"  # libyaml takes blanks at the end of a file for a last line of a block of text
     loader_class = _loader_class()
     if loader_class is PureLoader or _depth_bound(text) > _SAFE_DEPTH:
         _measure(loader_class(text))

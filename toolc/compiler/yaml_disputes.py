@@ -1,6 +1,6 @@
 """Where libyaml takes text that YAML 1.2 reads otherwise, or not at all: nobody should have to know which.
 
-Found with the YAML community's test suite (cases 652Z, HM87, Y2GN, S4JQ, SU5Z, CVW2, 9JBA, X4QW, G5U8).
+Found with the YAML community's test suite (cases 652Z, HM87, Y2GN, S4JQ, SU5Z, CVW2, 9JBA, X4QW, G5U8, MUS6).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import yaml
 
 from toolc.compiler import codes
 from toolc.compiler.yaml_compose import tokens
+from toolc.compiler.yaml_indentation import is_suspect, wrong_lines
 from toolc.diagnostics import Code, Diagnostics
 from toolc.source import SourceText
 
@@ -26,6 +27,7 @@ _SUSPECTS: Final = tuple(
         r"!(?<![^\s\[{,]!)\s",
         r"#(?<=[\"'\]}>,|0-9+-]#)",
         r"-(?<=[\[,\s]-)[ \t]*[,\]]",
+        r"%YAML[^\n]*#",
     )
 )
 _COMMENT_AT_BLOCK: Final = re.compile(r"[|>][-+0-9]*(?=#)")
@@ -34,10 +36,12 @@ _SPACE_HINT: Final = "put a space before it, or quotes around the text that it i
 
 def report_disputes(source: SourceText, diagnostics: Diagnostics) -> None:
     """Report each place of ``source``, which is valid to libyaml, that other readers of YAML take otherwise."""
-    if not any(suspect.search(source.text) for suspect in _SUSPECTS):
-        return
-    for code, start, end, message, hint in _disputes(source.text):
-        diagnostics.add(code, message, source.span(start, end), hint)
+    if any(suspect.search(source.text) for suspect in _SUSPECTS):
+        for code, start, end, message, hint in _disputes(source.text):
+            diagnostics.add(code, message, source.span(start, end), hint)
+    if is_suspect(source.text):
+        for span, message, hint in wrong_lines(source, tokens(source.text)):
+            diagnostics.add(codes.SYNTAX, message, span, hint)
 
 
 def _disputes(text: str) -> Iterator[tuple[Code, int, int, str, str]]:
@@ -51,6 +55,8 @@ def _disputes(text: str) -> Iterator[tuple[Code, int, int, str, str]]:
             case yaml.AnchorToken() if after == ":":
                 message = "a ':' in an anchor's name is read in two ways"
                 yield codes.SYNTAX, end, end + 1, message, "use letters, digits, - and _"
+            case yaml.DirectiveToken() if after == "#":
+                yield codes.SYNTAX, end, end + 1, "a comment has a space before its '#'", _SPACE_HINT
             case yaml.TagToken() if text[start:end] == "!":
                 yield (
                     codes.CUSTOM_TAG,

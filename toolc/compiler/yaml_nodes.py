@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import yaml
 
 from toolc.compiler import codes
-from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
+from toolc.compiler.document import Entry, Mapping, Marks, Node, Scalar, Sequence, span_at
 from toolc.compiler.edits import fix, quote, quote_plain, replace
 from toolc.compiler.load_values import refusal
 from toolc.compiler.unquoted import Unquoted, quoted
 from toolc.compiler.yaml_compose import MAX_DEPTH, PLAIN
 from toolc.compiler.yaml_scalars import Meaning, Value, in_words, meaning
 from toolc.diagnostics import Diagnostics
-from toolc.source import Position, SourceText, Span
+from toolc.source import SourceText, Span
 
 MAX_ALIASED: Final = 10_000
 """How many nodes the aliases of one file may add."""
@@ -23,12 +24,14 @@ MAX_ALIASED: Final = 10_000
 _CORE: Final = "tag:yaml.org,2002:"
 
 
-class _Built(NamedTuple):
-    """A node, how many nodes it holds with itself, and how many levels."""
+class _Extent(NamedTuple):
+    """How many nodes a node holds with itself, and how many levels."""
 
-    node: Node
-    size: int = 1
-    height: int = 1
+    size: int
+    height: int
+
+
+_LEAST: Final = _Extent(1, 1)
 
 
 @dataclass(slots=True)
@@ -37,70 +40,76 @@ class Builder:
 
     source: SourceText
     diagnostics: Diagnostics
-    built: dict[int, _Built] = field(default_factory=dict)
+    built: dict[int, Node] = field(default_factory=dict)
     unfinished: set[int] = field(default_factory=set)
+    extents: dict[int, _Extent] = field(default_factory=dict)
     aliased: int = 0
 
     def build(self, root: yaml.Node) -> Node:
         """Our node for the root of a document."""
-        return self._build(root, 1).node
+        return self._build(root, 1)
 
-    def _build(self, node: yaml.Node, depth: int) -> _Built:
+    def _build(self, node: yaml.Node, depth: int) -> Node:
         if isinstance(node, yaml.ScalarNode):
-            return _Built(self._scalar(node))
+            return self._scalar(node)
         known = self.built.get(id(node))
-        trouble = self._trouble(node, known, depth)
-        if trouble is not None:
-            return trouble
-        if known is not None:
-            return known
+        if known is not None or id(node) in self.unfinished or depth > MAX_DEPTH:
+            return self._again(node, known, depth)
         self.unfinished.add(id(node))
+        assert isinstance(node, yaml.CollectionNode)
         built = self._mapping(node, depth) if isinstance(node, yaml.MappingNode) else self._sequence(node, depth)
         self.unfinished.discard(id(node))
         self.built[id(node)] = built
         return built
 
-    def _trouble(self, node: yaml.Node, known: _Built | None, depth: int) -> _Built | None:
-        """What stands in for a collection that cannot be built (again): aliases without end, or too deep."""
+    def _again(self, node: yaml.Node, known: Node | None, depth: int) -> Node:
+        """The collection of an alias, or what stands in for one that goes on without end, or is too deep."""
+        extent = _LEAST if known is None else self._extent(known)
         if id(node) in self.unfinished:
             code, message = codes.ALIAS, "this contains an alias to itself"
-        elif depth + (known.height if known else 1) - 1 > MAX_DEPTH:
+        elif depth + extent.height - 1 > MAX_DEPTH:
             code, message = codes.TOO_BIG, f"lists and maps nested deeper than {MAX_DEPTH} levels"
-        elif known is not None and self.aliased + known.size > MAX_ALIASED:
+        elif known is not None and self.aliased + extent.size <= MAX_ALIASED:
+            self.aliased += extent.size
+            return known
+        else:
             code = codes.ALIAS
             message = f"the file's aliases expand to more than {MAX_ALIASED} values, this among them"
-        else:
-            self.aliased += known.size if known else 0
-            return None
         span = self._span(node)
         self.diagnostics.add(code, message, span)
-        return _Built(Scalar(None, span))
+        return Scalar(None, span)
 
-    def _sequence(self, node: yaml.Node, depth: int) -> _Built:
+    def _extent(self, node: Node) -> _Extent:
+        """How far a node reaches. Only an alias asks; a node that aliases share is measured once."""
+        if isinstance(node, Scalar):
+            return _LEAST
+        if id(node) not in self.extents:
+            parts = node.items if isinstance(node, Sequence) else [entry.value for entry in node.entries]
+            inner = [self._extent(part) for part in parts]
+            size = 1 + sum(each.size for each in inner)
+            self.extents[id(node)] = _Extent(size, 1 + max((each.height for each in inner), default=0))
+        return self.extents[id(node)]
+
+    def _sequence(self, node: yaml.CollectionNode, depth: int) -> Sequence:
         self._check_tag(node, "seq")
-        items = [self._build(item, depth + 1) for item in node.value]
-        span = self._span(node, items[-1].node.span if items else None)
-        return _collect(Sequence(tuple(item.node for item in items), span), items)
+        items = tuple([self._build(item, depth + 1) for item in node.value])
+        return Sequence(items, self._place_of(node, items))
 
-    def _mapping(self, node: yaml.MappingNode, depth: int) -> _Built:
+    def _mapping(self, node: yaml.MappingNode, depth: int) -> Node:
         if self._reported_placeholder(node):
-            return _Built(Scalar("", self._span(node)))
+            return Scalar("", self._place(node))
         self._check_tag(node, "map")
         entries: dict[str, Entry] = {}
-        values: list[_Built] = []
         for key_node, value_node in node.value:
-            key_span = self._span(key_node)
-            key = self._key(key_node, key_span)
+            key = self._key(key_node)
             value = self._build(value_node, depth + 1)
             if key is None:
                 continue
             if key in entries:
-                self._duplicate(entries[key], key_span)
+                self._duplicate(entries[key], self._span(key_node))
                 continue
-            values.append(value)
-            entries[key] = Entry(key, key_span, value.node)
-        span = self._span(node, values[-1].node.span if values else None)
-        return _collect(Mapping(tuple(entries.values()), span), values)
+            entries[key] = Entry(key, self._place(key_node), value)
+        return Mapping(tuple(entries.values()), self._place_of(node, entries))
 
     def _duplicate(self, first: Entry, span: Span) -> None:
         self.diagnostics.add(
@@ -110,16 +119,17 @@ class Builder:
             "keep one of the two",
         )
 
-    def _key(self, node: yaml.Node, span: Span) -> str | None:
+    def _key(self, node: yaml.Node) -> str | None:
         if not isinstance(node, yaml.ScalarNode):
             if not self._reported_placeholder(node):
-                self.diagnostics.add(codes.NON_STRING_KEY, "a key must be text, not a list or a map", span)
+                message = "a key must be text, not a list or a map"
+                self.diagnostics.add(codes.NON_STRING_KEY, message, self._span(node))
             return None
         if node.tag == PLAIN and node.value == "<<":
             self.diagnostics.add(
                 codes.ALIAS,
                 "merge keys are not part of YAML 1.2",
-                span,
+                self._span(node),
                 "put what several tools share under 'defaults:', or write it out",
             )
             return None
@@ -129,8 +139,9 @@ class Builder:
         if isinstance(value, str):
             # PyYAML takes y and n for booleans nowhere, and they are what coordinates and counts are called.
             if plain.elsewhere and value.lower() not in {"y", "n"}:
-                self._disagreement(value, value, plain.elsewhere, span)
+                self._disagreement(value, value, plain.elsewhere, self._span(node))
             return value
+        span = self._span(node)
         kind = "null" if value is None else "a boolean" if isinstance(value, bool) else "a number"
         shown = f"the key {node.value}" if node.value else "an empty key"
         self.diagnostics.add(
@@ -140,17 +151,17 @@ class Builder:
         return None
 
     def _scalar(self, node: yaml.ScalarNode) -> Scalar:
-        span = self._span(node)
+        place = self._place(node)
         if node.tag == "" or node.tag == _CORE + "str":
-            return Scalar(node.value, span)
+            return Scalar(node.value, place)
         plain = meaning(node.value)
         if node.tag != PLAIN:
-            return Scalar(self._tagged(node, plain.value), span)
-        if refused := refusal(plain.value, node.value):
-            self.diagnostics.add(refused.code, refused.message, span, refused.hint)
+            return Scalar(self._tagged(node, plain.value), place)
+        if plain.refused:
+            self.diagnostics.add(plain.refused.code, plain.refused.message, span_at(place), plain.refused.hint)
         elif plain.elsewhere:
-            self._disagreement(node.value, plain.value, plain.elsewhere, span)
-        return Scalar(plain.value, span, plain=True)
+            self._disagreement(node.value, plain.value, plain.elsewhere, span_at(place))
+        return Scalar(plain.value, place, True)
 
     def _disagreement(self, text: str, value: Value, elsewhere: str, span: Span) -> None:
         hint = (
@@ -211,35 +222,19 @@ class Builder:
         )
         return True
 
-    def _span(self, node: yaml.Node, last: Span | None = None) -> Span:
-        """Where a node stands; a block ends with its ``last`` part, not where the next thing begins."""
-        first, after = node.start_mark, node.end_mark
-        assert first is not None
-        assert after is not None
-        start, end = Position(first.line + 1, first.column + 1), Position(after.line + 1, after.column + 1)
-        if start.line > len(self.source.lines):  # libyaml counts a line too many after a last '---'
-            return self.source.span(len(self.source.text), len(self.source.text))
-        if last is not None and isinstance(node, yaml.CollectionNode) and not node.flow_style:
-            end = max(start, last.end)
-        if end.column == 1:
-            end = self._before_blank(start, end)
-        return Span(self.source.path, start, end)
+    def _span(self, node: yaml.Node) -> Span:
+        return span_at(self._place(node))
 
-    def _before_blank(self, start: Position, end: Position) -> Position:
-        line = end.line
-        if line <= start.line:
-            return end
-        while line > start.line + 1 and not self.source.line(line - 1).strip():
-            line -= 1
-        return Position(line - 1, len(self.source.line(line - 1)) + 1)
+    def _place(self, node: yaml.Node) -> Marks:
+        start, end = node.start_mark, node.end_mark
+        assert start is not None
+        assert end is not None
+        return (self.source, start.line, start.column, end.line, end.column)
 
-
-def _collect(node: Node, parts: list[_Built]) -> _Built:
-    size, height = 1, 0
-    for _, part_size, part_height in parts:
-        size += part_size
-        height = max(height, part_height)
-    return _Built(node, size, height + 1)
+    def _place_of(self, node: yaml.CollectionNode, parts: Collection[object]) -> Marks:
+        """A block ends with its last part, not where the next thing begins: its marks are those of its start."""
+        place = self._place(node)
+        return place[:3] + place[1:3] if parts and not node.flow_style else place
 
 
 def _short(tag: str) -> str:

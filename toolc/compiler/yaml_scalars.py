@@ -13,6 +13,8 @@ from typing import Final, TypeAlias
 
 import yaml
 
+from toolc.compiler.load_values import Refusal, refusal
+
 Value: TypeAlias = bool | int | float | str | None
 
 _WORDS: Final[dict[str, Value]] = {
@@ -37,25 +39,28 @@ _BEYOND: Final = 2**64
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A plain scalar's value, and in words what a YAML 1.1 reader makes of it where that differs."""
+    """A plain scalar's value, and in words what a YAML 1.1 reader makes of it where that differs.
+
+    ``refused`` says why the value cannot stand in a spec; None where it can.
+    """
 
     value: Value
     elsewhere: str = ""
+    refused: Refusal | None = None
 
 
 @lru_cache(maxsize=4096)
 def meaning(text: str) -> Meaning:
     """What the plain (unquoted) scalar ``text`` means."""
     if text in _WORDS:
-        return Meaning(_WORDS[text])
+        return Meaning(_WORDS[text], refused=refusal(_WORDS[text], text))
     if text in _WORDS_1_1:
         return Meaning(text, in_words(_WORDS_1_1[text]))
     if text[0] not in "+-.0123456789":
         return Meaning(text)
     value = _number(text)
-    if _SAME_IN_BOTH.fullmatch(text):
-        return Meaning(value)
-    return Meaning(value, _elsewhere(text, value))
+    elsewhere = "" if _SAME_IN_BOTH.fullmatch(text) else _elsewhere(text, value)
+    return Meaning(value, elsewhere, refusal(value, text))
 
 
 def in_words(value: object) -> str:

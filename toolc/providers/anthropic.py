@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from toolc.providers.anthropic_strict import StrictTools
 from toolc.providers.base import Loss, Lowering
 from toolc.providers.lowering import LossLog, description, lower_plain
 from toolc.schema import JsonObject, JsonValue
@@ -25,15 +26,18 @@ class Anthropic:
         """Declare these tools, in this order; a tool's examples become its ``input_examples``."""
         lowered: list[JsonValue] = []
         losses: list[Loss] = []
+        strict_tools = StrictTools()
         for tool in tools:
             log = LossLog(tool.name, losses)
             log.unsaid(tool, "label", "annotations")
-            log.not_strict(tool, self.name)
+            strict = strict_tools.parameters(tool, log)
             definition: JsonObject = {
                 "name": tool.name,
                 "description": description(tool),
-                "input_schema": lower_plain(tool, _REJECTED_AT_ROOT, log),
+                "input_schema": strict or lower_plain(tool, _REJECTED_AT_ROOT, log),
             }
+            if strict:
+                definition["strict"] = True
             if tool.examples:
                 definition["input_examples"] = list(tool.examples)
             lowered.append(definition)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from toolc.providers.base import Loss
-from toolc.schema import JsonObject, JsonValue
+from toolc.schema import JsonObject, JsonValue, map_subschemas
 from toolc.spec import ToolSpec
 
 REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
@@ -21,15 +21,6 @@ REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "
 Neither documents it; their messages are "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/
 'enum'/'const'/'not' at the top level" and "input_schema does not support oneOf, allOf, or anyOf at the top level".
 """
-
-_SCHEMA: Final = frozenset(
-    {
-        "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then",
-        "unevaluatedItems", "unevaluatedProperties",
-    }
-)  # fmt: skip
-_SCHEMAS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-_SCHEMA_MAPS: Final = frozenset({"$defs", "dependentSchemas", "patternProperties", "properties"})
 
 
 @dataclass(slots=True)
@@ -54,13 +45,6 @@ class LossLog:
             if value is None or value == () or value == type(tool.annotations)():
                 continue
             self.add(f"/{name}", f"{name} has no place in this provider's definition; dropped")
-
-    def not_strict(self, tool: ToolSpec, provider: str) -> None:
-        """Record that strict mode was asked for: definitions are not lowered to its subset yet."""
-        if any(choice.provider == provider and choice.strict for choice in tool.providers):
-            self.add(
-                f"/providers/{provider}/strict", "strict mode is not lowered yet; the definition is not strict"
-            )
 
 
 def description(tool: ToolSpec) -> str:
@@ -102,16 +86,7 @@ def with_items(schema: JsonValue) -> JsonValue:
     """
     if not isinstance(schema, dict):
         return schema
-    result: JsonObject = {}
-    for key, value in schema.items():
-        if key in _SCHEMA:
-            result[key] = with_items(value)
-        elif key in _SCHEMAS and isinstance(value, list):
-            result[key] = [with_items(item) for item in value]
-        elif key in _SCHEMA_MAPS and isinstance(value, dict):
-            result[key] = {name: with_items(item) for name, item in value.items()}
-        else:
-            result[key] = value
+    result = map_subschemas(schema, with_items)
     types = schema.get("type")
     if types == "array" or (isinstance(types, list) and "array" in types):
         result.setdefault("items", {})

@@ -35,17 +35,28 @@ def merge_all_of(schema: JsonObject, references: References) -> JsonObject:
         return {**rest, "$ref": only}
     merged = rest
     for part in parts:
-        reference = sole_reference(part)
-        inner = references.target(reference) if reference else part
+        inner = _part_of(part, references)
         if inner is True:
             continue
-        if not isinstance(inner, dict) or (reference and references.is_recursive(reference)):
-            return schema
-        both = _merged(merged, merge_all_of(inner, references))
+        both = _merged(merged, inner) if isinstance(inner, dict) else None
         if both is None:
             return schema
         merged = both
     return merged
+
+
+def _part_of(part: JsonValue, references: References) -> JsonValue:
+    """One of the schemas of an ``allOf``, itself merged; None where that cannot be."""
+    reference = sole_reference(part)
+    if reference is None:
+        return merge_all_of(part, references) if isinstance(part, dict) else part
+    if references.is_recursive(reference):
+        return None
+    # Kept, since thirty schemas of which each takes in the next one twice would be merged a billion times.
+    if reference not in references.merged:
+        target = references.target(reference)
+        references.merged[reference] = merge_all_of(target, references) if isinstance(target, dict) else target
+    return references.merged[reference]
 
 
 def _merged(one: JsonObject, other: JsonObject) -> JsonObject | None:

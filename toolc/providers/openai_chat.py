@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from toolc.providers.base import Loss, Lowering
 from toolc.providers.lowering import REJECTED_AT_ROOT, LossLog, description, lower_plain, with_items
-from toolc.schema import JsonValue
+from toolc.providers.openai_strict import strict_parameters
+from toolc.schema import JsonObject, JsonValue
 from toolc.spec import ToolSpec
 
 
@@ -19,17 +20,19 @@ class OpenAIChat:
     name = "openai_chat"
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare these tools, in this order; strict mode is left out, which means off."""
+        """Declare these tools, in this order; where ``strict`` is left out it is off."""
         lowered: list[JsonValue] = []
         losses: list[Loss] = []
         for tool in tools:
             log = LossLog(tool.name, losses)
             log.unsaid(tool, "label", "annotations", "examples")
-            log.not_strict(tool, self.name)
-            function: JsonValue = {
+            strict = strict_parameters(tool, self.name, log)
+            function: JsonObject = {
                 "name": tool.name,
                 "description": description(tool),
-                "parameters": with_items(lower_plain(tool, REJECTED_AT_ROOT, log)),
+                "parameters": strict or with_items(lower_plain(tool, REJECTED_AT_ROOT, log)),
             }
+            if strict:
+                function["strict"] = True
             lowered.append({"type": "function", "function": function})
         return Lowering(lowered, tuple(losses))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from toolc.providers.base import Loss, Lowering
 from toolc.providers.lowering import REJECTED_AT_ROOT, LossLog, description, lower_plain, with_items
+from toolc.providers.openai_strict import strict_parameters
 from toolc.schema import JsonValue
 from toolc.spec import ToolSpec
 
@@ -28,14 +29,14 @@ class OpenAIResponses:
         for tool in tools:
             log = LossLog(tool.name, losses)
             log.unsaid(tool, "label", "annotations", "examples")
-            log.not_strict(tool, self.name)
+            strict = strict_parameters(tool, self.name, log)
             lowered.append(
                 {
                     "type": "function",
                     "name": tool.name,
                     "description": description(tool),
-                    "parameters": with_items(lower_plain(tool, REJECTED_AT_ROOT, log)),
-                    "strict": False,
+                    "parameters": strict or with_items(lower_plain(tool, REJECTED_AT_ROOT, log)),
+                    "strict": strict is not None,
                 }
             )
         return Lowering(lowered, tuple(losses))

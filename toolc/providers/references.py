@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from toolc.schema import JsonObject, JsonValue
@@ -21,6 +21,10 @@ class References:
     """The references of one root schema, by their target as it is written: ``#``, ``#/$defs/node``, ``#anchor``."""
 
     root: JsonObject
+    merged: dict[str, JsonValue] = field(default_factory=dict, compare=False, repr=False)
+    """What ``toolc.providers.merging`` made of those that it has met."""
+
+    _recursive: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
     def target(self, reference: str) -> JsonValue:
         """The schema that ``reference`` names, or None: remote, dangling, or not a schema."""
@@ -42,6 +46,11 @@ class References:
 
     def is_recursive(self, reference: str) -> bool:
         """Whether the schema that ``reference`` names refers to itself, directly or through others."""
+        if reference not in self._recursive:
+            self._recursive[reference] = self._leads_back(reference)
+        return self._recursive[reference]
+
+    def _leads_back(self, reference: str) -> bool:
         seen: set[str] = set()
         pending = [reference]
         while pending:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from toolc.call import BoundCall
@@ -12,9 +13,18 @@ from toolc.errors import RegistryError
 from toolc.runtime.problems import describe, failed, problem_path, problems_of
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import ToolSpec
+from toolc.validation.absence import without_nulls
+from toolc.validation.bounded import UnresolvableError, errors
+from toolc.validation.plain_schema import plainly_satisfies
 
 MAX_DEPTH: Final = 64
 """How deep arguments may nest: far beyond any tool's need, far below what exhausts a stack."""
+
+MAX_BITS: Final = 1023
+"""How large an integer may be: as large as the largest floating-point number, which is what JSON readers have."""
+
+MAX_PROBLEMS: Final = 50
+"""How many problems one answer tells: more than a model mends at once."""
 
 
 class BindError(ValueError):
@@ -28,37 +38,41 @@ class BindError(ValueError):
 def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
     """Fill in defaults and validate; the caller's ``arguments`` are left as they were.
 
-    Raises ``BindError`` with every problem at once, and ``RegistryError`` where the schema itself is broken.
+    Raises ``BindError`` with every problem at once, up to ``MAX_PROBLEMS``, and ``RegistryError`` where the
+    schema itself is broken.
     """
-    problems = tuple(_not_json(arguments, ()))
+    problems = tuple(islice(_not_json(arguments, ()), MAX_PROBLEMS))
     if problems:
         raise BindError(tool.name, problems)
     if not isinstance(arguments, dict):
         raise BindError(tool.name, (f"arguments: expected an object, got {describe(arguments)}",))
-    filled = copy.deepcopy(arguments)
-    _fill_defaults(tool.parameters.value, filled)
-    problems = tuple(dict.fromkeys(_invalid(tool, filled)))
+    try:
+        filled = copy.deepcopy(_decoded(tool, arguments))
+        _fill_defaults(tool.parameters.value, filled)
+        problems = tuple(dict.fromkeys(islice(_invalid(tool, filled), MAX_PROBLEMS)))
+    except UnresolvableError as error:
+        raise RegistryError(
+            f"the parameters of tool {tool.name!r} refer to a schema that cannot be resolved ({error}); "
+            "mend the $ref in its spec and build it again"
+        ) from None
     if problems:
         raise BindError(tool.name, problems)
     return BoundCall(tool=tool, arguments=filled, call_id=call_id)
 
 
 def _invalid(tool: ToolSpec, arguments: JsonObject) -> Iterator[str]:
-    from jsonschema import Draft202012Validator  # 70 ms that only a call need pay
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
+    if plainly_satisfies(arguments, tool.parameters.value):
+        return
+    failures = map(failed, errors(tool.parameters.value, arguments))
+    for each in sorted(failures, key=lambda each: (problem_path(each.path), each.keyword)):
+        yield from problems_of(each)
 
-    # An empty registry resolves only what is inside the schema: nothing is ever fetched.
-    validator = Draft202012Validator(tool.parameters.value, registry=Registry())
-    try:
-        failures = map(failed, validator.iter_errors(arguments))
-        for each in sorted(failures, key=lambda each: (problem_path(each.path), each.keyword)):
-            yield from problems_of(each)
-    except (Unresolvable, RecursionError) as error:
-        raise RegistryError(
-            f"the parameters of tool {tool.name!r} refer to a schema that cannot be resolved ({error}); "
-            "mend the $ref in its spec and build it again"
-        ) from None
+
+def _decoded(tool: ToolSpec, arguments: JsonObject) -> JsonObject:
+    """``arguments`` as the tool means them: under a strict mode null stands for what is left out."""
+    if not any(choice.strict for choice in tool.providers):
+        return arguments
+    return without_nulls(tool.parameters.value, arguments)
 
 
 def _fill_defaults(schema: JsonObject, value: JsonObject) -> None:
@@ -83,13 +97,10 @@ def _fill_inner_defaults(schema: JsonObject, value: JsonValue) -> None:
 
 
 def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
-    """What no JSON text in UTF-8 can hold; a program, unlike a model, can pass such things."""
+    """What no JSON text in UTF-8 can hold, or no reader of it; a program, unlike a model, can pass such things."""
     where = problem_path(path)
     if len(path) > MAX_DEPTH:
         yield f"{where}: nested deeper than {MAX_DEPTH} levels"
-    elif isinstance(value, str):
-        if not _is_unicode(value):
-            yield f"{where}: holds half a surrogate pair, which is not Unicode text"
     elif isinstance(value, dict):
         for key, item in value.items():
             if isinstance(key, str) and _is_unicode(key):
@@ -99,11 +110,24 @@ def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _not_json(item, (*path, index))
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            yield f"{where}: {value} is not a JSON number"
-    elif not isinstance(value, bool | int | None):
-        yield f"{where}: a {type(value).__name__} is not JSON"
+    elif wrong := _not_scalar(value):
+        yield f"{where}: {wrong}"
+
+
+def _not_scalar(value: object) -> str:
+    """Why ``value`` is no text, number, boolean or null of JSON; empty where it is."""
+    match value:
+        case None | bool():
+            return ""
+        case str():
+            return "" if _is_unicode(value) else "holds half a surrogate pair, which is not Unicode text"
+        case float():
+            return "" if math.isfinite(value) else f"{value} is not a JSON number"
+        case int():
+            bits = value.bit_length()
+            return "" if bits <= MAX_BITS else f"an integer of {bits} bits is more than JSON readers can hold"
+        case _:
+            return f"a {type(value).__name__} is not JSON"
 
 
 def _is_unicode(text: str) -> bool:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
 
 from toolc.schema import JsonObject, JsonValue
@@ -19,6 +20,12 @@ MAX_SHOWN: Final = 60
 
 MAX_LISTED: Final = 20
 """How many allowed values a message lists."""
+
+MAX_COMPARED: Final = 200
+"""Among how many names a message looks for the one that was meant."""
+
+MAX_REASONS: Final = 5
+"""How many reasons a message gives why a value fits none of several forms."""
 
 _TYPES: Final = {
     "array": "an array",
@@ -101,7 +108,8 @@ def describe(value: JsonValue) -> str:
         case list():
             return f"an array of {len(value)}"
         case dict():
-            return f"an object with the keys {_shortened(', '.join(value))}" if value else "an empty object"
+            keys = ", ".join(key[:MAX_SHOWN] for key in islice(value, MAX_LISTED))
+            return f"an object with the keys {_shortened(keys)}" if value else "an empty object"
 
 
 def _missing(error: Failed) -> Iterator[str]:
@@ -116,21 +124,20 @@ def _missing(error: Failed) -> Iterator[str]:
 def _unknown(error: Failed) -> Iterator[str]:
     known = list(_object(error.schema.get("properties")))
     patterns = list(_object(error.schema.get("patternProperties")))
-    listed = f"there are {', '.join(known)}" if known else "there are none"
+    listed = f"there are {', '.join(known[:MAX_LISTED])}" if known else "there are none"
     for name in _object(error.instance):
         if name in known or any(re.search(pattern, name) for pattern in patterns):
             continue
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else listed
-        yield f"{problem_path((*error.path, name))}: no such parameter; {hint}"
+        hint = f"did you mean {close!r}?" if (close := _close(name, known)) else listed
+        yield f"{problem_path((*error.path, _shortened(name)))}: no such parameter; {hint}"
 
 
 def _not_in_enum(error: Failed) -> str:
     allowed = _list(error.value)
     listed = ", ".join(map(_shown, allowed[:MAX_LISTED])) + (", ..." if len(allowed) > MAX_LISTED else "")
     words = [value for value in allowed if isinstance(value, str)]
-    close = difflib.get_close_matches(error.instance, words, n=1) if isinstance(error.instance, str) else []
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    close = _close(error.instance, words) if isinstance(error.instance, str) else ""
+    hint = f"; did you mean {close!r}?" if close else ""
     return f"expected one of {listed}; got {describe(error.instance)}{hint}"
 
 
@@ -141,8 +148,9 @@ def _no_branch(error: Failed) -> str:
     if all(cause.keyword == "type" and cause.path == error.path for cause in error.causes):
         expected = dict.fromkeys(_type_names(cause.value) for cause in error.causes)
         return f"expected {' or '.join(expected)}, got {got}"
-    reasons = dict.fromkeys(problem for cause in error.causes for problem in problems_of(cause))
-    return f"fits none of {len(branches)} allowed forms; got {got} ({'; '.join(list(reasons)[:5])})"
+    some = error.causes[:MAX_LISTED]
+    reasons = dict.fromkeys(problem for cause in some for problem in islice(problems_of(cause), MAX_REASONS))
+    return f"fits none of {len(branches)} allowed forms; got {got} ({'; '.join(list(reasons)[:MAX_REASONS])})"
 
 
 def _type_names(value: JsonValue) -> str:
@@ -171,8 +179,17 @@ _BOUNDS: Final[Mapping[str, Callable[[JsonValue], str]]] = {
 """Keywords of one value each, and what they demand."""
 
 
+def _close(name: str, known: list[str]) -> str:
+    """The most similar of ``known``; empty where none is, or to look would take long."""
+    if len(name) > 2 * MAX_SHOWN:
+        return ""
+    return next(iter(difflib.get_close_matches(name, known[:MAX_COMPARED], n=1)), "")
+
+
 def _shown(value: JsonValue) -> str:
-    return _shortened(repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    if isinstance(value, str):
+        return _shortened(repr(value[: MAX_SHOWN + 1]))
+    return _shortened(json.dumps(value, ensure_ascii=False))
 
 
 def _shortened(text: str) -> str:

@@ -44,3 +44,18 @@ def test_a_default_is_data(tmp_path: Path) -> None:
     assert findings(tmp_path, foreign_urls, f"{HEAD}{line}\n{ECHO}") == [
         "tool.yaml:4:83 the description of 'a' names a URL of 'x.vendor.io'"
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("https://docs.vendor.io/a and https://vendor.io", []),
+        ("https://a.docs.vendor.io", []),
+        ("https://other.io", ["other.io"]),
+        ("https://evil-vendor.io", ["evil-vendor.io"]),
+    ],
+)
+def test_hosts_that_the_project_names(tmp_path: Path, text: str, hosts: list[str]) -> None:
+    (tmp_path / "toolc.yaml").write_text("lint: {hosts: [vendor.io]}\n", encoding="utf-8")
+    told = [f"the description names a URL of '{host}'" for host in hosts]
+    assert messages(tmp_path, foreign_urls, about(text)) == told

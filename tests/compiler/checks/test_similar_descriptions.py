@@ -43,6 +43,20 @@ def test_what_sets_them_apart(tmp_path: Path, other: str) -> None:
     assert findings(tmp_path, similar_descriptions, tools(LONG, other)) == []
 
 
+def test_one_word_is_enough_if_it_is_that_of_the_names(tmp_path: Path) -> None:
+    more = ". Use it when the user asks what was written, by whom and when; do not use it to write, to delete or to"
+    more += " mark as read. An archive that is closed to the user gives an error that says so, and no hits at all"
+    text = tools(LONG + more, LONG.replace("messages", "tickets") + more)
+    named = text.replace("alpha", "list_messages").replace("beta", "list_ticket")
+    assert len(findings(tmp_path, similar_descriptions, text)) == 1
+    assert findings(tmp_path, similar_descriptions, named) == []
+
+
+def test_names_that_differ_do_not_tell_equal_descriptions_apart(tmp_path: Path) -> None:
+    text = tools(LONG, LONG).replace("alpha", "search_messages").replace("beta", "search_archive")
+    assert len(findings(tmp_path, similar_descriptions, text)) == 1
+
+
 def test_short_descriptions_are_not_compared(tmp_path: Path) -> None:
     assert (
         findings(tmp_path, similar_descriptions, tools("Say hello to the world.", "Say hello to the world.")) == []

@@ -125,16 +125,15 @@ SET_CHECKS: Final[tuple[SetCheck, ...]] = (compositions, names, similar_descript
 """The checks of all tools together. A new one is a file here and a name in this line."""
 
 
-def check_tools(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Every finding of every check, about each tool and about all of them together."""
-    yield from check_each(tools)
+def check_together(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
+    """Every finding about all tools together."""
     for every in SET_CHECKS:
         yield from every.check(tools)
 
 
-def check_each(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Every finding about each tool by itself."""
+def check_each(tools: Sequence[LocatedTool], checks: Sequence[ToolCheck] = TOOL_CHECKS) -> Iterator[Diagnostic]:
+    """Every finding of some checks about each tool by itself."""
     for tool in tools:
-        for each in TOOL_CHECKS:
+        for each in checks:
             if each.NEEDS.isdisjoint(tool.damaged):
                 yield from each.check(tool)

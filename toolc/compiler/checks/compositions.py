@@ -23,12 +23,12 @@ from toolc.spec import AgentBackend, CompositeBackend, Step
 def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Each call of a tool that is not there, each circle of calls, each step that passes on what fits nothing."""
     known = {name: tool for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}
-    calls = {tool.spec.name: frozenset(_targets(tool, known)) for tool in tools if "backend" not in tool.damaged}
-    circular = _in_circles(calls)
+    targets = {tool.spec.name: frozenset(_targets(tool, known)) for tool in tools if "backend" not in tool.damaged}
+    circular = _in_circles(targets)
     for tool in tools:
         if "backend" in tool.damaged:
             continue
-        for name, span in _calls(tool):
+        for name, span in calls(tool):
             called = known.get(name)
             if called is None:
                 yield _unknown(name, span, known)
@@ -38,7 +38,8 @@ def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
         yield from _arguments(tool, known)
 
 
-def _calls(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
+def calls(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
+    """The name of each tool that ``tool`` calls, and where it stands."""
     backend = tool.spec.backend
     if isinstance(backend, CompositeBackend):
         for index, step in enumerate(backend.steps):
@@ -50,7 +51,7 @@ def _calls(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
 
 
 def _targets(tool: LocatedTool, known: Mapping[str, LocatedTool]) -> Iterator[str]:
-    for name, _ in _calls(tool):
+    for name, _ in calls(tool):
         if name in known:
             yield known[name].spec.name
 

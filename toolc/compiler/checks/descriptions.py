@@ -1,6 +1,7 @@
-"""TC204: a description that is missing, or too short or too long to tell a model when to use the tool.
+"""TC204: a description that is missing, or too short to tell a model when to use the tool; off: one that is long.
 
-1,024 characters is where OpenAI's API has been seen to refuse a function.
+Below 12 characters there is room for hardly more than the name again. 1,024 is where OpenAI's API has been seen to
+refuse a function; of the public definitions that we measured 4 in 100 are longer, and used.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from toolc.diagnostics import Diagnostic
 
 NEEDS: Final = frozenset({"description"})
 
-SHORTEST: Final = 20
+SHORTEST: Final = 12
 LONGEST: Final = 1024
 
 _HINT: Final = "say what it does, when to use it and when not to; a model chooses by these words"
@@ -32,15 +33,15 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
         yield Diagnostic(codes.DESCRIPTION, message, tool.span("description"), _HINT)
     elif length > LONGEST:
         message = f"a description of {length} characters is refused by some providers, which take {LONGEST}"
-        yield Diagnostic(codes.DESCRIPTION, message, tool.span("description"), "shorten it")
+        yield Diagnostic(codes.LONG_DESCRIPTION, message, tool.span("description"), "shorten it")
 
 
 RULE: Final = Rule(
-    codes=(codes.DESCRIPTION,),
+    codes=(codes.DESCRIPTION, codes.LONG_DESCRIPTION),
     explanation="""\
 A model chooses a tool by its description, and sees nothing else of what it does. Say what it does,
-when to use it, when not to, and what comes back; three or four sentences are usual. Fewer than 20
-characters say little, and some providers refuse more than 1,024.
+when to use it, when not to, and what comes back; three or four sentences are usual. Fewer than 12
+characters say little. Some providers refuse more than 1,024: that finding is off unless it is selected.
 """,
     bad="""\
 toolc: 1

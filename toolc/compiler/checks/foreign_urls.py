@@ -12,7 +12,6 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.rule import Rule
-from toolc.compiler.visible import visible
 from toolc.diagnostics import Diagnostic
 
 NEEDS: Final = frozenset({"name", "description"})
@@ -22,7 +21,8 @@ RULE: Final = Rule(
     explanation="""\
 A model may fetch an address that it reads in a description, or pass it on to the user, and what stands behind it
 can change after the review. Say in words what the page says. Addresses under example.com, example.org,
-example.net and localhost are for examples and are let be.
+example.net and localhost are for examples and are let be, and so are the hosts of your own that the project file
+lists under `lint.hosts`.
 
 This finding is off by default: many descriptions name their documentation.
 """,
@@ -52,15 +52,15 @@ _FOR_EXAMPLES: Final = frozenset(
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """The first URL of each description that leads to a real host."""
-    for each in visible(tool):
+    for each in tool.visible:
         if each.role != "prose" or "://" not in each.text:
             continue
         for match in _URL.finditer(each.text):
             host = match[1].lower().rstrip(".")
-            if not _is_within(host, _FOR_EXAMPLES):
+            if not _is_within(host, _FOR_EXAMPLES.union(tool.hosts)):
                 message = f"{each.what} names a URL of '{host}'"
-                hint = "say in words what stands there, or use an address under example.com"
-                yield Diagnostic(codes.FOREIGN_URL, message, each.place(tool, match[0]), hint)
+                hint = f"say in words what stands there, or let it be with lint: {{hosts: [{host}]}} in toolc.yaml"
+                yield Diagnostic(codes.FOREIGN_URL, message, each.place(tool.source, match[0]), hint)
                 break
 
 

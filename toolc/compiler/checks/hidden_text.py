@@ -16,7 +16,7 @@ from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.edits import fix
 from toolc.compiler.rule import Rule
-from toolc.compiler.visible import Visible, visible
+from toolc.compiler.visible import Visible
 from toolc.diagnostics import Diagnostic, Edit, Fix
 
 NEEDS: Final = frozenset({"name", "description"})
@@ -62,7 +62,7 @@ _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """The first hidden character, and the first disguised word, of each string that a model sees."""
-    for each in visible(tool):
+    for each in tool.visible:
         if not each.text.isascii():
             yield from _hidden(tool, each)
             yield from _lookalike(tool, each)
@@ -75,7 +75,7 @@ def _hidden(tool: LocatedTool, each: Visible) -> Iterator[Diagnostic]:
         first = match[0][0]
         name = unicodedata.name(first, "an unassigned character").lower()
         message = f"{each.what} has a character that cannot be seen: U+{ord(first):04X}, {name}"
-        span = each.place(tool, match[0])
+        span = each.place(tool.source, match[0])
         yield Diagnostic(codes.HIDDEN_TEXT, message, span, "delete it, or type the text anew", _fix(tool, each))
         return
 
@@ -116,5 +116,6 @@ def _lookalike(tool: LocatedTool, each: Visible) -> Iterator[Diagnostic]:
         if posing and any(letter.isascii() for letter in word):
             name = unicodedata.name(posing).lower()
             message = f"the word '{word[:60]}' in {each.what} mixes scripts: '{posing}' is {name}"
-            yield Diagnostic(codes.LOOKALIKE, message, each.place(tool, word), "type the word anew in one script")
+            span = each.place(tool.source, word)
+            yield Diagnostic(codes.LOOKALIKE, message, span, "type the word anew in one script")
             return

@@ -32,12 +32,13 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
         return
     properties = tool.spec.parameters.properties
     mended = False  # one '--' is for all that stands after it
-    for template, span in _before_end_of_options(tool, backend.command):
+    for template, route in _before_end_of_options(backend.command):
         placeholder = template.sole
         if placeholder is None or placeholder.keys or placeholder.filters or placeholder.name in backend.allow_dash:
             continue
         dashed = _dashed_value(properties.get(placeholder.name, {}))
         if dashed is not None:
+            span = tool.span(*route)
             yield Diagnostic(
                 codes.LEADING_DASH,
                 f"'{placeholder.name}' may be {dashed}, and a call with it is refused: it looks like an option",
@@ -59,15 +60,16 @@ def _fix(tool: LocatedTool, argv: Argv, template: Template, span: Span) -> Fix |
     return fix("put '--' before it", insert_item(tool.source, span, "--"))
 
 
-def _before_end_of_options(tool: LocatedTool, argv: Argv) -> Iterator[tuple[Template, Span]]:
+def _before_end_of_options(argv: Argv) -> Iterator[tuple[Template, tuple[str | int, ...]]]:
+    """Each argument that a program may take for an option, and its route."""
     for index, element in enumerate(argv.elements):
         route = ("backend", "shell", "argv", index)
         if element == _END_OF_OPTIONS:
             return
         if isinstance(element, Template):
-            yield element, tool.span(*route)
+            yield element, route
         elif _END_OF_OPTIONS not in element.argv:
-            yield from ((each, tool.span(*route, "argv", inner)) for inner, each in enumerate(element.argv))
+            yield from ((each, (*route, "argv", inner)) for inner, each in enumerate(element.argv))
 
 
 def _dashed_value(schema: JsonObject) -> str | None:

@@ -13,7 +13,7 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.rule import Rule
-from toolc.compiler.visible import Visible, visible
+from toolc.compiler.visible import Visible
 from toolc.diagnostics import Diagnostic
 
 NEEDS: Final = frozenset({"name", "description"})
@@ -56,12 +56,12 @@ _BLOB: Final = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{80,}={0,2}")
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """What each string holds that is no plain text; data may hold tags and comments."""
-    for each in visible(tool):
+    for each in tool.visible:
         found = _found(each)
         if found:
             part, message = found
             hint = "take it out, and say what matters in plain words"
-            yield Diagnostic(codes.MARKUP, f"{each.what} {message}", each.place(tool, part), hint)
+            yield Diagnostic(codes.MARKUP, f"{each.what} {message}", each.place(tool.source, part), hint)
 
 
 def _found(each: Visible) -> tuple[str, str] | None:

@@ -1,4 +1,7 @@
-"""TC503: a tool that may connect to any public address, or that says it does and may connect to none."""
+"""TC503: a tool that may connect to any public address; off: one that says it does and may connect to none.
+
+MCP's default of the hint is true, so that tools which come from there say it, whatever they do.
+"""
 
 from __future__ import annotations
 
@@ -55,8 +58,8 @@ A tool that may connect anywhere can send what it reads to anybody: a text that 
 enough. Where the hosts are listed, data can go to those and nowhere else, and a reviewer sees which.
 
 List exact hosts with their ports. `public:443` is for tools whose purpose is to read any page, and these should
-see nothing private. The other way round, a tool that says `open_world: true` and has no network fails on every
-call.
+see nothing private. The other way round, a tool that says `open_world: true` and has no network may fail on
+every call; that side is off unless it is selected.
 """,
     bad=_BAD,
     good=_BAD.replace("public:443", "news.example.com:443"),

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
-from toolc.source import Span
 from toolc.spec import Argv, ShellBackend, WhenGroup
 from toolc.template import Placeholder, Template
 
@@ -31,26 +29,27 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Argv):
         return
     shell_seen = code_follows = False
-    for template, span in _words(tool, backend.command):
+    for template, route in _words(backend.command):
         constant = _constant(template)
         if code_follows and template.sole is None and template.names:
             yield Diagnostic(
-                codes.SHELL_TEMPLATE, "a placeholder inside shell code can add commands to it", span,
+                codes.SHELL_TEMPLATE, "a placeholder inside shell code can add commands to it", tool.span(*route),
                 "use 'script' and \"$ARG_name\", or name the program itself in 'argv'",
             )  # fmt: skip
         if code_follows:
             shell_seen = False
         code_follows = shell_seen and constant is not None and bool(_CODE_FOLLOWS.fullmatch(constant))
-        shell_seen = shell_seen or (constant is not None and PurePosixPath(constant).name in SHELLS)
+        shell_seen = shell_seen or (constant is not None and constant.rpartition("/")[2] in SHELLS)
 
 
-def _words(tool: LocatedTool, argv: Argv) -> Iterator[tuple[Template, Span]]:
+def _words(argv: Argv) -> Iterator[tuple[Template, tuple[str | int, ...]]]:
+    """Each argument and its route."""
     for index, element in enumerate(argv.elements):
         route = ("backend", "shell", "argv", index)
         if isinstance(element, WhenGroup):
-            yield from ((each, tool.span(*route, "argv", inner)) for inner, each in enumerate(element.argv))
+            yield from ((each, (*route, "argv", inner)) for inner, each in enumerate(element.argv))
         else:
-            yield element, tool.span(*route)
+            yield element, route
 
 
 def _constant(template: Template) -> str | None:

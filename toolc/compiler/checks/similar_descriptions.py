@@ -1,7 +1,9 @@
 """TC209: two tools with nearly the same description: a model that chooses by them has to guess.
 
 Linear in the number of tools: a description is filed under the smallest hashes of its runs of three words, so
-that nearly equal ones meet under one of them, and each is compared with the first that is filed there.
+that nearly equal ones meet under one of them, and each is compared with the first that is filed there. Two
+that share their sentences and differ in a word of their names (``list_branches``, ``list_labels``) are told
+apart by it.
 """
 
 from __future__ import annotations
@@ -63,7 +65,8 @@ def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
         twin = next((each for key in filed if (each := first.get(key)) and _is_alike(runs, each[1])), None)
         for key in filed:
             first.setdefault(key, (tool, runs))
-        if twin and twin[0].spec.name != tool.spec.name:  # one name is an error of its own
+        # One name for both is an error of its own.
+        if twin and twin[0].spec.name != tool.spec.name and not _says_what_it_is(tool, twin[0]):
             other = twin[0].spec.name
             message = f"this description is nearly that of '{other}', the tool at {twin[0].span('name')}"
             hint = f"say what sets '{tool.spec.name}' apart from '{other}'"
@@ -82,6 +85,19 @@ def _runs(description: str) -> frozenset[int]:
         return frozenset()
     text = (" ".join(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1))
     return frozenset(crc32(run.encode()) for run in text)
+
+
+def _says_what_it_is(tool: LocatedTool, twin: LocatedTool) -> bool:
+    """Whether one description has a word that the other lacks and that sets its tool's name apart, too."""
+    return any(
+        (_words(one.spec.name) - _words(two.spec.name))
+        & (_words(one.spec.description) - _words(two.spec.description))
+        for one, two in ((tool, twin), (twin, tool))
+    )
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.removesuffix("s") for word in _WORD.findall(text.lower().replace("_", " ")))
 
 
 def _is_alike(one: frozenset[int], two: frozenset[int]) -> bool:

@@ -65,7 +65,7 @@ RULE: Final = Rule(
     explanation="""\
 In strict mode OpenAI's models can write nothing that the schema refuses. The price is a smaller language: every
 property is required, and every object closed. An optional parameter has to become "a value or null", so that
-the model decides about it on every call.
+the model decides about it on every call; where it decides for null, the tool gets no argument.
 
 Where that is not what the tool means, require the parameter, or leave strict mode out: a call is validated in
 any case.

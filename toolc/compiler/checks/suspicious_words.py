@@ -13,7 +13,6 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.rule import Rule
-from toolc.compiler.visible import visible
 from toolc.diagnostics import Diagnostic
 
 NEEDS: Final = frozenset({"name", "description"})
@@ -82,12 +81,12 @@ def _may_match(text: str) -> bool:
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """The first such phrase of each string that a model sees."""
-    for each in visible(tool):
+    for each in tool.visible:
         match = _SUSPICIOUS.search(each.text) if _may_match(each.text) else None
         if match:
             words = " ".join(match[0].split())
             message = f"{each.what} gives the model orders: '{words[:80]}'"
             yield Diagnostic(
-                codes.SUSPICIOUS_WORDS, message, each.place(tool, match[0]),
+                codes.SUSPICIOUS_WORDS, message, each.place(tool.source, match[0]),
                 "say what the tool does; how a model behaves is for its own instructions",
             )  # fmt: skip

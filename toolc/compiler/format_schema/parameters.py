@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.compiler.decode_schema import DIALECT
+from toolc.compiler.dialects import PATTERN
 from toolc.compiler.format_schema.parts import boolean, closed, or_constant, reference
 from toolc.compiler.parameters import RESERVED
 from toolc.schema import JsonObject
@@ -88,7 +88,10 @@ _KEYWORDS: Final[dict[str, tuple[JsonObject, str]]] = {
     "$dynamicRef": (_TEXT, "Another schema of this tool, by its dynamic anchor."),
     "$comment": (_TEXT, "A remark for whoever reads the schema."),
     "$id": (_TEXT, "The identity of the whole schema; only at its root."),
-    "$schema": ({"enum": [DIALECT, DIALECT + "#"]}, "The dialect: JSON Schema 2020-12."),
+    "$schema": (
+        {"type": "string", "pattern": PATTERN},
+        "The dialect: JSON Schema 2020-12, or an older draft where it means the same.",
+    ),
     "$vocabulary": ({"type": "object", "additionalProperties": _FLAG}, "For meta-schemas only."),
 }
 

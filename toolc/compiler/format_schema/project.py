@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolc.compiler.format_schema.parts import anything, closed, items, mapping, reference, text
+from toolc.compiler.settings import HOST
 from toolc.schema import JsonObject
 
 _CODE: Final = "^TC[0-9]{0,3}$"
@@ -20,6 +21,10 @@ def project() -> JsonObject:
             "select": items("Only these, and those of them that are off by default.", code),
             "ignore": items("Not these; an error cannot be ignored.", code),
             "severity": mapping("How bad a code is.", severity, names={"type": "string", "pattern": _CODE}),
+            "hosts": items(
+                "Hosts whose URLs may stand in descriptions (TC214), each with the names below it.",
+                text("A host's name: docs.example.com.", HOST),
+            ),
         },
     )
     variable: JsonObject = {"description": "A constant.", "type": ["string", "number", "boolean"]}

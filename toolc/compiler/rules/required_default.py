@@ -1,4 +1,4 @@
-"""TC305: a parameter that is required and has a default."""
+"""TC305: a parameter that is required and has a default. Off: generators write it, and it does no harm."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from toolc.compiler.rule import Rule
 RULE: Final = Rule(
     codes=(codes.REQUIRED_DEFAULT,),
     explanation="""\
-A required argument is always given, so its default is never used. One of the two is a mistake, and
-a model cannot tell which. In the shorthand form a parameter with a default is optional of itself.
+A model that is told "required" writes the argument on every call, so it never leaves the choice to the tool; a
+program that leaves it out gets the default. If the default is a good value for most calls, the parameter need
+not be required; if every call has to decide, the default says nothing. In the shorthand form a parameter
+with a default is optional of itself.
+
+The finding is off unless it is selected: schemas that are generated from code often have both.
 """,
     bad="""\
 toolc: 1

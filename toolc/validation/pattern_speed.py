@@ -8,11 +8,11 @@ a short text is nothing; a long one is compared with the pattern's automaton ins
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
-from toolc.compiler.automaton import MANY, Automaton, TooManyStatesError, automaton, parse, varies
+from toolc.validation.automaton import MANY, Automaton, TooManyStatesError, automaton, parse, varies
 
 Speed: TypeAlias = Literal["fine", "slow", "unknown"]
 
@@ -23,7 +23,15 @@ FEW_STEPS: Final = 20_000
 FEW_WAYS: Final = 500
 """So much, of all or for each character, is left to ``re``, which is faster than an automaton of ours."""
 
+_STEPS_OF_RE: Final = 500
+_STEPS_OF_AUTOMATON: Final = 20
+"""So many take as long as a validator needs for one keyword of a schema."""
+
 _UNREADABLE: Final = (re.error, RecursionError, OverflowError, TooManyStatesError)
+
+
+def _for_free(_steps: int) -> None:
+    """Nobody counts."""
 
 
 class TooSlowError(Exception):
@@ -45,21 +53,32 @@ def speed(pattern: str, *, many: int = MANY) -> Speed:
         return "unknown"
 
 
-def search(pattern: str, text: str) -> bool:
-    """Whether ``text`` matches ``pattern`` somewhere, as ``re.search`` says. Raises ``TooSlowError``."""
+def search(pattern: str, text: str, *, pay: Callable[[int], None] = _for_free) -> bool:
+    """Whether ``text`` matches ``pattern`` somewhere, as ``re.search`` says. Raises ``TooSlowError``.
+
+    ``pay`` is told beforehand what it costs: how many times as long as one keyword of a schema takes.
+    """
     try:
         ways = ways_to_match(pattern, len(text) + 1)
         steps = ways * (len(text) + 1)
         if ways <= FEW_WAYS or steps <= FEW_STEPS:
+            pay(steps // _STEPS_OF_RE)
             return re.search(pattern, text) is not None
         found = _automaton(pattern)
         if found.exact and len(text) * len(found.accepts) <= MAX_STEPS:
+            pay(len(text) * len(found.accepts) // _STEPS_OF_AUTOMATON)
             return found.matches(text)
     except _UNREADABLE:
         raise TooSlowError from None
     if steps <= MAX_STEPS:
+        pay(steps // _STEPS_OF_RE)
         return re.search(pattern, text) is not None
     raise TooSlowError
+
+
+@lru_cache(maxsize=1024)
+def _tree(pattern: str) -> Any:
+    return parse(pattern)
 
 
 @lru_cache(maxsize=1024)
@@ -71,7 +90,7 @@ def ways_to_match(pattern: str, length: int) -> int:
     """An upper bound of the ways to match a text of ``length`` from one place, or ``MAX_STEPS + 1``."""
     if speed(pattern) != "fine":
         return MAX_STEPS + 1
-    return _ways(parse(pattern), length, is_loop=speed(pattern, many=2) == "fine")
+    return _ways(_tree(pattern), length, is_loop=speed(pattern, many=2) == "fine")
 
 
 def _trees(tree: Any) -> Iterator[Any]:

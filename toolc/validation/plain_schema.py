@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from toolc.compiler.pattern_speed import TooSlowError, search
 from toolc.schema import JsonObject, JsonValue
+from toolc.validation.pattern_speed import TooSlowError, search
 
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 
@@ -86,7 +86,7 @@ def _is_map_of_schemas(value: JsonValue) -> bool:
 
 
 _GOOD: Final[dict[str, Callable[[JsonValue], bool]]] = {
-    **dict.fromkeys(("title", "description", "$comment", "format", "pattern"), _is_text),
+    **dict.fromkeys(("title", "description", "$comment", "format", "pattern", "$schema"), _is_text),
     **dict.fromkeys(("deprecated", "readOnly", "writeOnly", "uniqueItems"), _is_flag),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
     **dict.fromkeys(
@@ -94,7 +94,7 @@ _GOOD: Final[dict[str, Callable[[JsonValue], bool]]] = {
     ),
     **dict.fromkeys(("default", "const"), _is_anything),
     **dict.fromkeys(("enum", "examples"), _is_list),
-    **dict.fromkeys(("properties", "$defs"), _is_map_of_schemas),
+    **dict.fromkeys(("properties", "$defs", "definitions"), _is_map_of_schemas),
     **dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), _are_schemas),
     **dict.fromkeys(("items", "additionalProperties", "not"), is_plain_schema),
     "multipleOf": _is_positive,

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from toolc.compiler.plain_schema import is_plain_schema, plainly_satisfies
 from toolc.schema import JsonObject, JsonValue
+from toolc.validation.plain_schema import is_plain_schema, plainly_satisfies
 
 _KEYWORDS = (
     "$comment", "$defs", "$id", "$ref", "additionalProperties", "allOf", "anyOf", "const", "default", "deprecated",

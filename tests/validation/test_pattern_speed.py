@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from toolc.compiler.automaton import MAX_STATES
-from toolc.compiler.pattern_speed import TooSlowError, is_slow, search, speed
+from toolc.validation.automaton import MAX_STATES
+from toolc.validation.pattern_speed import TooSlowError, is_slow, search, speed
 
 HOST = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$"
 

@@ -1,0 +1,116 @@
+"""Schemas that name an older draft are taken where they mean the same in 2020-12, and refused where they do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toolc.compiler.compile import compile_specs
+from toolc.schema import JsonObject
+
+DRAFTS = {
+    "06": "http://json-schema.org/draft-06/schema#",
+    "07": "http://json-schema.org/draft-07/schema#",
+    "2019": "https://json-schema.org/draft/2019-09/schema",
+    "2020": "https://json-schema.org/draft/2020-12/schema",
+}
+HEAD = """\
+toolc: 1
+name: look
+description: Look at one thing and say what it is.
+backend: {plugin: {command: [look]}}
+parameters:
+"""
+
+
+def compiled(tmp_path: Path, draft: str, *lines: str) -> tuple[JsonObject, list[str]]:
+    """The schema that comes of these lines, and what is wrong with them."""
+    schema = ["type: object", f"$schema: {draft}", *lines]
+    (tmp_path / "t.yaml").write_text(HEAD + "".join(f"  {line}\n" for line in schema), encoding="utf-8")
+    found = compile_specs([tmp_path / "t.yaml"])
+    told = [
+        f"{each.span.start.line - 7}:{each.span.start.column} {each.code.number} {each.message}"
+        for each in found.diagnostics.sorted()
+        if each.is_error
+    ]
+    return (found.tools[0].parameters.value if found.tools else {}), told
+
+
+@pytest.mark.parametrize("draft", DRAFTS.values())
+def test_what_every_draft_reads_alike_is_kept_as_2020_12(tmp_path: Path, draft: str) -> None:
+    schema, told = compiled(
+        tmp_path,
+        draft,
+        "properties:",
+        "  one: {$ref: '#/definitions/name', description: A name, default: Ada}",
+        "  two: {type: array, items: {$ref: '#/definitions/name'}, contains: {const: x}}",
+        "  three: {const: {$schema: kept, definitions: kept}}",
+        "definitions:",
+        "  name: {type: string, minLength: 1}",
+    )
+    assert told == []
+    assert schema == {
+        "type": "object",
+        "properties": {
+            "one": {"$ref": "#/$defs/name", "description": "A name", "default": "Ada"},
+            "two": {"type": "array", "items": {"$ref": "#/$defs/name"}, "contains": {"const": "x"}},
+            "three": {"const": {"$schema": "kept", "definitions": "kept"}},
+        },
+        "$defs": {"name": {"type": "string", "minLength": 1}},
+        "additionalProperties": False,
+    }
+
+
+def test_definitions_that_cannot_be_renamed_stay(tmp_path: Path) -> None:
+    lines = ("properties: {a: {$ref: '#/definitions/a'}}", "definitions: {a: {}}", "$defs: {a: {type: string}}")
+    schema, told = compiled(tmp_path, DRAFTS["07"], *lines)
+    assert told == []
+    assert schema["properties"] == {"a": {"$ref": "#/definitions/a"}}
+
+
+@pytest.mark.parametrize(
+    ("draft", "line", "told"),
+    [
+        ("06", "properties: {a: {if: {minimum: 1}}}", "1:20 TC704 'if' says nothing in draft-06"),
+        (
+            "07",
+            "properties: {a: {dependentRequired: {}}}",
+            "1:20 TC704 'dependentRequired' says nothing in draft-07",
+        ),
+        ("07", "properties: {a: {prefixItems: [{}]}}", "1:20 TC704 'prefixItems' says nothing in draft-07"),
+        (
+            "07",
+            "properties: {a: {type: string, $ref: '#/properties/b'}, b: {}}",
+            "1:20 TC704 'type' beside '$ref' says nothing in draft-07",
+        ),
+        ("2019", "properties: {a: {prefixItems: [{}]}}", "1:20 TC704 'prefixItems' says nothing in 2019-09"),
+        (
+            "2019",
+            "properties: {a: {contains: {}, unevaluatedItems: false}}",
+            "1:20 TC704 'contains' evaluates no item in 2019-09",
+        ),
+        ("07", "properties: {a: {items: [{}]}}", "1:20 TC704 'items' is one schema, for every item"),
+        ("2019", "properties: {a: {items: [{}]}}", "1:20 TC704 'items' is one schema, for every item"),
+        (
+            "07",
+            "properties: {a: {dependencies: {}}}",
+            "1:20 TC101 JSON Schema 2020-12 has no keyword 'dependencies'",
+        ),
+    ],
+)
+def test_what_2020_12_reads_otherwise_is_refused(tmp_path: Path, draft: str, line: str, told: str) -> None:
+    _, found = compiled(tmp_path, DRAFTS[draft], line)
+    assert [each[: len(told)] for each in found] == [told]
+
+
+def test_a_draft_that_is_not_known(tmp_path: Path) -> None:
+    _, found = compiled(tmp_path, "http://json-schema.org/draft-04/schema#", "properties: {}")
+    assert found == ["0:12 TC704 parameters are JSON Schema 2020-12, and this is another dialect"]
+
+
+def test_a_schema_inside_may_name_its_own(tmp_path: Path) -> None:
+    line = f"properties: {{a: {{$schema: '{DRAFTS['07']}', prefixItems: [{{}}]}}, b: {{prefixItems: [{{}}]}}}}"
+    _, found = compiled(tmp_path, DRAFTS["2020"], line)
+    assert len(found) == 1
+    assert "TC704 'prefixItems' says nothing in draft-07, which $schema names" in found[0]

@@ -1,0 +1,74 @@
+"""Good specs with one thing changed: whatever it is, there is an answer at once, and each finding has its place.
+
+Twenty of each file here; for more: ``TOOLC_MUTATIONS=500 pytest tests/compiler/test_mutations.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from mutations import SEEDS, mutate
+
+from toolc.compiler.compile import Alone, compile_data
+from toolc.compiler.find import Found
+from toolc.compiler.find_project import Projects
+from toolc.compiler.settings import Settings
+from toolc.diagnostics import Diagnostic, Diagnostics
+from toolc.source import Position, SourceText
+
+COUNT = int(os.environ.get("TOOLC_MUTATIONS", "20"))
+SECONDS = 1.0
+LENGTH = 400
+ABOUT_BLANKS = {"TC009", "TC210", "TC213"}
+EVERY_CHECK = Settings(select=("TC",))
+
+
+def compiled(data: bytes, path: Path) -> Alone:
+    found = Found(path=path, shown=path.name, folder=None)
+    return compile_data(data, found, Projects(Diagnostics()), EVERY_CHECK)
+
+
+def complaint(found: Diagnostic, source: SourceText | None) -> str:
+    """What is wrong with the place or the words of a finding; empty where nothing is."""
+    if len(found.message) > LENGTH:
+        return "its message fills the screen"
+    if source is None:
+        return "its file was not read"
+    start, end = found.span.start, found.span.end
+    if start == Position(1, 0):
+        return ""  # the byte order mark
+    last = Position(end.line, len(source.line(end.line)) + 1)
+    if not (Position(1, 1) <= start <= end <= last and end.line <= len(source.lines)):
+        return "it is not in the file"
+    covered = source.between(found.span)
+    if not covered:
+        return "" if not source.text[: source.offset(start)].strip() else "it covers nothing"
+    if covered[0] in " \t\r\n" and found.code.number not in ABOUT_BLANKS:
+        return "it begins with a blank"
+    return ""
+
+
+@pytest.mark.filterwarnings("ignore:Possible (nested )?set:FutureWarning")
+@pytest.mark.timeout(0 if COUNT > 20 else 120)
+@pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.name)
+def test_each_mutation_has_its_findings_at_once_and_in_their_places(path: Path) -> None:
+    for number in range(COUNT):
+        data = mutate(path, number)
+        started = time.process_time()
+
+        found = compiled(data, path).diagnostics
+
+        assert time.process_time() - started < SECONDS, f"mutation {number} of {path.name}"
+        for each in found.sorted():
+            wrong = complaint(each, found.source(each.span.path))
+            assert not wrong, f"mutation {number} of {path.name}: {each.span}: {each.message}: {wrong}"
+
+
+@pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.name)
+def test_the_same_text_has_the_same_findings(path: Path) -> None:
+    data = mutate(path, COUNT)
+
+    assert compiled(data, path).diagnostics.sorted() == compiled(data, path).diagnostics.sorted()

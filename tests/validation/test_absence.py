@@ -1,0 +1,61 @@
+"""Null where nothing is meant is taken out; null that is a value stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.schema import JsonObject, JsonValue
+from toolc.validation.absence import takes_null, without_nulls
+
+INNER: JsonObject = {"type": "object", "properties": {"x": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "left"),
+    [
+        ({"type": "string"}, None, {}),
+        ({"type": "string"}, "a", {"a": "a"}),
+        ({"type": ["string", "null"]}, None, {"a": None}),
+        ({"enum": ["x", None]}, None, {"a": None}),
+        ({}, None, {"a": None}),
+        (INNER, {"x": None}, {"a": {}}),
+        ({"items": INNER}, [{"x": None}, {"x": "y"}, None], {"a": [{}, {"x": "y"}, None]}),
+        ({"$ref": "#/$defs/inner"}, {"x": None}, {"a": {}}),
+        ({"allOf": [INNER, {"properties": {"y": {"const": 1}}}]}, {"x": None, "y": None}, {"a": {}}),
+        (
+            {"anyOf": [{"properties": {"x": {"type": "null"}}, "required": ["y"]}, INNER]},
+            {"x": None},
+            {"a": {}},
+        ),
+        ({"anyOf": [{"type": "array"}, {"required": ["x"]}]}, {"x": None}, {"a": {"x": None}}),
+    ],
+)
+def test_an_optional_property(schema: JsonObject, given: JsonValue, left: JsonObject) -> None:
+    root: JsonObject = {"properties": {"a": schema}, "$defs": {"inner": INNER}}
+    arguments: JsonObject = {"a": given}
+    assert without_nulls(root, arguments) == left
+    assert arguments == {"a": given}
+
+
+def test_a_required_property_and_one_that_is_not_declared_stay() -> None:
+    root: JsonObject = {"properties": {"a": {"type": "string"}}, "required": ["a"]}
+    assert without_nulls(root, {"a": None, "b": None}) == {"a": None, "b": None}
+
+
+def test_so_many_choices_are_tried_and_no_more() -> None:
+    doubled: JsonObject = {
+        f"d{level}": {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}, {"$ref": f"#/$defs/d{level + 1}"}]}
+        for level in range(30)
+    }
+    root: JsonObject = {
+        "properties": {"a": {"$ref": "#/$defs/d0"}},
+        "$defs": {**doubled, "d30": {"type": "string"}},
+    }
+    assert without_nulls(root, {"a": {"x": None}}) == {"a": {"x": None}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "takes"), [(True, True), (False, False), ({"type": "null"}, True), ({"not": {}}, False)]
+)
+def test_whether_a_schema_takes_null(schema: JsonValue, takes: bool) -> None:
+    assert takes_null({}, schema) is takes

@@ -1,0 +1,102 @@
+"""Checking values against schemas: what would take a billion steps ends after a bounded number of them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from toolc.schema import JsonObject, JsonValue
+from toolc.validation.bounded import MOST_ERRORS, errors
+
+
+def doubling(levels: int) -> JsonObject:
+    """A schema whose references make two of each one, ``levels`` times over, and end at a string."""
+    definitions: JsonObject = {
+        f"d{level}": {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}, {"$ref": f"#/$defs/d{level + 1}"}]}
+        for level in range(levels)
+    }
+    return {"$ref": "#/$defs/d0", "$defs": {**definitions, f"d{levels}": {"type": "string"}}}
+
+
+def messages(schema: JsonObject, value: JsonValue) -> list[str]:
+    return [error.message for error in errors(schema, value)]
+
+
+TOO_LONG = ["too many steps are needed to check this value"]
+
+
+def test_references_that_double_are_followed_so_often_and_no_more() -> None:
+    assert messages(doubling(30), 1) == TOO_LONG
+    assert messages(doubling(30), "text") == []
+    assert messages(doubling(3), 1) == ["1 is not valid under any of the given schemas"]
+
+
+def test_a_long_value_may_need_many_references() -> None:
+    schema: JsonObject = {"items": {"$ref": "#/$defs/row"}, "$defs": {"row": {"type": "integer"}}}
+    assert messages(schema, [1] * 20_000) == []
+    assert messages(schema, [*[1] * 20_000, "x"]) == ["'x' is not of type 'integer'"]
+
+
+def test_schemas_that_ask_for_what_is_unevaluated_at_every_level() -> None:
+    schema: JsonObject = {"type": "object"}
+    for _ in range(40):
+        schema = {"allOf": [schema, {"unevaluatedProperties": True}], "unevaluatedProperties": False}
+    assert messages(schema, {"a": 1}) == TOO_LONG
+
+
+def test_a_long_value_is_not_repeated_for_each_of_many_choices() -> None:
+    schema: JsonObject = {"anyOf": [False] * 20_000}
+    assert messages(schema, "a" * 1_000_000) == TOO_LONG
+
+
+def test_items_that_must_differ_are_compared_in_linear_time() -> None:
+    rows: list[JsonValue] = [{"row": row} for row in range(30_000)]
+    assert messages({"uniqueItems": True}, rows) == []
+    assert len(messages({"uniqueItems": True}, [*rows, {"row": 7.0}])) == 1
+
+
+@pytest.mark.parametrize(
+    ("items", "same"),
+    [
+        ([1, 1.0], True),
+        ([1, True], False),
+        ([0, False], False),
+        ([[1], [True]], False),
+        ([{"a": 1, "b": 2}, {"b": 2, "a": 1}], True),
+        ([{"a": []}, {"a": {}}], False),
+        ([None, 0, "", False, [], {}], False),
+        (["boolean", True], False),
+        ([["boolean", True], True], False),
+    ],
+)
+def test_what_counts_as_the_same(items: list[JsonValue], same: bool) -> None:
+    assert bool(messages({"uniqueItems": True}, items)) is same
+
+
+def test_many_texts_and_a_pattern_that_takes_long_for_each() -> None:
+    pattern = "a[a-z]*b[a-z]*c[a-z]*d[a-z]*x"
+    schema: JsonObject = {"items": {"not": {"pattern": pattern}}}
+    assert messages(schema, ["abcd" * 5]) == []
+    assert messages(schema, [f"{index}" + "abcd" * 2000 for index in range(2_000)]) == TOO_LONG
+
+
+def test_keys_and_patterns_that_take_long_for_each() -> None:
+    pattern = "^[a-z]*x$"
+    schema: JsonObject = {"patternProperties": {pattern: {}}, "additionalProperties": False}
+    assert messages(schema, {"aa": 1}) == [f"'aa' does not match any of the regexes: {pattern!r}"]
+    slow: JsonObject = {"patternProperties": {"^(a+)+$": {}}}
+    assert messages(slow, {"aa": 1}) == ["the pattern '^(a+)+$' takes too long to compare with keys"]
+    assert messages(slow, {"a" * 201: 1}) == [
+        "a key of 201 characters is too long to compare with patternProperties"
+    ]
+
+
+def test_only_the_first_errors_are_told() -> None:
+    assert len(messages({"items": {"type": "string"}}, [1] * 1000)) == MOST_ERRORS
+
+
+def test_validations_do_not_share_what_they_may_do() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda value: messages(doubling(30), value), [1, "a", 2, "b"]))
+    assert found == [TOO_LONG, [], TOO_LONG, []]

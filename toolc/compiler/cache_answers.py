@@ -1,0 +1,153 @@
+"""An answer about specs, and all that it depends on: what the compiler read for it, and with which settings.
+
+With an answer stands a digest of all specs, of every project file that was looked for, and of what the tools
+asked of their folders. It counts only where all of that still says the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from sys import version as python_version
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from toolc.compiler.cache_file import cache_folder, digest
+from toolc.compiler.cache_json import findings_to_json, sources_to_json
+from toolc.compiler.files import Folder, digest_of_answer
+from toolc.compiler.find import PROJECT_FILES, walk
+from toolc.compiler.settings import Settings
+
+if TYPE_CHECKING:
+    from toolc.compiler.compile import Compilation
+
+_FORMAT: Final = 2
+_PACKAGES: Final = ("toolc", "jinja2", "jmespath", "jsonschema", "pyyaml", "tomli")
+"""Those whose version can change what is found."""
+
+_RACY_NS: Final = 1_000_000_000
+"""What changed so shortly before it was read may have been read in either state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked about the specs at ``paths`` as they are now.
+
+    ``place`` is the file that may hold the answer, None where there can be none; ``specs`` is the digest of the
+    specs, None where they cannot be read; ``start`` is when it was asked.
+    """
+
+    paths: tuple[Path, ...]
+    place: Path | None
+    specs: str | None
+    start: int
+
+    @classmethod
+    def ask(cls, about: Sequence[str | None], paths: Sequence[Path], settings: Settings) -> Self:
+        """A question; ``about`` tells it from others about the same specs."""
+        start, place = time.time_ns(), _place(about, paths, settings)
+        return cls(tuple(paths), place, _digest_of_specs(paths) if place else None, start)
+
+    def known(self, answer: str) -> Any:
+        """What an answer says, None where something has changed; raises any error where it is no answer."""
+        found: Any = json.loads(answer) if answer else None
+        if found is None or self.specs is None or found["specs"] != self.specs:
+            return None
+        if any(_digest_of_project(Path(folder)) != known for folder, known in found["projects"]):
+            return None
+        for path, shown, method, asked, said in found["asked"]:
+            if digest_of_answer(Folder(Path(path), shown), method, asked) != said:
+                return None
+        return found
+
+    def facts(self, compilation: Compilation) -> dict[str, object] | None:
+        """An answer, which holds until something changes; None where something may have changed already."""
+        try:
+            if self.specs is None or self.specs != _digest_of_specs(self.paths):
+                return None
+            if _has_just_changed(compilation.looked_for, self.start):
+                return None
+            return {
+                "specs": self.specs,
+                "projects": [[str(folder), _digest_of_project(folder)] for folder in compilation.looked_for],
+                "asked": [
+                    [str(folder.path), folder.shown, method, asked, answer]
+                    for folder in compilation.folders
+                    for (method, asked), answer in (folder.log or {}).items()
+                ],
+                "findings": findings_to_json(compilation.diagnostics),
+                "sources": sources_to_json(compilation.diagnostics),
+            }
+        except OSError:
+            return None
+
+
+def _place(about: Sequence[str | None], paths: Sequence[Path], settings: Settings) -> Path | None:
+    """The file of one question in one folder with one toolc; None where there can be none."""
+    folder = cache_folder()
+    if folder is None:
+        return None
+    try:
+        chosen = [settings.select, settings.ignore, sorted(settings.severity.items())]
+        asked = [_FORMAT, about, str(Path.cwd()), [str(path) for path in paths], chosen, [*_versions()]]
+    except (OSError, metadata.PackageNotFoundError):
+        return None
+    return folder / f"check-{digest(json.dumps(asked))}.json"
+
+
+def _versions() -> Iterator[str]:
+    """What the compiler is: its version and those of its libraries, and the state of its files."""
+    yield python_version
+    for name in _PACKAGES:
+        yield metadata.version(name)
+    for folder, folders, names in os.walk(Path(__file__).parents[1]):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith(".py"):
+                found = os.stat(f"{folder}/{name}")  # noqa: PTH116  hundreds of files: a Path for each costs more
+                yield f"{name} {found.st_size} {found.st_mtime_ns}"
+
+
+def _digest_of_specs(paths: Sequence[Path]) -> str | None:
+    """One digest of every file that may be a spec, with its name; None where one cannot be read."""
+    whole = hashlib.sha256()
+    try:
+        for path in paths:
+            for name in walk(str(path)) if path.is_dir() else (str(path),):
+                descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+                try:
+                    size = os.fstat(descriptor).st_size
+                    data = os.read(descriptor, size + 1)
+                finally:
+                    os.close(descriptor)
+                if len(data) != size:
+                    return None
+                whole.update(f"{size} {name}\0".encode("utf-8", "surrogateescape"))
+                whole.update(data)
+    except (OSError, ValueError):
+        return None
+    return whole.hexdigest()
+
+
+def _digest_of_project(folder: Path) -> str:
+    """A digest of what ``Projects`` looks at in one folder. Raises ``OSError``."""
+    found: list[object] = [bool(folder.stat().st_mode & stat.S_IWOTH), (folder / ".git").exists()]
+    for name in PROJECT_FILES:
+        path = folder / name
+        is_there = path.is_file() and not path.is_symlink()
+        found.append(hashlib.sha256(path.read_bytes()).hexdigest() if is_there else None)
+    return digest(json.dumps(found))
+
+
+def _has_just_changed(folders: Iterable[Path], start: int) -> bool:
+    """Whether a project file may have come, gone or changed while it was read. Raises ``OSError``."""
+    # Where everybody may write, as in /tmp, no project file counts.
+    places = [folder for folder in folders if not folder.stat().st_mode & stat.S_IWOTH]
+    files = [folder / name for folder in places for name in PROJECT_FILES if (folder / name).exists()]
+    return any(path.stat().st_ctime_ns > start - _RACY_NS for path in (*places, *files))

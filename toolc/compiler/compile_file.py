@@ -1,0 +1,92 @@
+"""One file by itself: from its bytes to its tools and to all that is wrong with it alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from toolc.compiler import codes
+from toolc.compiler.checks import TOOL_CHECKS, ToolCheck, check_each
+from toolc.compiler.checks.literal_secrets import check_text
+from toolc.compiler.decode import decode
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Document
+from toolc.compiler.files import Folder
+from toolc.compiler.find import Found
+from toolc.compiler.find_project import Projects
+from toolc.compiler.load import load_data, read
+from toolc.compiler.reader import Findings
+from toolc.compiler.settings import Settings, numbers_on
+from toolc.diagnostics import Diagnostics
+from toolc.source import SourceText
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """What came of one file: the text of a spec that parsed (else None), its tools, and every finding.
+
+    ``folder`` says what the tools asked of the folder that the file is in.
+    """
+
+    found: Found
+    source: SourceText | None
+    tools: tuple[LocatedTool, ...]
+    diagnostics: Diagnostics
+    folder: Folder
+
+
+@dataclass(frozen=True, slots=True)
+class FileCompiler:
+    """Compiles files one by one; no other spec has a part in what comes of one.
+
+    A check whose findings the project and ``settings`` would drop does not run.
+    """
+
+    projects: Projects
+    settings: Settings
+    _running: dict[int, tuple[ToolCheck, ...]] = field(default_factory=dict)
+
+    def compile(self, found: Found) -> Piece:
+        """The piece of the file as it is."""
+        diagnostics = Diagnostics()
+        data = read(found.path, found.shown, diagnostics)
+        return self.compile_document(found, self.parse(found, data, diagnostics), diagnostics)
+
+    def parse(self, found: Found, data: bytes | None, diagnostics: Diagnostics) -> Document | None:
+        """The spec that the file would be if it held ``data``; None where it would be none, or cannot be read."""
+        document = load_data(data, found.path, found.shown, diagnostics) if data is not None else None
+        # A file that the user named is a spec, or wrong; one that lies in a folder may be something else.
+        if document is None or found.folder is None or document.root.entry("toolc"):
+            return document
+        message = f"{found.shown} is not a spec: it has no key 'toolc'"
+        diagnostics.add(
+            codes.NOT_A_SPEC, message, document.source.whole_file(), "a spec file starts with 'toolc: 1'"
+        )
+        return None
+
+    def compile_document(self, found: Found, document: Document | None, diagnostics: Diagnostics) -> Piece:
+        """The piece of a file that was parsed; ``diagnostics`` hold what was found so far."""
+        folder = folder_of(found)
+        if document is None:
+            return Piece(found=found, source=None, tools=(), diagnostics=diagnostics, folder=folder)
+        project = self.projects.of(found.path)
+        for source in self.projects.sources:
+            diagnostics.add_source(source)
+        tools = decode(document, folder, Findings(document.source, diagnostics), project)
+        for each in (*check_each(tools, self.checks(found)), *check_text(document.source)):
+            diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
+        return Piece(found=found, source=document.source, tools=tools, diagnostics=diagnostics, folder=folder)
+
+    def checks(self, found: Found) -> tuple[ToolCheck, ...]:
+        """Those that run for a file."""
+        project = self.projects.of(found.path)
+        if id(project) not in self._running:
+            numbers = numbers_on((project.lint, self.settings))
+            self._running[id(project)] = tuple(each for each in TOOL_CHECKS if each.RULE.number in numbers)
+        return self._running[id(project)]
+
+
+def folder_of(found: Found) -> Folder:
+    """The folder that a spec's files are looked for in, with nothing asked of it so far."""
+    shown = PurePosixPath(found.shown).parent.as_posix()
+    return Folder(found.path.parent, "" if shown == "." else shown, log={})

@@ -1,0 +1,98 @@
+"""Null for "not given": what a strict mode makes models write for what is optional, taken out again.
+
+OpenAI's strict mode wants every property on every call, so an optional one becomes "a value or null" there
+(``toolc.providers.strict``). A null that the tool's own schema takes is a value and stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from toolc.schema import JsonObject, JsonValue
+from toolc.validation.bounded import errors
+from toolc.validation.budget import Budget
+from toolc.validation.plain_schema import plainly_satisfies
+
+
+def without_nulls(schema: JsonObject, arguments: JsonObject) -> JsonObject:
+    """``arguments`` without each optional property that is null and must not be; ``arguments`` are left alone."""
+    found = _Removal(schema, Budget.of(arguments)).remove(schema, arguments)
+    assert isinstance(found, dict)
+    return found
+
+
+def takes_null(root: JsonObject, schema: JsonValue) -> bool:
+    """Whether null satisfies ``schema``, one of the schemas within ``root``."""
+    return _Removal(root, Budget.of(None)).takes(None, schema)
+
+
+@dataclass(slots=True)
+class _Removal:
+    """``budget`` is for all that has to be found out about one call; where it is spent, the rest stays as it is."""
+
+    root: JsonObject
+    budget: Budget
+
+    def takes(self, value: JsonValue, schema: JsonValue) -> bool:
+        """Whether ``value`` satisfies ``schema``."""
+        if not isinstance(schema, dict):
+            return schema is True
+        if value is None and isinstance(kind := schema.get("type"), str) and kind != "null":
+            return False  # the answer for nearly every property, at once
+        return plainly_satisfies(value, schema) or not errors(self.root, value, at=schema, budget=self.budget)
+
+    def remove(self, schema: JsonValue, value: JsonValue) -> JsonValue:
+        """``value`` without the nulls that ``schema`` does not take."""
+        if not isinstance(schema, dict) or not _holds_null(value):
+            return value
+        if isinstance(reference := schema.get("$ref"), str):
+            value = self.remove(self._target(reference), value)
+        if isinstance(value, dict):
+            value = self._from_object(schema, value)
+        elif isinstance(value, list) and isinstance(schema.get("items"), dict):
+            value = [self.remove(schema["items"], item) for item in value]
+        for part in _schemas(schema.get("allOf")):
+            value = self.remove(part, value)
+        for keyword in ("anyOf", "oneOf"):
+            value = self._by_choice(_schemas(schema.get(keyword)), value)
+        return value
+
+    def _from_object(self, schema: JsonObject, value: JsonObject) -> JsonObject:
+        properties, required = schema.get("properties"), schema.get("required")
+        if not isinstance(properties, dict):
+            return value
+        needed = required if isinstance(required, list) else []
+        result: JsonObject = {}
+        for name, each in value.items():
+            inner = properties.get(name, True)
+            if each is not None or name in needed or self.takes(None, inner):
+                result[name] = self.remove(inner, each)
+        return result
+
+    def _by_choice(self, choices: list[JsonObject], value: JsonValue) -> JsonValue:
+        """``value`` as the first of ``choices`` has it that takes it then."""
+        for each in choices:
+            if self.budget.left < 0:
+                break
+            tried = self.remove(each, value)
+            if self.takes(tried, each):
+                return tried
+        return value
+
+    def _target(self, reference: str) -> JsonValue:
+        found: JsonValue = self.root
+        for token in unquote(reference).split("/")[1:]:
+            key = token.replace("~1", "/").replace("~0", "~")
+            found = found.get(key) if isinstance(found, dict) else None
+        return found
+
+
+def _holds_null(value: JsonValue) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_holds_null, value.values() if isinstance(value, dict) else value))
+    return value is None
+
+
+def _schemas(value: JsonValue) -> list[JsonObject]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
