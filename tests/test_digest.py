@@ -54,8 +54,9 @@ _LEAVES = (
     | st.integers()
     | st.integers(min_value=2**53 - 2, max_value=2**53 + 2)
     | st.floats()
+    | st.sampled_from([1e-4, 1e-5, 1e-7, 1e15, 1e16, 123456789012345.5, 0.5, -0.0, 10.0, 1e22])
     | st.text(alphabet=st.characters())
-    | st.sampled_from(["\ud800", "\x7f\x1f\x08\x0b\u2028\ufeff", '\\"/', "\U0001f600"])
+    | st.sampled_from(["\ud800", "\x7f\x1f\x08\x0b\u2028\ufeff", '\\"/', "\U0001f600", "sha256:12e4", "[1.0,"])
 )
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,6 +41,35 @@ def test_an_example_has_no_findings(name: str, suffix: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_yaml_and_toml_give_the_same_bytes(name: str) -> None:
     assert registry(f"{name}.yaml") == registry(f"{name}.toml")
+
+
+BUILD = """
+import sys, toolc
+toolc.__version__ = sys.argv[1]
+from toolc.cli import main
+main(["build", "specs"])
+"""
+
+
+def built(folder: Path, suffix: str, version: str, seed: str, locale: str) -> dict[str, bytes]:
+    """Every file of a build of the examples in one language, made by a toolc of this version."""
+    shutil.copytree(EXAMPLES, folder / "specs", ignore=shutil.ignore_patterns("*.toml", "*.yaml"))
+    for name in NAMES:
+        shutil.copy(EXAMPLES / f"{name}{suffix}", folder / "specs")
+    root = str(Path(__file__).parents[1])
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": root, "PYTHONHASHSEED": seed, "LC_ALL": locale}
+    subprocess.run([sys.executable, "-c", BUILD, version], cwd=folder, env=env, check=True, capture_output=True)
+    made = folder / "build"
+    return {str(path.relative_to(made)): path.read_bytes() for path in sorted(made.rglob("*")) if path.is_file()}
+
+
+def test_a_build_is_the_same_bytes_in_all(tmp_path: Path) -> None:
+    """Whatever the language, the patch version of toolc, the hash seed, the locale and the folder."""
+    one = built(tmp_path / "one", ".yaml", "0.1.0", seed="0", locale="C")
+    two = built(tmp_path / "another" / "two", ".toml", "0.1.99", seed="4711", locale="C.UTF-8")
+
+    assert {"registry.json", "loss.json", "providers/gemini.json"} < one.keys()
+    assert one == two
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -222,6 +222,7 @@ def test_the_stored_form() -> None:
         ({"tools": []}, "this is not a toolc registry"),
         ({"registry": 2, "tools": []}, "has format 2 and this toolc reads format 1"),
         ({"registry": 1}, "has no list of tools"),
+        ({"registry": 1, "tools": [], "extra": 1}, "has a key 'extra', which format 1 has not"),
         ({"registry": 1, "tools": [3]}, r"damaged at tools\[0\]: expected an object, found 3"),
     ],
 )

@@ -9,11 +9,11 @@ import base64
 import difflib
 import math
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from toolc.call import ToolCall
 from toolc.diagnostics import Diagnostics
@@ -22,6 +22,7 @@ from toolc.engines.base import Engine
 from toolc.engines.select import Selection, engine_names, select
 from toolc.errors import NoEngineError, RegistryError, UsageError
 from toolc.plan import Profile
+from toolc.providers.base import Loss
 from toolc.providers.table import PROVIDERS
 from toolc.registry import RegisteredTool, RegistryFile, registry_from_json
 from toolc.result import Content, Text, ToolResult
@@ -205,31 +206,47 @@ def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
     return write_build(compile_specs([Path(path) for path in several]), out)
 
 
-def write_build(compilation: Compilation, out: str | Path) -> Built:
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """One file of a build, and what its provider could not say."""
+
+    content: bytes
+    losses: tuple[Loss, ...] = ()
+
+
+ForEach: TypeAlias = Callable[[Callable[[str], Artifact], Sequence[str]], Iterable[Artifact]]
+"""Makes each of several artifacts, in any order: ``map`` is one."""
+
+
+def write_build(compilation: Compilation, out: str | Path, for_each: ForEach = map) -> Built:
     """Write what ``build`` writes, of specs that are compiled. Raises ``SpecError`` and ``UsageError``."""
     from toolc.compiler.emit import write  # only a build needs the compiler
     from toolc.compiler.garbage import no_collection  # as above
 
-    lost = 0
+    def artifact(provider: str) -> Artifact:
+        if not provider:
+            return Artifact(canonical(compilation.registry().to_json()))
+        lowering = PROVIDERS[provider].lower(compilation.tools)
+        return Artifact(canonical(lowering.tools), lowering.losses)
+
     with no_collection():
-        file = compilation.registry()
-        tools = tuple(tool.spec for tool in file.tools)
-        artifacts: dict[str, bytes] = {}
-        losses: dict[str, JsonValue] = {}
-        for name, provider in PROVIDERS.items():
-            lowering = provider.lower(tools)
-            artifacts[f"providers/{name}.json"] = canonical(lowering.tools)
-            losses[name] = [
-                {"tool": loss.tool, "pointer": loss.pointer, "message": loss.message} for loss in lowering.losses
-            ]
-            lost += sum(loss.pointer.startswith(("/parameters", "/providers")) for loss in lowering.losses)
-        artifacts |= {REGISTRY_NAME: canonical(file.to_json()), "loss.json": canonical(losses)}
+        registry, *made = for_each(artifact, ["", *PROVIDERS])
+        by_provider = dict(zip(PROVIDERS, made, strict=True))
+        losses: JsonObject = {
+            name: [_loss_to_json(loss) for loss in each.losses] for name, each in by_provider.items()
+        }
+        artifacts = {f"providers/{name}.json": each.content for name, each in by_provider.items()}
+        artifacts |= {REGISTRY_NAME: registry.content, "loss.json": canonical(losses)}
     write(Path(out), artifacts)
     return Built(
-        names=tuple(tool.name for tool in tools),
+        names=tuple(tool.name for tool in compilation.tools),
         providers=tuple(PROVIDERS),
-        losses=lost,
+        losses=sum(loss.pointer.startswith(("/parameters", "/providers")) for each in made for loss in each.losses),
     )
+
+
+def _loss_to_json(loss: Loss) -> JsonObject:
+    return {"tool": loss.tool, "pointer": loss.pointer, "message": loss.message}
 
 
 def result_to_json(result: ToolResult) -> JsonObject:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -32,39 +33,39 @@ class Digests:
 
 def canonical(value: JsonValue) -> bytes:
     """The RFC 8785 bytes of a JSON value. Raises ``ValueError`` for what JSON cannot hold exactly."""
-    if _is_simple(value):
+    try:
+        text = _PLAIN.encode(value)
+    except (ValueError, TypeError):  # rfc8785 has the words
+        return rfc8785.dumps(value)
+    if (text.isascii() and not _ODD_NUMBER.search(text)) or _is_simple(value):
         try:
-            return _SIMPLE.encode(value).encode()
+            return text.encode()
         except UnicodeEncodeError:
-            pass  # half of a surrogate pair; rfc8785 has the words
+            pass  # half of a surrogate pair; as above
     return rfc8785.dumps(value)
 
 
-_SIMPLE: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False)
+_PLAIN: Final = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), check_circular=False
+)
+"""Ten times as fast as ``rfc8785``, and writes the same but for odd keys and numbers."""
+
+_ODD_NUMBER: Final = re.compile(r"(?<![^[:,])-?(?:\d{16}|\d+\.0(?!\d)|\d+(?:\.\d+)?e)")
+"""A number that RFC 8785 may write otherwise, or something in a string that looks like one."""
 
 
 def _is_simple(value: JsonValue) -> bool:
-    """Whether ``json``, ten times as fast, writes what RFC 8785 says: it does but for odd keys and many floats.
+    """Whether ``json`` writes what RFC 8785 says.
 
     Keys are sorted by UTF-16 there and by code point here, which is the same for ASCII.
     """
-    kind = type(value)
-    if kind is str or kind is bool or value is None:
-        return True
-    if isinstance(value, dict) and kind is dict:
-        return _are_ascii(value) and all(map(_is_simple, value.values()))
-    if isinstance(value, list) and kind is list:
+    if isinstance(value, dict):
+        return all(map(str.isascii, value)) and all(map(_is_simple, value.values()))
+    if isinstance(value, list | tuple):
         return all(map(_is_simple, value))
     if isinstance(value, float):
-        return kind is float and 1e-4 <= abs(value) < 1e15 and not value.is_integer()
-    return isinstance(value, int) and kind is int and -_EXACT < value < _EXACT
-
-
-def _are_ascii(keys: Iterable[str]) -> bool:
-    try:
-        return "".join(keys).isascii()
-    except TypeError:  # a key that is no string
-        return False
+        return 1e-4 <= abs(value) < 1e15 and not value.is_integer()
+    return not isinstance(value, int) or -_EXACT < value < _EXACT
 
 
 def parse(data: bytes | str) -> JsonValue:

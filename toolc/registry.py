@@ -57,6 +57,10 @@ def registry_from_json(value: JsonValue) -> RegistryFile:
     tools = value.get("tools")
     if not isinstance(tools, list):
         raise RegistryError("the registry has no list of tools; build it again")
+    if unknown := sorted(value.keys() - {"registry", "tools"}):
+        raise RegistryError(
+            f"the registry has a key {unknown[0]!r:.60}, which format {REGISTRY_FORMAT} has not; build it again"
+        )
     return RegistryFile(tuple(_entry_from_json(tool, f"tools[{index}]") for index, tool in enumerate(tools)))
 
 

@@ -6,19 +6,21 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
 
 from toolc.compiler import cache_answers, cache_file
 from toolc.compiler.cache import Checked, check_specs
-from toolc.compiler.compile import Compilation, Gather, compile_specs
+from toolc.compiler.checks import check_together
+from toolc.compiler.compile import Compilation, Gather, Together, compile_specs
 from toolc.compiler.compile_file import FileCompiler, Piece
+from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Document
 from toolc.compiler.find import Found
 from toolc.compiler.settings import NO_SETTINGS, Settings
-from toolc.diagnostics import Diagnostics
+from toolc.diagnostics import Diagnostic, Diagnostics
 from toolc.reporters.base import Report
 from toolc.reporters.table import FORMATS, render
 
@@ -69,9 +71,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Grows with each compilation."""
     runs: list[object] = []
 
-    def counted(paths: list[Path], settings: Settings, gather: Gather) -> Compilation:
+    def counted(paths: list[Path], settings: Settings, gather: Gather, together: Together) -> Compilation:
         runs.append(paths)
-        return compile_specs(paths, settings, gather)
+        return compile_specs(paths, settings, gather, together)
 
     monkeypatch.setattr("toolc.compiler.compile.compile_specs", counted)
     return runs
@@ -224,6 +226,27 @@ def test_tools_that_are_too_much_alike_are_found_across_what_is_kept(folder: Pat
         assert_as_compiled()
 
 
+def test_tools_are_compared_again_only_where_an_outline_changed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "specs/b.yaml").write_text(SPEC.format(name="alpha_"), encoding="utf-8")
+    runs: list[int] = []
+
+    def noted(tools: Sequence[LocatedTool]) -> Iterable[Diagnostic]:
+        runs.append(len(tools))
+        return check_together(tools)
+
+    check()
+    monkeypatch.setattr("toolc.compiler.cache_pieces.check_together", noted)
+    (folder / "specs/a.yaml").write_text(SPEC.format(name="alpha") + "owner: us\n", encoding="utf-8")
+    assert [each.code.number for each in check().diagnostics.sorted() if "alpha_" in each.message]
+    assert runs == []
+    assert_as_compiled()
+    (folder / "specs/a.yaml").write_text(SPEC.format(name="beta"), encoding="utf-8")
+    assert_as_compiled()
+    assert runs == [3]
+
+
 def test_other_settings_and_another_toolc_have_answers_of_their_own(
     folder: Path, compiled: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -309,8 +332,8 @@ def test_a_cache_that_cannot_be_written_is_none(folder: Path, monkeypatch: pytes
 def test_what_changed_while_it_was_compiled_is_not_remembered(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def changing(paths: list[Path], settings: Settings, gather: Gather) -> Compilation:
-        compilation = compile_specs(paths, settings, gather)
+    def changing(paths: list[Path], settings: Settings, gather: Gather, together: Together) -> Compilation:
+        compilation = compile_specs(paths, settings, gather, together)
         (folder / "specs/a.yaml").write_text("toolc: 1\n", encoding="utf-8")
         return compilation
 

@@ -94,6 +94,13 @@ def test_an_allow_list_is_sorted_and_has_no_doubles(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("written", ["none", "host", "true", "[api.example.com]"])
+def test_a_network_that_is_no_map_is_told_what_to_write(tmp_path: Path, written: str) -> None:
+    (found,) = compile_text(tmp_path, f"{HEAD}{ECHO}sandbox: {{network: {written}}}\n").diagnostics.sorted()
+    assert found.message.startswith("'network' must be a map, but is ")
+    assert found.hint == "write {allow: [api.example.com]}; leave 'network' out where the tool needs none"
+
+
 def test_the_files_of_a_build_are_a_part_of_the_tool(tmp_path: Path) -> None:
     (tmp_path / "image" / "etc").mkdir(parents=True)
     (tmp_path / "image" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")

@@ -187,3 +187,22 @@ def test_inline_code_in_toml_is_judged_on_its_own_lines(tmp_path: Path) -> None:
     (found,) = compile_text(tmp_path, text, "tool.toml").diagnostics.sorted()
 
     assert (found.span.start.line, found.span.start.column, found.code.number) == (6, 11, "TC411")
+
+
+@pytest.mark.parametrize("line", ['return f"{a b}"', 'return f"a{b +}"'])
+def test_a_mistake_in_an_f_string_is_pointed_at_where_it_can_be_seen(tmp_path: Path, line: str) -> None:
+    found = found_in(tmp_path, f"{HEAD}backend:\n  python:\n    code: |\n      def hello():\n        {line}\n")
+
+    [place] = [each.split()[0] for each in found]
+    row, column = map(int, place.split(":"))
+
+    assert row == 8
+    assert column >= 9, "not in the blanks before it"
+
+
+def test_a_block_that_is_missing_is_told_at_the_last_line_before(tmp_path: Path) -> None:
+    code = "backend:\n  python:\n    code: |\n      def hello():\n        if 1:\n             \n"
+
+    [found] = found_in(tmp_path, HEAD + code)
+
+    assert found.startswith("8:9 TC112 ")

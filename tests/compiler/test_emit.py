@@ -86,6 +86,13 @@ def test_a_registry_that_no_build_listed_is_foreign(tmp_path: Path) -> None:
         write(tmp_path, FIRST)
 
 
+def test_a_folder_below_a_file_is_no_place_for_a_build(tmp_path: Path) -> None:
+    (tmp_path / "build").write_bytes(b"mine")
+
+    with pytest.raises(UsageError, match="a file stands where a folder above it would be; name another with --out"):
+        write(tmp_path / "build" / "x", FIRST)
+
+
 def test_a_file_is_no_place_for_a_build(tmp_path: Path) -> None:
     (tmp_path / "build").write_bytes(b"mine")
 

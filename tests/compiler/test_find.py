@@ -54,6 +54,14 @@ def test_hidden_generated_and_linked_files_are_passed_over() -> None:
     assert shown(Path("specs")) == ["specs/a.yaml"]
 
 
+def test_a_named_pipe_or_device_is_refused_and_never_waited_for() -> None:
+    os.mkfifo("pipe.yaml")
+    Path("link.yaml").symlink_to("/dev/null")
+    for name in ("pipe.yaml", "link.yaml"):
+        with pytest.raises(UsageError, match=f"^{name}: neither a file nor a folder; write the spec to a file"):
+            find([Path(name)])
+
+
 def test_a_named_file_is_taken_whatever_its_name() -> None:
     make(Path(), "tool.txt", ".hidden", "toolc.yaml")
     assert shown(Path("tool.txt"), Path(".hidden"), Path("toolc.yaml")) == [".hidden", "tool.txt", "toolc.yaml"]

@@ -24,3 +24,19 @@ def test_who_turned_it_off_keeps_it_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_was_made_meanwhile_is_not_looked_at_by_the_next_step() -> None:
+    with no_collection():
+        made: list[list[int]] = [[] for _ in range(10)]
+    assert {id(each) for each in made} <= {id(each) for each in gc.get_objects(generation=2)}
+
+
+def test_what_somebody_froze_stays_frozen() -> None:
+    gc.freeze()
+    try:
+        with no_collection():
+            pass
+        assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()

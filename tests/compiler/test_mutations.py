@@ -11,44 +11,22 @@ from pathlib import Path
 
 import pytest
 from mutations import SEEDS, mutate
+from places import complaint
 
 from toolc.compiler.compile import Alone, compile_data
 from toolc.compiler.find import Found
 from toolc.compiler.find_project import Projects
 from toolc.compiler.settings import Settings
-from toolc.diagnostics import Diagnostic, Diagnostics
-from toolc.source import Position, SourceText
+from toolc.diagnostics import Diagnostics
 
 COUNT = int(os.environ.get("TOOLC_MUTATIONS", "20"))
 SECONDS = 1.0
-LENGTH = 400
-ABOUT_BLANKS = {"TC009", "TC210", "TC213"}
 EVERY_CHECK = Settings(select=("TC",))
 
 
 def compiled(data: bytes, path: Path) -> Alone:
     found = Found(path=path, shown=path.name, folder=None)
     return compile_data(data, found, Projects(Diagnostics()), EVERY_CHECK)
-
-
-def complaint(found: Diagnostic, source: SourceText | None) -> str:
-    """What is wrong with the place or the words of a finding; empty where nothing is."""
-    if len(found.message) > LENGTH:
-        return "its message fills the screen"
-    if source is None:
-        return "its file was not read"
-    start, end = found.span.start, found.span.end
-    if start == Position(1, 0):
-        return ""  # the byte order mark
-    last = Position(end.line, len(source.line(end.line)) + 1)
-    if not (Position(1, 1) <= start <= end <= last and end.line <= len(source.lines)):
-        return "it is not in the file"
-    covered = source.between(found.span)
-    if not covered:
-        return "" if not source.text[: source.offset(start)].strip() else "it covers nothing"
-    if covered[0] in " \t\r\n" and found.code.number not in ABOUT_BLANKS:
-        return "it begins with a blank"
-    return ""
 
 
 @pytest.mark.filterwarnings("ignore:Possible (nested )?set:FutureWarning")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from compiled import HEAD, found_in, tool_of
+from compiled import HEAD, compile_text, found_in, tool_of
 
 from toolc.schema import JsonValue
 
@@ -54,7 +54,7 @@ def test_a_full_schema_is_closed_unless_it_says_otherwise(tmp_path: Path, closin
 @pytest.mark.parametrize(
     ("parameters", "found"),
     [
-        ("{type: object}", "TC108 the schema of parameter 'type' must be a map, but is the text 'object'"),
+        ("{type: object}", "TC108 these parameters are a whole JSON Schema that has no map 'properties'"),
         ("[a]", "TC108 'parameters' must be a map, but is a list"),
         ("{a: {optional: sometimes}}", "TC108 'optional' must be true or false, but is the text 'sometimes'"),
         ("{1a: {}}", "TC201 '1a' cannot be a parameter's name"),
@@ -62,7 +62,7 @@ def test_a_full_schema_is_closed_unless_it_says_otherwise(tmp_path: Path, closin
         ("{a: {type: [string, strng]}}", "TC704 'strng' is not a type of JSON Schema"),
         ("{a: {type: 3}}", "TC704 '3' is not a type of JSON Schema"),
         ("{a: {type: []}}", "TC704 'type': [] is not valid under any of the given schemas"),
-        ("{a: {enum: x}}", "TC704 'enum': 'x' is not of type 'array'"),
+        ("{a: {enum: x}}", "TC704 'enum': the text 'x' is not a list"),
         ("{a: {anyOf: []}}", "TC704 'anyOf': [] should be non-empty"),
         ("{a: {items: [string]}}", "TC704 'items' is one schema, for every item"),
         ("{a: {$schema: 'http://json-schema.org/draft-04/schema#'}}", "TC704 parameters are JSON Schema 2020-12"),
@@ -71,16 +71,68 @@ def test_a_full_schema_is_closed_unless_it_says_otherwise(tmp_path: Path, closin
         ("{a: {$ref: '#nowhere'}}", "TC105 '#nowhere' leads to nothing in this schema"),
         ("{a: {$ref: '#/properties/a'}}", "TC316 '#/properties/a' leads back to itself"),
         ("{a: {patternProperties: {'(': {}}}}", "TC310 this pattern is not a regular expression"),
-        ("{a: {type: string, default: 3}}", "TC304 default: 3 is not of type 'string'"),
-        ("{a: {default: null, type: string}}", "TC304 default: None is not of type 'string'"),
+        ("{a: {type: string, default: 3}}", "TC304 default: 3 is not a string"),
+        ("{a: {default: null, type: string}}", "TC304 default: null is not a string"),
         (
             "{a: {type: object, properties: {b: {type: string, default: 3}}, optional: true}}",
-            "TC304 default: 3 is not of type 'string'",
+            "TC304 default: 3 is not a string",
         ),
     ],
 )
 def test_wrong_parameters(tmp_path: Path, parameters: str, found: str) -> None:
     assert f"{found}" in "\n".join(found_in(tmp_path, f"{HEAD}{PYTHON}parameters: {parameters}\n"))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "{type: object, additionalProperties: true}",
+        "{$schema: 'http://json-schema.org/draft-07/schema#', allOf: [{type: object}], type: object}",
+        "{type: object, properties: [path], required: [path]}",
+    ],
+)
+def test_a_whole_schema_without_properties_is_one_finding(tmp_path: Path, parameters: str) -> None:
+    """Its keywords are no parameters: one of them as `{type: string}` would be bad advice."""
+    (found,) = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {parameters}\n").diagnostics.sorted()
+    assert found.message == "these parameters are a whole JSON Schema that has no map 'properties'"
+    assert found.hint == "write 'properties' beside 'type: object', with the parameters in it: {} if there are none"
+    assert parameters[found.span.start.column - len("parameters: {") :].startswith("object")
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "{allOf: [{type: object, properties: {a: {type: string}}}, {type: object}]}",
+        "{$schema: 'http://json-schema.org/draft-07/schema#', properties: {}}",
+    ],
+)
+def test_a_whole_schema_without_its_type_is_one_finding(tmp_path: Path, parameters: str) -> None:
+    (found,) = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {parameters}\n").diagnostics.sorted()
+    assert found.message == "these parameters are a whole JSON Schema that does not say 'type: object'"
+    assert found.hint == "write 'type: object' beside 'properties'"
+
+
+@pytest.mark.parametrize(
+    ("schema", "hint"),
+    [
+        (
+            "{type: integer, minimum: 0, exclusiveMinimum: true}",
+            "write the number of 'minimum' here and no 'minimum'; in place of false, neither",
+        ),
+        (
+            "{type: integer, exclusiveMaximum: false}",
+            "write the number of 'maximum' here and no 'maximum'; in place of false, neither",
+        ),
+        (
+            "{oneOf: [{type: object}], discriminator: {propertyName: kind}}",
+            "leave it out: 'oneOf' chooses by the 'const' that each of its schemas gives the property",
+        ),
+    ],
+)
+def test_what_generators_write_has_a_way_out(tmp_path: Path, schema: str, hint: str) -> None:
+    """zod-to-json-schema and OpenAPI 3.0 write draft 4's truth values, pydantic writes OpenAPI's keywords."""
+    (found,) = compile_text(tmp_path, f"{HEAD}{PYTHON}parameters: {{a: {schema}}}\n").diagnostics.sorted()
+    assert found.hint == hint
 
 
 def test_a_required_parameter_may_have_a_default(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from compiled import ECHO, HEAD, found_in
+from compiled import ECHO, HEAD, compile_text, found_in
 
 PYTHON = "backend: {python: {code: 'def hello(a): return a'}}\n"
 
@@ -18,6 +18,21 @@ def test_a_slow_pattern_is_an_error_where_it_stands(tmp_path: Path) -> None:
     assert found_in(tmp_path, with_schema("{type: string, pattern: '^(a+)+$'}")) == [
         "5:41 TC309 this pattern can take forever: a loop in it can read one text in two ways"
     ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "hint"),
+    [
+        (r"^\p{L}+$", r"Python, which compares values here, has no \p{...}: list the characters, e.g. [A-Za-z]"),
+        (r"\P{L}", r"Python, which compares values here, has no \P{...}: list the characters, e.g. [^A-Za-z]"),
+        (r"\u{1F600}", r"Python, which compares values here, has no \u{...}: write the character itself"),
+        ("(?<year>[0-9]+)", "Python, which compares values here, has no (?<name>...): use a plain group"),
+        ("(", ""),
+    ],
+)
+def test_what_only_javascript_reads_is_told_in_other_words(tmp_path: Path, pattern: str, hint: str) -> None:
+    (found,) = compile_text(tmp_path, with_schema(f"{{type: string, pattern: '{pattern}'}}")).diagnostics.sorted()
+    assert (found.code.number, found.hint) == ("TC310", hint)
 
 
 @pytest.mark.parametrize(

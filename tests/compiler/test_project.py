@@ -135,6 +135,15 @@ def test_where_the_project_file_cannot_be_read_any_name_may_be_a_variable() -> N
     ]
 
 
+def test_off_is_a_severity_whatever_yaml_1_1_made_of_it() -> None:
+    assert lines(compiled("lint: {severity: {TC204: off}}\n")) == []
+    assert [line.split()[2] for line in lines(compiled("lint: {severity: {TC204: no}}\nvars: {a: off}\n"))] == [
+        "TC003",
+        "TC108",
+        "TC003",
+    ]
+
+
 def test_an_empty_project_file_says_nothing() -> None:
     assert lines(compiled("")) == []
     assert lines(compiled("# nothing yet\n")) == []

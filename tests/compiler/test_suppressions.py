@@ -102,3 +102,23 @@ def test_what_other_files_take_part_in_is_never_called_unused(tmp_path: Path) ->
 def test_very_many_comments_do_not_take_forever(tmp_path: Path) -> None:
     text = HEAD + "# toolc: ignore[TC204] x\n" * 20_000 + "description: Say hello to the world.\n" + TAIL
     assert len(found_in(tmp_path, text)) == 20_000
+
+
+def test_comments_in_python_files_beside_a_spec(tmp_path: Path) -> None:
+    (tmp_path / "hello.py").write_text(
+        "import os\n"
+        "def hello(x):\n"
+        "    '# toolc: ignore[TC411] is text here'\n"
+        "    os.system(x)  # toolc: ignore[TC411] a list of commands is checked before\n"
+        "    eval(x)\n"
+        "    # toolc: ignore[TC411] nothing to ignore\n"
+    )
+    spec = "description: Say hello to the whole world.\nparameters: {x: {type: string}}\n"
+    compilation = compile_text(tmp_path, f"{HEAD}{spec}backend: {{python: {{file: hello.py}}}}\n")
+
+    found = compilation.diagnostics.sorted()
+
+    assert [(each.span.start, each.code.number, each.fix) for each in found] == [
+        ((5, 5), "TC411", None),
+        ((6, 21), "TC807", None),
+    ]

@@ -52,3 +52,11 @@ def test_of_many_tools_it_names_a_few_and_counts_the_rest(tmp_path: Path) -> Non
     for index in range(12):
         (tmp_path / "one" / f"{index}.yaml").write_text(TOOL.replace("hello", f"t{index:02}", 1))
     assert "'t05' and 6 more\n" in report(compile_specs([Path("one")]))
+
+
+def test_a_name_that_a_toolset_has_twice_is_an_error() -> None:
+    write(toolc="toolsets: {all: [hello, hello], some: [hello]}\nexclude: [old, two]\n")
+
+    assert lines(compile_specs([Path("one")])) == [
+        "toolc.yaml:1:25 error TC108 this toolset names 'hello' on line 1 already"
+    ]

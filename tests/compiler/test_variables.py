@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from project_cases import TOOL, compiled, expected, lines, report
 
+from toolc.compiler import decode
 from toolc.digest import digests
 from toolc.spec import Argv, Script, ShellBackend
 from toolc.template import Placeholder, Template
@@ -116,3 +118,11 @@ def test_of_text_with_a_variable_that_is_missing_nothing_else_is_said(project: s
 
     assert reported
     assert not [each for each in reported if "URL" in each or "duration" in each]
+
+
+def test_a_file_of_many_tools_is_looked_through_for_variables_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Mock(return_value=False)
+    monkeypatch.setattr(decode, "may_name_variables", asked)
+    entries = (f"  - {{name: tool_{n}, backend: {{shell: {{argv: [date]}}}}}}\n" for n in range(50))
+    assert len(compiled("", "toolc: 1\ntools:\n" + "".join(entries)).tools) == 50
+    assert asked.call_count == 1, "one time per tool makes a long file cost the square of its length"

@@ -143,7 +143,7 @@ def complaint(text: str) -> Diagnostic:
         ("a:\n  - b: 1\n   «c»: 2\n", "this does not belong to the list that starts on line 2"),
         ('a: "b" # c\nd«:»"e"\n', "a space is missing after this ':'"),
         ("name: foo\ndescription: Note«:» bar\n", "a ':' where no key can stand"),
-        ("a«:»\u00a0b\nc: d\n", "a space is missing after this ':'"),
+        ("a:«\u00a0»b\nc: d\n", "U+00A0 looks like a space, and is none to YAML"),
         ("- - a\n «-b»\n", "this does not belong to the list that starts on line 1"),
         ("a: >-«x»\n  b", "text cannot stand beside the '|' or '>' that announces it"),
         ("[a]«]»", "this ']' closes nothing"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import jsonschema
 import pytest
@@ -12,9 +13,10 @@ from provider_cases import TOOLS, compare, losses_as_text, tool
 from schema_strategies import arguments, schemas
 from sdk_checks import SDK_CHECKS
 
+from toolc.digest import canonical
 from toolc.providers.base import Provider
 from toolc.providers.table import PROVIDERS
-from toolc.schema import JsonObject, JsonValue
+from toolc.schema import JsonObject, JsonValue, Schema
 
 each_provider = pytest.mark.parametrize("provider", PROVIDERS.values(), ids=PROVIDERS.keys())
 SCHEMA_KEYS = ("parameters", "input_schema", "parametersJsonSchema", "inputSchema")
@@ -51,6 +53,29 @@ def test_lowering_changes_nothing_it_was_given(provider: Provider) -> None:
     before = copy.deepcopy(TOOLS)
     provider.lower(TOOLS)
     assert before == TOOLS
+
+
+@each_provider
+def test_the_order_of_keys_changes_nothing(provider: Provider) -> None:
+    """YAML, TOML and the registry have each their own; models and reviewers must see one definition."""
+    two_of_a_name: JsonObject = {
+        "type": "object",
+        "properties": {
+            "b": {"type": "object", "properties": {"x": {"type": "string"}}},
+            "a": {"type": "object", "properties": {"x": {"type": "integer"}}},
+            "one": {"$ref": "#/properties/b/properties/x"},
+            "another": {"$ref": "#/properties/a/properties/x"},
+        },
+    }
+    as_written = [*TOOLS, tool("refer", two_of_a_name)]
+    turned = [replace(each, parameters=Schema(_turned(each.parameters.value))) for each in as_written]
+    first, second = provider.lower(as_written), provider.lower(turned)
+    assert canonical(first.tools) == canonical(second.tools)
+    assert first.losses == second.losses
+
+
+def _turned(schema: JsonObject) -> JsonObject:
+    return {key: _turned(value) if isinstance(value, dict) else value for key, value in reversed(schema.items())}
 
 
 @each_provider

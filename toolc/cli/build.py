@@ -49,12 +49,13 @@ def command(
         _report(done.out, done.tools, done.providers, done.losses, said)
         return
     from toolc.api import write_build  # what has been built needs no compiler
+    from toolc.compiler.workers import are_many, side_by_side
 
     compilation = compile_or_exit(paths, to=findings, code=FINDINGS, format_name=format_name, settings=settings)
     _refuse_warnings(compilation.diagnostics, strict=strict)
     out = out or _out(compilation)
     facts = cache.facts(compilation)
-    built = write_build(compilation, out)
+    built = write_build(compilation, out, side_by_side if are_many(compilation.tools) else map)
     cache.remember(facts, out, len(built.names), len(built.providers), built.losses)
     _report(out, len(built.names), len(built.providers), built.losses, said)
 

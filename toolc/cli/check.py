@@ -59,12 +59,14 @@ def command(  # noqa: PLR0913  one parameter per option
 
 
 def _fix(places: list[Path], settings: Settings, *, unsafe: bool) -> int:
-    """Mend the files; how many findings that were."""
+    """Mend the files and tell what may mean something else now; how many findings that were."""
     from toolc.compiler.fix import mend  # only where somebody asks for it
 
     fixed = 0
     for mended in mend(places, settings, unsafe=unsafe):
         mended.write()
+        for change in mended.changes:
+            note(change)
         fixed += mended.count
     return fixed
 

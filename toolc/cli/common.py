@@ -72,9 +72,10 @@ def compile_or_exit(
 ) -> Compilation:
     """Compile specs, print every finding, and leave with ``code`` if there are errors."""
     from toolc.compiler.compile import compile_specs  # not every command compiles
-    from toolc.compiler.settings import Settings
+    from toolc.compiler.gather import gather_many
+    from toolc.compiler.settings import NO_SETTINGS
 
-    compilation = compile_specs([Path(path) for path in paths], settings or Settings())
+    compilation = compile_specs([Path(path) for path in paths], settings or NO_SETTINGS, gather_many)
     print_findings(compilation.diagnostics, to, format_name)
     if compilation.diagnostics.has_errors:
         raise click.exceptions.Exit(code)

@@ -43,7 +43,7 @@ def check_specs(paths: Sequence[Path], settings: Settings) -> Checked:
     from toolc.compiler.compile import compile_specs
 
     pieces = KeptPieces(known_lines(lines))
-    compilation = compile_specs(paths, settings, pieces.gather)
+    compilation = compile_specs(paths, settings, pieces.gather, pieces.together)
     count = len(compilation.tools)
     if question.place:
         facts = question.facts(compilation)

@@ -10,63 +10,126 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from itertools import chain
+from typing import Final, TypeAlias
 
+from toolc.compiler.cache import NOT_OURS
 from toolc.compiler.cache_file import digest
-from toolc.compiler.cache_json import diagnostics_from_json, findings_to_json, sources_to_json, span
+from toolc.compiler.cache_json import diagnostics_from_json, findings_to_json
+from toolc.compiler.cache_lines import from_line, to_line
+from toolc.compiler.checks import check_together
 from toolc.compiler.checks.compositions import calls
-from toolc.compiler.compile_file import FileCompiler, Piece, folder_of
-from toolc.compiler.decode_shell import NO_COMMAND
+from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Entry, Mapping, Node, Scalar
-from toolc.compiler.document import Sequence as SequenceNode
-from toolc.compiler.files import digest_of_answer
 from toolc.compiler.find import Found
 from toolc.compiler.load import read
-from toolc.compiler.parameters import NO_PARAMETERS
-from toolc.diagnostics import Diagnostics
-from toolc.source import BOM, SourceText
-from toolc.spec import ToolSpec
+from toolc.compiler.workers import chunks, spread
+from toolc.diagnostics import Diagnostic, Diagnostics
+from toolc.source import BOM
 
-_KEYS: Final = ("name", "description", "aliases")
+_TOGETHER: Final = "together"
+"""The key of the line about all tools together."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class KeptPieces:
     """Gathers pieces: those of ``known`` whose file has not changed, and for the others what is compiled.
 
-    ``known`` are lines of an earlier run, by their keys; ``lines`` are those to keep after this one.
+    ``known`` are lines of an earlier run, by their keys; ``lines`` are those to keep after this one. ``outlines``
+    is a digest of all that is known of the tools, empty where some were compiled for others to be compared with.
     """
 
     known: dict[str, str]
     lines: list[str] = field(default_factory=list)
+    outlines: str = ""
 
     def gather(self, files: Sequence[Found], compiler: FileCompiler) -> list[Piece]:
         """The piece of each file."""
         for found in files:
-            compiler.projects.of(found.path)
+            compiler.projects.of_file(found.path)
         if compiler.projects.diagnostics.has_errors:  # what a project says is not known then
             return [compiler.compile(found) for found in files]
         context = digest(json.dumps([[source.path, source.text] for source in compiler.projects.sources]))
-        pieces = [self._piece(found, compiler, context) for found in files]
-        called = {name for piece in pieces for tool in piece.tools for name, _ in calls(tool)}
-        return [compiler.compile(piece.found) if _is_called(piece, called) else piece for piece in pieces]
+        inputs = [_read(found, context) for found in files]
+        known = [self._recall(each) for each in inputs]
+        unknown = [each for each, piece in zip(inputs, known, strict=True) if piece is None]
+        made = iter(_compile(unknown, compiler))
+        pieces = [piece or next(made) for piece in known]
+        kept = [(each.key, line) for each, (_, line) in zip(inputs, pieces, strict=True) if line]
+        self.lines = [f"{key} {line}" for key, line in kept]
+        self.outlines = digest("\n".join(line for _, line in kept)) if len(kept) == len(files) else ""
+        return _compile_called([piece for piece, _ in pieces], compiler)
 
-    def _piece(self, found: Found, compiler: FileCompiler, context: str) -> Piece:
-        diagnostics = Diagnostics()
-        data = read(found.path, found.shown, diagnostics)
-        text = _text(data) if data is not None else None
-        if data is None or text is None:
-            return compiler.compile_document(found, compiler.parse(found, data, diagnostics), diagnostics)
-        key = _key(found, data, context)
-        piece = _recall(self.known.get(key), found, text)
-        if piece is not None:
-            self.lines.append(f"{key} {self.known[key]}")
-            return piece
-        piece = compiler.compile_document(found, compiler.parse(found, data, diagnostics), diagnostics)
-        if not any(any(calls(tool)) for tool in piece.tools):
-            self.lines.append(f"{key} {json.dumps(_to_json(piece))}")
-        return piece
+    def together(self, tools: Sequence[LocatedTool]) -> tuple[Diagnostic, ...]:
+        """What is wrong with all tools together, which is what it was while their outlines are what they were."""
+        found = self._recall_together()
+        if found is None:
+            found = Diagnostics()
+            for each in check_together(tools):
+                found.add(each.code, each.message, each.span, each.hint, each.fix)
+        if self.outlines:
+            self.lines.append(f"{_TOGETHER} {json.dumps([self.outlines, findings_to_json(found)])}")
+        return found.sorted()
+
+    def _recall_together(self) -> Diagnostics | None:
+        try:
+            outlines, findings = json.loads(self.known[_TOGETHER])
+            return diagnostics_from_json(findings, {}) if outlines == self.outlines else None
+        except NOT_OURS:
+            return None
+
+    def _recall(self, read: _Read) -> _Made | None:
+        line = self.known.get(read.key, "")
+        piece = read.piece(line)
+        return None if piece is None else (piece, line)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A file as it was read: its bytes, and what was wrong with that. Without a ``key`` it is no text."""
+
+    found: Found
+    data: bytes | None
+    key: str
+    diagnostics: Diagnostics
+
+    def piece(self, line: str) -> Piece | None:
+        """The piece that a line tells of."""
+        text = _text(self.data) if line else None
+        return None if text is None else from_line(line, self.found, text)
+
+
+_Made: TypeAlias = tuple[Piece, str]
+"""A piece, and the line to keep of it; empty where that cannot be kept."""
+
+
+def _read(found: Found, context: str) -> _Read:
+    diagnostics = Diagnostics()
+    data = read(found.path, found.shown, diagnostics)
+    key = "" if data is None or _text(data) is None else _key(found, data, context)
+    return _Read(found, data, key, diagnostics)
+
+
+def _compile(files: Sequence[_Read], compiler: FileCompiler) -> Iterator[_Made]:
+    """What comes of each file; where there are many, of several at a time."""
+
+    def work(files: Sequence[_Read]) -> list[_Made]:
+        return [_made(each, compiler) for each in files]
+
+    def unpack(files: Sequence[_Read], lines: list[str]) -> list[_Made]:
+        recalled = [each.piece(line) for each, line in zip(files, lines, strict=True)]
+        return [
+            (piece, line) if piece else _made(each, compiler)
+            for each, piece, line in zip(files, recalled, lines, strict=True)
+        ]
+
+    return chain.from_iterable(spread(work, chunks(files), lambda made: [line for _, line in made], unpack))
+
+
+def _made(read: _Read, compiler: FileCompiler) -> _Made:
+    document = compiler.parse(read.found, read.data, read.diagnostics)
+    piece = compiler.compile_document(read.found, document, read.diagnostics)
+    return piece, to_line(piece) if read.key else ""
 
 
 def known_lines(lines: Iterable[str]) -> dict[str, str]:
@@ -74,13 +137,19 @@ def known_lines(lines: Iterable[str]) -> dict[str, str]:
     return {key: rest for key, _, rest in (line.partition(" ") for line in lines)}
 
 
+def _compile_called(pieces: Sequence[Piece], compiler: FileCompiler) -> list[Piece]:
+    """``pieces`` with those compiled anew that are called by others, whose arguments are compared with them."""
+    called = {name for piece in pieces for tool in piece.tools for name, _ in calls(tool)}
+    return [compiler.compile(piece.found) if _is_called(piece, called) else piece for piece in pieces]
+
+
 def _is_called(piece: Piece, called: set[str]) -> bool:
     return not called.isdisjoint(name for tool in piece.tools for name in (tool.spec.name, *tool.spec.aliases))
 
 
-def _text(data: bytes) -> str | None:
+def _text(data: bytes | None) -> str | None:
     try:
-        return data.decode("utf-8").removeprefix(BOM)
+        return None if data is None else data.decode("utf-8").removeprefix(BOM)
     except UnicodeDecodeError:
         return None
 
@@ -88,73 +157,3 @@ def _text(data: bytes) -> str | None:
 def _key(found: Found, data: bytes, context: str) -> str:
     about = f"{context} {found.folder is None} {found.shown}\0".encode("utf-8", "surrogateescape")
     return hashlib.sha256(about + data).hexdigest()
-
-
-def _to_json(piece: Piece) -> dict[str, object]:
-    sources = sources_to_json(piece.diagnostics)
-    return {
-        "parsed": piece.source is not None,
-        "asked": [[method, asked, answer] for (method, asked), answer in (piece.folder.log or {}).items()],
-        "findings": findings_to_json(piece.diagnostics),
-        "sources": {path: text for path, text in sources.items() if path != piece.found.shown},
-        "tools": [_outline(tool) for tool in piece.tools],
-    }
-
-
-def _outline(tool: LocatedTool) -> dict[str, object]:
-    spec = tool.spec
-    return {
-        "name": spec.name,
-        "description": spec.description,
-        "aliases": spec.aliases,
-        "damaged": sorted(tool.damaged),
-        "spans": [tool.span(), *(tool.span(key) if tool.node.get(key) else None for key in _KEYS)],
-        "alias_spans": [tool.span("aliases", index) for index in range(len(spec.aliases))],
-    }
-
-
-def _recall(line: str | None, found: Found, text: str) -> Piece | None:
-    """What a line says; None where there is none, or the file's folder does not answer as it did."""
-    if line is None:
-        return None
-    try:
-        kept = json.loads(line)
-        folder, source = folder_of(found), SourceText(found.shown, text)
-        for method, asked, answer in kept["asked"]:
-            if digest_of_answer(folder, method, asked) != answer:
-                return None
-            assert folder.log is not None
-            folder.log[method, asked] = answer
-        diagnostics = diagnostics_from_json(kept["findings"], {**kept["sources"], found.shown: text})
-        return Piece(
-            found=found,
-            source=source if kept["parsed"] else None,
-            tools=tuple(_tool(each, source) for each in kept["tools"]),
-            diagnostics=diagnostics,
-            folder=folder,
-        )
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None
-
-
-def _tool(kept: Any, source: SourceText) -> LocatedTool:
-    """A tool that is where it was, and of which no more is known than its outline says."""
-    spec = ToolSpec(
-        name=kept["name"],
-        description=kept["description"],
-        aliases=tuple(kept["aliases"]),
-        parameters=NO_PARAMETERS,
-        backend=NO_COMMAND,
-    )
-    whole, *places = kept["spans"]
-    node = Mapping(tuple(_entries(kept, places)), span(whole))
-    return LocatedTool(spec=spec, node=node, path=source.path, source=source, damaged=frozenset(kept["damaged"]))
-
-
-def _entries(kept: Any, places: Any) -> Iterator[Entry]:
-    for key, place in zip(_KEYS, places, strict=True):
-        if place is not None:
-            value: Node = Scalar(None, span(place))
-            if key == "aliases":
-                value = SequenceNode(tuple(Scalar(None, span(each)) for each in kept["alias_spans"]), span(place))
-            yield Entry(key, span(place), value)

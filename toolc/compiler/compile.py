@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final, TypeAlias
@@ -83,13 +83,22 @@ Gather: TypeAlias = Callable[[Sequence[Found], FileCompiler], Sequence[Piece]]
 """Makes, or remembers, what comes of each file by itself."""
 
 
+Together: TypeAlias = Callable[[Sequence[LocatedTool]], Iterable[Diagnostic]]
+"""Finds, or remembers, what is wrong with all tools together."""
+
+
 def gather(files: Sequence[Found], compiler: FileCompiler) -> Sequence[Piece]:
     """Compile each file."""
     return [compiler.compile(found) for found in files]
 
 
 @no_collection()
-def compile_specs(paths: Sequence[Path], settings: Settings = NO_SETTINGS, gather: Gather = gather) -> Compilation:
+def compile_specs(
+    paths: Sequence[Path],
+    settings: Settings = NO_SETTINGS,
+    gather: Gather = gather,
+    together: Together = check_together,
+) -> Compilation:
     """Compile every spec at or under ``paths``. Problems of the specs are findings, none of them raised.
 
     ``settings`` come after those of the specs' project files. Raises ``UsageError`` where a path does not
@@ -106,7 +115,7 @@ def compile_specs(paths: Sequence[Path], settings: Settings = NO_SETTINGS, gathe
     located = [tool for piece in pieces for tool in piece.tools]
     _report_clashes(located, diagnostics)
     of_projects = (each for source in projects.sources for each in check_text(source))
-    for each in (*check_together(located), *check_toolsets(paths, projects, located), *of_projects):
+    for each in (*together(located), *check_toolsets(paths, projects, located), *of_projects):
         diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
     sources = [*(piece.source for piece in specs if piece.source), *projects.sources]
     good = sorted((tool for tool in located if not tool.damaged), key=lambda tool: (tool.spec.name, tool.path))
@@ -153,7 +162,9 @@ def _without_foreign_fix(found: Diagnostic) -> Diagnostic:
 def find_specs(paths: Sequence[Path], projects: Projects) -> tuple[Found, ...]:
     """The files at or under ``paths``; what a folder holds and its project excludes is passed over."""
     return tuple(
-        found for found in find(paths) if found.folder is None or not projects.of(found.path).excludes(found.path)
+        found
+        for found in find(paths)
+        if found.folder is None or not projects.of_file(found.path).excludes(found.path)
     )
 
 

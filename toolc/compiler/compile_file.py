@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import posixpath
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from functools import lru_cache
+from pathlib import Path
 
 from toolc.compiler import codes
 from toolc.compiler.checks import TOOL_CHECKS, ToolCheck, check_each
@@ -69,7 +72,7 @@ class FileCompiler:
         folder = folder_of(found)
         if document is None:
             return Piece(found=found, source=None, tools=(), diagnostics=diagnostics, folder=folder)
-        project = self.projects.of(found.path)
+        project = self.projects.of_file(found.path)
         for source in self.projects.sources:
             diagnostics.add_source(source)
         tools = decode(document, folder, Findings(document.source, diagnostics), project)
@@ -79,7 +82,7 @@ class FileCompiler:
 
     def checks(self, found: Found) -> tuple[ToolCheck, ...]:
         """Those that run for a file."""
-        project = self.projects.of(found.path)
+        project = self.projects.of_file(found.path)
         if id(project) not in self._running:
             numbers = numbers_on((project.lint, self.settings))
             self._running[id(project)] = tuple(each for each in TOOL_CHECKS if each.RULE.number in numbers)
@@ -88,5 +91,11 @@ class FileCompiler:
 
 def folder_of(found: Found) -> Folder:
     """The folder that a spec's files are looked for in, with nothing asked of it so far."""
-    shown = PurePosixPath(found.shown).parent.as_posix()
-    return Folder(found.path.parent, "" if shown == "." else shown, log={})
+    path, shown = _folder(os.path.dirname(found.path), posixpath.dirname(found.shown))  # noqa: PTH120  see below
+    return Folder(path, shown, log={})
+
+
+@lru_cache(maxsize=64)
+def _folder(path: str, shown: str) -> tuple[Path, str]:
+    """A ``Path`` for each of thousands of files would take longer than to look into the file."""
+    return Path(path), shown

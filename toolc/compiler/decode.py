@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from toolc.compiler import codes
@@ -26,10 +26,11 @@ def decode(
     root = document.root
     if not _is_format(root, findings):
         return ()
+    decoder = _Decoder(project, findings, folder, may_name_variables(findings.source))
     if root.entry("tools") is None and root.entry("defaults") is None:
         tool = Mapping(tuple(entry for entry in root.entries if entry.key != "toolc"), root.span)
-        return (_decode_tool(tool, None, project, findings, folder),)
-    return _decode_tools(root, project, findings, folder)
+        return (decoder.tool(tool, None),)
+    return decoder.tools(root)
 
 
 def _is_format(root: Mapping, findings: Findings) -> bool:
@@ -46,27 +47,35 @@ def _format(node: Node, what: str, findings: Findings) -> int | None:
     return None
 
 
-def _decode_tool(
-    tool: Mapping, defaults: Mapping | None, project: Project, findings: Findings, folder: Folder
-) -> LocatedTool:
-    """One tool: the project's defaults, the file's over them, the tool over both; then the variables."""
-    layers = tuple(layer for layer in (project.defaults, defaults) if layer is not None)
-    merged = merge_defaults(reduce(merge_defaults, layers), tool) if layers else tool
-    if layers or may_name_variables(findings.source):
-        merged = put_variables(merged, project.vars, findings)
-    return replace(decode_tool(merged, findings, folder), defaults=layers, hosts=project.lint.hosts)
+@dataclass(frozen=True, slots=True)
+class _Decoder:
+    """What the tools of one document have in common."""
 
+    project: Project
+    findings: Findings
+    folder: Folder
+    names_variables: bool
 
-def _decode_tools(root: Mapping, project: Project, findings: Findings, folder: Folder) -> tuple[LocatedTool, ...]:
-    reader = Reader(root, "a file with 'tools'", findings)
-    reader.get("toolc")
-    tools = reader.required("tools", sequence)
-    defaults = reader.optional("defaults", mapping)
-    reader.close()
-    if tools is None:
-        tools = Sequence((), root.span)
-    elif not tools.items:
-        findings.add(codes.BAD_VALUE, "'tools' must list at least one tool", tools.span)
-    shared = check_defaults(defaults, findings) if defaults else None
-    found = (mapping(item, f"'tools'[{index}]", findings) for index, item in enumerate(tools.items))
-    return tuple(_decode_tool(tool, shared, project, findings, folder) for tool in found if tool is not None)
+    def tool(self, tool: Mapping, defaults: Mapping | None) -> LocatedTool:
+        """One tool: the project's defaults, the file's over them, the tool over both; then the variables."""
+        layers = tuple(layer for layer in (self.project.defaults, defaults) if layer is not None)
+        merged = merge_defaults(reduce(merge_defaults, layers), tool) if layers else tool
+        if layers or self.names_variables:
+            merged = put_variables(merged, self.project.vars, self.findings)
+        located = decode_tool(merged, self.findings, self.folder)
+        return replace(located, defaults=layers, hosts=self.project.lint.hosts)
+
+    def tools(self, root: Mapping) -> tuple[LocatedTool, ...]:
+        """Each tool of a file with ``tools``."""
+        reader = Reader(root, "a file with 'tools'", self.findings)
+        reader.get("toolc")
+        tools = reader.required("tools", sequence)
+        defaults = reader.optional("defaults", mapping)
+        reader.close()
+        if tools is None:
+            tools = Sequence((), root.span)
+        elif not tools.items:
+            self.findings.add(codes.BAD_VALUE, "'tools' must list at least one tool", tools.span)
+        shared = check_defaults(defaults, self.findings) if defaults else None
+        found = (mapping(item, f"'tools'[{index}]", self.findings) for index, item in enumerate(tools.items))
+        return tuple(self.tool(tool, shared) for tool in found if tool is not None)

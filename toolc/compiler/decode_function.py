@@ -44,6 +44,16 @@ class PythonSource:
         start = max(column, 1) + indent
         return Span(self.shown.path, Position(number, start), Position(number, start + max(length, 1)))
 
+    def line(self, number: int | None) -> Span:
+        """The place of a whole line, or the nearest above it that is not blank, without the blanks around it."""
+        lines = self.text.split("\n")
+        number = min(number or 1, len(lines))
+        while number > 1 and not lines[number - 1].strip():  # a block that is missing is missing at the end
+            number -= 1
+        text = lines[number - 1].rstrip()
+        blanks = len(text) - len(text.lstrip())
+        return self.span(number, blanks + 1, len(text) - blanks)
+
     def span_of(self, node: ast.arg | ast.expr | Function, length: int) -> Span:
         """The place of a node, whose own column counts bytes."""
         before = self.text.split("\n")[node.lineno - 1].encode()[: node.col_offset]
@@ -57,12 +67,13 @@ def parse_python(source: PythonSource, findings: Findings) -> ast.Module | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what Python warns of is its writer's business, not the build's
             return ast.parse(text)
-    except IndentationError as error:
-        line = text.split("\n")[(error.lineno or 1) - 1].rstrip()
-        blanks = len(line) - len(line.lstrip())
-        span = source.span(error.lineno or 1, blanks + 1, len(line) - blanks)
-        findings.add(codes.FUNCTION, f"{source.name} is not valid Python: {error.msg}", span)
     except SyntaxError as error:
+        # Python before 3.12 counts an f-string's columns from nowhere.
+        if isinstance(error, IndentationError) or error.msg.startswith("f-string"):
+            findings.add(
+                codes.FUNCTION, f"{source.name} is not valid Python: {error.msg}", source.line(error.lineno)
+            )
+            return None
         length = (error.end_offset or 0) - (error.offset or 0) if error.end_lineno == error.lineno else 1
         span = source.span(error.lineno or 1, error.offset or 1, length)
         findings.add(codes.FUNCTION, f"{source.name} is not valid Python: {error.msg}", span)

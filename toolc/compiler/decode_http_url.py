@@ -63,10 +63,10 @@ def _refuse_start(node: Scalar, what: str, written: str, findings: Findings) -> 
 def _place(node: Scalar, scheme: str, authority: str, findings: Findings) -> tuple[Scheme, str, int] | None:
     found = _SCHEMES.get(scheme.lower())
     if found is None:
-        span = findings.locate(node.span, scheme)
+        span = findings.locate(node.span, scheme.strip() or "://")
         findings.add(codes.BAD_VALUE, f"{scheme[:40]!r} is not a scheme of HTTP", span, "write https")
         return None
-    span = findings.locate(node.span, authority)
+    span = findings.locate(node.span, authority.strip() or "://")
     if "@" in authority:
         message = "a user name or password cannot stand in a URL"
         findings.add(codes.BAD_VALUE, message, span, "use auth: {basic: {username: …, password: …}}")

@@ -8,7 +8,7 @@ from typing import Final, get_args
 from toolc.compiler import codes
 from toolc.compiler.document import Entry, Mapping, Node
 from toolc.compiler.hosts import destination, destination_order, host
-from toolc.compiler.reader import Findings, Reader, choice, first_line, list_of, mapping
+from toolc.compiler.reader import Findings, Reader, choice, first_line, list_of, mapping, mismatch
 from toolc.spec import Destination, Expose, Network, Secret
 
 _NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.IGNORECASE)
@@ -16,10 +16,11 @@ _NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.IGNORECASE)
 
 def decode_network(node: Node, what: str, findings: Findings) -> Network | None:
     """Decode ``network``; an empty list allows nothing."""
-    found = mapping(node, what, findings)
-    if found is None:
+    if not isinstance(node, Mapping):
+        hint = "write {allow: [api.example.com]}; leave 'network' out where the tool needs none"
+        mismatch(node, what, "a map", findings, hint)
         return None
-    reader = Reader(found, "sandbox.network", findings)
+    reader = Reader(node, "sandbox.network", findings)
     network = Network(allow=reader.default("allow", destinations, ()))
     reader.close()
     return network

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING, Final
 from toolc.compiler import codes
 from toolc.compiler.decimals import check_decimals
 from toolc.compiler.dialects import as_current, check_dialects
+from toolc.compiler.document import Entry, Node, Scalar, Sequence, to_json
 from toolc.compiler.document import Mapping as MappingNode
-from toolc.compiler.document import Node, Scalar, Sequence, to_json
+from toolc.compiler.habits import REQUIRED
 from toolc.compiler.patterns import check_schema_pattern
 from toolc.compiler.reader import Findings, first_line, listed, suggestion
 from toolc.compiler.schema_references import check_references, check_remote
+from toolc.compiler.schema_words import in_words, no_such_key
 from toolc.compiler.subschemas import inner_schemas
 from toolc.diagnostics import Code
 from toolc.schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, JsonObject, JsonValue, Schema
@@ -27,6 +30,8 @@ from toolc.validation.plain_schema import is_plain_schema, plainly_satisfies
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator, ValidationError
 
+_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_TRUTH: Final = re.compile("true|false")
 _TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 _OTHER: Final = (
     "$anchor", "$comment", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary", "const",
@@ -40,6 +45,7 @@ _INSTEAD: Final = {
     "additionalItems": "2020-12 calls the list 'prefixItems', and what comes after it 'items'",
     "dependencies": "2020-12 calls them 'dependentRequired' where they are names, 'dependentSchemas' where schemas",
     "nullable": 'write type: [string, "null"] with your own type',
+    "discriminator": "leave it out: 'oneOf' chooses by the 'const' that each of its schemas gives the property",
     "example": "write examples: [...]",
     "divisibleBy": "write multipleOf",
     "$recursiveRef": "write {$ref: '#'}",
@@ -93,12 +99,21 @@ def _report(node: Node, errors: list[ValidationError], what: str, code: Code, fi
     for error in errors:
         route = list(error.absolute_path)
         name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in route)
-        span = _span_at(node, route)
-        if error.validator == "additionalProperties" and isinstance(error.instance, dict):
-            span = _extra_key(node, route, error) or span
+        span, words = _span_at(node, route), in_words(error)
         unquoted = error.validator_value == "string" and isinstance(error.instance, bool | int | float)
-        hint = f'put it in quotes: "{findings.written(span)}"' if unquoted else ""
-        findings.add(code, f"{what}{name}: {error.message[:300]}", span, hint)
+        hint = f'put it in quotes: "{findings.written(span)}"' if unquoted else _unquoting(error)
+        if error.validator == "additionalProperties" and (extra := _extra_key(_node_at(node, route), error)):
+            declared = sorted(error.schema.get("properties", {})) if isinstance(error.schema, dict) else []
+            span, words, hint = extra.key_span, no_such_key(extra.key, declared), suggestion(extra.key, declared)
+        findings.add(code, f"{what}{name}: {words}", span, hint)
+
+
+def _unquoting(error: ValidationError) -> str:
+    """What to write in place of a number or truth value in quotes."""
+    kinds: dict[JsonValue, re.Pattern[str]] = {"integer": _INTEGER, "boolean": _TRUTH}
+    pattern = kinds.get(error.validator_value) if isinstance(error.validator_value, str) else None
+    written = error.instance if isinstance(error.instance, str) else ""
+    return f"write {written}, without quotes" if pattern and pattern.fullmatch(written) else ""
 
 
 @cache
@@ -120,7 +135,7 @@ def _check_keywords(node: MappingNode, findings: Findings) -> None:
         if entry.key not in _KEYWORDS and not entry.key.startswith("x-"):
             hint = suggestion(entry.key, _KEYWORDS) or "an extension's name starts with 'x-'"
             hint = _INSTEAD.get(entry.key, hint)
-            message = f"JSON Schema 2020-12 has no keyword '{entry.key}'"
+            message = f"JSON Schema 2020-12 has no keyword '{entry.key:.100}'"
             mended = findings.respelled(entry, node, _KEYWORDS)
             findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, mended)
     type_node = node.get("type")
@@ -156,7 +171,7 @@ def _report_type(node: Scalar, findings: Findings) -> None:
     hint = (
         f"did you mean '{likely}'?" if likely else suggestion(written, _TYPES) or f"the types are {listed(_TYPES)}"
     )
-    findings.add(codes.SCHEMA_TYPE, f"'{written}' is not a type of JSON Schema", node.span, hint)
+    findings.add(codes.SCHEMA_TYPE, f"'{written:.100}' is not a type of JSON Schema", node.span, hint)
 
 
 def _check_identity(node: MappingNode, root: MappingNode, findings: Findings) -> None:
@@ -177,7 +192,20 @@ def _check_metaschema(root: MappingNode, value: JsonObject, findings: Findings) 
             _report_tuple(root, route, findings)
             continue
         where = f"'{route[-1]}'" if route else "the schema"
-        findings.add(codes.SCHEMA_TYPE, f"{where}: {error.message[:300]}", _span_at(root, route))
+        hint = _in_place_of_truth(route[-1]) if route and isinstance(error.instance, bool) else ""
+        findings.add(codes.SCHEMA_TYPE, f"{where}: {in_words(error)}", _span_at(root, route), hint)
+
+
+def _in_place_of_truth(keyword: str | int) -> str:
+    """What to write where draft 4, and OpenAPI 3.0 after it, have true or false."""
+    match keyword:
+        case "required":
+            return REQUIRED
+        case "exclusiveMinimum" | "exclusiveMaximum":
+            inclusive = keyword.replace("exclusiveM", "m")
+            return f"write the number of '{inclusive}' here and no '{inclusive}'; in place of false, neither"
+        case _:
+            return ""
 
 
 def _report_tuple(root: MappingNode, route: list[str | int], findings: Findings) -> None:
@@ -221,18 +249,7 @@ def _node_at(node: Node, route: list[str | int]) -> Node:
     return node
 
 
-def _extra_key(node: Node, route: list[str | int], error: ValidationError) -> Span | None:
-    for step in route:
-        inner = node.get(str(step)) if isinstance(node, MappingNode) else None
-        if isinstance(node, Sequence) and isinstance(step, int):
-            inner = node.items[step]
-        if inner is None:
-            return None
-        node = inner
-    declared = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
-    extra = (
-        (entry for entry in node.entries if entry.key not in declared)
-        if isinstance(node, MappingNode)
-        else iter(())
-    )
-    return next((entry.key_span for entry in extra), None)
+def _extra_key(node: Node, error: ValidationError) -> Entry | None:
+    """The first key of ``node`` that is one too many; the library names them in its message only."""
+    entries = node.entries if isinstance(node, MappingNode) else ()
+    return next((entry for entry in entries if repr(entry.key) in error.message), None)

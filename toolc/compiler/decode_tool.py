@@ -19,6 +19,7 @@ from toolc.compiler.decode_sandbox import decode_sandbox
 from toolc.compiler.decode_shell import NO_COMMAND
 from toolc.compiler.document import Mapping, Node, Scalar, Sequence
 from toolc.compiler.files import Folder
+from toolc.compiler.habits import stands_for
 from toolc.compiler.parameters import NO_PARAMETERS, declared_parameters, decode_parameters
 from toolc.compiler.reader import (
     Findings,
@@ -126,7 +127,7 @@ def decode_tool(node: Mapping, findings: Findings, folder: Folder) -> LocatedToo
     sections = _Sections(node, findings)
     name = sections.required("name", _name) or ""
     parameters = sections.read("parameters", decode_parameters, NO_PARAMETERS)
-    damaged = "parameters" in sections.damaged
+    damaged = "parameters" in sections.damaged or stands_for(node, "parameters")
     checked = None if damaged else parameters
     declared = declared_parameters(node.get("parameters"), findings) if damaged else parameters
     backend = partial(decode_backend, folder=folder, parameters=declared, tool_name=name)

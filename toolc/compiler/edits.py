@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from toolc.compiler.document import Entry
-from toolc.compiler.unquoted import Unquoted, quoted
+from toolc.compiler.unquoted import Unquoted
 from toolc.diagnostics import Edit, Fix
 from toolc.source import SourceText, Span
 
@@ -36,7 +36,7 @@ def replace(source: SourceText, span: Span, was: str, text: str) -> Edit | None:
 
 def quote(source: SourceText, span: Span, found: Unquoted) -> Fix | None:
     """Put a placeholder that stands at ``span`` in quotes."""
-    return fix("put it in quotes", replace(source, span, found.text, quoted(found.text)))
+    return fix("put it in quotes", replace(source, span, found.text, found.in_quotes))
 
 
 def quote_plain(source: SourceText, span: Span) -> Fix | None:

@@ -51,6 +51,8 @@ def write(out: Path, artifacts: Mapping[str, bytes]) -> None:
         reason = error.strerror or str(error)
         if error.errno in {errno.EBUSY, errno.EXDEV}:
             reason += " (is it a mount point? name a folder inside it)"
+        elif error.errno in {errno.EEXIST, errno.ENOTDIR}:
+            reason = "a file stands where a folder above it would be; name another with --out"
         raise UsageError(f"cannot write {out}: {reason}") from error
 
 

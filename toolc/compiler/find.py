@@ -59,6 +59,9 @@ def _under(path: Path) -> Iterator[Found]:
                 each = Path(name)
                 # No link was followed on the way here, and asking the system for each file takes long.
                 yield Found(path=each, shown=each.as_posix(), folder=path, real=real + name[len(top) :])
+        elif path.exists() and not path.is_file():
+            # A pipe may never end, and what it holds can be read only once.
+            raise UsageError(f"{path}: neither a file nor a folder; write the spec to a file, and name that")
         elif path.exists():
             yield Found(path=path, shown=path.as_posix(), folder=None, real=os.path.realpath(path))
         else:

@@ -28,6 +28,7 @@ class Projects:
     sources: list[SourceText] = field(default_factory=list)
     _by_folder: dict[Path, Project] = field(default_factory=dict)
     _by_path: dict[Path, Project] = field(default_factory=dict)
+    _of_files: dict[str, Project] = field(default_factory=dict)
 
     def of(self, path: Path) -> Project:
         """The project that the file or folder at ``path`` belongs to; ``NO_PROJECT`` where there is none."""
@@ -35,6 +36,13 @@ class Projects:
             place = Path(os.path.abspath(path))  # noqa: PTH100  resolve() would follow a link out of the project
             self._by_path[path] = self._of_folder(place if place.is_dir() else place.parent)
         return self._by_path[path]
+
+    def of_file(self, path: Path) -> Project:
+        """``of`` for what is no folder: each folder is asked about once, whatever the number of its files."""
+        folder = os.path.dirname(path)  # noqa: PTH120  a Path for each of thousands of files takes long
+        if folder not in self._of_files:
+            self._of_files[folder] = self.of(Path(folder))
+        return self._of_files[folder]
 
     @property
     def found(self) -> tuple[Project, ...]:

@@ -34,12 +34,16 @@ MAX_READ: Final = 8 * MAX_BYTES
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """A file, what it holds and what it would hold after ``count`` fixes."""
+    """A file, what it holds and what it would hold after ``count`` fixes.
+
+    ``changes`` are those among them that may change what it means: ``file:line:col: code: what was done``.
+    """
 
     found: Found
     before: bytes
     after: bytes
     count: int
+    changes: tuple[str, ...]
 
     def write(self) -> None:
         """Write it. Raises ``UsageError`` where that cannot be, or the file is no longer as it was read."""
@@ -82,6 +86,7 @@ def _read(path: Path) -> bytes | None:
 
 def _mend(before: bytes, found: Found, projects: Projects, settings: Settings, *, unsafe: bool) -> Mended:
     data, count, budget = before, 0, MAX_READ
+    changes: list[Diagnostic] = []
     now = compile_data(data, found, projects, settings)
     for _ in range(MAX_ROUNDS):
         made = 0
@@ -96,10 +101,16 @@ def _mend(before: bytes, found: Found, projects: Projects, settings: Settings, *
             budget -= len(changed)
             if _is_good(finding, fix, now, after):
                 data, now, end, made = changed, after, start, made + 1
+                changes += [] if fix.safe else [finding]
         count += made
         if not made:
             break
-    return Mended(found, before, data, count)
+    return Mended(found, before, data, count, tuple(map(_told, sorted(changes, key=lambda each: each.span.start))))
+
+
+def _told(finding: Diagnostic) -> str:
+    assert finding.fix is not None
+    return f"{finding.span}: {finding.code.number}: {finding.fix.description}"
 
 
 def _fixable(diagnostics: Diagnostics, path: str, *, unsafe: bool) -> list[tuple[Diagnostic, Fix]]:

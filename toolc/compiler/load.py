@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from toolc.compiler import codes
-from toolc.compiler.document import Document, Mapping, Node
+from toolc.compiler.complaint import Complaint
+from toolc.compiler.document import Document, Mapping, Node, Scalar, Sequence
 from toolc.compiler.load_toml import parse_toml
 from toolc.compiler.load_yaml import parse_yaml
+from toolc.compiler.pasted import pasted
 from toolc.diagnostics import Diagnostics, Edit, Fix
-from toolc.source import BOM, SourceText, byte_order_mark
+from toolc.source import BOM, SourceText, Span, byte_order_mark
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 """The largest file that is read."""
@@ -41,6 +44,9 @@ def load_data(data: bytes, path: Path, shown: str, diagnostics: Diagnostics) -> 
     """What ``load`` returns for a file at ``path`` that holds ``data``."""
     found = Diagnostics()
     source, root = _parse(data, path, shown, diagnostics, found)
+    if complaint := _misnamed(source, root):
+        complaint.report(diagnostics)
+        return None
     if _is_foreign(root, found):
         diagnostics.add(
             codes.NOT_A_SPEC,
@@ -62,8 +68,10 @@ def load_project(path: Path, shown: str, diagnostics: Diagnostics) -> Document |
     if data is None:
         return None
     source, root = _parse(data, path, shown, diagnostics, found)
+    severities = {*_severities(root)}
     for each in found.sorted():
-        diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
+        if each.code is not codes.YAML_DISAGREEMENT or each.span not in severities:
+            diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
     if found.has_errors:
         return None
     if root is None:
@@ -72,6 +80,15 @@ def load_project(path: Path, shown: str, diagnostics: Diagnostics) -> Document |
         diagnostics.add(codes.BAD_VALUE, "a project file must be a map", source.whole_file())
         return None
     return Document(source, root)
+
+
+def _severities(root: Node | None) -> Iterator[Span]:
+    """Where severities are written: ``off`` is one of them, whatever YAML 1.1 made of it."""
+    lint = root.get("lint") if isinstance(root, Mapping) else None
+    severity = lint.get("severity") if isinstance(lint, Mapping) else None
+    for entry in severity.entries if isinstance(severity, Mapping) else ():
+        if isinstance(entry.value, Scalar) and entry.value.value == "off":
+            yield entry.value.span
 
 
 def _parse(
@@ -84,6 +101,18 @@ def _parse(
     return source, None if found.has_errors else parse(source, found)
 
 
+def _misnamed(source: SourceText, root: Node | None) -> Complaint | None:
+    """What keeps a file that its writer holds for a spec from being a map at all, though it parsed."""
+    if isinstance(root, Scalar):
+        return pasted(source) if "toolc" in source.text else None
+    items = root.items if isinstance(root, Sequence) else ()
+    entry = next((found for each in items if isinstance(each, Mapping) and (found := each.entry("toolc"))), None)
+    if entry is None:
+        return None
+    hint = "put 'toolc: 1' at the start, and the list under 'tools:'"
+    return Complaint(codes.BAD_VALUE, "a spec is a map, and this file is a list", entry.key_span, hint)
+
+
 def _is_foreign(root: Node | None, found: Diagnostics) -> bool:
     """Whether a file parsed, but as something that is no spec and no document."""
     if root is None:
@@ -93,7 +122,6 @@ def _is_foreign(root: Node | None, found: Diagnostics) -> bool:
 
 def read(path: Path, shown: str, diagnostics: Diagnostics) -> bytes | None:
     """What the file at ``path`` holds; None, and a finding, where it is too large or cannot be read."""
-    whole_file = SourceText(shown, "").whole_file()
     try:
         with path.open("rb") as file:
             data = file.read(_FEW_BYTES)
@@ -101,13 +129,13 @@ def read(path: Path, shown: str, diagnostics: Diagnostics) -> bytes | None:
                 data += file.read(MAX_BYTES + 1 - _FEW_BYTES)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        diagnostics.add(codes.FILE, f"cannot read {shown}: {reason}", whole_file)
+        diagnostics.add(codes.FILE, f"cannot read {shown}: {reason}", SourceText(shown, "").whole_file())
         return None
     if len(data) > MAX_BYTES:
         diagnostics.add(
             codes.TOO_BIG,
             f"{shown} is larger than {MAX_BYTES // 2**20} MiB",
-            whole_file,
+            SourceText(shown, "").whole_file(),
             "split it into several files",
         )
         return None
@@ -123,7 +151,10 @@ def _decode(data: bytes, shown: str, found: Diagnostics) -> SourceText:
         source = SourceText(shown, data.decode("utf-8", "replace"))
         utf_16 = data[:2] in {b"\xff\xfe", b"\xfe\xff"}
         message = "the file is UTF-16" if utf_16 else f"the byte 0x{data[error.start]:02x} is not UTF-8"
-        found.add(codes.NOT_UTF8, message, source.span(good, good + 1), "save the file as UTF-8")
+        hint = "save the file as UTF-8"
+        if b"\0" in data and not utf_16:
+            message, hint = f"{message}: this is a binary file", "a spec is text: YAML or TOML"
+        found.add(codes.NOT_UTF8, message, source.span(good, good + 1), hint)
         return source
     source = SourceText(shown, text.removeprefix(BOM))
     if source.text != text:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from datetime import date, time
 from typing import Final
 
 import tomli
 
 from toolc.compiler import codes
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
-from toolc.compiler.edits import quote
+from toolc.compiler.edits import fix, quote
 from toolc.compiler.load_values import refusal
 from toolc.compiler.toml_positions import MAX_DEPTH, Items, Place, Table, TooDeepError, scan
 from toolc.compiler.toml_syntax import explain
 from toolc.compiler.unquoted import unquoted
-from toolc.diagnostics import Diagnostics
+from toolc.diagnostics import Diagnostics, Edit
 from toolc.source import Position, SourceText, Span
 
 _DIGITS: Final = re.compile(r"[0-9][0-9_]{1000,}")
@@ -81,5 +82,8 @@ class _Builder:
         span = self._source.span(place.start, place.end)
         refused = refusal(value, self._source.text[place.start : place.end])
         if refused:
-            self._diagnostics.add(refused.code, refused.message, span, refused.hint)
+            written = self._source.between(span)
+            is_date = isinstance(value, date | time)  # a datetime is a date
+            quoted = fix("put it in quotes", Edit(span, f'"{written}"')) if is_date else None
+            self._diagnostics.add(refused.code, refused.message, span, refused.hint, quoted)
         return Scalar(value if isinstance(value, bool | int | float | str) else None, span)

@@ -27,7 +27,7 @@ def refusal(value: object, written: str) -> Refusal | None:
     """Why ``value``, written so in the file, is refused; None where it is not."""
     match value:
         case float() if not math.isfinite(value):
-            return Refusal(codes.NOT_JSON, f"{written} is not a number that JSON has", "write a finite number")
+            return Refusal(codes.NOT_JSON, f"{written:.60} is not a number that JSON has", "write a finite number")
         case int() if abs(value) > MAX_INTEGER:
             return Refusal(
                 codes.BIG_INTEGER,
@@ -37,8 +37,8 @@ def refusal(value: object, written: str) -> Refusal | None:
         case datetime() | date() | time():
             return Refusal(
                 codes.NOT_JSON,
-                f"JSON has no dates and times, and {written} is one",
-                f'write it as text: "{written}"',
+                f"JSON has no dates and times, and {written:.60} is one",
+                f'write it as text: "{written:.60}"',
             )
         case _:
             return None

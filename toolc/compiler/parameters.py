@@ -21,6 +21,7 @@ NO_PARAMETERS: Final = Schema({"type": "object", "properties": {}, "required": [
 """The schema of a tool that takes nothing."""
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_CHOICES: Final = ("allOf", "anyOf", "oneOf")
 _NAME_RULE: Final = "a parameter's name is 1 to 64 of A-Z a-z 0-9 _ and does not start with a digit"
 
 
@@ -28,6 +29,16 @@ def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | Non
     """The schema that ``parameters:`` declares, its root closed unless it says otherwise."""
     found = mapping(node, what, findings)
     if found is None:
+        return None
+    if _lacks_type(found):
+        place = found.entries[0].key_span
+        message = "these parameters are a whole JSON Schema that does not say 'type: object'"
+        findings.add(codes.BAD_VALUE, message, place, "write 'type: object' beside 'properties'")
+        return None
+    if (kind := found.get("type")) and _lacks_properties(found):
+        message = "these parameters are a whole JSON Schema that has no map 'properties'"
+        hint = "write 'properties' beside 'type: object', with the parameters in it: {} if there are none"
+        findings.add(codes.BAD_VALUE, message, kind.span, hint)
         return None
     errors = findings.errors
     root = _close(found) if is_full_schema(found) else _expand(found, findings)
@@ -42,10 +53,12 @@ def declared_parameters(node: Node | None, findings: Findings) -> Schema | None:
 
     Enough to judge the templates and the function of the tool; values cannot be checked against it.
     """
-    if not isinstance(node, Mapping):
+    if not isinstance(node, Mapping) or _lacks_properties(node):
+        return None
+    if _lacks_type(node) and not isinstance(node.get("properties"), Mapping):
         return None
     unheard = Findings(findings.source, Diagnostics())
-    root = to_json(node if is_full_schema(node) else _expand(node, unheard))
+    root = to_json(node if is_full_schema(node) or _lacks_type(node) else _expand(node, unheard))
     assert isinstance(root, dict)
     required = root.get("required")
     return Schema({**root, "required": required if isinstance(required, list) else []})
@@ -53,8 +66,29 @@ def declared_parameters(node: Node | None, findings: Findings) -> Schema | None:
 
 def is_full_schema(node: Mapping) -> bool:
     """Whether ``parameters:`` is a JSON Schema itself: ``type`` is the string ``object``, ``properties`` a map."""
+    return _is_object(node) and isinstance(node.get("properties"), Mapping)
+
+
+def _is_object(node: Mapping) -> bool:
     kind = node.get("type")
-    return isinstance(kind, Scalar) and kind.value == "object" and isinstance(node.get("properties"), Mapping)
+    return isinstance(kind, Scalar) and kind.value == "object"
+
+
+def _lacks_properties(node: Mapping) -> bool:
+    """Whether ``parameters:`` is meant as a JSON Schema, and has nowhere to declare a parameter."""
+    return _is_object(node) and not isinstance(node.get("properties"), Mapping)
+
+
+def _lacks_type(node: Mapping) -> bool:
+    """Whether ``parameters:`` can only be meant as a JSON Schema: its ``properties`` hold schemas."""
+    properties = node.get("properties")
+    if node.entry("type"):
+        return False
+    if isinstance(node.get("$schema"), Scalar) or any(isinstance(node.get(key), Sequence) for key in _CHOICES):
+        return True
+    if not isinstance(properties, Mapping) or not properties.entries:
+        return False
+    return all(isinstance(entry.value, Mapping) and entry.value.entry("type") for entry in properties.entries)
 
 
 def _close(node: Mapping) -> Mapping:
@@ -70,8 +104,6 @@ def _expand(node: Mapping, findings: Findings) -> Mapping:
     for entry in node.entries:
         if not isinstance(entry.value, Mapping):
             hint = f"write {entry.key}: {{type: string}}"
-            if entry.key == "type":
-                hint = "a full JSON Schema has 'properties' beside 'type: object'"
             mismatch(entry.value, f"the schema of parameter '{entry.key}'", "a map", findings, hint)
             properties.append(Entry(entry.key, entry.key_place, Mapping((), entry.value.span)))
             required.append(entry.key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.pattern_dialect import python_only
@@ -10,6 +11,14 @@ from toolc.compiler.reader import Findings
 from toolc.source import Span
 from toolc.validation.bounded import is_slow_for_keys
 from toolc.validation.pattern_speed import is_slow
+
+_ELSEWHERE: Final = {
+    "\\p{": "Python, which compares values here, has no \\p{...}: list the characters, e.g. [A-Za-z]",
+    "\\P{": "Python, which compares values here, has no \\P{...}: list the characters, e.g. [^A-Za-z]",
+    "\\u{": "Python, which compares values here, has no \\u{...}: write the character itself",
+    "(?<": "Python, which compares values here, has no (?<name>...): use a plain group",
+}
+"""What JavaScript reads and Python does not, and what both do."""
 
 _SLOW_HINT = "let no two parts of a loop match the same text, e.g. ^[a-z]+(-[a-z]+)*$ and not ^([a-z]+-?)+$"
 
@@ -19,7 +28,8 @@ def check_pattern(pattern: str, what: str, span: Span, findings: Findings) -> bo
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        findings.add(codes.BAD_PATTERN, f"{what} is not a regular expression: {error}", span)
+        hint = next((advice for part, advice in _ELSEWHERE.items() if part in pattern), "")
+        findings.add(codes.BAD_PATTERN, f"{what} is not a regular expression: {error}", span, hint)
         return False
     if is_slow(pattern):
         message = f"{what} can take forever: a loop in it can read one text in two ways"

@@ -109,7 +109,18 @@ def _toolsets(node: Node, what: str, findings: Findings) -> dict[str, tuple[Memb
     if found is None:
         return None
     sets = {entry.key: list_of(_member)(entry.value, f"toolsets.{entry.key}", findings) for entry in found.entries}
+    for members in sets.values():
+        _report_twice(members or (), findings)
     return {name: members for name, members in sets.items() if members is not None}
+
+
+def _report_twice(members: tuple[Member, ...], findings: Findings) -> None:
+    first: dict[str, Member] = {}
+    for member in members:
+        if first.setdefault(member.name, member) is not member:
+            line = first[member.name].span.start.line
+            message = f"this toolset names '{member.name}' on line {line} already"
+            findings.add(codes.BAD_VALUE, message, member.span, "remove one of the two")
 
 
 def _member(node: Node, what: str, findings: Findings) -> Member | None:

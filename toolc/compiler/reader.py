@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, TypeAlias, TypeVar
 
-from toolc.compiler import codes
+from toolc.compiler import codes, habits
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
 from toolc.compiler.edits import fix, quote_plain, rename
 from toolc.diagnostics import Code, Diagnostics, Fix, Severity
@@ -121,7 +121,8 @@ class Reader:
         """The value of ``key``, whose absence is a finding."""
         if self.node.entry(key) is None:
             self._known.add(key)
-            self.findings.add(codes.MISSING_KEY, f"{self.what} has no '{key}'", first_line(self.node.span))
+            place, hint = first_line(self.node.span), habits.missing(key, self.node)
+            self.findings.add(codes.MISSING_KEY, f"{self.what} has no '{key}'", place, hint)
             return None
         return self.optional(key, parse)
 
@@ -153,9 +154,10 @@ class Reader:
         """Report every key that has not been asked for."""
         for entry in self.node.entries:
             if entry.key not in self._known:
-                message = f"{self.what} has no key '{entry.key}'"
-                hint = suggestion(entry.key, self._known) or self._keys()
-                mended = self.findings.respelled(entry, self.node, self._known)
+                message = f"{self.what} has no key '{entry.key:.100}'"
+                meant = habits.unknown_key(entry.key, self._known, entry.key_span.path)
+                hint = meant or suggestion(entry.key, self._known) or self._keys()
+                mended = None if meant else self.findings.respelled(entry, self.node, self._known)
                 self.findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, mended)
 
     def _keys(self) -> str:
@@ -220,6 +222,7 @@ def mismatch(
 ) -> None:
     """Report that ``what`` is not what it must be."""
     span = node.span if isinstance(node, Scalar) else first_line(node.span)
+    hint = hint or habits.form(node, what, wanted)
     findings.add(codes.BAD_VALUE, f"{what} must be {wanted}, but is {describe(node)}", span, hint, mended)
 
 

@@ -23,10 +23,9 @@ def similar_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     readable = [tool for tool in tools if "name" not in tool.damaged]
     for tool in sorted(readable, key=_order):
         name = tool.spec.name
-        twin = next(
-            (near for key in _keys(name) if (near := first.get(key)) and _is_near(name, near.spec.name)), None
-        )
-        for key in _keys(name):
+        keys = _keys(name)
+        twin = next((near for key in keys if (near := first.get(key)) and _is_near(name, near.spec.name)), None)
+        for key in keys:
             first.setdefault(key, tool)
         if twin:
             message = f"'{name}' is easily taken for '{twin.spec.name}', the tool at {twin.span('name')}"
@@ -43,11 +42,10 @@ def _plain(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def _keys(name: str) -> Iterator[str]:
+def _keys(name: str) -> list[str]:
     plain = _plain(name)
-    yield plain
-    if len(plain) >= _SHORTEST:
-        yield from (plain[:index] + plain[index + 1 :] for index in range(len(plain)))
+    places = range(len(plain)) if len(plain) >= _SHORTEST else ()
+    return [plain, *[plain[:index] + plain[index + 1 :] for index in places]]
 
 
 def _is_near(name: str, other: str) -> bool:

@@ -9,7 +9,10 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress as suppress_errors
 from dataclasses import dataclass
+from io import StringIO
+from tokenize import COMMENT, TokenError, generate_tokens
 from typing import Final, TypeAlias
 
 from toolc.compiler import codes
@@ -58,12 +61,14 @@ def suppress(
 ) -> Diagnostics:
     """The findings that no comment covers, and what is wrong with the comments themselves.
 
-    ``sources`` are the files that parsed. ``tells`` says whether it means anything that a file has no
+    ``sources`` are the specs and project files that parsed; of Python files beside them, those that findings
+    are about are looked at as well. ``tells`` says whether it means anything that a file has no
     finding with a code: where the code is off, or only other files would show what is wrong, a comment that
     covers nothing may still be of use.
     """
     about = Diagnostics()
-    comments = [each for source in sources for each in _suppressions(source, about)]
+    files = (*sources, *_python_files(diagnostics))
+    comments = [each for source in files for each in _suppressions(source, about)]
     covering: dict[tuple[str, int, str], list[Suppression]] = {}
     for each in comments:
         for line in each.lines:
@@ -96,12 +101,18 @@ def suppress(
     return left
 
 
+def _python_files(diagnostics: Diagnostics) -> Iterator[SourceText]:
+    for path in sorted({found.span.path for found in diagnostics.sorted() if found.span.path.endswith(".py")}):
+        if source := diagnostics.source(path):
+            yield source
+
+
 def _removal(unused: Suppression, per_comment: Counter[Span]) -> Fix | None:
     """Take out the code, or its comment where that has no other: ``per_comment`` counts its unused ones."""
     source, span = unused.comment.source, unused.comment.span
     start, end = source.offset(span.start), source.offset(span.end)
     match = _COMMENT.match(source.text, start)
-    if match is None:
+    if match is None or source.path.endswith(".py"):  # fixes are edits of specs
         return None
     if len(_CODE.findall(match["codes"])) == per_comment[unused.comment.span]:
         before = source.text[:start].rstrip(" \t")
@@ -179,12 +190,24 @@ def _is_inside(place: Position, strings: list[Stretch]) -> bool:
 
 def _strings(source: SourceText) -> Iterator[Stretch]:
     """Where text stands that a ``#`` may be part of."""
+    if source.path.endswith(".py"):
+        yield from _code(source.text)
+        return
     if not source.path.lower().endswith(".toml"):
         yield from scalars(source.text)
         return
     for start, end in _leaves(scan(source.text)):
         span = source.span(start, end)
         yield span.start, span.end
+
+
+def _code(text: str) -> Iterator[Stretch]:
+    """Where Python code stands that is no comment; none of it where it is no Python, for then there is an error."""
+    with suppress_errors(TokenError, SyntaxError):
+        for token in generate_tokens(StringIO(text).readline):
+            if token.type != COMMENT:
+                (line, column), (last, end) = token.start, token.end
+                yield Position(line, column + 1), Position(last, end + 1)
 
 
 def _leaves(place: Place) -> Iterator[tuple[int, int]]:

@@ -100,7 +100,9 @@ def parse(text: str) -> Parsed:
         parts.append(text[at:start])
         match = _PLACEHOLDER.match(text, start)
         if match is None:
-            problems.append(Problem("'{{' has no '}}'", _LITERAL_HINT, start, start + 2))
+            problems.append(
+                Problem("'{{' has no '}}'", f"write '}}}}' after the name; {_LITERAL_HINT}", start, start + 2)
+            )
             at = len(text)
             break
         at = match.end()

@@ -12,6 +12,7 @@ import tomli
 
 from toolc.compiler import codes
 from toolc.compiler.complaint import Complaint
+from toolc.compiler.pasted import pasted
 from toolc.compiler.surrogates import surrogates
 from toolc.compiler.toml_trace import Trace, Written, trace
 from toolc.compiler.unquoted import quoted
@@ -65,6 +66,8 @@ def explain(error: tomli.TOMLDecodeError, path: str) -> Complaint:
     """The complaint for an error that reading the file called ``path`` raised."""
     # Not the text as it was read: tomli counts in one whose lines end with line feeds alone.
     failure = _Failure(SourceText(path, error.doc), error.pos)
+    if found := pasted(failure.source):
+        return found
     if failure.next.isspace() and not failure.next.isascii():
         message = f"U+{ord(failure.next):04X} looks like a space, and is none to TOML"
         return failure.complain(message, error.pos, error.pos + 1, "write a space")
@@ -88,6 +91,9 @@ def _clash(failure: _Failure, found: Written, earlier: list[Written]) -> tuple[s
     what = "table" if found.is_header else "key"
     for each in earlier:
         if each.path == found.path:
+            if each.is_header and failure.source.text.startswith("[[", found.start):
+                message = f"'{found.name}' is a single table on line {failure.line(each.start)}"
+                return message, f"write [[{found.name}]] there too"
             return f"the {what} '{found.name}' is already on line {failure.line(each.start)}", "keep one of the two"
     for each in earlier:
         line = failure.line(each.start)

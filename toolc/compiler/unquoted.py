@@ -32,12 +32,23 @@ class Unquoted:
     @property
     def message(self) -> str:
         """What is wrong, in one sentence."""
+        if self._straight != self.text:
+            return f"the curly quotes of {self.text} are text, and quote nothing"
         return f"{self.text} must be in quotes: without them its braces open a map"
 
     @property
     def hint(self) -> str:
         """What to write instead, in both YAML and TOML."""
-        return f"write {quoted(self.text)}"
+        return f"write {self.in_quotes}"
+
+    @property
+    def in_quotes(self) -> str:
+        """What to write instead."""
+        return quoted(self._straight)
+
+    @property
+    def _straight(self) -> str:
+        return self.text.strip("\u201c\u201d\u2018\u2019")
 
 
 def unquoted(line: str, before: int) -> Unquoted | None:

@@ -169,6 +169,8 @@ class Builder:
             if isinstance(value, str)
             else "write it so that all readers agree, or put it in quotes if you mean text"
         )
+        if elsewhere in {"true", "false"}:
+            hint += f"; write {elsewhere} if you mean that"
         self.diagnostics.add(
             codes.YAML_DISAGREEMENT,
             f"{text} is {in_words(value)} here (YAML 1.2), and {elsewhere} to readers of YAML 1.1",

@@ -10,12 +10,14 @@ import yaml
 
 from toolc.compiler import yaml_words
 from toolc.compiler.complaint import Complaint
+from toolc.compiler.pasted import pasted
 from toolc.compiler.unquoted import Unquoted, quoted, unquoted
 from toolc.compiler.yaml_failure import Bracket, Failure, failure_of
 from toolc.diagnostics import Edit, Fix
 from toolc.source import Position, SourceText, Span
 
 _NO_SPACE: Final = re.compile(r"(?:[ ]|-[ ]+)*(?:[\w.-]+|\"[^\"]*\"|'[^']*')(:)(?=[^ \t:/\\])")
+_LONE_WORD: Final = re.compile(r"[ ]*(?:-[ ]+)*([A-Za-z_][\w-]*)[ ]*$")
 _BLOCK: Final = re.compile(r"[|>][-+0-9]*\s*(?:#.*)?$")
 _PLAIN_VALUE: Final = re.compile(r"(?:[ ]|-[ ]+)*[\w.-]+:[ ]+(?P<value>[^\s\"'\[{|>&*!#%@`].*?)[ ]*(?:[ ]#.*)?$")
 _INDENTATION: Final = "check the indentation"
@@ -23,6 +25,8 @@ _INDENTATION: Final = "check the indentation"
 
 def explain(error: yaml.YAMLError, source: SourceText) -> Complaint:
     """The complaint for an error that composing ``source`` raised."""
+    if found := pasted(source):
+        return found
     failure = failure_of(error, source)
     if failure.character.isspace() and not failure.character.isascii():
         message = f"U+{ord(failure.character):04X} looks like a space, and is none to YAML"
@@ -36,6 +40,8 @@ def explain(error: yaml.YAMLError, source: SourceText) -> Complaint:
 
 def placeholder_at_fault(error: yaml.YAMLError, source: SourceText) -> tuple[Unquoted, Span] | None:
     """The unquoted placeholder that made ``error``, if one did."""
+    if pasted(source):
+        return None
     failure = failure_of(error, source)
     for line, before in _suspects(failure):
         if found := unquoted(source.line(line), before):
@@ -55,9 +61,13 @@ def _suspects(failure: Failure) -> Iterator[tuple[int, int]]:
 
 def _no_space(failure: Failure, line: int) -> Complaint | None:
     """That ``line`` begins as ``key:value``, if it does: to YAML that is all text."""
-    found = _NO_SPACE.match(failure.source.line(line))
+    text = failure.source.line(line)
+    found = _NO_SPACE.match(text)
     if found is None:
         return None
+    if (after := text[found.end(1)]).isspace():
+        message = f"U+{ord(after):04X} looks like a space, and is none to YAML"
+        return failure.complain(message, Position(line, found.end(1) + 1), "write a space")
     return failure.complain(
         "a space is missing after this ':'", Position(line, found.start(1) + 1), "write 'key: value'"
     )
@@ -104,6 +114,9 @@ def _no_place_for_key(failure: Failure) -> Complaint:
         return failure.complain(
             "a key without a ':'", Position(above, indentation + 1), "write 'key: value'", len(key)
         )
+    if lone := _LONE_WORD.match(above_line):
+        place = Position(above, lone.start(1) + 1)
+        return failure.complain("a key without a ':'", place, f"write '{lone[1]}:'", len(lone[1]))
     key = failure.before[indentation:]
     return failure.complain(
         "a key cannot stand here: this line goes on with the value above",
@@ -163,10 +176,10 @@ def _ends_above(failure: Failure, bracket: Bracket) -> bool:
     """Whether the problem is on a line that, by its indentation, is not meant to be in the bracket."""
     opened = failure.source.line(bracket.place.line)
     indentation = len(opened) - len(opened.lstrip(" "))
-    is_key = failure.character == ":" or failure.line.lstrip().startswith("- ")
+    is_key = failure.character == ":" or re.match(r"\s*(?:- |[\w-]+:(?:\s|$))", failure.line)
     return (
         failure.place.line > bracket.place.line
-        and is_key
+        and bool(is_key)
         and len(failure.line) - len(failure.line.lstrip(" ")) <= indentation
     )
 

@@ -128,12 +128,13 @@ class _Lowering:
         """The keywords that are kept as they are, and those that hold schemas, lowered."""
         result: JsonObject = {key: value for key, value in source.items() if key in _KEPT}
         required = _names(source.get("required"))
-        for key, value in source.items():
+        # In order of name, so that neither losses nor new names depend on how the spec's keys are ordered.
+        for key, value in sorted(source.items()):
             match key, value:
                 case "properties", dict():
                     result[key] = {
                         name: self.lower(each, place.property(name, required=name in required))
-                        for name, each in value.items()
+                        for name, each in sorted(value.items())
                     }
                 case ("items", dict() | True) | ("additionalProperties", dict()):
                     result[key] = self.lower(value, place.at(key))

@@ -187,12 +187,12 @@ class _Lowering:
         if any(name not in properties for name in required):
             raise NotStrictError(child(pointer, "required"), "a required name that is not declared")
         lowered: JsonObject = {}
-        for name, each in properties.items():
+        for name, each in sorted(properties.items()):
             place = child(pointer, "properties", name)
             lowered[name] = self.lower(each, place)
             if self.mode.requires_all and name not in required:
                 lowered[name] = self._or_null(each, lowered[name], place)
-        names: list[JsonValue] = [*properties] if self.mode.requires_all else required
+        names: list[JsonValue] = [*lowered] if self.mode.requires_all else required
         return {"properties": lowered, "required": names, "additionalProperties": False}
 
     def _or_null(self, source: JsonValue, lowered: JsonValue, pointer: str) -> JsonObject:

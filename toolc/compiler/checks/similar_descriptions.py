@@ -80,11 +80,11 @@ def _order(tool: LocatedTool) -> tuple[str, int, int]:
 
 def _runs(description: str) -> frozenset[int]:
     """A hash of each run of three words; none for a description too short to compare."""
-    words = _WORD.findall(description.lower())
+    words = [word.encode() for word in _WORD.findall(description.lower())]
     if len(words) < _SHORTEST:
         return frozenset()
-    text = (" ".join(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1))
-    return frozenset(crc32(run.encode()) for run in text)
+    runs = zip(*(words[at:] for at in range(_RUN)), strict=False)
+    return frozenset(map(crc32, map(b" ".join, runs)))
 
 
 def _says_what_it_is(tool: LocatedTool, twin: LocatedTool) -> bool:

@@ -1,0 +1,33 @@
+"""Whether a finding's place and words can be right, whatever was wrong."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from toolc.diagnostics import Diagnostic
+from toolc.source import Position, SourceText
+
+LONGEST: Final = 400
+"""The longest message; more would fill a screen."""
+
+_ABOUT_BLANKS: Final = {"TC009", "TC210", "TC213"}
+
+
+def complaint(found: Diagnostic, source: SourceText | None) -> str:
+    """What is wrong with the place or the words of a finding; empty where nothing is."""
+    if len(found.message) > LONGEST:
+        return "its message fills the screen"
+    if source is None:
+        return "its file was not read"
+    start, end = found.span.start, found.span.end
+    if start == Position(1, 0):
+        return ""  # the byte order mark
+    last = Position(end.line, len(source.line(end.line)) + 1)
+    if not (Position(1, 1) <= start <= end <= last and end.line <= len(source.lines)):
+        return "it is not in the file"
+    covered = source.between(found.span)
+    if not covered:
+        return "" if not source.text[: source.offset(start)].strip() else "it covers nothing"
+    if covered[0] in " \t\r\n" and found.code.number not in _ABOUT_BLANKS:
+        return "it begins with a blank"
+    return ""

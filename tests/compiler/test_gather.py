@@ -1,0 +1,129 @@
+"""What several processes compile is what one compiles, byte for byte."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from toolc.api import ForEach, write_build
+from toolc.compiler import workers
+from toolc.compiler.cache_pieces import KeptPieces
+from toolc.compiler.compile import Gather, compile_specs, gather
+from toolc.compiler.compile_file import FileCompiler, Piece
+from toolc.compiler.document import Document
+from toolc.compiler.find import Found
+from toolc.compiler.gather import gather_many
+from toolc.compiler.settings import NO_SETTINGS, Settings
+from toolc.compiler.workers import side_by_side
+from toolc.diagnostics import Diagnostics
+from toolc.errors import SpecError
+from toolc.reporters.base import Report
+from toolc.reporters.table import FORMATS, render
+
+ROOT = Path(__file__).parents[2]
+ODD = {
+    "bom.yaml": b"\xef\xbb\xbf\xef\xbb\xbftoolc: 1\nname: bom\n",
+    "latin.yaml": b"toolc: 1\nname: caf\xe9\n",
+    "empty.yaml": b"",
+    "broken.toml": b"toolc = 1\nname = [\n",
+    "ignored.yaml": b"toolc: 1\nname: x\ndescription: no  # toolc: ignore[TC204] why\nbackend: {}\n",
+}
+"""Files with much to say about."""
+
+
+CALLER = b"""\
+toolc: 1
+name: caller
+description: Count the words of one file and then those of another one.
+parameters: {}
+backend:
+  composite:
+    strategy: sequential
+    steps: [{id: one, tool: word_count, args: {file: x}}, {id: two, tool: git_log, args: {}}]
+"""
+"""A tool whose findings depend on what it calls."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The first tools and the examples, which three processes compile two files at a time."""
+    shutil.copytree(ROOT / "specs", tmp_path / "specs/own")
+    shutil.copytree(ROOT / "docs/examples", tmp_path / "specs/examples", ignore=shutil.ignore_patterns("*.toml"))
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1, 2})
+    monkeypatch.setattr(workers, "_FEW", 3)
+    monkeypatch.setattr(workers, "_CHUNK", 2)
+    return Path("specs")
+
+
+@pytest.fixture
+def bad(folder: Path) -> Path:
+    """The same with files among them that have much to be said about."""
+    shutil.copytree(ROOT / "tests/compiler/specs/negative", folder / "negative")
+    for name, data in ODD.items():
+        (folder / name).write_bytes(data)
+    (folder / "caller.yaml").write_bytes(CALLER)
+    return folder
+
+
+def findings(folder: Path, gather: Gather) -> list[str]:
+    compilation = compile_specs([folder], Settings(select=("TC",)), gather)
+    report = Report(diagnostics=compilation.diagnostics, version="1", folder=".", pages={}, color=False)
+    fixes = [repr(each.fix) for each in compilation.diagnostics.sorted()]
+    return [*(render(report, each) for each in FORMATS), *fixes]
+
+
+def built(folder: Path, gather: Gather, for_each: ForEach) -> dict[str, bytes]:
+    out = folder.parent / "out"
+    write_build(compile_specs([folder], NO_SETTINGS, gather), out, for_each)
+    return {path.name: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+def compiled_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Grows with each file that this process compiles."""
+    names: list[str] = []
+    compile_document = FileCompiler.compile_document
+
+    def noted(compiler: FileCompiler, found: Found, document: Document | None, diagnostics: Diagnostics) -> Piece:
+        names.append(found.shown)
+        time.sleep(0.005)
+        return compile_document(compiler, found, document, diagnostics)
+
+    monkeypatch.setattr(FileCompiler, "compile_document", noted)
+    return names
+
+
+@pytest.mark.parametrize("several", [gather_many, KeptPieces({}).gather], ids=["build", "check"])
+def test_the_findings_are_the_same_and_others_compiled_some_of_the_files(
+    bad: Path, several: Gather, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = findings(bad, gather)
+    here = compiled_here(monkeypatch)
+    assert findings(bad, several) == wanted
+    assert 0 < len(set(here)) < len([*bad.rglob("*.yaml"), *bad.rglob("*.toml")])
+
+
+def test_a_build_has_the_same_bytes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = built(folder, gather, map)
+    here = compiled_here(monkeypatch)
+    assert built(folder, gather_many, side_by_side) == wanted
+    assert len(here) < len([*folder.rglob("*.yaml")])
+
+
+def test_where_a_project_file_is_wrong_the_findings_are_the_same(bad: Path) -> None:
+    (bad.parent / "toolc.yaml").write_text("vars: [\n", encoding="utf-8")
+    wanted = findings(bad, gather)
+    assert findings(bad, gather_many) == wanted
+    assert findings(bad, KeptPieces({}).gather) == wanted
+
+
+def test_a_build_that_is_not_to_be_is_refused_as_ever(bad: Path) -> None:
+    compilation = compile_specs([bad], NO_SETTINGS, gather_many)
+    with pytest.raises(SpecError, match="errors in the specs"):
+        write_build(compilation, bad.parent / "out", side_by_side)
+    assert not (bad.parent / "out").exists()

@@ -1,0 +1,85 @@
+"""Mistakes that people make: each message says what is wrong, where, and what to do. Read the golden file."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from mistakes import files
+from places import complaint
+from project_cases import expected
+
+from toolc.compiler.compile import compile_specs
+from toolc.diagnostics import Diagnostics
+from toolc.reporters.base import Report
+from toolc.reporters.table import FORMATS, render
+from toolc.reporters.text import printable
+
+FILES = files()
+HEADLINE = re.compile(r"[^\n:]+:(\d+):(\d+): (?:error|warning) (TC\d+): (.*)")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def found_in(name: str) -> Diagnostics:
+    Path(name).write_bytes(FILES[name])
+    return compile_specs([Path(name)]).diagnostics
+
+
+def rendered(diagnostics: Diagnostics, name: str) -> str:
+    return render(Report(diagnostics=diagnostics, version="0"), name)
+
+
+def test_every_mistake_is_told_exactly(golden: bool) -> None:
+    found = {name: rendered(found_in(name), "text") for name in FILES}
+
+    told = "\n".join(f"--- {name}\n{text or 'no findings'}" for name, text in found.items())
+
+    assert told == expected("mistakes", told, golden=golden)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_finding_stands_on_a_token(name: str) -> None:
+    diagnostics = found_in(name)
+
+    assert {complaint(each, diagnostics.source(each.span.path)) for each in diagnostics.sorted()} <= {""}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_format_carries_the_same_findings(name: str) -> None:
+    diagnostics = found_in(name)
+    found = [
+        (each.span.start.line, each.span.start.column, each.code.number, printable(each.message))
+        for each in diagnostics.sorted()
+    ]
+
+    said = {each: rendered(diagnostics, each) for each in FORMATS}
+
+    assert [
+        (int(line), int(column), code, message) for line, column, code, message in HEADLINE.findall(said["text"])
+    ] == [(line, max(column, 1), *rest) for line, column, *rest in found]
+    assert [
+        (each["line"], each["column"], each["code"], printable(each["message"]))
+        for each in json.loads(said["json"])["findings"]
+    ] == found
+    assert [
+        (region["startLine"], region["startColumn"], each["ruleId"], printable(first_line))
+        for each in json.loads(said["sarif"])["runs"][0]["results"]
+        for region in [each["locations"][0]["physicalLocation"]["region"]]
+        for first_line in [each["message"]["text"].split("\n")[0]]
+    ] == found
+    assert [
+        (f"{each.get('name')}", failure.get("message"))
+        for each in ElementTree.fromstring(said["junit"]).iter("testcase")
+        for failure in each.iter("failure")
+    ] == [(f"{code} {line}:{column}", message) for line, column, code, message in found]
+    assert [
+        (int(line), code, message.replace("%25", "%"))
+        for line, code, message in re.findall(r"line=(\d+),title=(TC\d+)::(.*?)(?:%0A|\n)", said["github"])
+    ] == [(line, code, message) for line, _, code, message in found]

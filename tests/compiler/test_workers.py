@@ -1,0 +1,159 @@
+"""Work that is shared out gives what it gives in one process, whatever becomes of those that share it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from toolc.compiler.workers import are_many, chunks, side_by_side, spread
+
+HERE = os.getpid()
+NUMBERS = [*range(40)]
+
+
+@pytest.fixture(autouse=True)
+def processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three of them, wherever the tests run."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1, 2})
+
+
+def slow_square(number: int) -> int:
+    time.sleep(0.002)
+    return number * number
+
+
+def test_results_stand_in_order_and_several_processes_made_them() -> None:
+    def work(number: int) -> tuple[int, int]:
+        return slow_square(number), os.getpid()
+
+    found = side_by_side(work, NUMBERS)
+    assert [square for square, _ in found] == [number * number for number in NUMBERS]
+    assert len({pid for _, pid in found}) == 3
+
+
+def test_what_a_copy_made_is_packed_there_and_unpacked_here() -> None:
+    def unpack(number: int, packed: str) -> str:
+        assert os.getpid() == HERE
+        return f"{number} {packed}"
+
+    def pack(square: str) -> str:
+        assert os.getpid() != HERE
+        return f"from afar: {square}"
+
+    found = spread(lambda number: str(slow_square(number)), NUMBERS, pack, unpack)
+    assert {each for each in found if " " not in each} <= {str(number * number) for number in NUMBERS}
+    assert f"39 from afar: {39 * 39}" in found or "1521" in found
+    assert any("from afar" in each for each in found)
+
+
+def raises(number: int) -> int:
+    raise ValueError(number)
+
+
+def dies(_number: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+def leaves(_number: int) -> int:
+    sys.exit(3)
+
+
+def cannot_be_sent(number: int) -> object:
+    return lambda: number
+
+
+@pytest.mark.parametrize("fails", [raises, dies, leaves, cannot_be_sent])
+def test_where_every_copy_fails_all_is_done_here(fails: object, capfd: pytest.CaptureFixture[str]) -> None:
+    def work(number: int) -> object:
+        if os.getpid() != HERE:
+            assert callable(fails)
+            return fails(number)
+        return slow_square(number)
+
+    assert side_by_side(work, NUMBERS) == [number * number for number in NUMBERS]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_error_of_the_work_is_raised_here_and_no_copy_is_left() -> None:
+    with pytest.raises(ValueError, match="0"):
+        side_by_side(raises, NUMBERS)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_where_no_process_can_be_made_all_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fork() -> int:
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, "fork", fork)
+    assert side_by_side(lambda _: os.getpid(), NUMBERS) == [HERE] * 40
+
+
+def test_beside_other_threads_no_process_is_made() -> None:
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        assert side_by_side(lambda _: os.getpid(), NUMBERS) == [HERE] * 40
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_one_item_or_one_processor_makes_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert side_by_side(lambda _: os.getpid(), [1]) == [HERE]
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0})
+    assert side_by_side(lambda _: os.getpid(), NUMBERS) == [HERE] * 40
+
+
+def test_few_items_are_one_chunk_and_very_many_are_no_more_than_can_be_shared_out() -> None:
+    assert chunks(range(200)) == [range(200)]
+    assert are_many(range(201))
+    several = chunks(range(201))
+    assert [each for chunk in several for each in chunk] == [*range(201)]
+    assert len(several) == 5
+    assert len(chunks(range(100_000))) <= 255
+
+
+SLEEPER = """
+import os, time
+from toolc.compiler.workers import side_by_side
+os.sched_getaffinity = lambda _pid: {0, 1, 2}
+def work(number):
+    os.write(1, f"{os.getpid()}\\n".encode())
+    time.sleep(60)
+side_by_side(work, range(3))
+"""
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_copy_ends_with_the_process_that_made_it(number: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", SLEEPER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        pids = [int(process.stdout.readline()) for _ in range(3)]
+        assert process.pid in pids
+        process.send_signal(number)
+        process.wait()
+        deadline = time.monotonic() + 10
+        while any(map(is_running, pids)):
+            assert time.monotonic() < deadline, "a copy is still there"
+            time.sleep(0.01)

@@ -1,0 +1,97 @@
+"""What came of one file as a line of text, and back: all that is wrong with it, and outlines of its tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from toolc.compiler.cache import NOT_OURS
+from toolc.compiler.cache_json import diagnostics_from_json, findings_to_json, sources_to_json, span
+from toolc.compiler.checks.compositions import calls
+from toolc.compiler.compile_file import Piece, folder_of
+from toolc.compiler.decode_shell import NO_COMMAND
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Entry, Mapping, Node, Scalar
+from toolc.compiler.document import Sequence as SequenceNode
+from toolc.compiler.files import digest_of_answer
+from toolc.compiler.find import Found
+from toolc.compiler.parameters import NO_PARAMETERS
+from toolc.source import SourceText
+from toolc.spec import ToolSpec
+
+_KEYS: Final = ("name", "description", "aliases")
+
+
+def to_line(piece: Piece) -> str:
+    """What to keep of a piece; nothing of one that calls others."""
+    if any(any(calls(tool)) for tool in piece.tools):
+        return ""
+    sources = sources_to_json(piece.diagnostics)
+    kept = {
+        "parsed": piece.source is not None,
+        "asked": [[method, asked, answer] for (method, asked), answer in (piece.folder.log or {}).items()],
+        "findings": findings_to_json(piece.diagnostics),
+        "sources": {path: text for path, text in sources.items() if path != piece.found.shown},
+        "tools": [_outline(tool) for tool in piece.tools],
+    }
+    return json.dumps(kept)
+
+
+def _outline(tool: LocatedTool) -> dict[str, object]:
+    spec = tool.spec
+    return {
+        "name": spec.name,
+        "description": spec.description,
+        "aliases": spec.aliases,
+        "damaged": sorted(tool.damaged),
+        "spans": [tool.span(), *(tool.span(key) if tool.node.get(key) else None for key in _KEYS)],
+        "alias_spans": [tool.span("aliases", index) for index in range(len(spec.aliases))],
+    }
+
+
+def from_line(line: str, found: Found, text: str) -> Piece | None:
+    """What a line says of a file; None where it says nothing, or the file's folder does not answer as it did."""
+    if not line:
+        return None
+    try:
+        kept = json.loads(line)
+        folder, source = folder_of(found), SourceText(found.shown, text)
+        for method, asked, answer in kept["asked"]:
+            if digest_of_answer(folder, method, asked) != answer:
+                return None
+            assert folder.log is not None
+            folder.log[method, asked] = answer
+        diagnostics = diagnostics_from_json(kept["findings"], {**kept["sources"], found.shown: text})
+        return Piece(
+            found=found,
+            source=source if kept["parsed"] else None,
+            tools=tuple(_tool(each, source) for each in kept["tools"]),
+            diagnostics=diagnostics,
+            folder=folder,
+        )
+    except NOT_OURS:
+        return None
+
+
+def _tool(kept: Any, source: SourceText) -> LocatedTool:
+    """A tool that is where it was, and of which no more is known than its outline says."""
+    spec = ToolSpec(
+        name=kept["name"],
+        description=kept["description"],
+        aliases=tuple(kept["aliases"]),
+        parameters=NO_PARAMETERS,
+        backend=NO_COMMAND,
+    )
+    whole, *places = kept["spans"]
+    node = Mapping(tuple(_entries(kept, places)), span(whole))
+    return LocatedTool(spec=spec, node=node, path=source.path, source=source, damaged=frozenset(kept["damaged"]))
+
+
+def _entries(kept: Any, places: Any) -> Iterator[Entry]:
+    for key, place in zip(_KEYS, places, strict=True):
+        if place is not None:
+            value: Node = Scalar(None, span(place))
+            if key == "aliases":
+                value = SequenceNode(tuple(Scalar(None, span(each)) for each in kept["alias_spans"]), span(place))
+            yield Entry(key, span(place), value)

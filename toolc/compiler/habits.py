@@ -1,0 +1,137 @@
+"""What people write who know another format or forget a detail, and what to write here instead."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+from typing import Final
+
+from toolc.compiler.document import Mapping, Node, Scalar, Sequence
+
+_TOOL: Final = (
+    "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",
+    "owner", "parameters", "providers", "result", "retry", "sandbox", "tags", "tests", "version",
+)  # fmt: skip
+_STANDS: Final = {
+    **dict.fromkeys(("shell", "python", "http", "plugin", "composite", "agent"), "backend"),
+    **dict.fromkeys(("argv", "script", "stdin", "interpreter", "success_exit_codes"), "backend.shell"),
+    **dict.fromkeys(("code", "function", "requirements"), "backend.python"),
+    **dict.fromkeys(("url", "method", "headers", "query", "body", "auth", "pagination"), "backend.http"),
+    **dict.fromkeys(("steps", "strategy"), "backend.composite"),
+    **dict.fromkeys(("image", "network", "env", "secrets", "workspace", "limits", "lifetime"), "sandbox"),
+    **dict.fromkeys(("timeout", "memory", "cpus", "pids"), "sandbox.limits"),
+    **dict.fromkeys(("read_only", "destructive", "idempotent", "open_world"), "annotations"),
+    **dict.fromkeys(("format", "select", "template"), "result"),
+}
+REQUIRED: Final = "a parameter is required unless it has a 'default' or says 'optional: true'"
+"""What to say to those who write ``required`` where the shorthand has none."""
+
+_MEANT: Final = {
+    **dict.fromkeys(("inputSchema", "input_schema", "input", "inputs", "args", "arguments"), "write 'parameters'"),
+    **dict.fromkeys(("title", "displayName", "display_name"), "write 'label'"),
+    **dict.fromkeys(("command", "cmd", "run", "exec"), "write backend: {shell: {argv: [...]}}"),
+    **dict.fromkeys(("outputSchema", "output_schema", "returns"), "write result: {schema: ...}"),
+    **dict.fromkeys(("stdout", "output"), "write 'text'"),
+    "summary": "write 'description'",
+    "id": "write 'name'",
+    "required": REQUIRED,
+}
+_FORMS: Final = {
+    "'backend'": "write e.g. backend: {shell: {argv: [wc, -w]}}",
+    "'shell'": "write shell: {argv: [...]}, or shell: {script: ...}",
+    "'http'": "write http: {method: GET, url: ...}",
+    "'python'": "write python: {file: NAME.py}",
+    "'network'": "write network: {allow: [api.example.com:443]}",
+    "'limits'": "write e.g. limits: {timeout: 30s}",
+    "'secrets'": "write secrets: {TOKEN: {hosts: [api.example.com]}}",
+    "'parameters'": 'write one key for each: {path: {type: string, description: "..."}}',
+    "'annotations'": "write e.g. annotations: {read_only: true}",
+}
+_TRUTH: Final = {
+    **dict.fromkeys(("yes", "y", "on", "1"), "true"),
+    **dict.fromkeys(("no", "n", "off", "0"), "false"),
+    "true": "true",
+    "false": "false",
+}
+_ITEMS: Final = re.compile(r"[\w./-]+(?:[ ]+(?:[\w./-]+|\"[^\"]*\"))*")
+_ITEM: Final = re.compile(r"\"[^\"]*\"|[^ ]+")
+_STRANGE_SPACE: Final = re.compile(r"[^\S \t]")
+
+
+def missing(key: str, node: Mapping) -> str:
+    """What to do about a map that lacks ``key``."""
+    if key == "toolc":
+        return _foreign(node) or "a spec starts with 'toolc: 1'"
+    return _FORMS.get(f"'{key}'") or f"add '{key}'"
+
+
+def unknown_key(key: str, known: Iterable[str], path: str) -> str:
+    """What is meant by ``key`` in a map of the file at ``path`` that has only ``known``; empty if nobody knows."""
+    if space := _STRANGE_SPACE.search(key):
+        return f"U+{ord(space[0]):04X} in it looks like a space, and is none"
+    if difflib.get_close_matches(key, sorted(known), n=1, cutoff=0.8):
+        return ""
+    if key in _MEANT and _names(_MEANT[key], known):
+        return _MEANT[key]
+    if key in _STANDS:
+        return f"in a tool, '{key}' stands under {_STANDS[key]}"
+    if key in _TOOL and PurePosixPath(path).stem != "toolc":
+        where = "above the first [table]" if path.lower().endswith(".toml") else "indented like its 'name'"
+        return f"'{key}' is a key of the tool: write it {where}"
+    return ""
+
+
+def stands_for(node: Mapping, key: str) -> bool:
+    """Whether another key of ``node`` looks like ``key``, which it lacks: then that one was meant."""
+    others = [entry.key for entry in node.entries if entry.key not in _TOOL]
+    is_near = difflib.get_close_matches(key, others, n=1, cutoff=0.6)
+    return node.entry(key) is None and bool(is_near or any(_MEANT.get(name) == f"write '{key}'" for name in others))
+
+
+def _names(hint: str, known: Iterable[str]) -> bool:
+    """Whether a hint to write a key names one that can stand here."""
+    named = re.match(r"write '?(\w+)", hint)
+    return not named or named[1] in known
+
+
+def form(node: Node, what: str, wanted: str) -> str:
+    """How to write ``what``, which must be ``wanted`` and is something else; empty where that says it all."""
+    match node:
+        case Scalar(value=None) if wanted == "a map":
+            return "indent the lines below it deeper, if they are its keys"
+        case Scalar(value=None):
+            return "give it a value, or take the key out"
+        case Scalar(value=value) if wanted == "true or false":
+            meant = _TRUTH.get(str(value).lower())
+            return f"write {meant}" if meant else ""
+        case Scalar(value=str() as text) if wanted == "a list" and _ITEMS.fullmatch(text):
+            items = ", ".join(_ITEM.findall(text))
+            return f"write a list: [{items}]"
+        case Scalar() if wanted == "a list":
+            return "write a list: [one, two], or a line '- one' for each"
+        case Mapping() if wanted == "a list":
+            return "write '- ' before the first key of each item"
+        case Mapping() | Sequence() | Scalar() if wanted == "a map":
+            return _FORMS.get(what, "")
+        case _:
+            return ""
+
+
+def _foreign(node: Mapping) -> str:
+    """What kind of document of other programs a map is."""
+    keys = {entry.key for entry in node.entries}
+    if keys & {"openapi", "swagger"}:
+        return "this is an OpenAPI document, not a spec; a spec starts with 'toolc: 1' and declares tools"
+    if keys & {"jsonrpc", "mcpServers", "inputSchema"} or _lists_mcp_tools(node):
+        return "this is a file of MCP, not a spec; a spec starts with 'toolc: 1', and calls inputSchema parameters"
+    if {"apiVersion", "kind"} <= keys:
+        return "in place of apiVersion and kind, a spec starts with 'toolc: 1'"
+    return ""
+
+
+def _lists_mcp_tools(node: Mapping) -> bool:
+    tools = node.get("tools")
+    items = tools.items if isinstance(tools, Sequence) else ()
+    return any(isinstance(item, Mapping) and item.entry("inputSchema") for item in items)
