@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -20,9 +21,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the user's cache out of the tests, and the tests out of it."""
+    """Keep the user's cache and configuration out of the tests, and the tests out of them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_store() -> Iterator[None]:
+    """Keep the user's unpacked images out of the tests; a tool of another user must be able to pass through."""
+    with tempfile.TemporaryDirectory(prefix="toolc-test-store-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TOOLC_STORE", folder)
         yield
 
 

@@ -6,12 +6,15 @@ import json
 import math
 import subprocess
 import sys
+import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import toolc
 from toolc import (
+    Event,
     Executor,
     Image,
     NoEngineError,
@@ -19,10 +22,14 @@ from toolc import (
     RegistryError,
     SpecError,
     Text,
+    ToolEnd,
     ToolFailure,
     ToolResult,
+    ToolStart,
+    ToolUpdate,
     UsageError,
     build,
+    event_to_json,
     result_to_json,
 )
 from toolc.engines.fake import FakeEngine
@@ -206,6 +213,49 @@ def test_an_executor_runs_a_tool_and_gives_the_call_an_id(specs: Path) -> None:
     assert first.details["digests"] == second.details["digests"]
 
 
+def test_a_stream_is_the_calls_events_and_the_last_holds_the_result(specs: Path) -> None:
+    with Executor(Registry.load(specs), engine=FakeEngine(echo)) as executor:
+        start, update, end = executor.stream("greet", {"name": "Ada"}, call_id="c")
+        (refused,) = executor.stream("hello", {"nam": "Ada"})
+    assert start == ToolStart(name="hello", call_id="c")
+    assert update == ToolUpdate(name="hello", call_id="c", stream="stdout", text="Hello, Ada!")
+    assert isinstance(end, ToolEnd)
+    assert end.result.text == "Hello, Ada!"
+    assert isinstance(refused, ToolEnd)
+    assert refused.result.error is not None
+    assert refused.result.error.kind == "invalid_args"
+
+
+def test_a_stream_that_is_closed_cancels_the_call(specs: Path) -> None:
+    cancelled = threading.Event()
+
+    def wait(plan: Plan) -> Outcome:
+        assert cancelled.wait(10)
+        return echo(plan)
+
+    with Executor(Registry.load(specs), engine=FakeEngine(wait)) as executor:
+        run = executor.run
+
+        def watched(*args: object, **fields: object) -> ToolResult:
+            result = run(*args, **fields)  # type: ignore[arg-type]  # passed on as it came
+            results.append(result)
+            return result
+
+        results: list[ToolResult] = []
+        executor.run = watched  # type: ignore[method-assign]
+        with closing(executor.stream("hello", {"name": "Ada"})) as stream:
+            assert isinstance(next(stream), ToolStart)
+        cancelled.set()
+    (result,) = results
+    assert result.error is not None
+    assert result.error.kind == "cancelled"
+
+
+def test_a_stream_of_an_unknown_tool_fails_before_it_is_read(specs: Path) -> None:
+    with Executor(Registry.load(specs), engine=FakeEngine(echo)) as executor, pytest.raises(UsageError):
+        executor.stream("nope", {})
+
+
 def test_an_executor_refuses_what_it_cannot_do(specs: Path) -> None:
     class Refusing(FakeEngine):
         def refusal(self, profile: Profile) -> str | None:
@@ -237,6 +287,39 @@ def test_a_result_is_json_with_pictures_in_base64() -> None:
         "is_error": False,
         "error": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("event", "json_"),
+    [
+        (ToolStart(name="t", call_id="c"), {"event": "start", "name": "t", "call_id": "c"}),
+        (
+            ToolUpdate(name="t", call_id="c", percent=40.0, message="m"),
+            {"event": "update", "name": "t", "call_id": "c", "percent": 40.0, "message": "m"},
+        ),
+        (
+            ToolUpdate(name="t", call_id="c", stream="stderr", text="x"),
+            {"event": "update", "name": "t", "call_id": "c", "stream": "stderr", "text": "x"},
+        ),
+        (
+            ToolEnd(name="t", call_id="c", result=ToolResult(content=(Text("hi"),))),
+            {
+                "event": "end",
+                "name": "t",
+                "call_id": "c",
+                "result": {
+                    "content": [{"type": "text", "text": "hi"}],
+                    "details": {},
+                    "is_error": False,
+                    "error": None,
+                },
+            },
+        ),
+    ],
+    ids=["start", "progress", "output", "end"],
+)
+def test_an_event_is_json_that_says_what_it_is(event: Event, json_: object) -> None:
+    assert event_to_json(event) == json_
 
 
 def test_an_error_is_json_with_its_kind_and_no_data() -> None:

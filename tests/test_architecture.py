@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "toolc"
 CORE = frozenset(
     "source errors diagnostics spec spec_backends spec_http schema "  # noqa: SIM905
-    "template registry call plan result events".split()
+    "template registry call plan result events changes".split()
 )
 SEES: dict[str, frozenset[str]] = {
     **dict.fromkeys(CORE, CORE),
@@ -25,12 +25,15 @@ SEES: dict[str, frozenset[str]] = {
     "reporters": CORE,
     "engines": CORE | {"assets", "guest"},
     "guest": frozenset(),
+    "data": frozenset(),
     "runtime": CORE | {"backends", "engines", "guest", "digest", "validation"},
-    "api": CORE | {"digest", "compiler", "providers", "backends", "engines", "runtime"},
+    "configuration": CORE | {"compiler", "engines"},
+    "api": CORE | {"configuration", "digest", "compiler", "providers", "backends", "engines", "runtime"},
     "serve": CORE | {"api", "engines", "runtime", "providers"},
     "cli": CORE
-    | {"__init__", "api", "assets", "compiler", "digest", "engines", "reporters", "runtime", "serve", "providers"},
-    "__init__": CORE | {"api", "runtime"},
+    | {"__init__", "api", "assets", "compiler", "digest", "engines", "reporters", "runtime", "serve", "providers"}
+    | {"configuration"},
+    "__init__": CORE | {"api", "configuration", "runtime"},
     "__main__": frozenset({"cli"}),
 }
 """What each top-level module or folder may import, besides itself and the standard library."""

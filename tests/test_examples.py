@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from toolc.api import Executor, Registry
 from toolc.compiler.compile import compile_specs
 from toolc.digest import canonical, parse
+from toolc.engines.select import load
+from toolc.events import ToolEnd, ToolUpdate
 from toolc.registry import registry_from_json
 from toolc.reporters.text import render
 from toolc.runtime.unready import unready
@@ -82,7 +86,12 @@ def test_what_is_stored_is_read_again(name: str) -> None:
 def test_what_cannot_be_called_yet_says_so() -> None:
     reasons = {name: unready(compile_specs([EXAMPLES / f"{name}.yaml"]).tools[0]) for name in NAMES}
 
-    assert {name for name, reason in reasons.items() if reason is None} == {"git_log"}
+    assert {name for name, reason in reasons.items() if reason is None} == {
+        "git_log",
+        "node_cli",
+        "pandas_chart",
+        "pytest_run",
+    }
     assert reasons["slack_post"] == (
         "tool 'post_message': this version of toolc compiles 'backend.http', 'confirm', 'result.select', "
         "'result.template', 'sandbox.secrets' but does not run it yet"
@@ -108,6 +117,32 @@ def test_a_day_that_is_loaded_twice_is_replaced(tmp_path: Path) -> None:
         ended = run_script(argv, tmp_path, ARG_day="2026-03-01")
         assert (ended.returncode, json.loads(ended.stdout)) == (0, {"files": 1, "rows": 2})
     assert run_script(argv, tmp_path, ARG_day="2026-03-02").returncode == 3
+
+
+@pytest.mark.skipif(not load("oci").probe().available, reason="needs the engine whose root is this machine's own")
+@pytest.mark.skipif(not (shutil.which("jq") and shutil.which("sqlite3")), reason="needs jq and sqlite3")
+def test_a_load_reports_its_progress_file_by_file(tmp_path: Path) -> None:
+    # As it stands but for its image, which nobody has, and for retries, which come later.
+    text = (EXAMPLES / "etl_progress.yaml").read_text(encoding="utf-8")
+    spec = tmp_path / "etl_progress.yaml"
+    spec.write_text(re.sub(r"(?m)^ *(image|retry):.*\n", "", text), encoding="utf-8")
+    shutil.copy(EXAMPLES / "etl_progress.sh", tmp_path)
+    events = tmp_path / "work" / "events" / "2026-03-01"
+    events.mkdir(parents=True)
+    for name in "abc":
+        (events / f"{name}.jsonl").write_text('{"n": 1}\n{"n": 2}\n')
+
+    with Executor(Registry.load(spec), workspace=tmp_path / "work", engine="oci") as executor:
+        told = list(executor.stream("load_events", {"day": "2026-03-01"}))
+
+    reports = [event for event in told if isinstance(event, ToolUpdate) and event.stream is None]
+    assert [(each.percent, each.message) for each in reports] == [
+        (33.0, "events/2026-03-01/a.jsonl"),
+        (66.0, "events/2026-03-01/b.jsonl"),
+        (100.0, "events/2026-03-01/c.jsonl"),
+    ]
+    assert isinstance(told[-1], ToolEnd)
+    assert told[-1].result.structured == ({"files": 3, "rows": 6},)
 
 
 @pytest.mark.skipif(not shutil.which("jq"), reason="needs jq")

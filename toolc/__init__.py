@@ -16,7 +16,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from toolc.api import Built, Executor, Registry, build, result_to_json
+    from toolc.api import Built, Executor, Registry, build, event_to_json, result_to_json
+    from toolc.changes import Ask, Change, Proposal
+    from toolc.configuration import Configuration
     from toolc.errors import (
         InfrastructureError,
         MissingExtraError,
@@ -33,8 +35,11 @@ if TYPE_CHECKING:
     from toolc.spec import ToolSpec
 
 __all__ = [
+    "Ask",
     "Built",
     "Cancellation",
+    "Change",
+    "Configuration",
     "Content",
     "Event",
     "Executor",
@@ -42,6 +47,7 @@ __all__ = [
     "InfrastructureError",
     "MissingExtraError",
     "NoEngineError",
+    "Proposal",
     "Registry",
     "RegistryError",
     "SandboxDiedError",
@@ -57,6 +63,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "build",
+    "event_to_json",
     "result_to_json",
 ]
 
@@ -64,7 +71,9 @@ __version__ = "0.1.0"
 
 # Loaded when first used: `import toolc` and `toolc --version` must cost next to nothing.
 _HOMES: Final = {
-    "toolc.api": ("Built", "Executor", "Registry", "build", "result_to_json"),
+    "toolc.api": ("Built", "Executor", "Registry", "build", "event_to_json", "result_to_json"),
+    "toolc.changes": ("Ask", "Change", "Proposal"),
+    "toolc.configuration": ("Configuration",),
     "toolc.errors": (
         "InfrastructureError",
         "MissingExtraError",

@@ -9,18 +9,21 @@ import base64
 import difflib
 import math
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from toolc.call import ToolCall
+from toolc.changes import Ask
+from toolc.configuration import Configuration, load_configuration
 from toolc.diagnostics import Diagnostics
 from toolc.digest import canonical, digests, parse
 from toolc.engines.base import Engine
-from toolc.engines.select import Selection, engine_names, select
+from toolc.engines.select import Selection, close_unused, engine_names, in_use, select, selection
 from toolc.errors import NoEngineError, RegistryError, UsageError
+from toolc.events import Event, ToolStart, ToolUpdate
 from toolc.plan import Profile
 from toolc.providers.base import Loss
 from toolc.providers.table import PROVIDERS
@@ -28,6 +31,7 @@ from toolc.registry import RegisteredTool, RegistryFile, registry_from_json
 from toolc.result import Content, Text, ToolResult
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.executor import Listener, Setting, execute
+from toolc.runtime.streaming import events
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import ToolSpec
 
@@ -120,8 +124,10 @@ class Executor:
     """Runs a registry's tools, each call in a sandbox of its own. Safe to use from several threads.
 
     ``workspace`` is the folder that tools with a workspace work on; ``engine`` one of the names of
-    ``toolc run --engine``, ``auto`` for the first that can run a call, or an engine object of your own;
-    ``timeout`` is in seconds and can only lower what a spec allows.
+    ``toolc run --engine``, ``auto`` for the first that can run a call, or an engine object of your own; None is
+    the one of the user's own ``configuration`` (by default what ``load_configuration`` finds), else ``auto``;
+    ``timeout`` is in seconds and can only lower what a spec allows. ``ask`` is given what a tool would change
+    in its workspace where the spec says ``commit: ask``, and says whether it may; without it, it may not.
     """
 
     def __init__(
@@ -129,19 +135,24 @@ class Executor:
         registry: Registry,
         *,
         workspace: str | Path | None = None,
-        engine: str | Engine = "auto",
+        engine: str | Engine | None = None,
         timeout: float | None = None,
+        ask: Ask | None = None,
+        configuration: Configuration | None = None,
     ) -> None:
         if isinstance(engine, str) and engine not in engine_names():
             raise UsageError(f"there is no engine {engine!r}; choose one of: {', '.join(engine_names())}")
         if timeout is not None and not 0 < timeout < math.inf:
             raise UsageError(f"a timeout of {timeout} seconds is none; give a number of them, or None")
+        configuration = configuration or load_configuration()
         self.registry = registry
-        self._engine = engine
+        self._engine = configuration.engine if engine is None else engine
         self._setting = Setting(
             choose=self._choose,
+            accept_unenforced=configuration.accept_unenforced,
             workspace=Path(workspace) if workspace is not None else None,
             timeout_ms=max(1, round(timeout * 1000)) if timeout is not None else None,
+            ask=ask,
         )
 
     def run(
@@ -155,16 +166,36 @@ class Executor:
     ) -> ToolResult:
         """Call a tool and wait for its result, which says ``is_error`` where the tool or its arguments failed.
 
-        ``on_event`` is told of the start, of progress and of the end, on this thread. ``cancellation``
-        can end the call from another thread. Raises ``UsageError`` for an unknown tool or a refused
-        workspace, and ``InfrastructureError`` where the sandbox could not do its work.
+        ``on_event`` is told of the start, of output and progress, and of the end, on this thread.
+        ``cancellation`` can end the call from another thread. Raises ``UsageError`` for an unknown tool or
+        a refused workspace, and ``InfrastructureError`` where the sandbox could not do its work.
         """
         tool = self.registry.registered(name)
         call = ToolCall(name=name, arguments=arguments, call_id=call_id or f"call_{secrets.token_hex(8)}")
-        return execute(tool, call, self._setting, on_event=on_event, cancellation=cancellation)
+        with in_use():
+            return execute(tool, call, self._setting, on_event=on_event, cancellation=cancellation)
+
+    def stream(
+        self, name: str, arguments: JsonObject, *, call_id: str | None = None
+    ) -> Generator[Event, None, None]:
+        """Call a tool and get its events as they come; the last is a ``ToolEnd`` and holds the result.
+
+        The call starts with the first ``next``. To leave early, close the iterator (``contextlib.closing``):
+        that cancels the call and waits until its sandbox is gone. Raises what ``run`` raises.
+        """
+        self.registry.registered(name)
+
+        def call(tell: Listener, cancellation: Cancellation) -> ToolResult:
+            return self.run(name, arguments, call_id=call_id, on_event=tell, cancellation=cancellation)
+
+        return events(call)
 
     def close(self) -> None:
-        """Give up what is held between calls. Calls still under way are not waited for."""
+        """Give up what is held between calls: connections, threads and folders, if no call is under way.
+
+        One small process stays until this one ends: it removes what would be left if this one were killed.
+        """
+        close_unused()
 
     def __enter__(self) -> Self:
         return self
@@ -179,7 +210,7 @@ class Executor:
             return select(self._engine, profile)
         if reason := self._engine.refusal(profile):
             raise NoEngineError(reason)
-        return Selection(self._engine)
+        return selection(self._engine, profile)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,6 +287,18 @@ def result_to_json(result: ToolResult) -> JsonObject:
     if result.structured is not None:
         value["structured"] = result.structured[0]
     return value | {"details": result.details, "is_error": result.is_error, "error": error}
+
+
+def event_to_json(event: Event) -> JsonObject:
+    """An event as JSON: ``event`` is ``start``, ``update`` or ``end``, which holds the result."""
+    about: JsonObject = {"name": event.name, "call_id": event.call_id}
+    if isinstance(event, ToolStart):
+        return {"event": "start"} | about
+    if not isinstance(event, ToolUpdate):
+        return {"event": "end"} | about | {"result": result_to_json(event.result)}
+    if event.stream:
+        return {"event": "update"} | about | {"stream": event.stream, "text": event.text}
+    return {"event": "update"} | about | {"percent": event.percent, "message": event.message}
 
 
 def _content_to_json(block: Content) -> JsonObject:

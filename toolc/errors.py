@@ -9,6 +9,7 @@
     ├── RegistryError          2  a registry that cannot be read or trusted
     └── InfrastructureError    3  the sandbox could not do its work; never a tool's own failure
         ├── NoEngineError      3  no engine on this host can run the call
+        ├── NoPythonError      3  an image has no python3 that starts
         └── SandboxDiedError   3  a sandbox ended on its own, before its call did
 
 A tool that fails is not an exception: it is a :class:`toolc.result.ToolResult` with ``is_error``.
@@ -60,6 +61,10 @@ class InfrastructureError(ToolcError):
 
 class NoEngineError(InfrastructureError):
     """No engine on this host can run the call; the message says why for each, and the remedy."""
+
+
+class NoPythonError(InfrastructureError):
+    """An image has no ``python3`` that starts."""
 
 
 class SandboxDiedError(InfrastructureError):

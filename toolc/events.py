@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from toolc.result import ToolResult
 
@@ -16,19 +16,30 @@ class ToolStart:
     call_id: str
 
 
+Stream: TypeAlias = Literal["stdout", "stderr", "content"]
+"""Where a piece of text comes from; ``content`` is what a Python tool yields."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUpdate:
-    """A tool said how far it is: ``percent`` (0 to 100, None where unknown) and words."""
+    """What a tool let be known while it runs: a piece of its output, or how far it is.
+
+    Where ``stream`` is set, ``text`` is the next piece of it, in UTF-8 that is never cut within a character;
+    of each stream at most as much comes as the tool's output limit. Where it is None the tool reported
+    progress: ``percent`` (0 to 100, None where unknown) and words.
+    """
 
     name: str
     call_id: str
-    percent: float | None
-    message: str
+    percent: float | None = None
+    message: str = ""
+    stream: Stream | None = None
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolEnd:
-    """A call is over and its sandbox is gone."""
+    """A call is over and its sandbox is gone: the last event of every call that has a result."""
 
     name: str
     call_id: str

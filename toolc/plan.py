@@ -6,40 +6,58 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
 from toolc.schema import JsonObject
-from toolc.spec import EnvVar, File, Limits, MinIsolation
+from toolc.spec import Build, EnvVar, File, Limits, MinIsolation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
     """The workspace: a checked, absolute host folder that stands at ``/workspace``.
 
-    ``owner`` and ``group`` are the folder's uid and gid on the host.
+    ``owner`` and ``group`` are the folder's uid and gid on the host, ``device`` and ``inode`` tell it from
+    every other folder there (both 0 where nobody has looked). ``overlay`` shows the folder below what the
+    call writes. ``scratch`` is the private folder of a call's view: its engine makes ``upper`` and ``work`` in
+    it for an overlay, and a copy stands in it. ``pinned`` is a path of the same folder that nobody can swap,
+    as long as this process lives.
     """
 
     source: str
-    mode: Literal["ro", "rw"]
+    mode: Literal["ro", "rw", "overlay"]
     owner: int
     group: int
+    device: int = 0
+    inode: int = 0
+    scratch: str = ""
+    pinned: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What is fixed when a sandbox is made. Two calls may share a kind of sandbox only if these are equal."""
+    """What is fixed when a sandbox is made. Two calls may share a kind of sandbox only if these are equal.
+
+    ``accept_unenforced`` names the limits that the user, in his own configuration, can do without.
+    """
 
     image: str | None = None
     workspace: Mount | None = None
     limits: Limits = field(default_factory=Limits)
     min_isolation: MinIsolation = "namespace"
     nonroot: bool = False
+    build: Build | None = None
+    requirements: tuple[str, ...] = ()
+    accept_unenforced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exec:
-    """Run a program. ``files`` are written under ``/tool`` first (a script, for one)."""
+    """Run a program. ``files`` are written under ``/tool`` first (a script, for one).
+
+    With ``progress``, lines ``::progress 40 text`` on its stderr are reports and no output.
+    """
 
     tag: ClassVar[str] = "exec"
     argv: tuple[str, ...]
     files: tuple[File, ...] = ()
+    progress: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

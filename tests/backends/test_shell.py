@@ -55,6 +55,14 @@ def argv(
     return invocation.argv
 
 
+@pytest.mark.parametrize("command", [Argv(elements=(text("x"),)), Script(text="x", interpreter=("/bin/sh",))])
+@pytest.mark.parametrize("progress", [False, True])
+def test_whether_a_program_reports_progress_is_in_its_plan(command: Argv | Script, progress: bool) -> None:
+    invocation = plan(ShellBackend(command=command, progress=progress)).invocation
+    assert isinstance(invocation, Exec)
+    assert invocation.progress is progress
+
+
 def captured(data: bytes, cut_bytes: int = 0) -> Capture:
     return Capture(head=data, total_bytes=len(data) + cut_bytes)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
 from toolc.cli.image import command
 from toolc.engines import images
-from toolc.engines.docker_build import Built
+from toolc.engines.docker_build import Built, Say
+from toolc.errors import UsageError
 
 BASE = Built(
     name="base", tag="toolc/base:1.0", id="sha256:a", recipe="sha256:b", base="debian:12", size_bytes=200 * 1024**2
@@ -17,7 +20,7 @@ BASE = Built(
 def test_build_prints_the_tag_and_tells_progress_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, str | None]] = []
 
-    def build_image(name: str, *, base: str | None, say: images.Say) -> Built:
+    def build_image(name: str, *, base: str | None, say: Say) -> Built:
         asked.append((name, base))
         say("Step 1/2")
         return BASE
@@ -25,8 +28,42 @@ def test_build_prints_the_tag_and_tells_progress_apart(monkeypatch: pytest.Monke
     monkeypatch.setattr(images, "build_image", build_image)
     result = CliRunner().invoke(command, ["build"])
     assert (result.exit_code, result.stdout, result.stderr) == (0, "toolc/base:1.0\n", "Step 1/2\n")
-    CliRunner().invoke(command, ["build", "other", "--from", "debian:13"])
-    assert asked == [("base", None), ("other", "debian:13")]
+    CliRunner().invoke(command, ["build", "python", "node", "--from", "debian:13"])
+    assert asked == [("base", None), ("python", "debian:13"), ("node", "debian:13")]
+
+
+def test_build_knows_every_name_before_the_first_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "build_image", lambda *_, **__: pytest.fail("nothing may be built"))
+    result = CliRunner().invoke(command, ["build", "base", "nodejs"])
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception) == (
+        "there is no image 'nodejs' to build; there is: base, node, python, shell-tools"
+    )
+
+
+def test_export_says_what_was_unpacked_and_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, Path | None]] = []
+
+    def export_image(name: str, archive: Path | None) -> images.Exported:
+        asked.append((name, archive))
+        return images.Exported("toolc/node:1.0", "sha256:ab", Path("/store/root"))
+
+    monkeypatch.setattr(images, "export_image", export_image)
+    result = CliRunner().invoke(command, ["export", "node"])
+    assert (result.exit_code, result.stdout) == (0, "toolc/node:1.0  sha256:ab  /store/root\n")
+    CliRunner().invoke(command, ["export", "mine:1", "--from", "a.tar"])
+    assert asked == [("node", None), ("mine:1", Path("a.tar"))]
+
+
+def test_export_writes_an_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "save_image", lambda name, _output: f"{name}:1.0")
+    result = CliRunner().invoke(command, ["export", "node", "--output", "node.tar"])
+    assert (result.exit_code, result.stdout) == (0, "node:1.0  node.tar\n")
+
+
+def test_export_goes_one_way_only() -> None:
+    result = CliRunner().invoke(command, ["export", "node", "--output", "a", "--from", "b"])
+    assert (result.exit_code, "give one of them" in result.stderr) == (2, True)
 
 
 def test_list_shows_each_image(monkeypatch: pytest.MonkeyPatch) -> None:

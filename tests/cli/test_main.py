@@ -146,3 +146,35 @@ def closed_pipe() -> Iterator[int]:
         yield writer
     finally:
         os.close(writer)
+
+
+STUCK = """\
+import sys, time, types, click
+from toolc.cli import main
+
+@click.command("list")
+def command():
+    try:
+        print("working", flush=True)
+        time.sleep(60)
+    finally:
+        print("clearing up", flush=True)
+        time.sleep(60)
+
+sys.modules["toolc.cli.list"] = types.SimpleNamespace(command=command)
+main(["list"])
+"""
+
+
+def test_whoever_presses_ctrl_c_again_does_not_wait_and_sees_no_traceback() -> None:
+    command = [sys.executable, "-c", STUCK]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.stdout
+            for said in (b"working\n", b"clearing up\n"):
+                assert process.stdout.readline() == said
+                process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=10) == (b"", b"")
+        finally:
+            process.kill()
+    assert process.returncode == 130

@@ -277,7 +277,7 @@ def test_a_terminal_gets_no_picture() -> None:
 
 def test_a_terminal_is_told_once_why_a_tool_failed() -> None:
     assert on_a_terminal("tools.yaml#fail", stderr=subprocess.STDOUT) == (
-        b"half\n[stderr]\nbroken\n[exit status 3]\ntoolc: the tool failed (exit_status)\n"
+        b"half\nbroken\n[exit status 3]\ntoolc: the tool failed (exit_status)\n"
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import pty
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -81,3 +83,18 @@ def test_a_terminal_gets_colours_unless_it_has_none_or_nobody_wants_them(
                 shown += piece
     assert b"TC201" in shown
     assert (b"\x1b[" in shown) is colored
+
+
+def test_a_pipe_that_somebody_made_non_blocking_gets_everything() -> None:
+    command = [*TOOLC.split(" "), "schema"]
+    whole = subprocess.run(command, capture_output=True, check=True).stdout
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(writer, False)
+    with subprocess.Popen(command, stdout=writer) as process, os.fdopen(reader, "rb") as told:
+        os.close(writer)
+        # Nobody reads until the pipe is full.
+        time.sleep(1)
+        assert told.read() == whole
+    assert len(whole) > 4096
+    assert process.returncode == 0

@@ -8,16 +8,24 @@ from dataclasses import replace
 
 import pytest
 
-from toolc.engines import docker_body, oci_seccomp
+from toolc.engines import oci_seccomp
 from toolc.engines.docker_body import LocalImage, User, create_body, refusal, user_of
 from toolc.engines.docker_daemon import Daemon
 from toolc.engines.docker_http import Client
+from toolc.engines.docker_runtime import Runtime
 from toolc.engines.oci_config import MASKED_PATHS, READONLY_PATHS
 from toolc.plan import Mount, Profile
+from toolc.schema import JsonObject, JsonValue
 from toolc.spec import MIB, Limits
 
 DAEMON = Daemon(client=Client("/run/docker.sock", "/v1.41"), cpus=2, architecture="x86_64")
 ROOTLESS = replace(DAEMON, rootless=True)
+WITH_GVISOR = replace(DAEMON, runtimes=(Runtime("runc"), Runtime("runsc", "gvisor")), kernel="6.1.0")
+WITH_KATA = replace(DAEMON, runtimes=(Runtime("runc"), Runtime("kata", "vm")), kernel="6.1.0")
+
+
+def registered(definition: str) -> Daemon:
+    return replace(DAEMON, runtimes=(Runtime("runc"), Runtime("runsc", "gvisor", definition)), kernel="6.1.0")
 
 
 def mount(owner: int, group: int) -> Mount:
@@ -58,11 +66,35 @@ def test_who_the_tool_is(workspace: Mount | None, daemon: Daemon, user: User) ->
             replace(DAEMON, remaps_users=True),
             "this Docker daemon maps every user",
         ),
-        (Profile(min_isolation="gvisor"), DAEMON, "the docker engine has no isolation of kind 'gvisor'"),
-        (Profile(min_isolation="vm"), DAEMON, "the docker engine has no isolation of kind 'vm'"),
+        (Profile(min_isolation="gvisor"), DAEMON, "the tool demands min_isolation: gvisor, and this"),
+        (Profile(min_isolation="gvisor"), WITH_GVISOR, None),
+        (
+            Profile(min_isolation="gvisor", workspace=mount(1000, 0)),
+            registered("path=/usr/bin/runsc runtimeArgs=['--network=none']"),
+            'add "--oci-seccomp" to its runtimeArgs',
+        ),
+        (
+            Profile(min_isolation="gvisor", workspace=mount(1000, 0)),
+            registered("path=/usr/bin/runsc runtimeArgs=['--network=none', '--oci-seccomp']"),
+            None,
+        ),
+        (
+            Profile(min_isolation="gvisor", workspace=replace(mount(1000, 0), mode="ro")),
+            registered("path=/usr/bin/runsc runtimeArgs=['--network=none']"),
+            None,
+        ),
+        (
+            Profile(min_isolation="gvisor", workspace=mount(1000, 0)),
+            registered("runtimeType=io.containerd.runsc.v1"),
+            None,
+        ),
+        (Profile(min_isolation="vm"), WITH_GVISOR, "the tool demands min_isolation: vm, and this"),
+        (Profile(min_isolation="vm"), WITH_KATA, None),
         (Profile(), replace(DAEMON, has_seccomp=False), "this Docker daemon filters no system calls"),
-        (Profile(), replace(DAEMON, limits_memory=False), "this Docker daemon cannot limit memory; enable"),
-        (Profile(), replace(DAEMON, limits_cpu=False, limits_pids=False), "cannot limit cpu and pids; enable"),
+        (Profile(), replace(DAEMON, limits_memory=False), "it cannot enforce limits.memory here"),
+        (Profile(), replace(DAEMON, limits_cpu=False, limits_pids=False), "limits.cpus and limits.pids here"),
+        (Profile(accept_unenforced=("memory",)), replace(DAEMON, limits_memory=False), None),
+        (Profile(accept_unenforced=("memory",)), replace(DAEMON, limits_cpu=False), "cannot enforce limits.cpus"),
         (Profile(limits=Limits(memory_bytes=6 * MIB - 1)), DAEMON, "Docker limits memory to no less than 6MiB"),
         (Profile(limits=Limits(memory_bytes=6 * MIB)), DAEMON, None),
     ],
@@ -70,12 +102,6 @@ def test_who_the_tool_is(workspace: Mount | None, daemon: Daemon, user: User) ->
 def test_what_cannot_be_kept_is_refused(profile: Profile, daemon: Daemon, reason: str | None) -> None:
     found = refusal(profile, daemon)
     assert found is None if reason is None else found is not None and reason in found
-
-
-@pytest.mark.parametrize("swaps", [True, False])
-def test_swap_matters_only_where_there_is_any(monkeypatch: pytest.MonkeyPatch, swaps: bool) -> None:
-    monkeypatch.setattr(docker_body, "_host_swaps", lambda: swaps)
-    assert (refusal(Profile(), replace(DAEMON, limits_swap=False)) is not None) == swaps
 
 
 def test_the_body_to_the_last_key() -> None:
@@ -106,7 +132,7 @@ def test_the_body_to_the_last_key() -> None:
             "NetworkMode": "none",
             "IpcMode": "none",
             "ReadonlyRootfs": True,
-            "MaskedPaths": [*MASKED_PATHS, "/sys/firmware", "/sys/devices/virtual/powercap"],
+            "MaskedPaths": [*MASKED_PATHS, "/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel"],
             "ReadonlyPaths": [*READONLY_PATHS],
             "LogConfig": {"Type": "none"},
             "RestartPolicy": {"Name": "no"},
@@ -116,10 +142,10 @@ def test_the_body_to_the_last_key() -> None:
             "PidsLimit": 32,
             "Ulimits": [{"Name": "core", "Soft": 1, "Hard": 1}],
             "Tmpfs": {
-                "/data": "rw,nosuid,nodev,mode=1777,uid=1000,gid=100,noexec,size=16777216",
-                "/tmp": "rw,nosuid,nodev,mode=1777,uid=1000,gid=100,exec,size=8388608",
-                "/tool": "rw,nosuid,nodev,mode=1777,uid=1000,gid=100,exec,size=16777216",
-                "/dev/shm": "rw,nosuid,nodev,mode=1777,uid=1000,gid=100,noexec,size=16777216",
+                "/data": "rw,nosuid,nodev,mode=1777,uid=1000,gid=100,noexec,size=16777216,nr_inodes=4096",
+                "/tmp": "rw,nosuid,nodev,mode=1777,uid=1000,gid=100,exec,size=8388608,nr_inodes=2048",
+                "/tool": "rw,nosuid,nodev,mode=1777,uid=1000,gid=100,exec,size=16777216,nr_inodes=4096",
+                "/dev/shm": "rw,nosuid,nodev,mode=1777,uid=1000,gid=100,noexec,size=16777216,nr_inodes=4096",
             },
             "Mounts": [
                 {
@@ -134,8 +160,52 @@ def test_the_body_to_the_last_key() -> None:
     }
 
 
-@pytest.mark.parametrize("daemon", [replace(DAEMON, takes_seccomp=False), replace(DAEMON, architecture="s390x")])
-def test_the_daemons_own_filter_stays_where_it_takes_none(daemon: Daemon) -> None:
+def test_the_daemons_own_filter_stays_on_a_machine_that_ours_does_not_know() -> None:
+    daemon = replace(DAEMON, architecture="s390x")
     body = create_body(Profile(), [], daemon=daemon, image=LocalImage("x", ()), owner="me")
     assert isinstance(body["HostConfig"], dict)
     assert body["HostConfig"]["SecurityOpt"] == ["no-new-privileges"]
+
+
+def body_of(profile: Profile, daemon: Daemon) -> tuple[JsonValue, JsonObject]:
+    """What process 1 is told after its own arguments, and the limits."""
+    body = create_body(profile, ["-c", "pass"], daemon=daemon, image=LocalImage("x", ()), owner="me")
+    host = body["HostConfig"]
+    assert isinstance(host, dict)
+    assert isinstance(body["Cmd"], list)
+    limits = ("Memory", "MemorySwap", "NanoCpus", "PidsLimit", "Runtime")
+    return body["Cmd"][2:], {name: host[name] for name in limits if name in host}
+
+
+def test_gvisor_counts_processes_itself_and_the_host_only_its_threads() -> None:
+    profile = Profile(min_isolation="gvisor", limits=Limits(pids=10, memory_bytes=64 * MIB))
+    assert body_of(profile, WITH_GVISOR) == (
+        ["pids=10", "not-kernel=6.1.0"],
+        {
+            "Memory": (64 + 32) * MIB,
+            "MemorySwap": (64 + 32) * MIB,
+            "NanoCpus": 1_000_000_000,
+            "PidsLimit": 10 * 16 + 1024,
+            "Runtime": "runsc",
+        },
+    )
+
+
+def test_a_machine_of_its_own_is_limited_as_any_other() -> None:
+    told, limits = body_of(Profile(min_isolation="vm"), WITH_KATA)
+    assert told == ["not-kernel=6.1.0"]
+    assert (limits["Runtime"], limits["PidsLimit"]) == ("kata", 128)
+
+
+def test_gvisor_that_is_the_default_gets_every_tool_and_is_not_named() -> None:
+    daemon = replace(WITH_GVISOR, runtimes=WITH_GVISOR.runtimes[::-1])
+    told, limits = body_of(Profile(), daemon)
+    assert told == ["pids=128", "not-kernel=6.1.0"]
+    assert "Runtime" not in limits
+
+
+def test_what_the_daemon_cannot_limit_and_the_user_accepts_is_left_to_the_guest() -> None:
+    daemon = replace(DAEMON, limits_memory=False, limits_swap=False, limits_cpu=False, limits_pids=False)
+    profile = Profile(limits=Limits(memory_bytes=64 * MIB, pids=9), accept_unenforced=("memory", "cpus", "pids"))
+    assert refusal(profile, daemon) is None
+    assert body_of(profile, daemon) == (["memory=67108864", "pids=9"], {})

@@ -10,6 +10,7 @@ import pytest
 from toolc.engines.docker_daemon import Daemon, choose_version, connect, parse
 from toolc.engines.docker_host import NoHostError
 from toolc.engines.docker_http import Client
+from toolc.engines.docker_runtime import Runtime
 from toolc.schema import JsonObject
 
 CLIENT = Client("/run/docker.sock", "/v1.41")
@@ -22,7 +23,11 @@ ROOTLESS_28: JsonObject = {
     **DEBIAN_12, "NCPU": 8, "Architecture": "aarch64", "CpuCfsQuota": False,
     "SecurityOptions": ["name=seccomp,profile=builtin", "name=rootless", "name=cgroupns"],
 }  # fmt: skip
-PODMAN_4: JsonObject = {**DEBIAN_12, "SecurityOptions": ["name=seccomp,profile=default", "name=rootless"]}
+PODMAN_4: JsonObject = {
+    **DEBIAN_12, "SecurityOptions": ["name=seccomp,profile=default", "name=rootless"], "Architecture": "amd64",
+    "DefaultRuntime": "crun",
+    "Runtimes": {name: {"path": f"/usr/bin/{name}"} for name in ("crun", "kata-runtime", "runc", "runsc")},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -58,10 +63,12 @@ def test_rootless_without_a_delegated_cpu_controller() -> None:
     )
 
 
-def test_podman_takes_no_filter() -> None:
+def test_podman_lists_runtimes_that_it_takes_from_no_request() -> None:
     version: JsonObject = {"Version": "4.3.1", "Components": [{"Name": "Podman Engine"}, {"Name": "Conmon"}]}
     found = parse(CLIENT, version, PODMAN_4)
-    assert (found.takes_seccomp, found.has_seccomp, found.rootless) == (False, True, True)
+    assert (found.podman, found.has_seccomp, found.rootless) == (True, True, True)
+    assert found.architecture == "x86_64"
+    assert found.runtimes == (Runtime("crun", "namespace", "path=/usr/bin/crun"),)
 
 
 def test_what_is_not_said_is_not_enforced() -> None:

@@ -18,6 +18,7 @@ from toolc.engines import docker_body, docker_container, docker_sweep
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_body import OWNER_LABEL
 from toolc.engines.docker_http import Client
+from toolc.engines.images import base_tag
 from toolc.engines.owner import Owner
 from toolc.plan import Profile
 
@@ -111,15 +112,10 @@ def dead_owner() -> str:
 def created(client: Client, engine: DockerEngine, owner: str) -> str:
     """A container that was never started, labelled with this owner."""
     daemon = engine._connect()
-    image = docker_container.find_image(client, engine_image(engine))
+    image = docker_container.find_image(client, base_tag())
     assert image is not None
     body = docker_body.create_body(Profile(), python("pass"), daemon=daemon, image=image, owner=owner)
     return docker_container.create(client, f"toolc-test-{os.urandom(4).hex()}", body)
-
-
-def engine_image(engine: DockerEngine) -> str:
-    assert engine.refusal(Profile()) is None
-    return next(iter(engine._images))
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ __all__ = ["client", "engine"]
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of images of this test's own, under a version that nobody else uses."""
-    folder = tmp_path / "sandbox-images" / "small"
+    folder = tmp_path / "sandbox-images" / "base"
     folder.mkdir(parents=True)
     (folder / "Dockerfile").write_text("ARG BASE=debian\nFROM ${BASE}\nCOPY file /file\n", encoding="utf-8")
     (folder / "file").write_text("1", encoding="utf-8")
@@ -37,7 +37,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def base(engine: DockerEngine, client: Client) -> Iterator[str]:
     """A base that is surely here, and the images that were built from it removed afterwards."""
     api = docker.APIClient(base_url=f"unix://{client.socket_path}", version="auto")
-    tag = f"toolc/small:test-{os.getpid()}"
+    tag = f"toolc/base:test-{os.getpid()}"
     yield images.base_tag()
     if api.images(tag):
         api.remove_image(tag, force=True)
@@ -55,18 +55,18 @@ def test_an_image_is_built_once_and_again_when_its_folder_changes(
 ) -> None:
     monkeypatch.setattr(images, "PUBLIC_BASE", base)
     said: list[str] = []
-    first = images.build_image("small", base=None, say=said.append)
-    tag = f"toolc/small:test-{os.getpid()}"
-    assert (first.name, first.tag, first.base) == ("small", tag, base)
+    first = images.build_image("base", base=None, say=said.append)
+    tag = f"toolc/base:test-{os.getpid()}"
+    assert (first.name, first.tag, first.base) == ("base", tag, base)
     assert said[0] == f"building {tag} from {base}"
     assert first in images.list_images()
 
     said.clear()
-    assert images.build_image("small", base=None, say=said.append) == first
+    assert images.build_image("base", base=None, say=said.append) == first
     assert said == [f"{tag} is up to date (from {base})"]
 
     (checkout / "file").write_text("2", encoding="utf-8")
-    second = images.build_image("small", base=None, say=said.append)
+    second = images.build_image("base", base=None, say=said.append)
     assert second.recipe != first.recipe
     assert first.id not in ids(client), "the image that lost its tag is removed"
 
@@ -75,9 +75,9 @@ def test_a_failed_build_says_what_docker_said_and_leaves_nothing(client: Client,
     before = (containers(client), ids(client))
     (checkout / "Dockerfile").write_text("ARG BASE\nFROM ${BASE}\nRUN exit 3\n", encoding="utf-8")
     with pytest.raises(InfrastructureError) as caught:
-        images.build_image("small", base=base, say=lambda _: None)
+        images.build_image("base", base=base, say=lambda _: None)
     assert str(caught.value) == (
-        f"Docker could not build toolc/small:test-{os.getpid()}: "
+        f"Docker could not build toolc/base:test-{os.getpid()}: "
         "The command '/bin/sh -c exit 3' returned a non-zero code: 3"
     )
     assert set(containers(client)) <= set(before[0])
@@ -86,7 +86,7 @@ def test_a_failed_build_says_what_docker_said_and_leaves_nothing(client: Client,
 
 def test_a_named_base_is_never_replaced(base: str, checkout: Path) -> None:
     with pytest.raises(InfrastructureError, match=r"cannot pull 127\.0\.0\.1:1/none:x: .*; name a base that is on"):
-        images.build_image("small", base="127.0.0.1:1/none:x", say=lambda _: None)
+        images.build_image("base", base="127.0.0.1:1/none:x", say=lambda _: None)
 
 
 def test_without_a_registry_a_base_is_made_here(
@@ -105,9 +105,9 @@ def test_without_a_registry_a_base_is_made_here(
     monkeypatch.setattr("shutil.which", lambda _name: "/usr/bin/mmdebstrap")
     monkeypatch.setattr("os.geteuid", lambda: 0)
     try:
-        assert images.build_image("small", base=None, say=lambda _: None).base == own
+        assert images.build_image("base", base=None, say=lambda _: None).base == own
     finally:
-        client.call("DELETE", f"/images/toolc/small:test-{os.getpid()}?force=1", timeout=10)
+        client.call("DELETE", f"/images/toolc/base:test-{os.getpid()}?force=1", timeout=10)
         client.call("DELETE", f"/images/{own}?force=1", timeout=10)
 
 
@@ -118,7 +118,7 @@ def test_with_no_way_to_a_base_the_message_says_them_all(
     monkeypatch.setattr(docker_debian, "tag", lambda: None)
     said: list[str] = []
     with pytest.raises(InfrastructureError) as caught:
-        images.build_image("small", base=None, say=said.append)
+        images.build_image("base", base=None, say=said.append)
     assert str(caught.value) == (
         "there is no base for the image: 127.0.0.1:1/none:x could not be pulled, and one can be made here only on "
         "Debian or Ubuntu, as root, with mmdebstrap (sudo apt-get install mmdebstrap). Where a registry is "
@@ -128,8 +128,16 @@ def test_with_no_way_to_a_base_the_message_says_them_all(
     assert said[0] == "pulling 127.0.0.1:1/none:x"
 
 
+def test_the_command_that_brings_an_image() -> None:
+    assert images.build_command(images.base_tag()) == "toolc image build base"
+    assert images.build_command(images.recipe("node").tag) == "toolc image build node"
+    assert images.build_command("toolc/node:0.0.1") == "docker pull toolc/node:0.0.1"
+
+
 def test_an_unknown_image() -> None:
-    with pytest.raises(UsageError, match=r"^there is no image 'bas' to build; there is: base$"):
+    with pytest.raises(
+        UsageError, match=r"^there is no image 'bas' to build; there is: base, node, python, shell-tools$"
+    ):
         images.recipe("bas")
 
 
@@ -140,11 +148,11 @@ def test_without_a_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 
 
 def test_a_recipe_is_its_files_and_nothing_else(checkout: Path) -> None:
-    first = images.recipe("small").digest
+    first = images.recipe("base").digest
     (checkout / "file").touch()
-    assert images.recipe("small").digest == first
+    assert images.recipe("base").digest == first
     (checkout / "other").write_text("", encoding="utf-8")
-    assert images.recipe("small").digest != first
+    assert images.recipe("base").digest != first
 
 
 @pytest.mark.parametrize(
@@ -163,11 +171,11 @@ def test_which_base_this_host_can_make(
     assert docker_debian.tag() == tag
 
 
-def test_a_failed_mmdebstrap_says_its_last_words() -> None:
+def test_a_failed_mmdebstrap_says_its_last_words(tmp_path: Path) -> None:
     argv = ["/bin/sh", "-c", "echo I: hello >&2; echo E: no mirror >&2; exit 1"]
     said: list[str] = []
     with pytest.raises(InfrastructureError, match=r"^mmdebstrap failed: E: no mirror; run it by hand to see why:"):
-        docker_debian._run(argv, said.append)
+        docker_debian._run(argv, tmp_path, said.append)
     assert said == ["I: hello"]
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 import os
+import re
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -84,7 +83,7 @@ print(sorted(os.listdir("/dev")))
     assert {line.split()[1] for line in lines[:8]} <= {"EROFS", "EACCES"}
     assert lines[8] == "False False [] False"
     assert set(ast.literal_eval(lines[9])) == {
-        "fd", "full", "null", "ptmx", "random", "shm", "stderr", "stdin", "stdout", "tty", "urandom", "zero"
+        "fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "tty", "urandom", "zero"
     }  # fmt: skip
 
 
@@ -239,13 +238,16 @@ def test_a_file_system_without_mapped_mounts_is_refused_with_the_remedy(engine: 
 @pytest.mark.parametrize(
     ("profile", "words"),
     [
-        (Profile(image="base:1"), "the oci engine runs only tools without image in this version, not 'base:1'"),
+        (
+            Profile(image="toolc-test/none:1"),
+            "the image toolc-test/none:1 is not on this host; get it with: docker pull",
+        ),
         (Profile(min_isolation="gvisor"), "the tool demands min_isolation: gvisor"),
     ],
 )
 def test_what_it_cannot_keep_is_refused(engine: OciEngine, profile: Profile, words: str) -> None:
     assert words in str(engine.refusal(profile))
-    with pytest.raises(InfrastructureError, match="engine"):
+    with pytest.raises(InfrastructureError, match=re.escape(words)):
         engine.start(profile, [])
 
 
@@ -334,22 +336,6 @@ def test_no_descriptor_is_left_open_or_passed_in(engine: OciEngine) -> None:
         program = "import os; print(sorted(int(f) for f in os.listdir('/proc/self/fd')))"
         assert ast.literal_eval(run(engine, program))[:-1] == [0, 1, 2]
     assert len(list(Path("/proc/self/fd").iterdir())) == before
-
-
-def test_an_ordinary_user_without_delegated_groups_is_told_so() -> None:
-    program = """
-import os, sys
-sys.path.insert(0, sys.argv[1])
-from toolc.engines.oci import OciEngine
-import ctypes, subprocess
-os.setgroups([]); os.setgid(1234); os.setuid(1234)
-print(OciEngine().probe())
-"""
-    root = str(Path(oci_probe.__file__).parents[2])
-    done = subprocess.run([sys.executable, "-c", program, root], capture_output=True, text=True, check=True)
-    assert "available=False" in done.stdout
-    assert "the limits of memory and pids and cpu cannot be enforced" in done.stdout
-    assert "systemd-run --user --scope -p Delegate=yes" in done.stdout
 
 
 def test_a_host_without_a_runtime_is_told_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from toolc.engines import oci_cgroup, oci_rootfs, oci_seccomp
-from toolc.engines.oci_config import config
+from toolc.engines.oci_config import config, resources, tmpfs_bounds
+from toolc.engines.oci_fitting import Fitting
 from toolc.engines.oci_rootfs import Interpreter
 from toolc.engines.oci_user import UNUSED, Identity, Pair, identity
 from toolc.engines.stream import SocketStream
@@ -54,9 +55,9 @@ def lowered(profile: Profile, python: Interpreter = SYSTEM) -> JsonObject:
         who,
         root=Path("/root-folder"),
         workspace=source,
-        python=python,
+        fitting=Fitting().on_host(python),
         arguments=["-c", "pass"],
-        swap={"swap": profile.limits.memory_bytes},
+        resources=resources(profile.limits, swap={"swap": profile.limits.memory_bytes}),
     )
 
 
@@ -128,6 +129,29 @@ def test_the_list_of_system_calls_denies_by_default_and_names_one_architecture()
         "quotactl swapon reboot syslog acct iopl ioperm modify_ldt vmsplice fanotify_init nfsservctl"
     )
     assert not set(dangerous.split()) & set(map(str, names))
+
+
+def test_a_tool_sets_only_its_own_limits() -> None:
+    rules = oci_seccomp.profile("x86_64")["syscalls"]
+    assert isinstance(rules, list)
+    # With no processor time left, process 1 would be killed by the kernel, as if memory had run out.
+    own = {"index": 0, "value": 0, "op": "SCMP_CMP_EQ"}
+    assert [rule for rule in rules if isinstance(rule, dict) and "prlimit64" in str(rule["names"])] == [
+        {"names": ["prlimit64"], "action": "SCMP_ACT_ALLOW", "args": [own]}
+    ]
+
+
+def test_gvisors_list_differs_in_clone3_alone() -> None:
+    usual, gvisors = oci_seccomp.profile("x86_64")["syscalls"], oci_seccomp.gvisor_profile("x86_64")["syscalls"]
+    assert isinstance(usual, list)
+    assert isinstance(gvisors, list)
+    assert gvisors[0] == {"names": ["clone3"], "action": "SCMP_ACT_ALLOW", "args": []}
+    assert gvisors[1:] == usual[:-1]
+
+
+@pytest.mark.parametrize(("size", "files"), [(64 * MIB, 16_384), (1 * MIB, 1024)])
+def test_a_temporary_folder_holds_so_many_files(size: int, files: int) -> None:
+    assert tmpfs_bounds(size) == (f"size={size}", f"nr_inodes={files}")
 
 
 def test_the_skeleton_has_every_mount_point_and_only_a_minimal_etc(tmp_path: Path) -> None:

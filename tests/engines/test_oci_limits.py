@@ -98,6 +98,7 @@ print(time.process_time())
 def test_memory_and_swap_together_are_the_limit(engine: OciEngine) -> None:
     sandbox = start(engine, "print(open('/proc/swaps').read(), flush=True); input()")
     read_line(sandbox)
+    assert sandbox._memory_events is not None
     group = sandbox._memory_events.parent
     memory, swap = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
     if (group / "memory.max").exists():

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pytest
 
 from toolc.engines import select
-from toolc.engines.base import Engine, Probe, Sandbox
+from toolc.engines.base import (
+    Capabilities,
+    Enforcement,
+    Engine,
+    Leftover,
+    LimitName,
+    Probe,
+    Sandbox,
+    limits_refusal,
+    offer,
+)
 from toolc.errors import NoEngineError, UsageError
 from toolc.plan import Profile
+from toolc.spec import MinIsolation
 
 
 @dataclass
@@ -21,16 +32,26 @@ class Stub:
     found: Probe
     reason: str | None = None
     probes: int = 0
+    weak: Mapping[LimitName, Enforcement] = field(default_factory=dict)
 
     def probe(self) -> Probe:
         self.probes += 1
         return self.found
+
+    def capabilities(self) -> tuple[Capabilities, ...]:
+        return (Capabilities(weak=self.weak),)
+
+    def overlay_obstacle(self, profile: Profile) -> str | None:
+        return None
 
     def refusal(self, profile: Profile) -> str | None:
         return self.reason if profile.image is None else "no images"
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> Sandbox:
         raise NotImplementedError
+
+    def leftovers(self) -> tuple[Leftover, ...]:
+        return ()
 
     def close(self) -> None:
         pass
@@ -113,3 +134,45 @@ def test_only_success_is_remembered(engines: dict[str, Stub]) -> None:
     for _ in range(3):
         assert select.select("auto", Profile()).engine is engines["docker"]
     assert (engines["docker"].probes, engines["oci"].probes) == (3, 1)
+
+
+WEAK: dict[LimitName, Enforcement] = {
+    "memory": Enforcement(level="approximate", reason="No groups.", instead="each process", remedy="Be root."),
+    "cpus": Enforcement(level="not", reason="No groups.", instead="nothing", remedy="Be root."),
+}
+
+
+def test_what_the_chosen_engine_does_not_enforce_is_said(engines: dict[str, Stub]) -> None:
+    engines["docker"].weak = {"cpus": WEAK["cpus"], "memory": WEAK["memory"]}
+    found = select.select("auto", Profile(accept_unenforced=("cpus", "memory")))
+    assert found == select.Selection(
+        engines["docker"], unenforced=("memory", "cpus"), instead="memory: each process; cpus: nothing"
+    )
+
+
+@pytest.mark.parametrize(
+    ("accepted", "missing"),
+    [
+        ((), "limits.memory and limits.cpus"),
+        (("memory",), "limits.cpus"),
+        (("cpus", "timeout"), "limits.memory"),
+    ],
+)
+def test_a_limit_that_is_not_accepted_is_refused(accepted: tuple[str, ...], missing: str) -> None:
+    reason = limits_refusal(Capabilities(weak={"cpus": WEAK["cpus"], "memory": WEAK["memory"]}), accepted)
+    assert str(reason).startswith(f"it cannot enforce {missing} here. No groups. Be root. Or accept in your own ")
+
+
+def test_accepting_is_no_refusal_and_needs_nothing_to_accept() -> None:
+    weak = Capabilities(weak={"cpus": WEAK["cpus"]})
+    assert limits_refusal(weak, ("cpus",)) is None
+    assert limits_refusal(Capabilities(), ()) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got"),
+    [("namespace", "namespace"), ("gvisor", "vm"), ("vm", "vm")],
+)
+def test_a_tool_gets_the_weakest_that_will_do(wanted: MinIsolation, got: MinIsolation) -> None:
+    offered = (Capabilities(isolation="namespace"), Capabilities(isolation="vm"))
+    assert offer(offered, wanted).isolation == got

@@ -36,6 +36,8 @@ class NamespaceSandbox:
     """Implements ``toolc.engines.base.Sandbox``."""
 
     user = USER
+    image = None
+    created = 0.0
 
     def __init__(self, python: str = "/usr/bin/python3") -> None:
         self.socket, theirs = socket.socketpair()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from namespace_sandbox import NamespaceSandbox
 
+from toolc.events import Stream
 from toolc.plan import Exec, Invocation, Plan, Profile, PythonCall
 from toolc.result import Outcome
 from toolc.runtime.wire import converse
@@ -17,9 +18,10 @@ PATH = EnvVar(name="PATH", value="/usr/bin:/bin")
 
 @dataclass
 class Guest:
-    """Runs calls, each in a sandbox of its own; ``progress`` holds what the last one reported."""
+    """Runs calls, each in a sandbox of its own; ``progress`` and ``output`` hold what the last one told."""
 
     progress: list[tuple[float | None, str]] = field(default_factory=list)
+    output: list[tuple[Stream, str]] = field(default_factory=list)
 
     def run(
         self,
@@ -33,7 +35,7 @@ class Guest:
         plan = Plan(
             profile=Profile(limits=limits or Limits()), invocation=invocation, call_id="c-1", env=env, stdin=stdin
         )
-        self.progress = []
+        self.progress, self.output = [], []
         sandbox = NamespaceSandbox()
         try:
             outcome = converse(
@@ -42,6 +44,7 @@ class Guest:
                 timeout_ms=timeout_ms,
                 cancellation=None,
                 on_progress=lambda percent, message: self.progress.append((percent, message)),
+                on_output=lambda stream, text: self.output.append((stream, text)),
             )
         finally:
             sandbox.close()

@@ -57,9 +57,9 @@ def test_data_may_come_between_the_parts_of_a_message() -> None:
         frames.HEADER.pack(frames.MAX_PAYLOAD + 1, frames.DATA, 1),
         frames.HEADER.pack(0, 0, 0),
         frames.HEADER.pack(0, frames.EXIT + 1, 0),
-        frames.HEADER.pack(0, frames.DATA, 5),
+        frames.HEADER.pack(0, frames.DATA, 6),
     ],
-    ids=["too long", "type 0", "type 9", "stream 5"],
+    ids=["too long", "type 0", "type 9", "stream 6"],
 )
 def test_a_frame_that_cannot_be_is_refused_at_its_header(wire: bytes) -> None:
     with pytest.raises(FrameError):

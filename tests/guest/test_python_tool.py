@@ -134,9 +134,63 @@ def test_a_generator_yields_progress_and_content(guest: Guest, keyword: str) -> 
     assert guest.progress == [(10.0, "a tenth"), (None, "almost")]
 
 
-def test_a_generator_may_return_its_result(guest: Guest) -> None:
-    code = "def run():\n    yield 50, 'half'\n    return {'n': 1}"
-    assert returned(guest, code)["structured"] == [{"n": 1}]
+@pytest.mark.parametrize("keyword", ["def", "async def"])
+def test_yielded_text_is_told_while_the_function_runs(guest: Guest, keyword: str) -> None:
+    pause = "await asyncio.sleep(0.2)" if "async" in keyword else "time.sleep(0.2)"
+    code = f"import asyncio, time\n{keyword} run():\n    yield 'öne '\n    {pause}\n    yield 'two'\n"
+    assert returned(guest, code)["content"] == [text("öne two")]
+    assert guest.output == [("content", "öne "), ("content", "two")]
+
+
+def test_a_generator_may_return_its_result_and_what_it_yielded_was_for_those_who_watch(guest: Guest) -> None:
+    code = "def run():\n    yield 50, 'half'\n    yield 'working'\n    return {'n': 1}"
+    answer = returned(guest, code)
+    assert (answer["content"], answer["structured"]) == ([text('{"n":1}')], [{"n": 1}])
+    assert (guest.progress, guest.output) == ([(50.0, "half")], [("content", "working")])
+
+
+def test_a_generator_yields_pictures_between_texts(guest: Guest) -> None:
+    code = "def run():\n    yield 'a'\n    yield b'GIF89a'\n    yield 'b'\n    yield 'c'\n"
+    picture = {"type": "image", "mime_type": "image/gif", "data": "R0lGODlh"}
+    assert returned(guest, code)["content"] == [text("a"), picture, text("bc")]
+
+
+@pytest.mark.parametrize("value", ["{'n': 1}", "40", "(True, 'x')", "('40', 'x')", "(1, 2)", "bytes", "None"])
+def test_what_a_generator_may_not_yield_is_an_error_at_once(guest: Guest, value: str) -> None:
+    error = raised(guest, f"def run():\n    yield {value}\n    1 / 0")
+    assert error["message"].startswith("a generator yields text, a picture, or a pair (percent, message)")
+
+
+def test_more_yielded_text_than_every_window_arrives(guest: Guest) -> None:
+    code = "def run():\n    for _ in range(300): yield 'x' * 10_000\n    return 'done'"
+    assert returned(guest, code)["content"] == [text("done")]
+    assert sum(len(piece) for _, piece in guest.output) == 256 * 1024
+
+
+def test_ctx_file_is_the_content_of_a_file(guest: Guest) -> None:
+    code = """
+def run(ctx):
+    open('/tmp/a.txt', 'w').write('wörds')
+    open('/tmp/a.gif', 'wb').write(b'GIF89a')
+    return ctx.result([ctx.file('/tmp/a.txt'), ctx.file('/tmp/a.gif')])
+"""
+    assert returned(guest, code)["content"] == [
+        text("wörds"),
+        {"type": "image", "mime_type": "image/gif", "data": "R0lGODlh"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "words"),
+    [
+        ("/nosuch", "not_found", "FileNotFoundError: "),
+        ("/usr/bin/env", "serialization", "/usr/bin/env is neither a picture nor text in UTF-8"),
+    ],
+)
+def test_ctx_file_says_what_is_wrong_with_a_file(guest: Guest, path: str, kind: str, words: str) -> None:
+    error = raised(guest, f"def run(ctx): return ctx.file('{path}')")
+    assert error["kind"] == kind
+    assert error["message"].startswith(words)
 
 
 def test_files_beside_the_entry_can_be_imported(guest: Guest) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from toolc.guest import frames, streams
+from toolc.guest import frames, pace, streams
 from toolc.guest.frames import FrameError, FrameReader
 from toolc.guest.streams import Inlet, Notes, Outlet
 
@@ -119,10 +119,16 @@ def test_nothing_says_that_a_call_did_not_start_once_it_has(pipe: tuple[int, int
     assert (notes.not_started, notes.failed) == (None, None)
 
 
-def test_progress_has_an_end(pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "PROGRESS_INTERVAL", 0)
-    monkeypatch.setattr(streams, "MAX_PROGRESS", 50)
+def test_a_flood_of_progress_is_thinned_out_and_its_last_report_is_sent(
+    pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "monotonic", lambda: 5.0)
+    monkeypatch.setattr(pace, "FREE_REPORTS", 50)
     notes, out = Notes(pipe[0]), bytearray()
-    os.write(pipe[1], b'{"percent": 1, "message": ""}\n' * 100)
-    notes.pump(out)
-    assert len(sent(out)) == 50
+    for percent in range(100):
+        os.write(pipe[1], b'{"percent": %d, "message": ""}\n' % percent)
+    os.close(pipe[1])
+    while notes.is_open:
+        notes.pump(out)
+    percentages = [json.loads(payload)["percent"] for _, _, payload in sent(out)]
+    assert percentages == [*range(50), 99]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
-from namespace_sandbox import NamespaceSandbox
+from namespace_sandbox import USER, NamespaceSandbox
 from real_guest import Guest
 
 from toolc.guest import frames
@@ -162,6 +163,26 @@ def test_the_tool_cannot_look_into_the_supervisor(guest: Guest) -> None:
     )
     assert set(outcome.stdout.text().split()) <= {"PermissionError", "FileNotFoundError", "IsADirectoryError"}
     assert len(outcome.stdout.text().split()) == 2 * len(SUPERVISOR_FILES)
+
+
+def test_the_supervisor_cannot_be_looked_into_from_the_moment_it_is_ready() -> None:
+    sandbox = NamespaceSandbox()
+    try:
+        sandbox.socket.settimeout(10)
+        sandbox.socket.sendall(bundle())
+        assert sandbox.socket.recv(1000)[4] == frames.READY
+        (supervisor,) = _children(sandbox.process.pid)
+        # The kernel gives root what belongs to a process that is not dumpable: prctl(2).
+        assert Path(f"/proc/{supervisor}/environ").stat().st_uid == 0
+        (worker,) = _children(supervisor)
+        assert Path(f"/proc/{worker}/environ").stat().st_uid == int(USER)
+    finally:
+        sandbox.close()
+
+
+def _children(process: int) -> list[int]:
+    found = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii")
+    return [int(each) for each in found.split()]
 
 
 def test_the_tool_has_no_descriptor_but_its_three(guest: Guest) -> None:

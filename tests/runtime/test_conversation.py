@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,20 @@ from hypothesis import strategies as st
 
 from toolc.guest import frames
 from toolc.guest.bundle import bundle
-from toolc.guest.frames import DATA, END, EXIT, PROGRESS, READY, REPLY, STDERR, STDIN, STDOUT, WINDOW, encode
+from toolc.guest.frames import (
+    DATA,
+    END,
+    EXIT,
+    PROGRESS,
+    READY,
+    REPLY,
+    STDERR,
+    STDIN,
+    STDOUT,
+    WINDOW,
+    YIELDED,
+    encode,
+)
 from toolc.plan import Exec, Plan, Profile, PythonCall
 from toolc.runtime.conversation import Conversation, ProtocolError, Verdict, call_message
 from toolc.spec import EnvVar, File
@@ -30,10 +44,15 @@ PYTHON = Plan(
 GOOD_EXIT = {"ending": "exited", "status": 0, "reason": "", "oom_kills": 0, "cpu_ms": 1.5, "peak_memory_bytes": 9}
 
 
-def started(plan: Plan = EXEC, progress: list[tuple[float | None, str]] | None = None) -> Conversation:
+def started(plan: Plan = EXEC, told: list[object] | None = None) -> Conversation:
     """A conversation whose call has been sent; ``outgoing`` is empty again."""
-    reports = [] if progress is None else progress
-    conversation = Conversation(plan, 1000, lambda percent, message: reports.append((percent, message)))
+    heard: list[object] = [] if told is None else told
+    conversation = Conversation(
+        plan,
+        1000,
+        on_progress=lambda percent, message: heard.append((percent, message)),
+        on_output=lambda stream, text: heard.append((stream, text)),
+    )
     conversation.receive(encode(READY, 0, b"{}"))
     conversation.call()
     conversation.outgoing.clear()
@@ -138,16 +157,10 @@ REFUSED = {
     "a window of stdin that was not used": encode(WINDOW, STDIN, b"1"),
     "a negative window": encode(WINDOW, STDIN, b"-1"),
     "a window that is no number": encode(WINDOW, STDIN, "٣".encode()),
-    "progress that is no JSON": encode(PROGRESS, 0, b"{"),
-    "progress nested without end": encode(PROGRESS, 0, b"[" * 60_000),
-    "progress that is a list": encode(PROGRESS, 0, b"[]"),
-    "progress without words": encode(PROGRESS, 0, b'{"percent": 1}'),
-    "progress with too many words": encode(PROGRESS, 0, json.dumps({"message": "x" * 1001}).encode()),
-    "progress beyond 100": encode(PROGRESS, 0, b'{"percent": 101, "message": ""}'),
-    "progress NaN": encode(PROGRESS, 0, b'{"percent": NaN, "message": ""}'),
-    "progress true": encode(PROGRESS, 0, b'{"percent": true, "message": ""}'),
-    "progress on a stream": encode(PROGRESS, STDOUT, b'{"percent": 1, "message": ""}'),
-    "a flood of progress": encode(PROGRESS, 0, b'{"percent": 1, "message": ""}') * 10_001,
+    "progress, of a program": encode(PROGRESS, 0, b'{"percent": 1, "message": ""}'),
+    "yielded text, of a program": encode(DATA, YIELDED, b"x"),
+    "nothing, as output": encode(DATA, STDOUT),
+    "an empty window": encode(WINDOW, STDIN, b"0"),
     "an end that is no JSON": encode(EXIT, 0, b"x"),
     "an ending it cannot know": exit_frame(ending="cancelled"),
     "a verdict of the host's": exit_frame(ending="out_of_memory"),
@@ -164,6 +177,26 @@ REFUSED = {
 def test_what_a_guest_may_not_send_is_refused(data: bytes) -> None:
     with pytest.raises(ProtocolError):
         started().receive(data)
+
+
+REFUSED_PROGRESS = {
+    "progress that is no JSON": encode(PROGRESS, 0, b"{"),
+    "progress nested without end": encode(PROGRESS, 0, b"[" * 60_000),
+    "progress that is a list": encode(PROGRESS, 0, b"[]"),
+    "progress without words": encode(PROGRESS, 0, b'{"percent": 1}'),
+    "progress with too many words": encode(PROGRESS, 0, json.dumps({"message": "x" * 1001}).encode()),
+    "progress beyond 100": encode(PROGRESS, 0, b'{"percent": 101, "message": ""}'),
+    "progress NaN": encode(PROGRESS, 0, b'{"percent": NaN, "message": ""}'),
+    "progress true": encode(PROGRESS, 0, b'{"percent": true, "message": ""}'),
+    "progress on a stream": encode(PROGRESS, STDOUT, b'{"percent": 1, "message": ""}'),
+    "a flood of progress": encode(PROGRESS, 0, b'{"percent": 1, "message": ""}') * 1121,
+}
+
+
+@pytest.mark.parametrize("data", REFUSED_PROGRESS.values(), ids=REFUSED_PROGRESS.keys())
+def test_progress_that_makes_no_sense_is_refused(data: bytes) -> None:
+    with pytest.raises(ProtocolError, match=r"progress|type 7"):
+        started(PYTHON).receive(data)
 
 
 def test_more_than_the_window_is_refused() -> None:
@@ -185,12 +218,81 @@ def test_nothing_is_taken_before_the_call() -> None:
         Conversation(EXEC, 1000, lambda *_: None).receive(encode(READY, 0, b"{}") + exit_frame())
 
 
-def test_progress_is_told() -> None:
-    told: list[tuple[float | None, str]] = []
-    conversation = started(progress=told)
+def test_progress_of_a_function_is_told() -> None:
+    told: list[object] = []
+    conversation = started(PYTHON, told)
     conversation.receive(encode(PROGRESS, 0, b'{"percent": 40.5, "message": "m"}'))
     conversation.receive(encode(PROGRESS, 0, b'{"percent": null, "message": ""}'))
     assert told == [(40.5, "m"), (None, "")]
+
+
+@pytest.mark.parametrize("plan", [PYTHON, replace(EXEC, invocation=Exec(argv=("x",), progress=True))])
+def test_half_a_surrogate_pair_in_progress_becomes_a_question_mark(plan: Plan) -> None:
+    told: list[object] = []
+    conversation = started(plan, told)
+    if plan is PYTHON:
+        conversation.receive(encode(PROGRESS, 0, b'{"percent": 1, "message": "a\\ud800"}'))
+    else:
+        conversation.receive(encode(DATA, STDERR, b"::progress 1 a\xed\xa0\x80\n"))
+    # Whatever stands for it: a client's protocol must be able to say it.
+    assert told in ([(1, "a?")], [(1, "a" + "\N{REPLACEMENT CHARACTER}" * 3)])
+
+
+def test_nor_does_a_verdict_hold_one() -> None:
+    conversation = started()
+    conversation.receive(exit_frame(ending="not_started", reason="\ud800"))
+    assert conversation.verdict
+    assert conversation.verdict.reason == "?"
+
+
+def test_output_is_told_as_it_comes_and_in_order_with_progress() -> None:
+    told: list[object] = []
+    conversation = started(PYTHON, told)
+    conversation.receive(encode(DATA, STDOUT, b"a") + encode(DATA, STDOUT, b"b") + encode(DATA, STDERR, b"c"))
+    conversation.receive(encode(DATA, YIELDED, b"\xc3") + encode(PROGRESS, 0, b'{"percent": 1, "message": ""}'))
+    conversation.receive(encode(DATA, YIELDED, b"\xbc") + encode(DATA, REPLY, b"r") + encode(END, YIELDED))
+    assert told == [("stdout", "ab"), ("stderr", "c"), (1, ""), ("content", "ü")]
+
+
+def test_of_each_stream_no_more_is_told_than_the_output_limit() -> None:
+    told: list[tuple[str, str]] = []
+    conversation = started(EXEC, told)  # type: ignore[arg-type]  # nothing else is told here
+    for _ in range(10):
+        conversation.receive(encode(DATA, STDOUT, b"x" * 65_536))
+    assert sum(len(text) for _, text in told) == EXEC.profile.limits.output_bytes
+    assert all(text for _, text in told)
+
+
+def reporting(told: list[object]) -> Conversation:
+    """A program that may report progress on its stderr."""
+    return started(replace(EXEC, invocation=Exec(argv=("x",), progress=True)), told)
+
+
+def test_lines_that_report_progress_are_taken_out_of_stderr_where_the_plan_says_so() -> None:
+    told: list[object] = []
+    conversation = reporting(told)
+    conversation.receive(encode(DATA, STDOUT, b"out\n::progress 1 x\n") + encode(DATA, STDERR, b"a\n::progr"))
+    conversation.receive(encode(DATA, STDERR, b"ess 40 text\nb\n"))
+    captures = [conversation.capture(stream) for stream in (STDOUT, STDERR)]
+    assert [capture and capture.data() for capture in captures] == [b"out\n::progress 1 x\n", b"a\nb\n"]
+    assert told == [("stdout", "out\n::progress 1 x\n"), ("stderr", "a\n"), (40.0, "text"), ("stderr", "b\n")]
+
+
+def test_a_line_that_was_kept_back_is_not_lost_whether_the_stream_ends_or_not() -> None:
+    for end in (b"", encode(END, STDERR)):
+        conversation = reporting([])
+        conversation.receive(encode(DATA, STDERR, b"::progress soon") + end)
+        capture = conversation.capture(STDERR)
+        assert capture is not None
+        assert capture.data() == b"::progress soon"
+
+
+def test_without_progress_in_the_plan_such_lines_are_stderr() -> None:
+    conversation = started()
+    conversation.receive(encode(DATA, STDERR, b"::progress 40 text\n"))
+    capture = conversation.capture(STDERR)
+    assert capture is not None
+    assert capture.data() == b"::progress 40 text\n"
 
 
 def test_the_verdict_is_the_last_word() -> None:
@@ -201,7 +303,7 @@ def test_the_verdict_is_the_last_word() -> None:
     )
 
 
-@pytest.mark.parametrize("junk", [None, "x", -1, True, float("nan"), 10**400, [1]])
+@pytest.mark.parametrize("junk", [None, "x", -1, True, 10**400, [1]])
 def test_measurements_that_make_no_sense_are_unknown(junk: object) -> None:
     conversation = started()
     conversation.receive(exit_frame(oom_kills=junk, cpu_ms=junk, peak_memory_bytes=junk))
@@ -210,7 +312,7 @@ def test_measurements_that_make_no_sense_are_unknown(junk: object) -> None:
     )
 
 
-@given(st.lists(st.tuples(st.integers(1, 8), st.integers(0, 4), st.binary(max_size=100))))
+@given(st.lists(st.tuples(st.integers(1, 8), st.integers(0, 5), st.binary(max_size=100))))
 def test_no_frame_raises_anything_but_protocol_error(sent: list[frames.Frame]) -> None:
     conversation = started(PYTHON)
     with suppress(ProtocolError):

@@ -14,7 +14,7 @@ from toolc.call import ToolCall
 from toolc.engines.fake import FakeEngine, FakeSandbox
 from toolc.engines.select import Selection
 from toolc.errors import InfrastructureError, SandboxDiedError, UsageError
-from toolc.events import Event, ToolEnd, ToolStart
+from toolc.events import Event, ToolEnd, ToolStart, ToolUpdate
 from toolc.plan import Exec, Plan, Profile
 from toolc.registry import RegisteredTool
 from toolc.result import Capture, Outcome, Text, ToolFailure, ToolResult, Usage
@@ -109,6 +109,11 @@ def test_a_call_is_bound_planned_run_closed_and_read() -> None:
     duration_ms = result.details.pop("duration_ms")
     assert isinstance(duration_ms, float)
     assert duration_ms > 0
+    timing_ms = result.details.pop("timing_ms")
+    assert isinstance(timing_ms, dict)
+    assert list(timing_ms) == ["bind", "plan", "choose", "create", "start", "ready", "run", "close", "read"]
+    assert timing_ms["run"] == duration_ms
+    assert all(isinstance(each, float) and each >= 0 for each in timing_ms.values())
     assert result.details == {
         "call_id": "call_1",
         "digests": {"surface": "sha256:aa", "effect": "sha256:bb"},
@@ -139,7 +144,7 @@ def test_a_failure_says_the_same_but_keeps_stderr_in_its_content() -> None:
         ),
     ],
 )
-def test_wrong_arguments_start_nothing_and_tell_no_event(arguments: JsonObject, told: str) -> None:
+def test_wrong_arguments_start_nothing_and_tell_the_end_only(arguments: JsonObject, told: str) -> None:
     engine = WatchedEngine(Outcome(ending="exited"))
     events: list[Event] = []
     result = run(engine, arguments, on_event=events.append)
@@ -148,7 +153,8 @@ def test_wrong_arguments_start_nothing_and_tell_no_event(arguments: JsonObject, 
         error=ToolFailure("invalid_args", told),
         details={"call_id": "call_1", "digests": {"surface": "sha256:aa", "effect": "sha256:bb"}},
     )
-    assert (engine.profiles, events) == ([], [])
+    assert engine.profiles == []
+    assert events == [ToolEnd(name="echo", call_id="call_1", result=result)]
 
 
 def test_events_frame_the_call_and_the_last_holds_the_result() -> None:
@@ -156,8 +162,21 @@ def test_events_frame_the_call_and_the_last_holds_the_result() -> None:
     result = run(WatchedEngine(Outcome(ending="exited", stdout=said(b"x"))), on_event=events.append)
     assert events == [
         ToolStart(name="echo", call_id="call_1"),
+        ToolUpdate(name="echo", call_id="call_1", stream="stdout", text="x"),
         ToolEnd(name="echo", call_id="call_1", result=result),
     ]
+
+
+def test_reports_of_progress_are_events_and_no_part_of_stderr() -> None:
+    backend = replace(ECHO.backend, progress=True) if isinstance(ECHO.backend, ShellBackend) else ECHO.backend
+    engine = WatchedEngine(Outcome(ending="exited", stderr=said(b"a\n::progress 40 text\n")))
+    events: list[Event] = []
+    result = run(engine, tool=replace(ECHO, backend=backend), on_event=events.append)
+    assert [event for event in events if isinstance(event, ToolUpdate)] == [
+        ToolUpdate(name="echo", call_id="call_1", percent=40.0, message="text"),
+        ToolUpdate(name="echo", call_id="call_1", stream="stderr", text="a\n"),
+    ]
+    assert result.details["stderr"] == "a\n"
 
 
 def test_the_profile_is_what_the_spec_says_and_the_callers_folder(tmp_path: Path) -> None:

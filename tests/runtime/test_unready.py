@@ -47,29 +47,17 @@ def in_sandbox(sandbox: Sandbox) -> ToolSpec:
     ("tool", "feature"),
     [
         (replace(TOOL, backend=PluginBackend(command=("x",))), "'backend.plugin'"),
-        (
-            replace(TOOL, backend=PythonBackend(entry="a.py", function="a", files=(), requirements=("a==1",))),
-            "'requirements'",
-        ),
         (replace(TOOL, retry=Retry()), "'retry'"),
         (replace(TOOL, confirm=True), "'confirm'"),
         (replace(TOOL, result_schema=Schema({})), "'result.schema'"),
         (replace(TOOL, result=Result(files=(Template(("a",)),))), "'result.files'"),
         (replace(TOOL, result=Result(select="a", template="b")), "'result.select', 'result.template'"),
         (
-            in_sandbox(Sandbox(build=Build(folder="a", files=(File(path="a/Dockerfile", text=""),)))),
-            "'sandbox.build'",
-        ),
-        (
             in_sandbox(Sandbox(network=Network(allow=(Destination(kind="public", host="", port=443),)))),
             "'sandbox.network'",
         ),
         (in_sandbox(Sandbox(secrets=(Secret(name="A"),))), "'sandbox.secrets'"),
         (in_sandbox(Sandbox(lifetime="session")), "'sandbox.lifetime: session'"),
-        (
-            in_sandbox(Sandbox(workspace="transaction", transaction=Transaction())),
-            "'sandbox.workspace: transaction'",
-        ),
     ],
 )
 def test_a_feature_of_the_format_that_is_not_run_yet_is_named(tool: ToolSpec, feature: str) -> None:
@@ -79,6 +67,12 @@ def test_a_feature_of_the_format_that_is_not_run_yet_is_named(tool: ToolSpec, fe
 def test_everything_else_is_ready() -> None:
     assert unready(TOOL) is None
     assert unready(in_sandbox(Sandbox(workspace="rw", image="debian:bookworm"))) is None
+    assert (
+        unready(in_sandbox(Sandbox(build=Build(folder="a", files=(File(path="a/Dockerfile", text=""),))))) is None
+    )
+    packages = PythonBackend(entry="a.py", function="a", files=(), requirements=("a==1",))
+    assert unready(replace(TOOL, backend=packages)) is None
+    assert unready(in_sandbox(Sandbox(workspace="transaction", transaction=Transaction()))) is None
 
 
 def test_a_call_is_refused_before_an_engine_is_chosen() -> None:

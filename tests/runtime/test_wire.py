@@ -242,11 +242,34 @@ def test_a_guest_that_never_stops_talking_does_not_outlive_the_deadline(monkeypa
     assert hear(endless, timeout_ms=100).ending == "timed_out"
 
 
+@pytest.mark.parametrize("held", ["progress", "output"])
+def test_a_reader_who_takes_his_time_does_not_make_the_tool_late(
+    held: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "GRACE_SECONDS", 0.0)
+    plan = Plan(profile=Profile(), invocation=Exec(argv=("x",), progress=held == "progress"), call_id="c")
+    heard: list[object] = []
+
+    def listen(*words: object) -> None:
+        heard.append(words)
+        time.sleep(0.3)
+
+    # The exit comes with the next read, when the deadline is long past.
+    said = frames.encode(frames.DATA, frames.STDERR, b"::progress 1 x\n")
+    exit_ = b'{"ending": "exited", "status": 0, "reason": "", "oom_kills": 0}'
+    rogue = Rogue(READY, said, frames.encode(frames.EXIT, 0, exit_))
+    outcome = converse(rogue, plan, timeout_ms=100, cancellation=None, on_progress=listen, on_output=listen)
+    rogue.close()
+    assert (len(heard), outcome.ending) == (1, "exited")
+
+
 def test_what_a_progress_sink_raises_passes_through() -> None:
     def sink(percent: float | None, message: str) -> None:
         raise KeyboardInterrupt
 
+    call = PythonCall(entry="t.py", function="run", arguments={}, files=(File(path="t.py", text=""),))
+    plan = Plan(profile=Profile(), invocation=call, call_id="c")
     rogue = Rogue(READY, frames.encode(frames.PROGRESS, 0, b'{"percent": 1, "message": ""}'))
     with pytest.raises(KeyboardInterrupt):
-        converse(rogue, PLAN, timeout_ms=1000, cancellation=None, on_progress=sink)
+        converse(rogue, plan, timeout_ms=1000, cancellation=None, on_progress=sink)
     rogue.close()

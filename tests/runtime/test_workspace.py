@@ -19,7 +19,12 @@ def test_a_folder_of_ones_own_is_mounted_absolute_and_without_links(tmp_path: Pa
     (tmp_path / "link").symlink_to(real)
     status = real.stat()
     assert mount(tmp_path / "link", "rw") == Mount(
-        source=str(real.resolve()), mode="rw", owner=status.st_uid, group=status.st_gid
+        source=str(real.resolve()),
+        mode="rw",
+        owner=status.st_uid,
+        group=status.st_gid,
+        device=status.st_dev,
+        inode=status.st_ino,
     )
 
 

@@ -15,8 +15,28 @@ BASE: Final = {
 """What a tool's environment holds whatever its spec says, unless the spec says it otherwise."""
 
 
+GIT: Final = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+"""Lets git work in a workspace of which a part is another user's: whose hooks it could run, is in the sandbox."""
+
+GIT_READS: Final = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_CONFIG_COUNT": "2",
+    "GIT_CONFIG_KEY_1": "diff.autoRefreshIndex",
+    "GIT_CONFIG_VALUE_1": "false",
+}
+"""Keeps ``git status`` and ``git diff`` from writing their index, which no transaction may change."""
+
+
 def environment(call: BoundCall) -> tuple[EnvVar, ...]:
-    """The base environment, the call's id as ``TOOLC_CALL_ID``, and the spec's ``sandbox.env``, which wins."""
+    """The base environment, the call's id as ``TOOLC_CALL_ID``, and the spec's ``sandbox.env``, which wins.
+
+    With a workspace also what git needs there.
+    """
     values = BASE | {"TOOLC_CALL_ID": call.call_id}
+    mode = call.tool.sandbox.workspace
+    if mode != "none":
+        values |= GIT
+    if mode == "transaction":
+        values |= GIT_READS
     values |= {variable.name: variable.value for variable in call.tool.sandbox.env}
     return tuple(EnvVar(name=name, value=value) for name, value in values.items())

@@ -35,10 +35,11 @@ class Shell:
         env = environment(call)
         try:
             if isinstance(backend.command, Script):
-                invocation = _script(backend.command)
+                invocation = _script(backend.command, progress=backend.progress)
                 env += _arg_variables(call)
             else:
-                invocation = Exec(argv=_argv(backend.command, backend.allow_dash, call))
+                argv = _argv(backend.command, backend.allow_dash, call)
+                invocation = Exec(argv=argv, progress=backend.progress)
             stdin = backend.stdin.render(call.arguments).encode() if backend.stdin else b""
         except TemplateError as error:
             raise PlanError(str(error)) from None
@@ -120,9 +121,9 @@ def _too_long(stdout: Capture, result: Result) -> str:
     )
 
 
-def _script(script: Script) -> Exec:
+def _script(script: Script, *, progress: bool) -> Exec:
     files = (File(path=SCRIPT, text=script.text),)
-    return Exec(argv=(*script.interpreter, f"/tool/{SCRIPT}"), files=files)
+    return Exec(argv=(*script.interpreter, f"/tool/{SCRIPT}"), files=files, progress=progress)
 
 
 def _arg_variables(call: BoundCall) -> tuple[EnvVar, ...]:

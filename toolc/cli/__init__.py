@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -26,6 +28,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "serve": "Offer tools to an MCP client over stdio.",
     "schema": "Print the JSON Schema of spec files, for editors.",
     "image": "Build and list the images that sandboxes are made from.",
+    "gc": "Remove what processes that were killed have left behind.",
+    "doctor": "Say what this host's sandboxes enforce, and how to improve them.",
 }
 """Each command, in the order of the help; its module is the one of its name and holds it as ``command``."""
 
@@ -82,6 +86,7 @@ def cli(ctx: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command line (without ``toolc`` itself) and exit with its code; no traceback reaches a user."""
+    _heed_interrupts()
     _mend_standard_streams()
     # Python's plans for the syntax of patterns (one with "[[" in it) are nothing to a spec's author.
     warnings.filterwarnings("ignore", "Possible (nested )?set", FutureWarning)
@@ -92,8 +97,20 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _heed_interrupts() -> None:
+    """Let the first Ctrl-C end the work in order, and the next one this process, which ends its sandboxes."""
+
+    def in_order(*_: object) -> NoReturn:
+        signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+        raise KeyboardInterrupt
+
+    # Not where it is ignored, as in the background of a script.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, in_order)
+
+
 def _mend_standard_streams() -> None:
-    """Let no stream be missing (``>&-``), and no character be one that the terminal's encoding cannot say."""
+    """Let no stream be missing (``>&-``), drop what it cannot take yet, or have a character that it cannot say."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
@@ -101,6 +118,9 @@ def _mend_standard_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  open for good
         elif mode == "w" and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+            # Who shares a terminal or pipe with us may have made it non-blocking, and Python then loses the rest.
+            with contextlib.suppress(OSError):
+                os.set_blocking(stream.fileno(), True)
 
 
 def _exit_code(error: BaseException) -> int:

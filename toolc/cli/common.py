@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from toolc.api import Registry
     from toolc.compiler.compile import Compilation
     from toolc.compiler.settings import Settings
+    from toolc.configuration import Configuration
     from toolc.diagnostics import Diagnostics
 
 FINDINGS: Final = 1
@@ -44,11 +45,23 @@ def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> f
 engine_option = click.option(
     "--engine",
     type=click.Choice(engine_names()),
-    default=engine_names()[0],
-    show_default=True,
-    help="What makes the sandbox.",
+    help="What makes the sandbox.  [default: the one of your configuration, else auto]",
 )
 """``--engine``: the names come from the engines' own table."""
+
+
+def user_configuration() -> Configuration:
+    """What the user has configured; what it makes a call do without is told on stderr. Raises ``UsageError``."""
+    from toolc.configuration import load_configuration  # start-up time
+
+    configuration = load_configuration()
+    if configuration.accept_unenforced:
+        import logging  # as above
+
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("toolc: warning: %(message)s"))
+        logging.getLogger("toolc").addHandler(handler)
+    return configuration
 
 
 format_option = click.option(

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+import time
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolc.cli.common import CANNOT, duration, engine_option, note, printable
+from toolc.cli.changes import Question, print_changes
+from toolc.cli.common import CANNOT, duration, engine_option, note, user_configuration
+from toolc.cli.live import Live, LiveOutput
+from toolc.cli.printed import print_content, print_rest, print_timing
 from toolc.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolc.events import Event
-    from toolc.result import ToolResult
+    from toolc.events import Event, Stream
+    from toolc.spec import ToolSpec
 
 TOOL_FAILED: Final = 1
 """The exit code where the tool ran, or was stopped, and its result is an error."""
@@ -28,24 +33,34 @@ TOOL_FAILED: Final = 1
 @engine_option
 @click.option("--timeout", callback=duration, metavar="10s", help="Lowers the spec's limit; never raises it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
+@click.option("--events", "as_events", is_flag=True, help="Print events as they come, each a line of JSON.")
+@click.option("--yes", is_flag=True, help="Let a transaction that would ask change the workspace.")
+@click.option("--timing", is_flag=True, help="Show where the time of the call went, on stderr.")
 def command(  # noqa: PLR0913, PLR0917  one parameter per option
     target: str,
     registry: str | None,
     args: str | None,
     pairs: tuple[str, ...],
     workspace: str,
-    engine: str,
+    engine: str | None,
     timeout: float | None,
     as_json: bool,
+    as_events: bool,
+    yes: bool,
+    timing: bool,
 ) -> None:
     """Run one call of a tool in a sandbox of its own.
 
     TARGET is a spec file (SPEC#NAME where it holds several tools), or with --registry a tool's name.
     The sandbox sees nothing of this machine but the workspace, if the tool asks for one.
     """
+    started = time.perf_counter()
+    if as_json and as_events:
+        raise UsageError("--json prints one result and --events many lines, of which the last holds it; choose one")
     from toolc.api import Executor, result_to_json  # start-up time
     from toolc.cli.arguments import read_arguments
     from toolc.cli.target import find_registry
+    from toolc.events import ToolEnd
     from toolc.result import failure
 
     found = find_registry(target, registry)
@@ -53,58 +68,61 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     try:
         arguments = read_arguments(args, pairs, tool.parameters)
     except UsageError as error:
+        refused = failure("invalid_args", str(error))
         if as_json:
-            print(json.dumps(result_to_json(failure("invalid_args", str(error))), indent=2))
+            print(json.dumps(result_to_json(refused), indent=2))
+        elif as_events:
+            _print_event(ToolEnd(name=tool.name, call_id="", result=refused))
         raise
-    with Executor(found, workspace=workspace, engine=engine, timeout=timeout) as executor:
-        result = executor.run(tool.name, arguments, on_event=None if as_json else _show_progress)
+    live = Live(_live_outputs(tool))
+    show = None if as_json else _print_event if as_events else live.show
+    load_ms = (time.perf_counter() - started) * 1000
+    question = Question(live.close, yes=yes)
+    executor = Executor(
+        found,
+        workspace=workspace,
+        engine=engine,
+        timeout=timeout,
+        configuration=user_configuration(),
+        ask=question.ask(),
+    )
+    with executor, contextlib.closing(live):
+        result = executor.run(tool.name, arguments, on_event=show)
     ran = "outcome" in result.details
     if as_json:
         print(json.dumps(result_to_json(result), indent=2))
+    elif as_events:
+        pass  # the last event was the result
     elif ran:
-        _print_content(result)
-        _print_rest(result)
+        noted = live.shown("stderr")
+        print_content(result, live.shown("stdout", "content"), noted)
+        print_rest(result, noted)
+        print_changes(result, listed=question.was_asked)
     else:
         note(result.text)
+    if timing:
+        print_timing(result, load_ms)
     if result.is_error:
         raise click.exceptions.Exit(TOOL_FAILED if ran else CANNOT)
 
 
-def _show_progress(event: Event) -> None:
-    from toolc.events import ToolUpdate  # start-up time
-
-    if isinstance(event, ToolUpdate):
-        percent = "" if event.percent is None else f"{event.percent:3.0f}% "
-        print(printable(f"{percent}{event.message}"), file=sys.stderr, flush=True)
-
-
-def _print_content(result: ToolResult) -> None:
-    from toolc.result import Text  # start-up time
-
-    terminal = sys.stdout.isatty()
-    for block in result.content:
-        if isinstance(block, Text):
-            text = printable(block.text) if terminal else block.text
-            ended = text if text.endswith("\n") or not terminal else text + "\n"
-            sys.stdout.buffer.write(ended.encode("utf-8", "replace"))
-        elif terminal:
-            note(f"an image of {len(block.data)} bytes ({block.mime_type}); to keep it write: toolc run ... > FILE")
-        else:
-            sys.stdout.buffer.write(block.data)
-    sys.stdout.buffer.flush()
+def _live_outputs(tool: ToolSpec) -> dict[Stream, LiveOutput]:
+    """Which streams are shown as they come: what the result begins with, and to a person all that is said."""
+    limit = tool.sandbox.limits.output_bytes // 2
+    outputs: dict[Stream, LiveOutput] = {}
+    result = tool.result
+    if result.format == "text" and not result.select and not result.template:
+        if tool.backend.tag == "shell":
+            outputs["stdout"] = LiveOutput(limit, sys.stdout)
+        elif sys.stdout.isatty():
+            # Whether it is the result depends on what the function returns; a person will see.
+            outputs["content"] = LiveOutput(limit, sys.stdout)
+    if sys.stderr.isatty():
+        outputs["stderr"] = LiveOutput(limit, sys.stderr)
+    return outputs
 
 
-def _print_rest(result: ToolResult) -> None:
-    """What is for the person and not for a model: what the tool printed, that it failed, which engine ran it."""
-    for stream in ("stdout", "stderr"):
-        said = result.details.get(stream)
-        if isinstance(said, str) and said:
-            text = printable(said) if sys.stderr.isatty() else said
-            print(text, end="" if text.endswith("\n") else "\n", file=sys.stderr)
-    if result.error:
-        # A terminal shows why already, as the content; stdout that goes elsewhere leaves nothing to see.
-        why = "" if sys.stdout.isatty() else f": {result.error.message}"
-        note(printable(f"the tool failed ({result.error.kind}){why}"))
-    notes = result.details.get("engine_notes")
-    if isinstance(notes, list):
-        note(f"ran with the engine {result.details['engine']!r} ({' '.join(map(str, notes))})")
+def _print_event(event: Event) -> None:
+    from toolc.api import event_to_json  # start-up time
+
+    print(json.dumps(event_to_json(event)), flush=True)

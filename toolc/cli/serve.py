@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import toolc
-from toolc.cli.common import engine_option, open_registry
+from toolc.cli.common import engine_option, open_registry, user_configuration
 from toolc.errors import MissingExtraError
 
 
@@ -15,7 +15,7 @@ from toolc.errors import MissingExtraError
 @click.argument("target", metavar="TARGET")
 @click.option("--workspace", metavar="DIR", help="The folder that tools work on; there is no default.")
 @engine_option
-def command(target: str, workspace: str | None, engine: str) -> None:
+def command(target: str, workspace: str | None, engine: str | None) -> None:
     """Offer tools to an MCP client over stdin and stdout.
 
     TARGET is a spec file, a folder of them, or a registry.json. The command ends when its input does.
@@ -33,5 +33,6 @@ def command(target: str, workspace: str | None, engine: str) -> None:
     folder = Path(workspace) if workspace is not None else None
     check_ready(registry)
     check_workspace(registry, folder)
-    with Executor(registry, workspace=folder, engine=engine) as executor:
+    configuration = user_configuration()
+    with Executor(registry, workspace=folder, engine=engine, configuration=configuration) as executor:
         serve_stdio(make_server(executor, version=toolc.__version__))

@@ -6,28 +6,32 @@ import sys
 import tempfile
 import textwrap
 import time
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import FINDINGS, compile_or_exit, engine_option, printable
+from toolc.cli.common import FINDINGS, compile_or_exit, engine_option, printable, user_configuration
 from toolc.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolc.api import Registry
+    from toolc.api import Executor, Registry
+    from toolc.changes import Proposal
     from toolc.spec import Test, ToolSpec
 
 
 @click.command("test")
 @click.argument("targets", nargs=-1, required=True, metavar="TARGETS...")
 @engine_option
-def command(targets: tuple[str, ...], engine: str) -> None:
+def command(targets: tuple[str, ...], engine: str | None) -> None:
     """Run the tests that tools hold, each call in a sandbox and a workspace of its own.
 
     TARGETS are spec files, folders of them, or a build's registry.json; SPEC#NAME takes one tool.
     """
+    from toolc.api import Executor  # start-up time
+
     registries = _registries(targets)
     cases = [
         (registry, tool, number, test)
@@ -38,10 +42,16 @@ def command(targets: tuple[str, ...], engine: str) -> None:
     if not cases:
         count = sum(map(len, registries))
         raise UsageError(f"there is nothing to test: none of {count} tools has `tests:`")
-    failed = sum(not _passes(registry, tool, number, test, engine) for registry, tool, number, test in cases)
+    make = partial(Executor, engine=engine, configuration=user_configuration(), ask=_yes)
+    failed = sum(not _passes(partial(make, registry), tool, number, test) for registry, tool, number, test in cases)
     print(f"{len(cases) - failed} passed, {failed} failed")
     if failed:
         raise click.exceptions.Exit(FINDINGS)
+
+
+def _yes(_: Proposal) -> bool:
+    """The workspace is the test's own."""
+    return True
 
 
 def _registries(targets: tuple[str, ...]) -> list[Registry]:
@@ -65,15 +75,14 @@ def _registries(targets: tuple[str, ...]) -> list[Registry]:
     return [*([compiled(*whole)] if whole else []), *found]
 
 
-def _passes(registry: Registry, tool: ToolSpec, number: int, test: Test, engine: str) -> bool:
-    from toolc.api import Executor  # start-up time
+def _passes(make: Callable[..., Executor], tool: ToolSpec, number: int, test: Test) -> bool:
     from toolc.cli.expectations import compare, place
 
     with tempfile.TemporaryDirectory(prefix="toolc-test-", ignore_cleanup_errors=True) as folder:
         workspace = Path(folder).resolve()
         place(test.files, workspace)
         started = time.monotonic()
-        with Executor(registry, workspace=workspace, engine=engine) as executor:
+        with make(workspace=workspace) as executor:
             result = executor.run(tool.name, test.args)
         milliseconds = (time.monotonic() - started) * 1000
         problems = list(compare(test.expect, result, workspace))

@@ -61,8 +61,13 @@ def load_data(data: bytes, path: Path, shown: str, diagnostics: Diagnostics) -> 
     return Document(source, root) if isinstance(root, Mapping) and not found.has_errors else None
 
 
-def load_project(path: Path, shown: str, diagnostics: Diagnostics) -> Document | None:
-    """The project file at ``path``, as ``load`` reads a spec; whatever is wrong with it is its own fault."""
+def load_project(
+    path: Path, shown: str, diagnostics: Diagnostics, *, what: str = "a project file"
+) -> Document | None:
+    """The project file at ``path``, as ``load`` reads a spec; whatever is wrong with it is its own fault.
+
+    ``what`` is what findings call such a file.
+    """
     found = Diagnostics()
     data = read(path, shown, diagnostics)
     if data is None:
@@ -77,7 +82,7 @@ def load_project(path: Path, shown: str, diagnostics: Diagnostics) -> Document |
     if root is None:
         root = Mapping((), source.whole_file())
     if not isinstance(root, Mapping):
-        diagnostics.add(codes.BAD_VALUE, "a project file must be a map", source.whole_file())
+        diagnostics.add(codes.BAD_VALUE, f"{what} must be a map", source.whole_file())
         return None
     return Document(source, root)
 

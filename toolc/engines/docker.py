@@ -9,25 +9,37 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import threading
+import time
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Final
 
-from toolc.engines import docker_body, docker_container, docker_sweep, janitor
-from toolc.engines.base import Probe
-from toolc.engines.docker_body import LocalImage
+from toolc.engines import (
+    docker_body,
+    docker_container,
+    docker_failures,
+    docker_limits,
+    docker_overlay,
+    docker_sweep,
+    janitor,
+    overlay,
+    store,
+)
+from toolc.engines.base import NO_PYTHON, Capabilities, Leftover, Probe
 from toolc.engines.docker_daemon import Daemon, connect
 from toolc.engines.docker_events import Events
 from toolc.engines.docker_host import NoHostError, find_socket
-from toolc.engines.docker_http import ApiError
+from toolc.engines.docker_http import ApiError, Client
+from toolc.engines.docker_images import Images, Ready, missing_image, name_of
 from toolc.engines.docker_sandbox import DockerSandbox
-from toolc.engines.images import base_tag
 from toolc.engines.owner import Owner
-from toolc.errors import InfrastructureError
+from toolc.errors import InfrastructureError, NoPythonError
 from toolc.plan import Profile
 
-BUILD_BASE: Final = "toolc image build base"
-"""The command that makes the base image."""
+LATE_SECONDS: Final = 600.0
+"""How long after a request without an answer its container may still appear, and is looked for by each start."""
 
 
 class DockerEngine:
@@ -39,7 +51,11 @@ class DockerEngine:
         self._lock = threading.Lock()
         self._daemon: Daemon | None = None
         self._events: Events | None = None
-        self._images: dict[str, LocalImage] = {}
+        self._images = Images()
+        # Containers that may exist although their start failed: by name, when the daemon did not answer.
+        self._undone: dict[str, float] = {}
+        # More starts at once than this slow each other down.
+        self._starting = threading.BoundedSemaphore(2 * (os.cpu_count() or 1))
 
     @property
     def name(self) -> str:
@@ -54,28 +70,66 @@ class DockerEngine:
             return Probe(available=False, reason=error.reason, remedy=error.remedy)
         return Probe(available=True, version=daemon.version)
 
+    def capabilities(self) -> tuple[Capabilities, ...]:
+        """What the daemon enforces, with each kind of runtime that it has."""
+        try:
+            return docker_limits.capabilities(self._connect())
+        except NoHostError:
+            return ()
+
     def refusal(self, profile: Profile) -> str | None:
         """Why the daemon cannot keep what ``profile`` demands, or lacks its image; None if it can."""
         try:
             daemon = self._connect()
-            return docker_body.refusal(profile, daemon) or self._missing_image(profile, daemon)
+            return (
+                docker_body.refusal(profile, daemon)
+                or _broken(profile, daemon)
+                or self._images.missing(profile, daemon.client)
+            )
         except NoHostError as error:
             return str(error)
         except ApiError as error:
             return f"the Docker daemon does not work: {error}"
 
+    def overlay_obstacle(self, profile: Profile) -> str | None:
+        """Why this daemon cannot show a workspace as an overlay; None if it may be tried."""
+        try:
+            return docker_overlay.obstacle(profile, self._connect())
+        except NoHostError as error:
+            return str(error)
+
     def start(self, profile: Profile, arguments: Sequence[str]) -> DockerSandbox:
         """Start a container in which ``python3 ARGUMENTS...`` is process 1. Raises ``InfrastructureError``."""
         if reason := self.refusal(profile):
             raise InfrastructureError(reason)
+        daemon = self._connect()
         try:
-            return self._start(self._connect(), profile, arguments)
+            ready = self._images.ready(profile, daemon.client, self._start_plain)
+            return self._start(daemon, profile, arguments, ready)
+        except NoHostError as error:
+            raise InfrastructureError(str(error)) from error
+        except InfrastructureError:
+            # What was known of the image may be the cause: look again next time.
+            self._images.forget(profile)
+            raise
+        except ApiError as error:
+            self._images.forget(profile)
+            if error.status == 0:
+                # No answer: whatever listens there next is asked anew what it is.
+                self._disconnect()
+            _remember(profile, daemon, error)
+            if reason := _broken(profile, daemon):
+                raise InfrastructureError(reason) from error
+            raise _explained(profile, name_of(profile), error) from error
+
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """Containers, then volumes. Raises ``InfrastructureError``."""
+        try:
+            return docker_sweep.leftovers(self._connect().client)
         except NoHostError as error:
             raise InfrastructureError(str(error)) from error
         except ApiError as error:
-            # What was known of the image may be the cause: look again next time.
-            self._images.pop(_image_name(profile), None)
-            raise InfrastructureError(_explain(profile, error)) from error
+            raise InfrastructureError(f"the Docker daemon does not work: {error}") from error
 
     def close(self) -> None:
         """End the stream of events; a later start opens it again."""
@@ -90,37 +144,65 @@ class DockerEngine:
                 self._daemon = connect(self._socket_path or find_socket(os.environ))
             return self._daemon
 
-    def _missing_image(self, profile: Profile, daemon: Daemon) -> str | None:
-        name = _image_name(profile)
-        if name not in self._images:
-            image = docker_container.find_image(daemon.client, name)
-            if image is None and profile.image is None:
-                return f"toolc's base image {name} is not built; build it with: {BUILD_BASE}"
-            if image is None:
-                return f"the image {name} is not on this host; get it with: docker pull {name}"
-            self._images[name] = image
-        return None
+    def _disconnect(self) -> None:
+        with self._lock:
+            self._daemon = None
 
-    def _start(self, daemon: Daemon, profile: Profile, arguments: Sequence[str]) -> DockerSandbox:
+    def _start_plain(self, ready: Ready, arguments: Sequence[str]) -> DockerSandbox:
+        """A sandbox of an image for no call, but to find out about it."""
+        try:
+            return self._start(self._connect(), Profile(), arguments, ready)
+        except ApiError as error:
+            raise _explained(Profile(), ready.name, error) from error
+
+    def _start(self, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: Ready) -> DockerSandbox:
+        if profile.workspace and profile.workspace.mode == "overlay":
+            overlay.prepare(profile.workspace, *map(int, docker_body.user_of(profile, daemon).spec.split(":")))
         client, owner = daemon.client, Owner.current().label()
         janitor.register(docker_sweep.command(client, owner))
         events = self._follow(daemon, owner)
-        body = docker_body.create_body(
-            profile, arguments, daemon=daemon, image=self._images[_image_name(profile)], owner=owner
-        )
+        self._make_good(client)
+        body = docker_body.create_body(profile, arguments, daemon=daemon, image=ready.image, owner=owner)
         # Named by us, so that it can be removed even where the answer to its creation is lost.
         name = f"toolc-{os.urandom(8).hex()}"
-        with contextlib.ExitStack() as undo:
-            undo.callback(_discard, daemon, name)
+        with self._starting, contextlib.ExitStack() as undo:
+            undo.push(lambda _, error, __: self._discard(client, name, error))
             container = docker_container.create(client, name, body)
             undo.callback(events.forget, container)
             events.watch(container)
             stream, _ = docker_container.attach(client, container)
             undo.callback(stream.close)
+            created = perf_counter()
             docker_container.start(client, container)
             undo.pop_all()
         user = docker_body.user_of(profile, daemon).described
-        return DockerSandbox(client=client, container=container, user=user, stream=stream, events=events)
+        return DockerSandbox(
+            client=client,
+            container=container,
+            user=user,
+            image=ready.used,
+            created=created,
+            stream=stream,
+            events=events,
+        )
+
+    def _discard(self, client: Client, name: str, error: BaseException | None) -> None:
+        """Remove what a start that failed with ``error`` has made. What made it fail is what the user must hear."""
+        try:
+            found = docker_container.remove(client, name)
+            answered = found or not isinstance(error, ApiError) or error.status != 0
+        except ApiError:
+            answered = False
+        if not answered:
+            # It may come to be when the daemon finds the time.
+            self._undone[name] = time.monotonic() + LATE_SECONDS
+
+    def _make_good(self, client: Client) -> None:
+        """Remove what may have come to be since the daemon left its creation without an answer."""
+        for name, until in [*self._undone.items()]:
+            with contextlib.suppress(ApiError):
+                if docker_container.remove(client, name) or time.monotonic() > until:
+                    self._undone.pop(name, None)
 
     def _follow(self, daemon: Daemon, owner: str) -> Events:
         """The stream of events of this process; a forked child needs its own."""
@@ -128,9 +210,13 @@ class DockerEngine:
             if self._events is None or self._events.owner != owner or not self._events.alive:
                 first = self._events is None
                 self._events = Events(daemon.client, owner)
-                if first:
-                    with contextlib.suppress(ApiError):
+                with contextlib.suppress(ApiError):
+                    if first:
                         docker_sweep.sweep(daemon.client, docker_sweep.belongs_to_dead)
+                    # A daemon that stops loses hold of its containers' volumes.
+                    docker_sweep.sweep_volumes(
+                        daemon.client, lambda label: label == owner or docker_sweep.belongs_to_dead(label)
+                    )
             return self._events
 
 
@@ -139,27 +225,35 @@ def engine() -> DockerEngine:
     return DockerEngine()
 
 
-def _image_name(profile: Profile) -> str:
-    return profile.image or base_tag()
+def _broken(profile: Profile, daemon: Daemon) -> str | None:
+    """Why the runtime that isolates as ``profile`` demands is known not to work; None if it may be tried."""
+    runtime = docker_body.runtime_of(profile, daemon)
+    if runtime is None or runtime.isolation == "namespace":
+        return None
+    return docker_failures.recall(daemon, runtime)
 
 
-def _discard(daemon: Daemon, container: str) -> None:
-    # Whatever made the start fail is what the user must hear; the janitor tries again.
-    with contextlib.suppress(ApiError):
-        docker_container.remove(daemon.client, container)
+def _remember(profile: Profile, daemon: Daemon, error: ApiError) -> None:
+    runtime = docker_body.runtime_of(profile, daemon)
+    if runtime and runtime.isolation != "namespace" and docker_failures.is_runtimes_own(str(error)):
+        docker_failures.remember(daemon, runtime, str(error))
 
 
-def _explain(profile: Profile, error: ApiError) -> str:
-    """A failed start in a user's words."""
+def _explained(profile: Profile, name: str, error: ApiError) -> InfrastructureError:
+    """A failed start in a user's words; ``name`` is the image's."""
     message = str(error)
-    name = _image_name(profile)
-    if "executable file not found" in message:
-        return f"the image {name} has no python3, which toolc needs in it; add Python 3.9 or newer to the image"
+    if re.search(NO_PYTHON, message):
+        return NoPythonError(f"the image {name} has no python3 that starts")
+    if "bind source path does not exist" in message and str(store.place()) in message:
+        return InfrastructureError(
+            f"the Docker daemon does not see what toolc keeps in {store.place()}: it runs on another machine or in "
+            f"another container; set {store.VARIABLE} to a folder that the daemon can see"
+        )
     if "bind source path does not exist" in message and profile.workspace:
-        return (
+        return InfrastructureError(
             f"the Docker daemon sees no folder {profile.workspace.source}: it was removed, or the daemon runs on "
             "another machine or in another container; use a workspace that the daemon can see"
         )
     if error.status == 404 and "No such image" in message:
-        return f"the image {name} is gone from this host; build or pull it again"
-    return f"Docker could not start a sandbox: {message}"
+        return InfrastructureError(missing_image(name))
+    return InfrastructureError(f"Docker could not start a sandbox: {message}")

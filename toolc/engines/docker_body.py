@@ -6,18 +6,23 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
-from toolc.engines import oci_seccomp
+from toolc.engines import docker_limits, docker_overlay, docker_podman, oci_seccomp
+from toolc.engines.base import limits_refusal, unenforced
 from toolc.engines.docker_daemon import Daemon
-from toolc.engines.oci_config import MASKED_PATHS, READONLY_PATHS
+from toolc.engines.docker_runtime import Runtime, choose
+from toolc.engines.guest_limits import guest_limits
+from toolc.engines.oci_config import MASKED_PATHS, READONLY_PATHS, tmpfs_bounds
 from toolc.plan import Mount, Profile
 from toolc.schema import JsonObject, JsonValue
-from toolc.spec import MIB
+from toolc.spec import MIB, Limits
 
 OWNER_LABEL: Final = "toolc.owner"
 """The label that says whose a container is: ``toolc.engines.owner.Owner.label()``."""
+
+NAME_LABEL: Final = "toolc.image"
+"""The label of an image that toolc has built from its own recipe: its name."""
 
 NOBODY: Final = 65534
 """The uid and gid of a tool that has no workspace."""
@@ -25,8 +30,15 @@ NOBODY: Final = 65534
 TOOL_BYTES: Final = 16 * MIB
 """The size of ``/tool``, where the guest puts the tool's own files, and of ``/dev/shm``."""
 
-LEAST_MEMORY: Final = 6 * MIB
-"""The daemon takes no smaller memory limit (moby, daemon/daemon_unix.go)."""
+GVISOR_THREADS: Final = 16
+GVISOR_OWN: Final = 1024
+"""What the host counts under gVisor: some threads for each of the tool's processes, and some of its own.
+
+The limit that a tool meets is kept inside, by gVisor's own kernel.
+"""
+
+GVISOR_MEMORY: Final = 32 * MIB
+"""What gVisor needs for itself, beside what the tool may use: with less than 24 MiB nothing starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +51,17 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class LocalImage:
-    """An image that this daemon has: its id, and the paths that its own ``VOLUME`` lines would make writable."""
+    """An image that this daemon has: its id, and the paths that its own ``VOLUME`` lines would make writable.
+
+    ``ours`` are those that toolc has built, which have a Python for the guest. ``command`` starts that Python,
+    and ``binds`` are host folders (source, target) that stand in its sandboxes, read-only.
+    """
 
     id: str
     volumes: tuple[str, ...]
+    ours: bool = False
+    command: tuple[str, ...] = ("python3",)
+    binds: tuple[tuple[str, str], ...] = ()
 
 
 def user_of(profile: Profile, daemon: Daemon) -> User:
@@ -61,21 +80,37 @@ def user_of(profile: Profile, daemon: Daemon) -> User:
 
 def refusal(profile: Profile, daemon: Daemon) -> str | None:
     """Why this daemon cannot keep what ``profile`` demands, with the remedy; None if it can."""
-    if profile.min_isolation != "namespace":
-        return (
-            f"the docker engine has no isolation of kind {profile.min_isolation!r} in this version; "
-            "say min_isolation: namespace in the spec if that is enough"
-        )
+    if runtime_of(profile, daemon) is None:
+        return docker_podman.no_runtime(profile) if daemon.podman else _NO_RUNTIME[profile.min_isolation]
     if not daemon.has_seccomp:
         return "this Docker daemon filters no system calls; run one whose kernel and configuration have seccomp"
-    if missing := _unenforced(daemon):
-        return (
-            f"this Docker daemon cannot limit {' and '.join(missing)}; enable these cgroup controllers "
-            "(cgroup v2 with delegation for rootless Docker; swapaccount=1 on the kernel command line for swap)"
-        )
-    if profile.limits.memory_bytes < LEAST_MEMORY:
+    if reason := limits_refusal(docker_limits.for_profile(profile, daemon), profile.accept_unenforced):
+        return reason
+    if profile.limits.memory_bytes < docker_limits.LEAST_MEMORY:
         return "Docker limits memory to no less than 6MiB; raise limits.memory in the spec"
+    if reason := _unfiltered(profile, daemon):
+        return reason
     return _workspace_refusal(profile.workspace, daemon, nonroot=profile.nonroot)
+
+
+_NO_RUNTIME: Final = {
+    "gvisor": (
+        "the tool demands min_isolation: gvisor, and this Docker daemon has no such runtime; install gVisor "
+        '(apt-get install runsc), add "runtimes": {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": '
+        '["--network=none", "--oci-seccomp"]}} to /etc/docker/daemon.json, and restart Docker'
+    ),
+    "vm": (
+        "the tool demands min_isolation: vm, and this Docker daemon has no such runtime; install Kata Containers "
+        'on a machine that has KVM, add "runtimes": {"kata": {"runtimeType": "io.containerd.kata.v2"}} to '
+        "/etc/docker/daemon.json, and restart Docker"
+    ),
+}
+"""Why a daemon cannot isolate as demanded, by what was demanded."""
+
+
+def runtime_of(profile: Profile, daemon: Daemon) -> Runtime | None:
+    """The runtime that isolates as ``profile`` demands; None if the daemon has none."""
+    return choose(daemon.runtimes, profile.min_isolation)
 
 
 def create_body(
@@ -84,10 +119,10 @@ def create_body(
     """The container that ``profile`` asks for, labelled with its ``owner``; it is gone once it has ended."""
     user = user_of(profile, daemon)
     labels: JsonObject = {OWNER_LABEL: owner}
-    command: list[JsonValue] = [*arguments]
+    command: list[JsonValue] = [*arguments, *guest_words(profile, daemon)]
     return {
         "Image": image.id,
-        "Entrypoint": ["python3"],
+        "Entrypoint": [*image.command],
         "Cmd": command,
         "WorkingDir": "/",
         "Hostname": "sandbox",
@@ -104,18 +139,20 @@ def create_body(
     }
 
 
-_MASKED_IN_SYS: Final = ("/sys/firmware", "/sys/devices/virtual/powercap")
+_MASKED_IN_SYS: Final = ("/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel")
 """Docker's own list goes on in /sys, which the oci engine does not mount at all."""
 
 
 def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> JsonObject:
     limits = profile.limits
+    runtime = runtime_of(profile, daemon) or daemon.runtimes[0]
+    memory = limits.memory_bytes + (GVISOR_MEMORY if runtime.isolation == "gvisor" else 0)
     # A limit above what the machine has is kept by the machine; the daemon would refuse it.
     cpus = min(limits.cpus, float(daemon.cpus))
     return {
         "AutoRemove": True,
         "CapDrop": ["ALL"],
-        "SecurityOpt": ["no-new-privileges", *_seccomp(daemon)],
+        "SecurityOpt": ["no-new-privileges", *_seccomp(profile, daemon)],
         "NetworkMode": "none",
         "IpcMode": "none",
         "ReadonlyRootfs": True,
@@ -124,51 +161,96 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
         "ReadonlyPaths": [*READONLY_PATHS],
         "LogConfig": {"Type": "none"},
         "RestartPolicy": {"Name": "no"},
-        "Memory": limits.memory_bytes,
-        "MemorySwap": limits.memory_bytes,
-        "NanoCpus": round(cpus * 1_000_000_000),
-        "PidsLimit": limits.pids,
+        **({"Memory": memory, "MemorySwap": memory} if daemon.limits_memory else {}),
+        **({"NanoCpus": round(cpus * 1_000_000_000)} if daemon.limits_cpu else {}),
+        **({"PidsLimit": _pids(limits, runtime)} if daemon.limits_pids else {}),
+        # Named only where it must be: a daemon may know its default by a name that it does not take.
+        **({"Runtime": runtime.name} if runtime != daemon.runtimes[0] else {}),
         # core(5): with 1 the kernel neither writes a core file nor runs the host's crash handler.
         "Ulimits": [{"Name": "core", "Soft": 1, "Hard": 1}],
-        "Tmpfs": _tmpfs(profile, image, user),
-        "Mounts": [_bind(profile.workspace)] if profile.workspace else [],
+        "Tmpfs": _tmpfs(profile, daemon, image, user),
+        "Mounts": [*_workspace(profile), *(_bind(*each, read_only=True) for each in image.binds)],
     }
 
 
-def _seccomp(daemon: Daemon) -> list[JsonValue]:
+def _pids(limits: Limits, runtime: Runtime) -> int:
+    return limits.pids * GVISOR_THREADS + GVISOR_OWN if runtime.isolation == "gvisor" else limits.pids
+
+
+def guest_words(profile: Profile, daemon: Daemon) -> tuple[str, ...]:
+    """What process 1 is told besides: limits to set itself, and whose kernel must not be the one it runs on."""
+    runtime = runtime_of(profile, daemon) or daemon.runtimes[0]
+    names = {*unenforced(docker_limits.for_profile(profile, daemon))}
+    if runtime.isolation == "gvisor":
+        names.add("pids")
+    foreign = () if runtime.isolation == "namespace" else (f"not-kernel={daemon.kernel}",)
+    return (*guest_limits(profile.limits, sorted(names)), *foreign)
+
+
+def _seccomp(profile: Profile, daemon: Daemon) -> list[JsonValue]:
     """toolc's own list of system calls, where the daemon takes one; else its default list stays in force.
 
     The default of daemons before 25.0 allows io_uring, and is slower to compile.
     """
-    if not daemon.takes_seccomp or daemon.architecture not in oci_seccomp.ARCHITECTURES:
+    if daemon.architecture not in oci_seccomp.ARCHITECTURES:
         return []
-    return ["seccomp=" + json.dumps(oci_seccomp.profile(daemon.architecture))]
+    runtime = runtime_of(profile, daemon)
+    gvisor = runtime is not None and runtime.isolation == "gvisor"
+    make = oci_seccomp.gvisor_profile if gvisor else oci_seccomp.profile
+    text = json.dumps(make(daemon.architecture))
+    return [f"seccomp={docker_podman.filter_file(text) if daemon.podman else text}"]
 
 
-def _tmpfs(profile: Profile, image: LocalImage, user: User) -> JsonObject:
+def _tmpfs(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> JsonObject:
     uid, gid = user.spec.split(":")
     # runc before 1.2 gives a tmpfs the mode of the image's own folder, whatever was asked: so it needs its owner.
     options = f"rw,nosuid,nodev,mode=1777,uid={uid},gid={gid}"
     # An image's own volumes would be writable disk without a limit: a bounded tmpfs stands in their place.
-    volumes = {path: f"{options},noexec,size={TOOL_BYTES}" for path in image.volumes if path != "/workspace"}
-    return {
-        **volumes,
-        "/tmp": f"{options},exec,size={profile.limits.tmp_bytes}",  # the sandbox's own
-        "/tool": f"{options},exec,size={TOOL_BYTES}",
-        "/dev/shm": f"{options},noexec,size={TOOL_BYTES}",
+    small = ",".join(tmpfs_bounds(TOOL_BYTES))
+    volumes = {
+        path: f"{options},noexec,{small}"
+        for path in image.volumes
+        if path != "/workspace" or profile.workspace is None
     }
+    mounts = {
+        **volumes,
+        "/tmp": f"{options},exec,{','.join(tmpfs_bounds(profile.limits.tmp_bytes))}",  # the sandbox's own
+        "/tool": f"{options},exec,{small}",
+        "/dev/shm": f"{options},noexec,{small}",
+    }
+    return {path: docker_podman.tmpfs_options(each) if daemon.podman else each for path, each in mounts.items()}
 
 
-def _bind(mount: Mount) -> JsonObject:
-    read_only = mount.mode == "ro"
+def _workspace(profile: Profile) -> list[JsonValue]:
+    mount = profile.workspace
+    if mount and mount.mode == "overlay":
+        return [docker_overlay.volume(mount)]
+    return [_bind(mount.source, "/workspace", read_only=mount.mode == "ro")] if mount else []
+
+
+def _bind(source: str, target: str, *, read_only: bool) -> JsonObject:
     return {
         "Type": "bind",
-        "Source": mount.source,
-        "Target": "/workspace",
+        "Source": source,
+        "Target": target,
         "ReadOnly": read_only,
         # Daemons before 25.0, and all on kernels before 5.12, leave what is mounted further down writable.
         "BindOptions": {"Propagation": "rprivate", "NonRecursive": read_only},
     }
+
+
+def _unfiltered(profile: Profile, daemon: Daemon) -> str | None:
+    """gVisor has a kernel of its own, but what a tool writes to the workspace is the host's."""
+    runtime, mount = runtime_of(profile, daemon), profile.workspace
+    if runtime is None or runtime.isolation != "gvisor" or mount is None or mount.mode == "ro":
+        return None
+    # A registration by the name of a shim does not show its options here.
+    if "path=" not in runtime.definition or "oci-seccomp" in runtime.definition:
+        return None
+    return (
+        f"the Docker runtime {runtime.name!r} filters no system calls, so a tool could leave set-user-id files in "
+        'the workspace; add "--oci-seccomp" to its runtimeArgs in /etc/docker/daemon.json, and restart Docker'
+    )
 
 
 def _workspace_refusal(mount: Mount | None, daemon: Daemon, *, nonroot: bool) -> str | None:
@@ -190,25 +272,3 @@ def _workspace_refusal(mount: Mount | None, daemon: Daemon, *, nonroot: bool) ->
             "run_as: nonroot forbids; give the workspace to another user (chown), or use another engine"
         )
     return None
-
-
-def _unenforced(daemon: Daemon) -> list[str]:
-    return [
-        name
-        for name, enforced in (
-            ("memory", daemon.limits_memory),
-            ("swap", daemon.limits_swap or not _host_swaps()),
-            ("cpu", daemon.limits_cpu),
-            ("pids", daemon.limits_pids),
-        )
-        if not enforced
-    ]
-
-
-def _host_swaps() -> bool:
-    """Whether there is swap to limit, by proc_meminfo(5); where that cannot be read, there may be."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return True
-    return not any(line.startswith("SwapTotal:") and line.split()[1] == "0" for line in lines)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import quote
 
+from toolc.engines.docker_body import NAME_LABEL
 from toolc.engines.docker_http import ApiError, Client
 from toolc.errors import InfrastructureError
 from toolc.schema import JsonObject, JsonValue
@@ -19,8 +22,10 @@ from toolc.schema import JsonObject, JsonValue
 if TYPE_CHECKING:
     from docker.api.client import APIClient
 
-NAME_LABEL: Final = "toolc.image"
 RECIPE_LABEL: Final = "toolc.image.recipe"
+Say: TypeAlias = Callable[[str], None]
+"""Where progress goes: one line, without its line feed."""
+
 BASE_LABEL: Final = "toolc.image.base"
 
 _LIST_SECONDS: Final = 30.0
@@ -62,7 +67,7 @@ def discard(client: Client, old: Built) -> None:
         client.call("DELETE", f"/images/{quote(old.id)}", timeout=_LIST_SECONDS)
 
 
-def obtain(client: Client, base: str | None, public: str, say: Callable[[str], None]) -> str:
+def obtain(client: Client, base: str | None, public: str, say: Say) -> str:
     """A base that is on this host: ``base`` if it was named, else ``public``, else one of the machine's own.
 
     Raises ``InfrastructureError`` where there is no way to one: what was named is never replaced.
@@ -70,10 +75,10 @@ def obtain(client: Client, base: str | None, public: str, say: Callable[[str], N
     from toolc.engines import docker_debian  # a run needs none of it
 
     wanted = base or public
-    if _has(client, wanted):
+    if has(client, wanted):
         return wanted
     own = docker_debian.tag()
-    if base is None and own and _has(client, own):
+    if base is None and own and has(client, own):
         return own
     say(f"pulling {wanted}")
     try:
@@ -98,9 +103,7 @@ def obtain(client: Client, base: str | None, public: str, say: Callable[[str], N
     return own
 
 
-def build(
-    client: Client, *, folder: Path, tag: str, base: str, labels: Mapping[str, str], say: Callable[[str], None]
-) -> None:
+def build(client: Client, *, folder: Path, tag: str, base: str, labels: Mapping[str, str], say: Say) -> None:
     """Build ``folder`` and tag the result. Raises ``ApiError``; then no container of the build is left."""
     with _sdk(client, _BUILD_SECONDS) as api:
         steps = api.build(
@@ -117,13 +120,63 @@ def build(
         _follow(steps, say)
 
 
-def _pull(client: Client, image: str, say: Callable[[str], None]) -> None:
+def build_files(
+    client: Client, *, files: Mapping[str, bytes], tag: str, base: str, labels: Mapping[str, str], say: Say
+) -> None:
+    """Build from these files, a Dockerfile among them, and tag the result. Raises ``ApiError``.
+
+    Its steps have the network that Docker gives to containers, or none where it has none to give; never the
+    host's own: what a Dockerfile runs must not reach what listens on this host alone.
+    """
+    import tarfile  # 10 ms, and a run needs none of it
+
+    context = io.BytesIO()
+    with tarfile.open(fileobj=context, mode="w") as tar:
+        for path, content in sorted(files.items()):
+            entry = tarfile.TarInfo(path)
+            # A registry keeps no modes: what says how it is run can be run.
+            entry.size, entry.mode = len(content), 0o755 if content.startswith(b"#!") else 0o644
+            tar.addfile(entry, io.BytesIO(content))
+    # A Dockerfile that names a base of its own keeps it.
+    needs_base = re.search(rb"(?im)^\s*ARG\s+BASE\s*$", files.get("Dockerfile", b""))
+    for network in ("default", "none"):
+        context.seek(0)
+        try:
+            with _sdk(client, _BUILD_SECONDS) as api:
+                steps = api.build(
+                    fileobj=context,
+                    custom_context=True,
+                    tag=tag,
+                    buildargs={"BASE": base} if needs_base else {},
+                    labels=dict(labels),
+                    network_mode=network,
+                    rm=True,
+                    forcerm=True,
+                    decode=True,
+                )
+                _follow(steps, say)
+        except ApiError as error:
+            if network == "none" or "network bridge" not in str(error):
+                raise
+        else:
+            return
+
+
+def save(client: Client, image: str, file: IO[bytes]) -> None:
+    """Write an image to a file, as ``docker save`` does. Raises ``ApiError``."""
+    with _sdk(client, _BUILD_SECONDS) as api:
+        for piece in api.get_image(image):
+            file.write(piece)
+
+
+def _pull(client: Client, image: str, say: Say) -> None:
     repository, _, tag = image.rpartition(":") if ":" in image.rpartition("/")[2] else (image, "", "latest")
     with _sdk(client, _PULL_SECONDS) as api:
         _follow(api.pull(repository, tag=tag, stream=True, decode=True), say)
 
 
-def _has(client: Client, image: str) -> bool:
+def has(client: Client, image: str) -> bool:
+    """Whether this daemon has the image. Raises ``ApiError``."""
     try:
         client.call("GET", f"/images/{quote(image)}/json", timeout=_LIST_SECONDS)
     except ApiError as error:
@@ -154,7 +207,7 @@ def _sdk(client: Client, seconds: int) -> Iterator[APIClient]:
         raise ApiError(str(error)) from error
 
 
-def _follow(steps: Iterable[JsonValue], say: Callable[[str], None]) -> None:
+def _follow(steps: Iterable[JsonValue], say: Say) -> None:
     """Tell a build's or a pull's progress. Raises ``ApiError`` with its own words where it failed."""
     failure = ""
     # Read to the end: the SDK gives its connection back only then.
@@ -175,7 +228,8 @@ def _built(entry: JsonObject) -> Iterator[Built]:
     labels, tags, size = entry.get("Labels"), entry.get("RepoTags"), entry.get("Size")
     if not isinstance(labels, dict) or not isinstance(tags, list):
         return
-    for tag in tags:
+    # An image that is built on one of these inherits its labels.
+    for tag in (tag for tag in tags if str(tag).startswith(f"toolc/{labels.get(NAME_LABEL)}:")):
         yield Built(
             name=str(labels.get(NAME_LABEL)),
             tag=str(tag),

@@ -7,22 +7,32 @@ import time
 from typing import Final
 from urllib.parse import quote
 
-from toolc.engines.docker_body import LocalImage
+from toolc.engines import image_volumes
+from toolc.engines.docker_body import NAME_LABEL, LocalImage
 from toolc.engines.docker_http import ApiError, Client
-from toolc.schema import JsonObject
+from toolc.schema import JsonObject, JsonValue
 
-_SLOW: Final = 60.0
-"""Seconds for what a loaded daemon may take long over: to create, start or remove."""
+CREATE_SECONDS: Final = 30.0
+"""How long a daemon may take to create a container: a loaded one's disks are slow."""
 
-_QUICK: Final = 10.0
-"""Seconds for the rest."""
+ATTACH_SECONDS: Final = 10.0
+"""To join its streams."""
 
-_PAUSE: Final = 0.01
+START_SECONDS: Final = 30.0
+"""To start it."""
+
+REMOVE_SECONDS: Final = 20.0
+"""To kill and remove it, all attempts together."""
+
+INSPECT_SECONDS: Final = 10.0
+"""To say what an image is."""
+
+_PAUSE_SECONDS: Final = 0.01
 
 
 def create(client: Client, name: str, body: JsonObject) -> str:
     """Make a container that does not run yet; its id. Raises ``ApiError``."""
-    answer = client.call("POST", f"/containers/create?name={name}", body, timeout=_SLOW)
+    answer = client.call("POST", f"/containers/create?name={name}", body, timeout=CREATE_SECONDS)
     found = answer.get("Id") if isinstance(answer, dict) else None
     if not isinstance(found, str):
         raise ApiError("the daemon created a container and did not say which")
@@ -32,35 +42,42 @@ def create(client: Client, name: str, body: JsonObject) -> str:
 def attach(client: Client, container: str) -> tuple[socket.socket, bytes]:
     """Join its stdin, stdout and stderr, best before it starts. Raises ``ApiError``."""
     path = f"/containers/{container}/attach?stream=1&stdin=1&stdout=1&stderr=1"
-    return client.upgrade(path, timeout=_QUICK)
+    return client.upgrade(path, timeout=ATTACH_SECONDS)
 
 
 def start(client: Client, container: str) -> None:
     """Start it. Raises ``ApiError``."""
-    client.call("POST", f"/containers/{container}/start", timeout=_SLOW)
+    client.call("POST", f"/containers/{container}/start", timeout=START_SECONDS)
 
 
-def remove(client: Client, container: str) -> None:
-    """Kill and remove it, and return when it is gone, or was. Raises ``ApiError`` where that cannot be said."""
-    deadline = time.monotonic() + _SLOW
+def remove(client: Client, container: str) -> bool:
+    """Kill and remove it, and return when it is gone; False if it never was, or was gone by itself.
+
+    Raises ``ApiError`` where that cannot be said.
+    """
+    deadline = time.monotonic() + REMOVE_SECONDS
     while True:
+        left = max(deadline - time.monotonic(), _PAUSE_SECONDS)
         try:
-            client.call("DELETE", f"/containers/{quote(container)}?force=1&v=1", timeout=_SLOW)
+            client.call("DELETE", f"/containers/{quote(container)}?force=1&v=1", timeout=left)
         except ApiError as error:
             if error.status == 404:
-                return
+                return False
             # 409: a removal is under way already, as AutoRemove's.
             if error.status != 409 or time.monotonic() > deadline:
                 raise
         else:
-            return
-        time.sleep(_PAUSE)
+            return True
+        time.sleep(_PAUSE_SECONDS)
 
 
 def find_image(client: Client, name: str) -> LocalImage | None:
-    """The image that ``name`` means on this daemon now; None if it has none. Raises ``ApiError``."""
+    """The image that ``name`` means on this daemon now; None if it has none.
+
+    Raises ``ApiError``, and ``InfrastructureError`` for an image that no sandbox can have.
+    """
     try:
-        answer = client.call("GET", f"/images/{quote(name)}/json", timeout=_QUICK)
+        answer = client.call("GET", f"/images/{quote(name)}/json", timeout=INSPECT_SECONDS)
     except ApiError as error:
         if error.status == 404:
             return None
@@ -68,5 +85,15 @@ def find_image(client: Client, name: str) -> LocalImage | None:
     if not isinstance(answer, dict) or not isinstance(answer.get("Id"), str):
         raise ApiError(f"the daemon's answer about the image {name} has no id")
     configuration = answer.get("Config")
-    volumes = configuration.get("Volumes") if isinstance(configuration, dict) else None
-    return LocalImage(str(answer["Id"]), tuple(volumes) if isinstance(volumes, dict) else ())
+    configuration = configuration if isinstance(configuration, dict) else {}
+    volumes, labels = configuration.get("Volumes"), configuration.get("Labels")
+    return LocalImage(
+        str(answer["Id"]),
+        image_volumes.volumes(volumes),
+        ours=isinstance(labels, dict) and _is_tagged(answer.get("RepoTags"), labels.get(NAME_LABEL)),
+    )
+
+
+def _is_tagged(tags: JsonValue, name: JsonValue) -> bool:
+    """Whether an image has the tag of toolc's image ``name``; what is built on one inherits only its labels."""
+    return isinstance(tags, list) and any(str(tag).startswith(f"toolc/{name}:") for tag in tags)

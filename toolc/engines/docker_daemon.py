@@ -7,6 +7,8 @@ from typing import Final
 
 from toolc.engines.docker_host import INSTALL, NoHostError
 from toolc.engines.docker_http import ApiError, Client
+from toolc.engines.docker_podman import is_podman
+from toolc.engines.docker_runtime import DEFAULT, Runtime, runtimes
 from toolc.schema import JsonObject, JsonValue
 
 OLDEST_API: Final = (1, 40)
@@ -15,40 +17,47 @@ OLDEST_API: Final = (1, 40)
 NEWEST_API: Final = (1, 51)
 """The newest version whose rules this code was written for (Docker 28.3)."""
 
-_TIMEOUT: Final = 5.0
-"""Seconds for each question about the daemon itself."""
+_ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
+"""Podman's words for machines."""
+
+ASK_SECONDS: Final = 5.0
+"""How long it may take over each question about the daemon itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Daemon:
     """A daemon that answers, and what it says it can do.
 
-    ``architecture`` is its machine's, as ``uname -m`` says it. ``takes_seccomp``: a request may bring a
-    filter (Podman takes only the name of a file of its own). ``rootless``: user 0 inside is the daemon's
-    own user outside. ``remaps_users``: user 0 inside is an unused user outside (``userns-remap``).
+    ``id`` is the daemon's own; ``architecture`` and ``kernel`` its machine's, as ``uname -m`` and ``uname -r``
+    say it. ``podman``: it is Podman that speaks (see ``docker_podman``).
+    ``rootless``: user 0 inside is the daemon's own user outside. ``remaps_users``: user 0 inside is an unused
+    user outside (``userns-remap``). ``runtimes``: the default one first.
     """
 
     client: Client
     version: str = ""
+    id: str = ""
+    kernel: str = ""
     cpus: int = 1
     limits_memory: bool = True
     limits_swap: bool = True
     limits_cpu: bool = True
     limits_pids: bool = True
     has_seccomp: bool = True
-    takes_seccomp: bool = True
+    podman: bool = False
     architecture: str = ""
     rootless: bool = False
     remaps_users: bool = False
+    runtimes: tuple[Runtime, ...] = (DEFAULT,)
 
 
 def connect(socket_path: str) -> Daemon:
     """Ask the daemon at ``socket_path`` what it is. Raises ``NoHostError`` where it will not do."""
     client = Client(socket_path)
     try:
-        version = _object(client.call("GET", "/version", timeout=_TIMEOUT))
+        version = _object(client.call("GET", "/version", timeout=ASK_SECONDS))
         client = Client(socket_path, _version_prefix(version))
-        info = _object(client.call("GET", "/info", timeout=_TIMEOUT))
+        info = _object(client.call("GET", "/info", timeout=ASK_SECONDS))
     except ApiError as error:
         raise _unreachable(socket_path, error) from error
     if _text(info, "OSType", "linux") != "linux":
@@ -61,20 +70,25 @@ def parse(client: Client, version: JsonObject, info: JsonObject) -> Daemon:
     options = info.get("SecurityOptions")
     words = [str(option) for option in options] if isinstance(options, list) else []
     names = {part for word in words for part in word.split(",")}
-    cpus = info.get("NCPU")
+    cpus, podman = info.get("NCPU"), is_podman(version.get("Components"))
+    architecture = _text(info, "Architecture", "")
     return Daemon(
         client=client,
         version=_text(version, "Version", "unknown"),
+        id=_text(info, "ID", ""),
+        kernel=_text(info, "KernelVersion", ""),
         cpus=cpus if isinstance(cpus, int) and cpus > 0 else 1,
         limits_memory=info.get("MemoryLimit") is True,
         limits_swap=info.get("SwapLimit") is True,
         limits_cpu=info.get("CpuCfsQuota") is True,
         limits_pids=info.get("PidsLimit") is True,
         has_seccomp="name=seccomp" in names,
-        takes_seccomp="Podman" not in str(version.get("Components")),
-        architecture=_text(info, "Architecture", ""),
+        podman=podman,
+        architecture=_ARCHITECTURES.get(architecture, architecture),
         rootless="name=rootless" in names,
         remaps_users="name=userns" in names,
+        # Podman lists every runtime that it has heard of, installed or not, and takes none from a request.
+        runtimes=runtimes(info)[:1] if podman else runtimes(info),
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from toolc.engines import store
 from toolc.errors import InfrastructureError
 
 PACKAGES: Final = "python3,ca-certificates"
@@ -33,19 +34,23 @@ def archive(say: Callable[[str], None]) -> Iterator[Path]:
     Takes about a minute, as root. Raises ``InfrastructureError``.
     """
     codename = platform.freedesktop_os_release()["VERSION_CODENAME"]
-    with tempfile.TemporaryDirectory(prefix="toolc-image-") as directory:
+    with store.scratch() as directory:
         # mmdebstrap unpacks as another user at times, who must reach the folder.
-        Path(directory).chmod(0o755)
-        target = Path(directory) / "base.tar"
+        directory.chmod(0o755)
+        target = directory / "base.tar"
         argv = ["mmdebstrap", "--variant=minbase", f"--include={PACKAGES}"]
         argv += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "info", "locale", "man")]
         say(f"making a minimal {codename} with mmdebstrap; this takes about a minute")
-        _run([*argv, codename, str(target)], say)
+        _run([*argv, codename, str(target)], directory, say)
         yield target
 
 
-def _run(argv: list[str], say: Callable[[str], None]) -> None:
-    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+def _run(argv: list[str], directory: Path, say: Callable[[str], None]) -> None:
+    # All that it does is done in there, so that it ends with this process, however that ends.
+    environment = {**os.environ, "TMPDIR": str(directory)}
+    with subprocess.Popen(
+        argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=directory, env=environment
+    ) as process:
         assert process.stderr is not None
         last = ""
         for line in process.stderr:

@@ -16,15 +16,26 @@ from toolc.engines.docker_body import OWNER_LABEL
 from toolc.engines.docker_http import Client, Feed
 from toolc.schema import JsonValue
 
-_OPEN_TIMEOUT: Final = 10.0
-"""Seconds for the stream to begin."""
+OPEN_SECONDS: Final = 10.0
+"""How long the stream may take to begin; once open it has no end."""
+
+STOP_SECONDS: Final = 5.0
+"""How long its thread may take to notice that it was stopped."""
+
+
+_SIGKILL: Final = ("9", "SIGKILL")
+"""As daemons of different ages say it."""
 
 
 @dataclass(slots=True)
 class Watch:
-    """What has been said about one container so far. ``gone`` is set when the daemon has removed it."""
+    """What has been said about one container so far. ``gone`` is set when the daemon has removed it.
+
+    ``killed``: the daemon itself sent it SIGKILL, because somebody asked for that or because it is stopping.
+    """
 
     out_of_memory: bool = False
+    killed: bool = False
     exit_status: int | None = None
     gone: threading.Event = field(default_factory=threading.Event)
 
@@ -39,7 +50,7 @@ class Events:
         self._lock = threading.Lock()
         self._watches: dict[str, Watch] = {}
         self._stopping = False
-        self._feed = client.follow(f"/events?filters={quote(filters)}", timeout=_OPEN_TIMEOUT)
+        self._feed = client.follow(f"/events?filters={quote(filters)}", timeout=OPEN_SECONDS)
         self._thread = threading.Thread(target=self._follow, args=(self._feed,), name="toolc-events", daemon=True)
         self._thread.start()
 
@@ -71,7 +82,7 @@ class Events:
 
     def _end(self) -> None:
         self._feed.stop()
-        self._thread.join(timeout=5)
+        self._thread.join(timeout=STOP_SECONDS)
 
     def _follow(self, feed: Feed) -> None:
         for event in feed:
@@ -87,14 +98,17 @@ class Events:
             watch = self._watches.get(str(actor.get("ID")))
         if watch is None:
             return
+        attributes = actor.get("Attributes")
+        attributes = attributes if isinstance(attributes, dict) else {}
         match event.get("Action"):
             case "oom":
                 watch.out_of_memory = True
+            case "kill":
+                watch.killed = watch.killed or attributes.get("signal") in _SIGKILL
             case "die":
-                attributes = actor.get("Attributes")
-                status = attributes.get("exitCode") if isinstance(attributes, dict) else None
+                status = attributes.get("exitCode")
                 watch.exit_status = int(status) if isinstance(status, str) and status.isdecimal() else None
-            case "destroy":
+            case "destroy" | "remove":  # the second is Podman's
                 watch.gone.set()
             case _:
                 pass

@@ -8,6 +8,7 @@ import threading
 from typing import Final
 
 from toolc.engines import docker_container
+from toolc.engines.base import ImageUsed
 from toolc.engines.docker_events import Events, Watch
 from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.stream import SocketStream
@@ -26,6 +27,9 @@ _GRACE: Final = 0.5
 """Seconds after its stream is closed until a guest is killed."""
 
 _KILLED: Final = 128 + 9
+
+KILLED_BY_DAEMON: Final = "the Docker daemon killed it: somebody asked for that, or the daemon was stopped"
+"""What is said of a container that came to such an end."""
 
 
 class Demultiplexer:
@@ -70,9 +74,21 @@ class Demultiplexer:
 class DockerSandbox:
     """A ``Sandbox`` (see ``toolc.engines.base``) that is a container."""
 
-    def __init__(self, *, client: Client, container: str, user: str, stream: socket.socket, events: Events) -> None:
+    def __init__(
+        self,
+        *,
+        client: Client,
+        container: str,
+        user: str,
+        image: ImageUsed,
+        created: float,
+        stream: socket.socket,
+        events: Events,
+    ) -> None:
         self.container = container
         self._user = user
+        self._image = image
+        self._created = created
         self._client = client
         self._stream = SocketStream(stream)
         self._events = events
@@ -86,6 +102,16 @@ class DockerSandbox:
     def user(self) -> str:
         """Who the tool is inside."""
         return self._user
+
+    @property
+    def image(self) -> ImageUsed:
+        """What it was made of."""
+        return self._image
+
+    @property
+    def created(self) -> float:
+        """When the container was there and attached to."""
+        return self._created
 
     def fileno(self) -> int:
         """The descriptor to poll; -1 once closed."""
@@ -111,13 +137,18 @@ class DockerSandbox:
     def out_of_memory(self) -> bool:
         """Whether the kernel killed anything in here for want of memory, by the daemon's events.
 
-        Nothing inside can send SIGKILL to process 1, so that it died of one that was not ours says so too.
+        Nothing inside can send SIGKILL to process 1, so that it died of one that was not ours says so too. Under
+        gVisor a tool can, and so lie about its own end; but there the daemon does not always tell of the memory.
         """
-        return self._watch.out_of_memory or (self._watch.exit_status == _KILLED and not self._killed)
+        by_nobody = self._watch.exit_status == _KILLED and not (self._killed or self._watch.killed)
+        return self._watch.out_of_memory or by_nobody
 
     def complaint(self) -> str:
-        """The beginning of the guest's stderr."""
-        return self._demultiplexer.complaint.decode("utf-8", "replace")
+        """The beginning of the guest's stderr, or that the daemon killed it."""
+        said = self._demultiplexer.complaint.decode("utf-8", "replace")
+        if self._watch.killed and not self._killed:
+            return f"{said}\n{KILLED_BY_DAEMON}".lstrip()
+        return said
 
     def close(self) -> None:
         """End the container and wait until it is gone. Raises ``InfrastructureError`` if the daemon will not."""

@@ -12,12 +12,14 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from time import perf_counter
 from typing import TypeAlias, cast
 
-from toolc.engines.base import Probe
+from toolc.engines.base import Capabilities, Leftover, Probe
 from toolc.guest import frames
 from toolc.guest.frames import Frame, FrameReader, encode
 from toolc.guest.job import Job
+from toolc.guest.workspace import kernel
 from toolc.plan import Exec, Plan, Profile, PythonCall
 from toolc.result import Capture, Outcome
 from toolc.schema import JsonObject
@@ -48,14 +50,26 @@ class FakeEngine:
         """Always available."""
         return Probe(available=True, version="0")
 
+    def capabilities(self) -> tuple[Capabilities, ...]:
+        """Everything, as far as nothing can exceed a limit."""
+        return (Capabilities(),)
+
     def refusal(self, profile: Profile) -> str | None:  # it can keep anything, for it does nothing
         """Never refuses."""
         return None
+
+    def overlay_obstacle(self, profile: Profile) -> str | None:  # it mounts nothing
+        """Never an overlay: a script finds a copy of the workspace at ``plan.profile.workspace.source``."""
+        return "the fake engine mounts nothing"
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:  # there is no program
         """A sandbox that waits for one call."""
         self.profiles.append(profile)
         return FakeSandbox(profile, self._script)
+
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """None: all that it makes is a thread."""
+        return ()
 
     def close(self) -> None:
         """Nothing is held."""
@@ -67,6 +81,7 @@ class FakeSandbox:
     def __init__(self, profile: Profile, script: Script) -> None:
         self._socket, theirs = socket.socketpair()
         self._socket.settimeout(0)
+        self.created = perf_counter()
         self._guest = _Guest(theirs, profile, script)
         self._thread = threading.Thread(target=self._guest.run, daemon=True, name="fake sandbox")
         self._thread.start()
@@ -75,6 +90,10 @@ class FakeSandbox:
     def user(self) -> str:
         """A user that does not exist."""
         return "fake"
+
+    @property
+    def image(self) -> None:
+        """There is none."""
 
     def fileno(self) -> int:
         """The host's end of the socket pair."""
@@ -140,7 +159,7 @@ class _Guest:
     def _serve(self) -> None:
         (size,) = frames.LENGTH.unpack(self._take(frames.LENGTH.size))
         self._take(size)
-        self._wire.sendall(encode(frames.READY, 0, b'{"python": "fake"}'))
+        self._wire.sendall(encode(frames.READY, 0, self._ready()))
         outcome = self._script(self._receive_plan())
         if outcome.ending == "cancelled":
             raise ValueError("a sandbox cannot end as 'cancelled': cancel the call instead")
@@ -151,6 +170,11 @@ class _Guest:
             self._send_output(frames.REPLY, outcome.reply)
         self._wire.sendall(encode(frames.EXIT, 0, json.dumps(_exit(outcome)).encode()))
         self._next()
+
+    def _ready(self) -> bytes:
+        mount = self._profile.workspace
+        folder = mount and {"kernel": kernel(), "device": mount.device, "inode": mount.inode}
+        return json.dumps({"python": "fake", "workspace": folder}).encode()
 
     def _receive_plan(self) -> Plan:
         kind, _, payload = self._next()

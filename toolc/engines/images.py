@@ -6,27 +6,33 @@ registry answers, else one made here.
 
 from __future__ import annotations
 
+import base64
 import functools
 import hashlib
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from toolc.assets import asset
-from toolc.engines import docker_build
-from toolc.engines.docker_build import BASE_LABEL, NAME_LABEL, RECIPE_LABEL, Built
+from toolc.engines import docker_build, store
+from toolc.engines.docker_body import NAME_LABEL
+from toolc.engines.docker_build import BASE_LABEL, RECIPE_LABEL, Built, Say
 from toolc.engines.docker_daemon import connect
 from toolc.engines.docker_host import NoHostError, find_socket
 from toolc.engines.docker_http import ApiError, Client
+from toolc.engines.dockerfile import fetched
 from toolc.errors import InfrastructureError, NoEngineError, UsageError
+from toolc.spec import Build, File
+
+BASE: Final = "base"
+"""The image that every other starts from."""
+
+BUILD_LABEL: Final = "toolc.build"
+"""The label of an image that was made of a spec's own folder: its tag."""
 
 PUBLIC_BASE: Final = "debian:bookworm-slim"
 """The base that is pulled where a registry answers."""
-
-Say: TypeAlias = Callable[[str], None]
-"""Where progress goes: one line, without its line feed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +47,15 @@ class Recipe:
     def tag(self) -> str:
         """The tag that this release gives it."""
         return f"toolc/{self.name}:{_version()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """An unpacked image: its tag, its digest, and the folder that is its root."""
+
+    tag: str
+    digest: str
+    root: Path
 
 
 def base_tag() -> str:
@@ -67,14 +82,22 @@ def recipe(name: str) -> Recipe:
 
 
 def build_image(name: str, *, base: str | None, say: Say) -> Built:
-    """Make the image ``name`` unless it is there and up to date.
+    """Make the image ``name`` unless it is there and up to date. Two at once wait for each other.
 
-    ``base`` is the image to start from; None takes a public one, else one made on this host. Raises
-    ``UsageError`` for an unknown name, ``NoEngineError`` without a daemon, ``InfrastructureError`` where
-    the build fails.
+    ``base`` is the image to start from. None takes, for ``base`` itself, a public one, else one made on this
+    host; for every other image ``base``, which is made first. Raises ``UsageError`` for an unknown name,
+    ``NoEngineError`` without a daemon, ``InfrastructureError`` where the build fails.
     """
     made_from = recipe(name)
     client = _client()
+    if base is None and name != BASE:
+        base = build_image(BASE, base=None, say=say).tag
+    with store.locked("build", made_from.tag):
+        return _build(client, made_from, base, say)
+
+
+def _build(client: Client, made_from: Recipe, base: str | None, say: Say) -> Built:
+    name = made_from.name
     try:
         found = docker_build.find(client, made_from.tag)
         if found and found.recipe == made_from.digest and base in {None, found.base}:
@@ -100,6 +123,66 @@ def build_image(name: str, *, base: str | None, say: Say) -> Built:
     return built
 
 
+def build_tag(build: Build) -> str:
+    """The tag of the image that a spec's own folder makes: the folder's content is all that it depends on."""
+    digest = hashlib.sha256()
+    for file in sorted(build.files, key=lambda file: file.path):
+        content = _content(file)
+        digest.update(f"{_in_context(file, build)}\0{len(content)}\0".encode("utf-8", "surrogateescape") + content)
+    return f"toolc/build:{digest.hexdigest()[:40]}"
+
+
+def ensure_built(client: Client, build: Build) -> str:
+    """The tag of the image of a spec's own folder, built if it is not there yet.
+
+    Its steps have Docker's usual network, and none where the daemon has no bridge; never the host's own.
+    Raises ``InfrastructureError`` and ``ApiError``.
+    """
+    tag = build_tag(build)
+    with store.locked("build", tag):
+        if not docker_build.has(client, tag):
+            files = {_in_context(file, build): _content(file) for file in build.files}
+            if line := fetched(files.get("Dockerfile", b"")):
+                raise InfrastructureError(
+                    f"{build.folder}/Dockerfile has Docker fetch {line!r:.200} with the host's own network; put it "
+                    "into the folder and COPY it, or fetch it with RUN"
+                )
+            labels = {BUILD_LABEL: tag, BASE_LABEL: base_tag()}
+            last: list[str] = []
+            try:
+                docker_build.build_files(
+                    client, files=files, tag=tag, base=base_tag(), labels=labels, say=last.append
+                )
+            except ApiError as error:
+                raise InfrastructureError(_failed_build(build, error, last)) from error
+    return tag
+
+
+def _failed_build(build: Build, error: ApiError, said: list[str]) -> str:
+    words = [line for line in said if not line.startswith((" --->", "Removing intermediate"))][-5:]
+    return f"the image of {build.folder}/Dockerfile could not be built: {error}" + "".join(
+        f"\n  {w}" for w in words
+    )
+
+
+def _in_context(file: File, build: Build) -> str:
+    return file.path.removeprefix(f"{build.folder.rstrip('/')}/")
+
+
+def _content(file: File) -> bytes:
+    if file.base64 is not None:
+        return base64.b64decode(file.base64)
+    return (file.text or "").encode("utf-8", "surrogateescape")
+
+
+def build_command(tag: str) -> str:
+    """The command that brings the image of this tag to this host."""
+    for name in image_names():
+        if tag == f"toolc/{name}:{_version()}":
+            return f"toolc image build {name}"
+    return f"docker pull {tag}"
+
+
 def list_images() -> tuple[Built, ...]:
     """toolc's images on this host, by tag. Raises ``NoEngineError`` without a daemon."""
     client = _client()
@@ -107,6 +190,47 @@ def list_images() -> tuple[Built, ...]:
         return docker_build.list_built(client)
     except ApiError as error:
         raise InfrastructureError(f"Docker could not list its images: {error}") from error
+
+
+def export_image(name: str, archive: Path | None) -> Exported:
+    """Unpack an image for the engine that needs no daemon: from ``archive``, or as Docker has it.
+
+    ``name`` is one of toolc's own, or any other. Raises ``InfrastructureError``, and ``UsageError`` where there
+    is no such file.
+    """
+    from toolc.engines import oci_images
+
+    tag = recipe(name).tag if name in image_names() else name
+    if archive is not None:
+        if not archive.exists():
+            raise UsageError(f"there is no file {archive}; make one with: docker save --output FILE {tag}")
+        found = oci_images.take(tag, archive.absolute())
+    else:
+        try:
+            found = oci_images.unpacked(tag)
+        except ApiError as error:
+            raise InfrastructureError(f"Docker could not hand out {tag}: {error}") from error
+    return Exported(tag, found.digest, found.root)
+
+
+def save_image(name: str, output: Path) -> str:
+    """Write an image to a new file, for ``export_image`` on another host; its tag.
+
+    Raises ``InfrastructureError`` and ``UsageError``.
+    """
+    tag = recipe(name).tag if name in image_names() else name
+    client = _client()
+    try:
+        if not docker_build.has(client, tag):
+            raise InfrastructureError(f"the image {tag} is not on this host; get it with: {build_command(tag)}")
+        with output.open("xb") as file:
+            docker_build.save(client, tag, file)
+    except ApiError as error:
+        output.unlink(missing_ok=True)
+        raise InfrastructureError(f"Docker could not save {tag}: {error}") from error
+    except OSError as error:
+        raise UsageError(f"cannot write {output}: {error.strerror}; name a file that is not there yet") from error
+    return tag
 
 
 def _client() -> Client:

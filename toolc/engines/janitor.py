@@ -8,6 +8,7 @@ was killed as well, the next process of this user sweeps for owners that are dea
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from toolc.engines.owner import Owner
+from toolc.engines.owner import Owner, dead_directories
 from toolc.errors import InfrastructureError
 
 
@@ -60,6 +61,7 @@ class _State:
     def _start(self) -> None:
         script = Path(__file__).with_name("janitor_process.py")
         directory = str(Owner.current().directory())
+        _remove_empty()
         read, write = os.pipe()
         try:
             os.posix_spawn(
@@ -90,6 +92,13 @@ class _State:
 
     def _send(self, argv: tuple[str, ...]) -> None:
         os.write(self.pipe, json.dumps(argv).encode() + b"\n")
+
+
+def _remove_empty() -> None:
+    """Remove dead owners' runtime folders that hold nothing; the others' are their engine's to remove."""
+    for _, folder in dead_directories():
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 _STATE = _State()

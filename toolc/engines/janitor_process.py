@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Final
 
 DEADLINE_SECONDS: Final = 10.0
+"""How long all of it may take, and each command; what is left then is for the next process, or ``toolc gc``."""
+
 PAUSE_SECONDS: Final = 0.05
 
 

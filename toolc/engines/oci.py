@@ -11,19 +11,28 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
+from typing import Final
 
-from toolc.engines import oci_probe
-from toolc.engines.base import Probe
-from toolc.engines.oci_home import Home
+from toolc.engines import oci_home, oci_limits, oci_probe, oci_sweep
+from toolc.engines.base import Capabilities, Leftover, Probe, limits_refusal, unenforced
+from toolc.engines.guest_limits import guest_limits
+from toolc.engines.oci_fitting import HOST, Fitting, fit
+from toolc.engines.oci_home import Home, stands_apart
 from toolc.engines.oci_sandbox import Launch, OciSandbox
 from toolc.engines.oci_user import Identity, Pair, identity
+from toolc.engines.owner import Owner
 from toolc.errors import InfrastructureError
 from toolc.plan import Profile
+from toolc.spec import Build
 
 
 def engine() -> OciEngine:
     """A new engine of this kind."""
     return OciEngine()
+
+
+_PLAIN: Final = (None, None, ())
+"""What most tools ask of a root: no image, no folder to build one of, no packages."""
 
 
 class OciEngine:
@@ -32,6 +41,9 @@ class OciEngine:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._home: Home | None = None
+        self._fittings: dict[tuple[str | None, Build | None, tuple[str, ...]], Fitting] = {}
+        self._making = threading.Lock()
+        self._enforcing: Capabilities | None = None
         self._namespaces: dict[tuple[Pair, Pair], int] = {}
         # More starts at once than this slow each other down.
         self._starting = threading.BoundedSemaphore(2 * (os.cpu_count() or 1))
@@ -45,39 +57,72 @@ class OciEngine:
         """Whether there is a runtime, a kernel that allows what it does, and a Python for the guest."""
         return oci_probe.probe()
 
+    def capabilities(self) -> tuple[Capabilities, ...]:
+        """What it enforces for this process."""
+        known = self._enforcing
+        return (known or self._ability(),) if known or self.probe().available else ()
+
     def refusal(self, profile: Profile) -> str | None:
         """What of ``profile`` cannot be kept here, and the remedy; None if all can."""
-        if profile.image is not None:
-            return (
-                f"the oci engine runs only tools without image in this version, not {profile.image!r}; "
-                "use an engine that has images, or leave image out"
-            )
         if profile.min_isolation != "namespace":
             return (
                 f"the oci engine isolates by namespaces, the tool demands min_isolation: {profile.min_isolation}; "
-                "use an engine that offers it"
+                "use the docker engine with a runtime that offers it"
             )
+        if reason := limits_refusal(self._ability(), profile.accept_unenforced):
+            return reason
         try:
             _close(self._open_workspace(profile, _identity(profile)))
+            return _missing_image(profile)
         except InfrastructureError as error:
             return str(error)
+
+    def overlay_obstacle(self, profile: Profile) -> str | None:
+        """Nothing that is known before it is tried."""
         return None
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> OciSandbox:
         """Start a fresh sandbox in which Python with ``arguments`` is process 1. Raises ``InfrastructureError``."""
-        if profile.image is not None or profile.min_isolation != "namespace":
+        return self._start(profile, arguments, self._fitting(profile))
+
+    def _fitting(self, profile: Profile) -> Fitting:
+        """What sandboxes of ``profile`` are made of; a name means one image as long as this engine lives."""
+        key = (profile.image, profile.build, profile.requirements)
+        if key == _PLAIN:
+            return HOST
+        asking = Profile(accept_unenforced=profile.accept_unenforced)
+        # Many first calls at once ask an image once.
+        with self._making:
+            known = self._fittings.get(key)
+            if known is None or (known.image and not known.image.root.is_dir()):
+                known = fit(profile, lambda fitting, words: self._start(asking, words, fitting))
+                self._fittings[key] = known
+            return known
+
+    def _start(self, profile: Profile, arguments: Sequence[str], fitting: Fitting) -> OciSandbox:
+        if profile.min_isolation != "namespace":
             raise InfrastructureError(str(self.refusal(profile)))
+        if reason := limits_refusal(self._ability(), profile.accept_unenforced):
+            raise InfrastructureError(reason)
         runtime = oci_probe.runtime()
         if runtime is None:
             raise InfrastructureError("runc is not installed")
         home, who = self._ready_home(), _identity(profile)
-        place = home.place(profile, who, tuple(arguments), runtime)
+        words = guest_limits(profile.limits, unenforced(self._ability()))
+        if profile.workspace and profile.workspace.scratch:
+            home.make_ready(profile.workspace, who)
+        place = home.place(profile, who, (*arguments, *words), runtime, fitting)
         tree = self._open_workspace(profile, who)
         try:
             with self._starting:
                 return OciSandbox(place, str(who), _launcher(tree, home))
         finally:
             _close(tree)
+
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """Control groups with what runs in them, and runtimes; the rest is in the owners' runtime folders."""
+        found = ((oci_home.owner_of(name), name) for name in sorted(oci_sweep.names()))
+        return tuple(_leftover(owner, name) for owner, name in found if owner)
 
     def close(self) -> None:
         """Remove what is kept between starts. Sandboxes must have been closed."""
@@ -89,6 +134,13 @@ class OciEngine:
         if home and home.is_of_this_process():
             home.remove()
 
+    def _ability(self) -> Capabilities:
+        """What is enforced; asked for again only while something is not."""
+        found = self._enforcing or oci_limits.capabilities()
+        if not found.weak:
+            self._enforcing = found
+        return found
+
     def _ready_home(self) -> Home:
         with self._lock:
             if self._home is None or not self._home.is_of_this_process():
@@ -96,14 +148,24 @@ class OciEngine:
             return self._home
 
     def _open_workspace(self, profile: Profile, who: Identity) -> int | None:
-        """A mount with mapped ids, attached nowhere, if the workspace needs one. Raises ``InfrastructureError``."""
-        if profile.workspace is None or who.workspace_uid is None or who.workspace_gid is None:
+        """A mount of the workspace, attached nowhere, if it needs one. Raises ``InfrastructureError``.
+
+        It has mapped ids where the folder is root's.
+        """
+        mount = profile.workspace
+        if mount is None or not stands_apart(mount, who):
+            return None
+        if mount.mode == "overlay" and not mount.scratch:
+            # Nothing is mounted yet: where an overlay cannot be had, a copy will do.
             return None
         from toolc.engines import oci_idmap  # ctypes is slow to import and seldom needed
 
-        source = profile.workspace.source
+        source = mount.source
         try:
-            return oci_idmap.open_mapped_tree(source, self._namespace(who.workspace_uid, who.workspace_gid))
+            if who.workspace_uid is None or who.workspace_gid is None:
+                return oci_idmap.open_tree(mount.pinned)
+            namespace = self._namespace(who.workspace_uid, who.workspace_gid)
+            return oci_idmap.open_mapped_tree(mount.pinned or source, namespace)
         except OSError as error:
             raise InfrastructureError(
                 f"{source} belongs to root and cannot be shown to the tool as another user's ({error.strerror}): "
@@ -118,6 +180,22 @@ class OciEngine:
 
                 self._namespaces[uid, gid] = oci_idmap.open_user_namespace(uid, gid)
             return self._namespaces[uid, gid]
+
+
+def _leftover(owner: Owner, name: str) -> Leftover:
+    def remove() -> None:
+        if not oci_sweep.sweep_until_gone(name, oci_home.SWEEP_SECONDS):
+            raise InfrastructureError("its processes cannot be killed: they hang in the kernel")
+
+    return Leftover(kind="control group", name=name, owner=owner.label(), kept=owner.why_kept(), remove=remove)
+
+
+def _missing_image(profile: Profile) -> str | None:
+    if profile.image is None:
+        return None
+    from toolc.engines import oci_images  # most tools name none
+
+    return oci_images.missing(profile)
 
 
 def _identity(profile: Profile) -> Identity:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from toolc.engines.owner import Owner
 from toolc.schema import JsonObject
 
 CONTROLLERS: Final = ("memory", "pids", "cpu")
@@ -93,25 +94,42 @@ def unenforceable() -> list[str]:
     """Which of ``CONTROLLERS`` this process cannot limit a child with, found by trying."""
     with contextlib.suppress(OSError):
         own = own_groups()
-        return [name for name in CONTROLLERS if name not in own or not _can_create(name, own[name])]
+        return [name for name in CONTROLLERS if name not in own or not can_limit(name, own[name])]
     return [*CONTROLLERS]
 
 
-def _can_create(controller: str, group: Group) -> bool:
-    probe = group.parent / f"toolc-probe-{os.getpid()}-{threading.get_ident()}"
+def can_limit(controller: str, group: Group) -> bool:
+    """Whether a group with a limit of this controller can be made for a child of a process of ``group``."""
+    if group.version == 2 and not _offers(controller, group):
+        return False
+    # Named as a sandbox's, so that it is removed as one if this process is killed right here.
+    probe = group.parent / f"toolc-{Owner.current().label()}-{threading.get_ident()}"
     try:
         probe.mkdir()
-    except OSError:
-        return False
-    try:
-        if group.version == 1 or controller in (probe / "cgroup.controllers").read_text(encoding="utf-8").split():
-            return True
-        offered = (group.parent / "cgroup.controllers").read_text(encoding="utf-8").split()
-        return controller in offered and os.access(group.parent / "cgroup.subtree_control", os.W_OK)
-    except OSError:
-        return False
-    finally:
         probe.rmdir()
+    except OSError:
+        return False
+    return True
+
+
+def _offers(controller: str, group: Group) -> bool:
+    """Whether a version 2 group beside ``group`` has the controller, or can be given it, and be moved to.
+
+    To move there takes the right to write ``cgroup.procs`` of the nearest group above both.
+    """
+    if group.parent != group.folder and not os.access(group.parent / "cgroup.procs", os.W_OK):
+        return False
+    if controller in _words(group.parent / "cgroup.subtree_control"):
+        return True
+    offered = controller in _words(group.parent / "cgroup.controllers")
+    return offered and os.access(group.parent / "cgroup.subtree_control", os.W_OK)
+
+
+def _words(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").split()
+    except OSError:
+        return []
 
 
 def swap_limit(memory_bytes: int) -> JsonObject:

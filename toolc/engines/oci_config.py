@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
-from toolc.engines import oci_seccomp
-from toolc.engines.oci_rootfs import HOSTNAME, Interpreter, binds
+from toolc.engines import oci_seccomp, overlay
+from toolc.engines.oci_cgroup import CONTROLLERS
+from toolc.engines.oci_fitting import Fitting
+from toolc.engines.oci_rootfs import HOSTNAME
 from toolc.engines.oci_user import Identity, Pair
-from toolc.plan import Profile
+from toolc.guest.workspace import LOWER
+from toolc.plan import Mount, Profile
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import MIB, Limits
 
@@ -32,6 +35,14 @@ CPU_PERIOD_US: Final = 100_000
 TOOL_BYTES: Final = 16 * MIB
 SHM_BYTES: Final = 16 * MIB
 
+TERMINALS: Final = 64
+"""So many pseudo terminals a sandbox may open: the kernel has only some thousands for the whole machine."""
+
+FILE_BYTES: Final = 4096
+"""A tmpfs has room for as many files as pages: each costs about a kilobyte of the kernel's memory."""
+
+LEAST_FILES: Final = 1024
+
 READ_ONLY_BIND: Final = ("rbind", "rro", "rnosuid", "rnodev", "rprivate")
 WRITABLE_BIND: Final = ("rbind", "rw", "rnosuid", "rnodev", "rprivate")
 
@@ -42,21 +53,21 @@ def config(
     *,
     root: Path,
     workspace: str | None,
-    python: Interpreter,
+    fitting: Fitting,
     arguments: Sequence[str],
-    swap: JsonObject,
+    resources: JsonObject,
 ) -> JsonObject:
     """The whole configuration.
 
-    ``workspace`` is the host path to bind; ``swap`` is what ``oci_cgroup.swap_limit`` says.
+    ``fitting`` starts the guest and says what is bound into ``root``. ``workspace`` is the host path to bind,
+    ``resources`` is what the function of that name says.
     """
-    mounts = [*_own_mounts(profile.limits), *(_bind(path, path, READ_ONLY_BIND) for path in binds(python))]
+    mounts = [*_own_mounts(profile.limits), *_fitted(fitting)]
     if profile.workspace and workspace:
-        options = WRITABLE_BIND if profile.workspace.mode == "rw" else READ_ONLY_BIND
-        mounts.append(_bind(workspace, "/workspace", options))
+        mounts += _workspace(profile.workspace, workspace, root)
     return {
         "ociVersion": "1.0.2",
-        "process": _process(identity, [python.path, *arguments]),
+        "process": _process(identity, [*fitting.command, *arguments], fitting.search_path),
         "root": {"path": str(root), "readonly": True},
         "hostname": HOSTNAME,
         "mounts": mounts,
@@ -64,7 +75,7 @@ def config(
             "namespaces": [{"type": name} for name in NAMESPACES],
             "uidMappings": [_mapping(pair) for pair in identity.uids],
             "gidMappings": [_mapping(pair) for pair in identity.gids],
-            "resources": _resources(profile.limits, swap),
+            "resources": resources,
             "seccomp": oci_seccomp.profile(),
             "maskedPaths": [*MASKED_PATHS],
             "readonlyPaths": [*READONLY_PATHS],
@@ -72,13 +83,15 @@ def config(
     }
 
 
-def _process(identity: Identity, argv: list[str]) -> JsonObject:
+def _process(identity: Identity, argv: list[str], search_path: str | None) -> JsonObject:
+    own = [f"PATH={search_path}"] if search_path else []
     sets = ("bounding", "effective", "inheritable", "permitted", "ambient")
     return {
         "terminal": False,
         "user": {"uid": identity.uid, "gid": identity.gid, "umask": 0o022},
         "args": [*argv],
-        "env": [*ENVIRONMENT],
+        # Of one name, the last counts.
+        "env": [*ENVIRONMENT, *own],
         "cwd": "/",
         "capabilities": {name: [] for name in sets},
         "noNewPrivileges": True,
@@ -87,15 +100,35 @@ def _process(identity: Identity, argv: list[str]) -> JsonObject:
     }
 
 
+def _fitted(fitting: Fitting) -> list[JsonValue]:
+    # An image's volumes are writable in its own words; here each is a bounded tmpfs, as with the docker engine.
+    options = ["nosuid", "nodev", "noexec", "mode=1777", f"size={TOOL_BYTES}"]
+    volumes = [_tmpfs(path, options) for path in fitting.volumes]
+    return [*volumes, *(_bind(source, target, READ_ONLY_BIND) for source, target in fitting.binds)]
+
+
 def _own_mounts(limits: Limits) -> list[JsonValue]:
     flags = ["nosuid", "nodev"]
     return [
         {"destination": "/proc", "type": "proc", "source": "proc", "options": [*flags, "noexec"]},
-        _tmpfs("/dev", ["nosuid", "noexec", "mode=755", "size=65536"]),
-        _tmpfs("/dev/shm", [*flags, "noexec", "mode=1777", f"size={SHM_BYTES}"]),
-        _tmpfs("/tmp", [*flags, "mode=1777", f"size={limits.tmp_bytes}"]),
-        _tmpfs("/tool", [*flags, "mode=1777", f"size={TOOL_BYTES}"]),
+        # Read-only, for an ordinary user's tool owns it; the runtime makes the devices before.
+        _tmpfs("/dev", ["nosuid", "noexec", "ro", "mode=755", "size=65536"]),
+        # Terminals of the sandbox's own, for programs that talk to one (script, expect, ssh).
+        {
+            "destination": "/dev/pts",
+            "type": "devpts",
+            "source": "devpts",
+            "options": ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", f"max={TERMINALS}"],
+        },
+        _tmpfs("/dev/shm", [*flags, "noexec", "mode=1777", *tmpfs_bounds(SHM_BYTES)]),
+        _tmpfs("/tmp", [*flags, "mode=1777", *tmpfs_bounds(limits.tmp_bytes)]),
+        _tmpfs("/tool", [*flags, "mode=1777", *tmpfs_bounds(TOOL_BYTES)]),
     ]
+
+
+def tmpfs_bounds(size_bytes: int) -> tuple[str, str]:
+    """A tmpfs's options for this size: empty files have none, and would fill the memory instead."""
+    return f"size={size_bytes}", f"nr_inodes={max(size_bytes // FILE_BYTES, LEAST_FILES)}"
 
 
 def _tmpfs(destination: str, options: list[str]) -> JsonObject:
@@ -106,13 +139,31 @@ def _bind(source: str, destination: str, options: Sequence[str]) -> JsonObject:
     return {"destination": destination, "type": "bind", "source": source, "options": [*options]}
 
 
-def _resources(limits: Limits, swap: JsonObject) -> JsonObject:
-    return {
-        "devices": [{"allow": False, "access": "rwm"}],
+def _workspace(mount: Mount, source: str, root: Path) -> list[JsonObject]:
+    if mount.mode != "overlay":
+        return [_bind(source, "/workspace", WRITABLE_BIND if mount.mode == "rw" else READ_ONLY_BIND)]
+    below: list[JsonObject] = []
+    if source == mount.source:
+        # By its path, which somebody may swap: the guest tells what stands below, and the host compares.
+        below = [_bind(source, LOWER, READ_ONLY_BIND)]
+        source = f"{root}{LOWER}"
+    options: list[JsonValue] = ["nosuid", "nodev", *overlay.options(mount, source)]
+    return [*below, {"destination": "/workspace", "type": "overlay", "source": "overlay", "options": options}]
+
+
+def resources(limits: Limits, *, swap: JsonObject, controllers: Collection[str] = CONTROLLERS) -> JsonObject:
+    """The limits that ``controllers`` can keep: the runtime refuses one that needs another.
+
+    ``swap`` is what ``oci_cgroup.swap_limit`` says.
+    """
+    quota = max(int(limits.cpus * CPU_PERIOD_US), 1000)
+    wanted: JsonObject = {
         "memory": {"limit": limits.memory_bytes, **swap},
         "pids": {"limit": limits.pids},
-        "cpu": {"quota": max(int(limits.cpus * CPU_PERIOD_US), 1000), "period": CPU_PERIOD_US},
+        "cpu": {"quota": quota, "period": CPU_PERIOD_US},
     }
+    devices: JsonObject = {"devices": [{"allow": False, "access": "rwm"}]}
+    return devices | {name: value for name, value in wanted.items() if name in controllers}
 
 
 def _mapping(pair: Pair) -> JsonObject:

@@ -14,28 +14,37 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from toolc.engines import janitor, oci_cgroup, oci_rootfs, oci_sweep
+from toolc.engines import janitor, oci_cgroup, oci_limits, oci_rootfs, oci_sweep, overlay
 from toolc.engines.janitor_process import remove_tree
-from toolc.engines.oci_config import config
+from toolc.engines.oci_config import config, resources
+from toolc.engines.oci_fitting import Fitting
 from toolc.engines.oci_sandbox import Place
-from toolc.engines.oci_user import UNUSED, Identity
+from toolc.engines.oci_user import UNUSED, Identity, outside
 from toolc.engines.owner import Owner, dead_directories
 from toolc.errors import InfrastructureError
-from toolc.plan import Profile
+from toolc.plan import Mount, Profile
+from toolc.schema import JsonObject
+from toolc.spec import Limits
 
 SWEEP_SECONDS: Final = 5.0
+"""How long it may take to remove what one dead owner left."""
+
 _NUMBERS: Final = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
-    """The folder and what was made in it so far. Gone with its owner, whatever that one dies of."""
+    """The folder, and what was made in it so far. Gone with its owner, whatever that one dies of.
+
+    ``controllers`` are those of the control groups that can be used.
+    """
 
     owner: Owner
     directory: Path
+    controllers: frozenset[str]
     lock: threading.Lock = field(default_factory=threading.Lock)
     roots: dict[Identity, Path] = field(default_factory=dict)
-    bundles: dict[tuple[Profile, Identity, tuple[str, ...]], Path] = field(default_factory=dict)
+    bundles: dict[tuple[Profile, Identity, tuple[str, ...], Fitting], Path] = field(default_factory=dict)
 
     @staticmethod
     def make() -> Home:
@@ -54,7 +63,7 @@ class Home:
             _let_setup_pass(directory.parent, directory)
         except OSError as error:
             raise InfrastructureError(f"cannot use {error.filename}: {error.strerror}") from error
-        return Home(owner=owner, directory=directory)
+        return Home(owner=owner, directory=directory, controllers=oci_limits.enforceable())
 
     def is_of_this_process(self) -> bool:
         """False in a forked child, which must not touch its parent's."""
@@ -65,50 +74,97 @@ class Home:
         """Where a workspace with mapped ids stands, in the mount namespace of its own sandbox only."""
         return self.directory / "workspace"
 
-    def place(self, profile: Profile, who: Identity, arguments: tuple[str, ...], runtime: str) -> Place:
+    def make_ready(self, mount: Mount, who: Identity) -> None:
+        """Let a sandbox in to its call's scratch folder, and make an overlay's writable side there.
+
+        Raises ``InfrastructureError``.
+        """
+        try:
+            _let_setup_pass(Path(mount.scratch))
+        except OSError as error:
+            raise InfrastructureError(f"cannot use {mount.scratch}: {error.strerror}") from error
+        if mount.mode == "overlay":
+            overlay.prepare(mount, outside(who.uids, who.uid), outside(who.gids, who.gid))
+
+    def place(
+        self, profile: Profile, who: Identity, arguments: tuple[str, ...], runtime: str, fitting: Fitting
+    ) -> Place:
         """A name and a bundle for a sandbox that is to be started. Raises ``InfrastructureError``."""
         try:
             with self.lock:
-                bundle = self._bundle(profile, who, arguments)
+                bundle = self._bundle(profile, who, arguments, fitting)
         except OSError as error:
             raise InfrastructureError(f"cannot write to {self.directory}: {error.strerror}") from error
         name = f"{_prefix(self.owner)}-{next(_NUMBERS)}"
         state, pid_file = self.directory / "state", self.directory / "pids" / name
-        return Place(name=name, runtime=runtime, state=state, bundle=bundle, pid_file=pid_file)
+        return Place(
+            name=name,
+            runtime=runtime,
+            state=state,
+            bundle=bundle,
+            pid_file=pid_file,
+            image=fitting.image.used if fitting.image else None,
+            memory_events=oci_cgroup.memory_events(name) if "memory" in self.controllers else None,
+        )
+
+    def _resources(self, limits: Limits) -> JsonObject:
+        swap = oci_cgroup.swap_limit(limits.memory_bytes) if "memory" in self.controllers else {}
+        return resources(limits, swap=swap, controllers=self.controllers)
 
     def remove(self) -> None:
         """Remove the folder; only when no sandbox of it is left."""
         remove_tree(self.directory)
 
-    def _bundle(self, profile: Profile, who: Identity, arguments: tuple[str, ...]) -> Path:
-        key = (profile, who, arguments)
+    def _bundle(self, profile: Profile, who: Identity, arguments: tuple[str, ...], fitting: Fitting) -> Path:
+        key = (profile, who, arguments, fitting)
         if key not in self.bundles:
             python = oci_rootfs.interpreter()
             if python is None:
                 raise InfrastructureError("the oci engine needs Python 3.9 or later in /usr")
             if who not in self.roots:
-                root = self.directory / "roots" / str(len(self.roots))
+                # A number of its own: one that a full disk left half made is not begun again.
+                root = self.directory / "roots" / str(next(_NUMBERS))
                 oci_rootfs.build(root, who, python)
                 self.roots[who] = root
-            workspace = profile.workspace and (self.mount_point if who.workspace_uid else profile.workspace.source)
+            mount = profile.workspace
+            workspace = mount and (self.mount_point if stands_apart(mount, who) else mount.source)
             lowered = config(
                 profile,
                 who,
-                root=self.roots[who],
+                root=fitting.image.root if fitting.image else self.roots[who],
                 workspace=str(workspace) if workspace else None,
-                python=python,
+                fitting=fitting if fitting.image else fitting.on_host(python),
                 arguments=arguments,
-                swap=oci_cgroup.swap_limit(profile.limits.memory_bytes),
+                resources=self._resources(profile.limits),
             )
-            bundle = self.directory / "bundles" / str(len(self.bundles))
-            bundle.mkdir(mode=0o700)
-            (bundle / "config.json").write_text(json.dumps(lowered), encoding="utf-8")
-            self.bundles[key] = bundle
+            if mount and mount.scratch:
+                # Of this call only, and gone with it.
+                return _write_bundle(Path(mount.scratch) / "bundle", lowered)
+            self.bundles[key] = _write_bundle(self.directory / "bundles" / str(len(self.bundles)), lowered)
         return self.bundles[key]
 
 
+def owner_of(name: str) -> Owner | None:
+    """Whose sandbox, or control group, this name is; None if it is none of ours."""
+    return Owner.parse(name.removeprefix(oci_sweep.PREFIX).rpartition("-")[0])
+
+
+def stands_apart(mount: Mount, who: Identity) -> bool:
+    """Whether the workspace is mounted apart first: to map its ids, or to be the lower side of an overlay.
+
+    Root's sandboxes are set up by a user who may not pass through to a private folder.
+    """
+    return who.workspace_uid is not None or (mount.mode == "overlay" and os.geteuid() == 0)
+
+
+def _write_bundle(bundle: Path, configuration: JsonObject) -> Path:
+    bundle.mkdir(mode=0o700, exist_ok=True)
+    (bundle / "config.json").write_text(json.dumps(configuration), encoding="utf-8")
+    return bundle
+
+
 def _prefix(owner: Owner) -> str:
-    return f"toolc-{owner.label()}"
+    return f"{oci_sweep.PREFIX}{owner.label()}"
 
 
 def _let_setup_pass(*directories: Path) -> None:

@@ -73,9 +73,14 @@ def open_user_namespace(uid: Pair, gid: Pair) -> int:
             process.kill()
 
 
+def open_tree(source: str) -> int:
+    """A descriptor of a mount of ``source``, attached nowhere. Raises ``OSError``."""
+    return _syscall(SYS_OPEN_TREE, AT_FDCWD, os.fsencode(source), OPEN_TREE_CLONE | os.O_CLOEXEC | AT_RECURSIVE)
+
+
 def open_mapped_tree(source: str, user_namespace: int) -> int:
     """A descriptor of a mount of ``source`` with mapped ids, attached nowhere. Raises ``OSError``."""
-    tree = _syscall(SYS_OPEN_TREE, AT_FDCWD, os.fsencode(source), OPEN_TREE_CLONE | os.O_CLOEXEC | AT_RECURSIVE)
+    tree = open_tree(source)
     try:
         attributes = _MountAttr(attr_set=MOUNT_ATTR_IDMAP, userns_fd=user_namespace)
         size = ctypes.c_size_t(ctypes.sizeof(attributes))

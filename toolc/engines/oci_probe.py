@@ -10,13 +10,15 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from toolc.engines import oci_cgroup, oci_rootfs, oci_seccomp
+from toolc.engines import oci_rootfs, oci_seccomp
 from toolc.engines.base import Probe
 from toolc.engines.oci_user import NOBODY, UNUSED
 
 RUNTIME: Final = "runc"
 SEARCH_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 VERSION_SECONDS: Final = 10.0
+"""How long the runtime may take to say its version."""
+
 CAP_SYS_ADMIN: Final = 21
 
 
@@ -36,7 +38,7 @@ def probe() -> Probe:
     if oci_rootfs.interpreter() is None:
         return _lacks("/usr has no Python 3.9 or later", "Install it: apt-get install python3")
     found = _root_lacks() if os.geteuid() == 0 else _user_lacks()
-    return found or _limits_lack() or _version(path)
+    return found or _version(path)
 
 
 def _root_lacks() -> Probe | None:
@@ -66,18 +68,6 @@ def _user_lacks() -> Probe | None:
             reason = f"ordinary users may not make user namespaces ({name} is {forbidding})"
             return _lacks(reason, f"Let an administrator run: {remedy}")
     return None
-
-
-def _limits_lack() -> Probe | None:
-    missing = oci_cgroup.unenforceable()
-    if not missing:
-        return None
-    reason = f"the limits of {' and '.join(missing)} cannot be enforced: no control group is delegated to this user"
-    if os.geteuid() == 0:
-        reason = f"the limits of {' and '.join(missing)} cannot be enforced: /sys/fs/cgroup is not writable"
-        return _lacks(reason, "Run toolc outside of this container, or mount the control groups writable")
-    delegated = "systemd-run --user --scope -p Delegate=yes toolc run TOOL"
-    return _lacks(reason, f"Run it as root, or in a delegated group: {delegated}")
 
 
 @functools.cache

@@ -22,15 +22,24 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from toolc.engines import oci_cgroup
+from toolc.engines.base import NO_PYTHON, ImageUsed
 from toolc.engines.janitor_process import remove_tree
 from toolc.engines.oci_sweep import sweep, sweep_until_gone
 from toolc.engines.stream import SocketStream
-from toolc.errors import InfrastructureError
+from toolc.errors import InfrastructureError, NoPythonError
 
 START_SECONDS: Final = 30.0
+"""How long the runtime may take until process 1 runs."""
+
 CLOSE_SECONDS: Final = 0.5
+"""How long process 1 and the runtime may take to end by themselves, once their stream has."""
+
 KILL_SECONDS: Final = 2.0
+"""How long each of what follows may take: to kill process 1, then all its control groups, then the runtime."""
+
 GIVE_UP_SECONDS: Final = 10.0
+"""How long processes that were killed may take to die, and their control groups to become removable."""
+
 POLL_MS: Final = 2
 
 COMPLAINT_BYTES: Final = 4096
@@ -39,13 +48,18 @@ KILLED: Final = 128 + signal.SIGKILL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What one sandbox is called, and where the runtime keeps what about it."""
+    """What one sandbox is called, and where the runtime keeps what about it.
+
+    ``memory_events`` is the kernel's file of counters for it, None where its memory is not limited.
+    """
 
     name: str
     runtime: str
     state: Path
     bundle: Path
     pid_file: Path
+    memory_events: Path | None
+    image: ImageUsed | None = None
 
     def command(self) -> list[str]:
         """The command that runs the sandbox until it is over."""
@@ -69,12 +83,13 @@ class OciSandbox(SocketStream):
         self._closed = False
         self._killed = False
         self._out_of_memory = False
+        self._memory_events = place.memory_events
+        self._created = time.perf_counter()
         ours, theirs = socket.socketpair()
         super().__init__(ours)
         read, write = os.pipe()
         self._errors = _BoundedPipe(read)
         try:
-            self._memory_events = oci_cgroup.memory_events(place.name)
             self._runtime = launch(lambda: _spawn(place, theirs.fileno(), write))
         except OSError as error:
             super().close()
@@ -91,6 +106,16 @@ class OciSandbox(SocketStream):
     def user(self) -> str:
         """The tool's uid and gid inside."""
         return self._user
+
+    @property
+    def image(self) -> ImageUsed | None:
+        """The image that its root is, None where it is the host's own programs."""
+        return self._place.image
+
+    @property
+    def created(self) -> float:
+        """When all was ready for the runtime, which makes the rest and starts it in one step."""
+        return self._created
 
     def out_of_memory(self) -> bool:
         """Whether the kernel killed anything in here for want of memory."""
@@ -123,22 +148,27 @@ class OciSandbox(SocketStream):
             return
         late = self._runtime.returncode is None
         self.close()
+        if not late and re.search(NO_PYTHON, self.complaint()):
+            raise NoPythonError("the image has no python3 that starts")
         reason = f"nothing happened for {START_SECONDS:.0f} s" if late else self.complaint() or "no reason given"
         raise InfrastructureError(f"the oci engine could not start a sandbox: {reason}")
 
     def _ran_out_of_memory(self) -> bool:
-        kills = oci_cgroup.oom_kills(self._memory_events)
-        if kills is not None:
-            return kills > 0
-        # Its group is gone, so the runtime is about to exit. Only from outside can process 1 be killed.
-        self._wait_for_exit(CLOSE_SECONDS)
+        if self._memory_events is not None:
+            kills = oci_cgroup.oom_kills(self._memory_events)
+            if kills is not None:
+                return kills > 0
+            # Its group is gone, so the runtime is about to exit.
+            self._wait_for_exit(CLOSE_SECONDS)
+        # Only from outside can process 1 be killed.
         return self._runtime.returncode == KILLED and not self._killed
 
     def _end(self) -> None:
         if not self._wait_for_exit(CLOSE_SECONDS):
             self._kill()
         # Normally the runtime has removed both; one that was killed by somebody else has not.
-        if (self._place.state / self._place.name).exists() or self._memory_events.parent.exists():
+        groups = self._memory_events.parent if self._memory_events else None
+        if (self._place.state / self._place.name).exists() or (groups and groups.exists()):
             self._sweep()
         os.close(self._runtime_fd)
         if self._init_fd >= 0:

@@ -47,7 +47,7 @@ alarm arch_prctl capget capset clock_getres clock_gettime clock_nanosleep execve
 futex futex_requeue futex_time64 futex_wait futex_waitv futex_wake getcpu getegid geteuid getgid getgroups
 getitimer getpgid getpgrp getpid getppid getpriority getrandom getresgid getresuid getrlimit getrusage getsid
 gettid gettimeofday getuid ioprio_get ioprio_set kill landlock_add_rule landlock_create_ruleset
-landlock_restrict_self nanosleep pause pidfd_open pidfd_send_signal prctl prlimit64 restart_syscall
+landlock_restrict_self nanosleep pause pidfd_open pidfd_send_signal prctl restart_syscall
 riscv_flush_icache riscv_hwprobe rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn
 rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min
 sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity
@@ -105,6 +105,8 @@ def profile(machine: str | None = None) -> JsonObject:
             *(_allow(name, _without(mode, SET_ID_BITS)) for name, mode in SETS_MODE.items()),
             *(_allow(name, _without(flags + 1, SET_ID_BITS)) for name, flags in OPENS.items()),
             *(_allow(name, _without(flags, CREATES)) for name, flags in OPENS.items()),
+            # Only its own limits: with no time or memory left, process 1 would end as if memory had run out.
+            _allow("prlimit64", _equal(0, 0)),
             _allow("socketpair", _equal(0, AF_UNIX)),
             *(_allow("socket", _equal(0, family)) for family in ADDRESS_FAMILIES),
             _allow("socket", _equal(0, AF_NETLINK), _equal(2, NETLINK_ROUTE)),
@@ -113,6 +115,18 @@ def profile(machine: str | None = None) -> JsonObject:
             {"names": ["clone3", "openat2"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS},
         ],
     }
+
+
+def gvisor_profile(machine: str) -> JsonObject:
+    """The same for gVisor, whose own kernel stands between a tool and the host's.
+
+    Its filter has no errno but EPERM, with which no thread starts where clone3 is refused.
+    """
+    found = profile(machine)
+    calls = found["syscalls"]
+    assert isinstance(calls, list)
+    # The last entry is the one that refuses clone3.
+    return {**found, "syscalls": [_allow("clone3"), *calls[:-1]]}
 
 
 def _allow(name: str, *conditions: JsonValue) -> JsonObject:

@@ -12,19 +12,22 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
+
+PREFIX: Final = "toolc-"
+"""How the name of each of toolc's sandboxes begins."""
 
 PAUSE_SECONDS: Final = 0.005
 
 
 def sweep(name: str) -> bool:
     """Kill and remove what is left of ``name``; True if anything was found, gone by now or not."""
-    left = list(_groups(name))
+    left = list(_groups(lambda candidate: _is_ours(candidate, name)))
     for group in left:
         _remove(group)
-    return bool(left) or _is_running(name)
+    return bool(left) or any(_is_ours(running, name) for running in _running())
 
 
 def sweep_until_gone(name: str, seconds: float) -> bool:
@@ -37,17 +40,23 @@ def sweep_until_gone(name: str, seconds: float) -> bool:
     return True
 
 
+def names() -> set[str]:
+    """The names of all sandboxes that have a control group or a runtime, whoever's they are."""
+    groups = _groups(lambda candidate: candidate.startswith(PREFIX))
+    return {group.name for group in groups} | {name for name in _running() if name.startswith(PREFIX)}
+
+
 def _is_ours(candidate: str, name: str) -> bool:
     return candidate == name or candidate.startswith(f"{name}-")
 
 
-def _groups(name: str) -> Iterator[Path]:
-    """The control groups of these sandboxes, in every mounted hierarchy of either version."""
+def _groups(wanted: Callable[[str], bool]) -> Iterator[Path]:
+    """The control groups with such a name, in every mounted hierarchy of either version."""
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
         before, _, after = line.partition(" - ")
         if after.startswith("cgroup"):
             for folder, children, _ in os.walk(before.split(" ")[4]):
-                ours = [child for child in children if _is_ours(child, name)]
+                ours = [child for child in children if wanted(child)]
                 yield from (Path(folder, child) for child in ours)
                 children[:] = [child for child in children if child not in ours]
 
@@ -63,15 +72,14 @@ def _remove(group: Path) -> None:
             Path(folder).rmdir()
 
 
-def _is_running(name: str) -> bool:
-    """Whether a runtime for one of these is still at work: the sandbox's name is its last argument."""
+def _running() -> Iterator[str]:
+    """The sandboxes that a runtime is still at work for: the name is its last argument."""
     for entry in os.listdir("/proc"):  # noqa: PTH208  names are enough, and there are many
         if entry.isdigit():
             with contextlib.suppress(OSError):
                 words = Path("/proc", entry, "cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
-                if "--pid-file" in words and _is_ours(words[-2], name):
-                    return True
-    return False
+                if "--pid-file" in words:
+                    yield words[-2]
 
 
 if __name__ == "__main__":

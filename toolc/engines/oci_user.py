@@ -47,6 +47,11 @@ class Identity:
         return f"{self.uid}:{self.gid}"
 
 
+def outside(pairs: tuple[Pair, ...], inside: int) -> int:
+    """The kernel's id of one that is mapped."""
+    return next(pair.outside for pair in pairs if pair.inside == inside)
+
+
 def identity(workspace: Mount | None, *, euid: int, egid: int) -> Identity:
     """Who a tool with this workspace is, when started by a process of ``euid`` and ``egid``."""
     if euid != 0:

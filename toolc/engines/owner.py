@@ -60,19 +60,26 @@ class Owner:
 
     def is_dead(self) -> bool:
         """Whether the process is proven to be over; False wherever that cannot be known from here."""
+        return not self.why_kept()
+
+    def why_kept(self) -> str:
+        """Why its things must stay, for a user; empty where the process is proven to be over."""
         machine, boot, pidns = _here()
         if self.boot != boot:
-            return bool(machine) and self.machine == machine
+            same = bool(machine) and self.machine == machine
+            return "" if same else "it belongs to another machine, or to one that has no name"
         if self.pidns != pidns:
-            return False
+            return "its process is in another container, and cannot be seen from here"
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
-            return True
+            return ""
         except (OSError, OverflowError):
             pass
         process = _process(self.pid)
-        return process is not None and (process.start != self.start or process.state in "ZX")
+        if process is not None and (process.start != self.start or process.state in "ZX"):
+            return ""
+        return f"its process {self.pid} is alive"
 
     def directory(self) -> Path:
         """This owner's private folder for runtime files, made (mode 0700) if it is not there.
@@ -85,16 +92,26 @@ class Owner:
         return directory
 
 
-def dead_directories() -> Iterator[tuple[Owner, Path]]:
-    """The runtime folders that owners proven dead have left to this user."""
+def shared_directory() -> Path:
+    """The folder of this user's owners, for what outlives each of them. Raises ``InfrastructureError``."""
+    return _base()
+
+
+def directories() -> Iterator[tuple[Owner, Path]]:
+    """The runtime folders of all owners of this user, alive or not."""
     try:
         entries = sorted(_base().iterdir())
     except (OSError, InfrastructureError):
         return
     for entry in entries:
         owner = Owner.parse(entry.name)
-        if owner is not None and owner.is_dead():
+        if owner is not None:
             yield owner, entry
+
+
+def dead_directories() -> Iterator[tuple[Owner, Path]]:
+    """The runtime folders that owners proven dead have left to this user."""
+    return ((owner, entry) for owner, entry in directories() if owner.is_dead())
 
 
 @dataclass(frozen=True, slots=True)

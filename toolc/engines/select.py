@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolc.engines.base import Engine, Probe
+from toolc.engines.base import Engine, LimitName, Probe, offer, told_instead, unenforced
 from toolc.errors import NoEngineError, UsageError
 from toolc.plan import Profile
 
@@ -20,10 +22,23 @@ AUTO: Final = "auto"
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The engine that was chosen. ``notes`` say why each that stands before it was passed over."""
+    """The engine that was chosen. ``notes`` say why each that stands before it was passed over.
+
+    ``unenforced`` names the limits that it does not enforce here, which the user has accepted; ``instead``
+    says what is limited in their place.
+    """
 
     engine: Engine
     notes: tuple[str, ...] = ()
+    unenforced: tuple[LimitName, ...] = ()
+    instead: str = ""
+
+
+def selection(engine: Engine, profile: Profile, notes: tuple[str, ...] = ()) -> Selection:
+    """An engine that does not refuse ``profile``, with what it does not enforce."""
+    offered = offer(engine.capabilities(), profile.min_isolation)
+    weak = unenforced(offered)
+    return Selection(engine, notes, weak, told_instead(offered, weak))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +48,7 @@ class _Loaded:
     lock: threading.Lock = field(default_factory=threading.Lock)
     engines: dict[str, Engine] = field(default_factory=dict)
     available: dict[str, Probe] = field(default_factory=dict)
+    calls: set[object] = field(default_factory=set)
 
 
 _LOADED: Final = _Loaded()
@@ -54,13 +70,13 @@ def select(name: str, profile: Profile) -> Selection:
     if name != AUTO:
         objection = _objection(name, profile)
         if objection is None:
-            return Selection(load(name))
+            return selection(load(name), profile)
         raise NoEngineError(f"the {name} engine cannot run this call: {objection}")
     notes: list[str] = []
     for each in ENGINES:
         objection = _objection(each, profile)
         if objection is None:
-            return Selection(load(each), tuple(notes))
+            return selection(load(each), profile, tuple(notes))
         notes.append(f"{each}: {objection}")
     raise NoEngineError("no engine on this host can run this call. " + " ".join(map(_sentence, notes)))
 
@@ -71,6 +87,27 @@ def load(name: str) -> Engine:
         if name not in _LOADED.engines:
             _LOADED.engines[name] = importlib.import_module(f"toolc.engines.{name}").engine()
         return _LOADED.engines[name]
+
+
+@contextmanager
+def in_use() -> Iterator[None]:
+    """Keep the engines of this process open until the end of the block."""
+    call = object()
+    with _LOADED.lock:
+        _LOADED.calls.add(call)
+    try:
+        yield
+    finally:
+        with _LOADED.lock:
+            _LOADED.calls.discard(call)
+
+
+def close_unused() -> None:
+    """Close the engines of this process, unless a call is under way; the next start opens them again."""
+    with _LOADED.lock:
+        if not _LOADED.calls:
+            for engine in _LOADED.engines.values():
+                engine.close()
 
 
 def probe(name: str) -> Probe:

@@ -17,7 +17,7 @@ import os
 from collections.abc import Iterator
 from types import TracebackType
 
-from toolc.guest.context import Result, ToolError
+from toolc.guest.context import Result, ToolError, image_type
 from toolc.guest.job import TOOL_DIRECTORY
 
 MAX_TRACEBACK = 16 * 1024
@@ -75,6 +75,15 @@ def failure(error: BaseException) -> bytes:
     return json.dumps({"error": described}, ensure_ascii=False).encode("utf-8", "replace")
 
 
+def is_picture(value: object) -> bool:
+    """Whether a value becomes a picture, or is bytes, which must be one."""
+    if isinstance(value, type):
+        return False
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return True
+    return callable(getattr(value, "_repr_png_", None)) or callable(getattr(value, "savefig", None))
+
+
 def _content(result: Result) -> list[Json]:
     if result.content is None:
         return [] if result.structured is None else [_text(_dump(result.structured[0]))]
@@ -113,25 +122,13 @@ def _text(text: str) -> Json:
 
 
 def _image(data: bytes) -> Json:
-    mime_type = _image_type(data)
+    mime_type = image_type(data)
     if mime_type is None:
         raise SerializationError(
             "the function returned %d bytes that are not a PNG, JPEG, GIF or WebP image; "
             "decode them to text, or encode them as base64" % len(data)
         )
     return {"type": "image", "mime_type": mime_type, "data": binascii.b2a_base64(data, newline=False).decode()}
-
-
-def _image_type(data: bytes) -> str | None:
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if data.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
-        return "image/webp"
-    return None
 
 
 def _dump(value: object, name: str = "the result") -> str:

@@ -13,7 +13,8 @@ from typing import Final
 from toolc.guest.frames import LENGTH
 
 MODULES: Final = (
-    "answer", "context", "frames", "job", "processes", "python_tool", "streams", "supervisor", "worker",
+    "answer", "context", "frames", "job", "pace", "processes", "python_tool", "streams", "supervisor", "told",
+    "worker", "workspace", "yields",
 )  # fmt: skip
 """The modules that are sent; this one and the loader are not imported inside."""
 

@@ -33,6 +33,19 @@ class Result:
 _NOTHING = object()
 
 
+def image_type(data: bytes) -> str | None:
+    """The MIME type of a picture by its first bytes; None for anything but PNG, JPEG, GIF and WebP."""
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if data.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "image/webp"
+    return None
+
+
 class Context:
     """The call as the tool may see it."""
 
@@ -53,6 +66,20 @@ class Context:
     def log(self, text: object) -> None:
         """Write a line to stderr: for the tool's author, never for the model."""
         print(text, file=sys.stderr, flush=True)  # noqa: T201  stderr is where a tool's log goes
+
+    def file(self, path: str) -> str | bytes:
+        """A file's content, to be returned or put into ``result``: a picture's bytes, any other file's text.
+
+        Raises ``ToolError`` for a file that is neither.
+        """
+        with open(path, "rb") as file:
+            data = file.read()
+        if image_type(data):
+            return data
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise self.error("serialization", "%s is neither a picture nor text in UTF-8" % path) from None
 
     def error(self, kind: str, message: str) -> ToolError:
         """An error to raise: ``raise ctx.error("not_found", "...")``. Raises ``ValueError`` for another kind."""

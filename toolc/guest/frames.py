@@ -10,13 +10,13 @@ bundle (see ``toolc.guest.bundle``). Then:
 ======== ====== ========== =============================================================================
 type     sender stream     payload
 ======== ====== ========== =============================================================================
-READY    guest  0          JSON ``{"python": "3.11.2"}``; the worker waits for its call
+READY    guest  0          JSON: ``python``, and ``workspace`` (``toolc.guest.workspace``); a call may come
 PART     both   0          a piece of a control message that is longer than one frame
 CALL     host   0          JSON, the last piece; everything about the call (see ``toolc.guest.job``)
-DATA     both   1 2 3 4    raw bytes of stdin (host), or of stdout, stderr and the reply (guest)
-END      both   1 2 3 4    no more DATA on this stream
-WINDOW   both   1 2 3 4    JSON number: that many more bytes may be sent on this stream
-PROGRESS guest  0          JSON ``{"percent": 40.0 | null, "message": "..."}``
+DATA     both   1 2 3 4 5  raw bytes of stdin (host), or of stdout, stderr, reply and yielded text (guest)
+END      both   1 2 3 4 5  no more DATA on this stream
+WINDOW   both   1 2 3 4 5  JSON number: that many more bytes may be sent on this stream
+PROGRESS guest  0          JSON ``{"percent": 40.0 | null, "message": "..."}``; of Python calls only
 EXIT     guest  0          JSON, the last frame of all: how the call ended (see ``toolc.guest.supervisor``)
 ======== ====== ========== =============================================================================
 
@@ -36,7 +36,7 @@ MAX_CONTROL = 64 * 1024 * 1024
 WINDOW_BYTES = 1024 * 1024
 
 READY, PART, CALL, DATA, END, WINDOW, PROGRESS, EXIT = range(1, 9)
-STDIN, STDOUT, STDERR, REPLY = range(1, 5)
+STDIN, STDOUT, STDERR, REPLY, YIELDED = range(1, 6)
 
 Frame = tuple[int, int, bytes]
 """Type, stream, payload."""
@@ -74,7 +74,7 @@ class FrameReader:
         try:
             while len(self._buffer) - start >= HEADER.size:
                 length, kind, stream = HEADER.unpack_from(self._buffer, start)
-                if length > MAX_PAYLOAD or not READY <= kind <= EXIT or stream > REPLY:
+                if length > MAX_PAYLOAD or not READY <= kind <= EXIT or stream > YIELDED:
                     raise FrameError("frame of length %d, type %d, stream %d" % (length, kind, stream))
                 if len(self._buffer) - start < HEADER.size + length:
                     break

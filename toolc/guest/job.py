@@ -15,6 +15,8 @@ import json
 import os
 import resource
 
+from toolc.guest.told import set_limits
+
 TOOL_DIRECTORY = "/tool"
 """Where a call's files are written: an empty folder of the sandbox that the tool's user may write."""
 
@@ -60,6 +62,7 @@ def prepare(job: Job) -> None:
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, job.file_size_bytes)
     _limit(resource.RLIMIT_NOFILE, job.open_files)
+    set_limits()
 
 
 def _write(path: str, file: dict[str, str]) -> None:

@@ -16,6 +16,8 @@ from types import AsyncGeneratorType, CodeType, GeneratorType, ModuleType
 from toolc.guest import answer
 from toolc.guest.context import Context
 from toolc.guest.job import TOOL_DIRECTORY, Job, PreparationError, PythonFunction
+from toolc.guest.worker import Pipes
+from toolc.guest.yields import Yields
 
 MODULE_NAME = "__tool__"
 
@@ -23,11 +25,19 @@ STARTED = b'{"started": true}\n'
 """The note after which whatever goes wrong is the tool's doing, also what its code does to our descriptors."""
 
 
+SITE = "/opt/toolc/site"
+"""Where the packages of ``requirements`` are, if the tool has any."""
+
+BROUGHT_PREFIX = "/.toolc"
+"""The prefix of a Python that toolc brought along: the image's packages were not made for it."""
+
+
 def _site_packages() -> list[str]:
-    """The image's folders of installed packages. ``site`` itself would also run every ``.pth`` file."""
+    """The folders of installed packages. ``site`` itself would also run every ``.pth`` file."""
     version = "python%d.%d" % sys.version_info[:2]
-    folders = []
-    for prefix in dict.fromkeys((sys.prefix, "/usr/local", "/usr")):
+    folders = [SITE] if os.path.isdir(SITE) and os.listdir(SITE) else []
+    prefixes = () if sys.prefix == BROUGHT_PREFIX else dict.fromkeys((sys.prefix, "/usr/local", "/usr"))
+    for prefix in prefixes:
         # The second and third are Debian's.
         for name in (version + "/site-packages", version + "/dist-packages", "python3/dist-packages"):
             folders.append(os.path.join(prefix, "lib", name))
@@ -38,23 +48,23 @@ SITE_PACKAGES = _site_packages()
 """Looked for when this module is loaded, which in a sandbox made ahead is before the call."""
 
 
-def run(job: Job, python: PythonFunction, reply_fd: int, notes_fd: int) -> int:
-    """Call the function and write its answer to ``reply_fd``; the exit status for this process.
+def run(job: Job, python: PythonFunction, pipes: Pipes) -> int:
+    """Call the function and write its answer to the reply's pipe; the exit status for this process.
 
     Raises ``PreparationError`` if the entry cannot be read.
     """
     _become_ordinary(job, python)
     code = _read(os.path.join(TOOL_DIRECTORY, python.entry))
     process = os.getpid()
-    os.write(notes_fd, STARTED)
+    os.write(pipes.notes[1], STARTED)
     try:
-        reply = answer.success(_call(code, python, Context(job.call_id, notes_fd)))
+        reply = answer.success(_call(code, python, Context(job.call_id, pipes.notes[1]), pipes.yielded[1]))
     except BaseException as error:  # noqa: BLE001  whatever a tool raises is its result
         reply = _failed(error)
     if os.getpid() != process:
         return 0  # a fork that the tool made and that came back here; only the first process answers
     _flush()
-    _write_all(reply_fd, reply)
+    _write_all(pipes.reply[1], reply)
     return 0
 
 
@@ -88,7 +98,7 @@ def _read(path: str) -> bytes:
         raise PreparationError("%s: %s" % (path, error.strerror)) from error
 
 
-def _call(code: bytes, python: PythonFunction, context: Context) -> object:
+def _call(code: bytes, python: PythonFunction, context: Context, yielded_fd: int) -> object:
     path = os.path.join(TOOL_DIRECTORY, python.entry)
     module = ModuleType(MODULE_NAME)
     module.__file__ = path
@@ -100,7 +110,7 @@ def _call(code: bytes, python: PythonFunction, context: Context) -> object:
     arguments: dict[str, object] = dict(python.arguments)
     if "ctx" in _parameters(function):
         arguments["ctx"] = context
-    return _completed(function(**arguments), context)
+    return _completed(function(**arguments), Yields(context, yielded_fd))
 
 
 def _parameters(function: object) -> tuple[str, ...]:
@@ -113,12 +123,12 @@ def _parameters(function: object) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
-def _completed(value: object, context: Context) -> object:
+def _completed(value: object, yields: Yields) -> object:
     """Wait for a coroutine, or run a generator to its end; any other value is returned as it is."""
     if isinstance(value, GeneratorType):
-        return _generated(value, context)
+        return _generated(value, yields)
     if isinstance(value, AsyncGeneratorType):
-        value = _generated_async(value, context)
+        value = _generated_async(value, yields)
     if isinstance(value, Awaitable):
         import asyncio  # 35 ms that only an async tool should cost
 
@@ -130,37 +140,19 @@ async def _awaited(value: Awaitable[object]) -> object:
     return await value
 
 
-def _generated(generator: GeneratorType[object, None, object], context: Context) -> object:
-    content: list[object] = []
-    returned: object = None
+def _generated(generator: GeneratorType[object, None, object], yields: Yields) -> object:
     while True:
         try:
-            _take(next(generator), content, context)
+            item = next(generator)
         except StopIteration as stop:
-            returned = stop.value
-            break
-    if not content:
-        return returned
-    if returned is not None:
-        raise context.error("execution", "a generator yields its content or returns a result, not both")
-    return context.result(content)
+            return yields.result() if stop.value is None else stop.value
+        yields.take(item)
 
 
-async def _generated_async(generator: AsyncGeneratorType[object, None], context: Context) -> object:
-    content: list[object] = []
+async def _generated_async(generator: AsyncGeneratorType[object, None], yields: Yields) -> object:
     async for item in generator:
-        _take(item, content, context)
-    return context.result(content) if content else None
-
-
-def _take(item: object, content: list[object], context: Context) -> None:
-    """One yield: a pair ``percent, message`` is progress, all else content; texts in a row are one text."""
-    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], str):
-        context.progress(*item)
-    elif isinstance(item, str) and content and isinstance(content[-1], str):
-        content[-1] += item
-    else:
-        content.append(item)
+        yields.take(item)
+    return yields.result()
 
 
 def _failed(error: BaseException) -> bytes:

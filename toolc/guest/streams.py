@@ -7,12 +7,10 @@ import os
 from time import monotonic
 
 from toolc.guest.frames import DATA, END, MAX_PAYLOAD, PROGRESS, WINDOW, WINDOW_BYTES, FrameError, encode
+from toolc.guest.pace import Pace
 
 MAX_NOTE = 64 * 1024
 """The longest line that is read as a note, in bytes."""
-
-FREE_PROGRESS, PROGRESS_INTERVAL, MAX_PROGRESS = 1000, 0.1, 10_000
-"""So many reports go out as they come, the rest at most one in so many seconds, so many in all."""
 
 MAX_MESSAGE = 1000
 """A progress message's length, in characters; more is cut."""
@@ -119,8 +117,8 @@ class Notes:
         self.failed: str | None = None
         self._started = False
         self._buffer = bytearray()
-        self._sent = 0
-        self._last = 0.0
+        self._pace = Pace()
+        self._withheld = b""
 
     def pump(self, out: bytearray) -> bool:
         """Read once and append what is to be told to ``out``; whether there was anything."""
@@ -131,6 +129,8 @@ class Notes:
         if not data:
             os.close(self.fd)
             self.is_open = False
+            # The last report says how far the work came, however fast it followed the one before.
+            out += self._withheld
             return True
         *lines, rest = (bytes(self._buffer) + data).split(b"\n")
         self._buffer = bytearray(rest if len(rest) <= MAX_NOTE else b"")
@@ -154,14 +154,14 @@ class Notes:
             self.failed = _reason(note.get("failed"))
 
     def _report(self, percent: object, message: str, out: bytearray) -> None:
-        now = monotonic()
-        often = self._sent >= FREE_PROGRESS and now - self._last < PROGRESS_INTERVAL
-        if often or self._sent >= MAX_PROGRESS:
-            return
-        self._sent, self._last = self._sent + 1, now
         known = isinstance(percent, (int, float)) and 0 <= percent <= 100
         report = {"percent": float(percent) if known else None, "message": message}  # type: ignore[arg-type]
-        out += encode(PROGRESS, 0, json.dumps(report).encode())
+        frame = encode(PROGRESS, 0, json.dumps(report).encode())
+        if self._pace.admits(monotonic()):
+            self._withheld = b""
+            out += frame
+        else:
+            self._withheld = frame
 
 
 def _reason(value: object) -> str | None:

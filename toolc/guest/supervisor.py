@@ -19,11 +19,12 @@ import signal
 import sys
 from time import monotonic
 
-from toolc.guest import frames
+from toolc.guest import frames, workspace
 from toolc.guest.frames import Frame, FrameError, FrameReader, encode
 from toolc.guest.job import Job
 from toolc.guest.processes import Children, cpu_ms, forbid_inspection, kill_all, oom_kills, peak_memory_bytes
 from toolc.guest.streams import Inlet, Notes, Outlet
+from toolc.guest.told import insist_on_kernel
 from toolc.guest.worker import Pipes, fork
 
 MAX_OUT = 256 * 1024
@@ -53,6 +54,7 @@ class Supervisor:
             frames.STDOUT: Outlet(frames.STDOUT, pipes.stdout[0]),
             frames.STDERR: Outlet(frames.STDERR, pipes.stderr[0]),
             frames.REPLY: Outlet(frames.REPLY, pipes.reply[0]),
+            frames.YIELDED: Outlet(frames.YIELDED, pipes.yielded[0]),
         }
         self._notes = Notes(pipes.notes[0])
         self._children = children
@@ -67,7 +69,7 @@ class Supervisor:
     def run(self) -> None:
         """Serve until the host closes the stream. Raises ``FrameError`` for a host that breaks the protocol."""
         python = "%d.%d.%d" % sys.version_info[:3]
-        self._out += encode(frames.READY, 0, json.dumps({"python": python}).encode())
+        self._out += encode(frames.READY, 0, json.dumps({"python": python, "workspace": workspace.seen()}).encode())
         self._children.reap()
         self._flush()
         while True:
@@ -124,7 +126,8 @@ class Supervisor:
             self._deadline = monotonic() + job.timeout_ms / 1000
             self._call = payload
             if job.python is None:
-                os.close(self._outlets.pop(frames.REPLY).fd)
+                for unused in (frames.REPLY, frames.YIELDED):
+                    os.close(self._outlets.pop(unused).fd)
         elif kind == frames.DATA and stream == frames.STDIN:
             self._stdin.receive(payload)
             self._stdin.pump(self._out)
@@ -229,6 +232,7 @@ class Supervisor:
 def main() -> None:
     """Be process 1; never returns. What goes wrong here is said on stderr, which the host reads."""
     status = 1
+    insist_on_kernel()
     try:
         wire_in, wire_out = _claim_wire()
         pipes = Pipes()

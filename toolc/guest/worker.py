@@ -40,18 +40,21 @@ class Pipes:
         self.stdout = os.pipe()
         self.stderr = os.pipe()
         self.reply = os.pipe()
+        self.yielded = os.pipe()
         self.notes = os.pipe()
 
     def worker_ends(self) -> tuple[int, ...]:
         """The worker's descriptors."""
         return (
-            self.call[0], self.stdin[0], self.stdout[1], self.stderr[1], self.reply[1], self.notes[1],
+            self.call[0], self.stdin[0], self.stdout[1], self.stderr[1], self.reply[1], self.yielded[1],
+            self.notes[1],
         )  # fmt: skip
 
     def supervisor_ends(self) -> tuple[int, ...]:
         """The supervisor's descriptors."""
         return (
-            self.call[1], self.stdin[1], self.stdout[0], self.stderr[0], self.reply[0], self.notes[0],
+            self.call[1], self.stdin[1], self.stdout[0], self.stderr[0], self.reply[0], self.yielded[0],
+            self.notes[0],
         )  # fmt: skip
 
 
@@ -118,7 +121,7 @@ def _serve(pipes: Pipes) -> int:
     if job.python is not None:
         from toolc.guest.python_tool import run  # loaded while idle, or not at all
 
-        return run(job, job.python, pipes.reply[1], pipes.notes[1])
+        return run(job, job.python, pipes)
     assert job.argv is not None
     _execute(job.argv, job.environment)
     return NOT_STARTED_STATUS

@@ -6,20 +6,22 @@ It believes nothing beyond its plan. Whatever the guest sends that it may not is
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, TypeGuard, get_args
 
+from toolc.backends.output import parse_json
+from toolc.events import Stream
 from toolc.guest import frames
 from toolc.guest.bundle import bundle
+from toolc.guest.pace import most_reports
 from toolc.plan import Exec, Plan
 from toolc.result import Capture
 from toolc.runtime.capture import HeadAndTail
+from toolc.runtime.live_output import LiveOutput, OutputSink
+from toolc.runtime.progress_lines import MAX_MESSAGE, ProgressLines, ProgressSink
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import File
-
-ProgressSink: TypeAlias = Callable[[float | None, str], None]
-"""Told of a tool's progress: percent (0 to 100, None where unknown) and a message."""
 
 MAX_CONTROL: Final = 64 * 1024
 """The longest control message a guest may send, in bytes."""
@@ -27,15 +29,18 @@ MAX_CONTROL: Final = 64 * 1024
 MAX_CALL: Final = frames.MAX_CONTROL // 2
 """The longest CALL that is sent, in bytes."""
 
-MAX_PROGRESS: Final = 10_000
-MAX_MESSAGE: Final = 1000
-"""A progress message's length, in characters."""
-
 REPLY_SLACK: Final = 64 * 1024
 """What a reply may have beyond twice the output limit (base64, JSON's escapes, a traceback), in bytes."""
 
 STDIN_AHEAD: Final = 256 * 1024
 """How much of stdin is put into the outgoing buffer at a time, in bytes."""
+
+_SHOWN: Final[Mapping[int, Stream]] = {
+    frames.STDOUT: "stdout",
+    frames.STDERR: "stderr",
+    frames.YIELDED: "content",
+}
+"""The streams whose text is told while it comes."""
 
 GuestEnding: TypeAlias = Literal["exited", "signaled", "timed_out", "not_started", "failed"]
 """How the guest says a call ended. ``failed``: the sandbox could not begin it, which is no ending of a tool's."""
@@ -67,24 +72,27 @@ class Conversation:
     Bytes to send gather in ``outgoing``; what arrived goes to ``receive``; ``verdict`` is set at the end.
     """
 
-    def __init__(self, plan: Plan, timeout_ms: int, on_progress: ProgressSink) -> None:
+    def __init__(
+        self, plan: Plan, timeout_ms: int, on_progress: ProgressSink, on_output: OutputSink | None = None
+    ) -> None:
         self.outgoing = bytearray(bundle())
         self.is_ready = False
+        self.ready: JsonObject = {}
         self.verdict: Verdict | None = None
         self._plan = plan
         self._timeout_ms = timeout_ms
         self._on_progress = on_progress
         self._reader = frames.FrameReader(MAX_CONTROL)
+        self._outputs = _outputs(plan, self._report)
         limit = plan.profile.limits.output_bytes
-        self._outputs = {frames.STDOUT: _Output(limit), frames.STDERR: _Output(limit)}
-        if not isinstance(plan.invocation, Exec):
-            self._outputs[frames.REPLY] = _Output(2 * limit + REPLY_SLACK)
+        self._live = LiveOutput(_SHOWN.values(), limit, on_output) if on_output else None
         self._called = False
         self._stdin = memoryview(plan.stdin)
         self._stdin_window = frames.WINDOW_BYTES
         self._stdin_sent = 0
         self._stdin_ended = False
-        self._progress = 0
+        self._reports = 0
+        self._max_reports = 0 if isinstance(plan.invocation, Exec) else most_reports(timeout_ms / 1000)
 
     def call(self) -> None:
         """Send the call and its stdin; only once the guest is ready. Raises ``CallTooLargeError``."""
@@ -118,20 +126,26 @@ class Conversation:
             for kind, stream, payload in self._reader.feed(data):
                 self._take(kind, stream, payload)
                 if self.verdict is not None:
-                    return
+                    break
         except frames.FrameError as error:
             raise ProtocolError(f"it sent bytes that are not the protocol ({error})") from None
+        if self._live:
+            self._live.tell()
 
     def capture(self, stream: int) -> Capture | None:
         """What was kept of an output stream; None if the plan has no such stream."""
         output = self._outputs.get(stream)
-        return output.kept.capture() if output else None
+        if output is None:
+            return None
+        output.finish()
+        return output.kept.capture()
 
     def _take(self, kind: int, stream: int, payload: bytes) -> None:
         if not self.is_ready:
             if (kind, stream) != (frames.READY, 0):
                 raise ProtocolError("it spoke before it was ready")
             self.is_ready = True
+            self.ready = _object(payload, "what READY says")
             return
         if not self._called:
             raise ProtocolError("it spoke before its call")
@@ -140,7 +154,7 @@ class Conversation:
                 self._take_output(kind, stream, payload)
             case frames.WINDOW if stream == frames.STDIN:
                 self._widen(payload)
-            case frames.PROGRESS if stream == 0:
+            case frames.PROGRESS if stream == 0 and self._max_reports:
                 self._take_progress(payload)
             case frames.EXIT if stream == 0:
                 self.verdict = _verdict(payload)
@@ -153,45 +167,87 @@ class Conversation:
             raise ProtocolError(f"it sent output on stream {stream}, which is not open")
         if kind == frames.END:
             output.ended = True
+            self._show(stream, output.finish(), ended=True)
             return
+        if not payload:
+            raise ProtocolError(f"it sent nothing on stream {stream}, which has no end")
         output.window -= len(payload)
         if output.window < 0:
             raise ProtocolError(f"it sent more on stream {stream} than it was allowed to")
-        output.kept.add(payload)
+        self._show(stream, output.add(payload))
         # Half a window at a time: the sender never waits, and acknowledgements stay few.
         if output.window <= frames.WINDOW_BYTES // 2:
             granted = frames.WINDOW_BYTES - output.window
             self.outgoing += frames.encode(frames.WINDOW, stream, b"%d" % granted)
             output.window += granted
 
+    def _show(self, stream: int, data: bytes, *, ended: bool = False) -> None:
+        if self._live and stream in _SHOWN:
+            self._live.add(_SHOWN[stream], data)
+            if ended:
+                self._live.end(_SHOWN[stream])
+
     def _widen(self, payload: bytes) -> None:
         granted = payload.decode("ascii", "replace")
         outstanding = frames.WINDOW_BYTES - self._stdin_window
-        if not (granted.isascii() and granted.isdigit() and len(granted) <= 10 and int(granted) <= outstanding):
+        if not (granted.isascii() and granted.isdigit() and len(granted) <= 10 and 0 < int(granted) <= outstanding):
             raise ProtocolError("it acknowledged stdin that it was not sent")
         self._stdin_window += int(granted)
         self.refill()
 
     def _take_progress(self, payload: bytes) -> None:
-        self._progress += 1
-        if self._progress > MAX_PROGRESS:
-            raise ProtocolError(f"it reported progress more than {MAX_PROGRESS} times")
+        self._reports += 1
+        if self._reports > self._max_reports:
+            raise ProtocolError(f"it reported progress more than {self._max_reports} times")
         report = _object(payload, "a progress report")
         percent, message = report.get("percent"), report.get("message")
         if not isinstance(message, str) or len(message) > MAX_MESSAGE:
             raise ProtocolError("it sent a progress report without a message of a sensible length")
         if percent is not None and not (_is_number(percent) and 0 <= percent <= 100):
             raise ProtocolError("it sent a progress report whose percentage is none")
+        self._report(percent, message)
+
+    def _report(self, percent: float | None, message: str) -> None:
+        # What the tool wrote before it reported comes before it.
+        if self._live:
+            self._live.tell()
         self._on_progress(percent, message)
 
 
 class _Output:
     """One output stream: what is kept of it, how much more the guest may send, whether it ended."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, lines: ProgressLines | None = None) -> None:
         self.kept = HeadAndTail(limit)
         self.window = frames.WINDOW_BYTES
         self.ended = False
+        self._lines = lines
+
+    def add(self, payload: bytes) -> bytes:
+        """Keep what came next; returns what of it is output."""
+        data = self._lines.feed(payload) if self._lines else payload
+        self.kept.add(data)
+        return data
+
+    def finish(self) -> bytes:
+        """Keep what may be waiting for the rest of a line, and return it; twice is the same as once."""
+        data = self._lines.finish() if self._lines else b""
+        self.kept.add(data)
+        return data
+
+
+def _outputs(plan: Plan, report: ProgressSink) -> dict[int, _Output]:
+    """The streams that the guest may send on."""
+    limit = plan.profile.limits.output_bytes
+    outputs = {frames.STDOUT: _Output(limit)}
+    if isinstance(plan.invocation, Exec):
+        outputs[frames.STDERR] = _Output(limit, ProgressLines(report) if plan.invocation.progress else None)
+    else:
+        outputs[frames.STDERR] = _Output(limit)
+        outputs[frames.REPLY] = _Output(2 * limit + REPLY_SLACK)
+        # Told while it comes, and never kept: the reply has it all once more.
+        outputs[frames.YIELDED] = _Output(0)
+    return outputs
 
 
 def call_message(plan: Plan, timeout_ms: int) -> bytes:
@@ -242,8 +298,8 @@ def _verdict(payload: bytes) -> Verdict:
 
 def _object(payload: bytes, what: str) -> JsonObject:
     try:
-        value = json.loads(payload)
-    except (ValueError, RecursionError):
+        value = parse_json(payload)
+    except ValueError:
         value = None
     if not isinstance(value, dict):
         raise ProtocolError(f"{what} is not a JSON object")

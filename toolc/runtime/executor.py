@@ -19,17 +19,22 @@ of its call does. Nothing here is shared between calls: any number of threads ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from time import perf_counter
+from typing import TYPE_CHECKING, TypeAlias
 
 from toolc.backends.base import PlanError
 from toolc.backends.table import BACKENDS
 from toolc.call import ToolCall
+from toolc.changes import Ask
+from toolc.engines.base import Engine, Sandbox
 from toolc.engines.select import Selection
 from toolc.errors import UsageError
-from toolc.events import Event, ToolEnd, ToolStart, ToolUpdate
+from toolc.events import Event, Stream, ToolEnd, ToolStart, ToolUpdate
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.plan import Mount, Plan, Profile
 from toolc.registry import RegisteredTool
@@ -37,14 +42,21 @@ from toolc.result import Outcome, ToolResult, failure
 from toolc.runtime.bind import BindError, bind
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.interrupted import ENDINGS, interrupted
+from toolc.runtime.timing import Timing
 from toolc.runtime.unready import unready
 from toolc.runtime.wire import converse
 from toolc.runtime.workspace import mount
 from toolc.schema import JsonObject
-from toolc.spec import ToolSpec
+from toolc.spec import PythonBackend, ToolSpec
+
+if TYPE_CHECKING:
+    from toolc.runtime.transaction import Transaction
 
 Choose: TypeAlias = Callable[[Profile], Selection]
 """Finds the engine for a profile. Raises ``NoEngineError`` or ``UsageError``."""
+
+Start: TypeAlias = Callable[[Profile, Sequence[str]], tuple[Sandbox, Profile]]
+"""Starts a sandbox, and says with which profile. Raises ``InfrastructureError``."""
 
 Listener: TypeAlias = Callable[[Event], None]
 """Is told what happens, on the thread of the call. What it raises ends the call and reaches the caller."""
@@ -52,11 +64,17 @@ Listener: TypeAlias = Callable[[Event], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What the caller, not the spec, decides: the folder to work in, the engine, a shorter deadline."""
+    """What the caller, not the spec, decides: the folder to work in, the engine, a shorter deadline.
+
+    ``accept_unenforced`` names limits that the user can do without. ``ask`` is asked where a spec says
+    ``commit: ask``; without it such changes never become real.
+    """
 
     choose: Choose
     workspace: Path | None = None
     timeout_ms: int | None = None
+    accept_unenforced: tuple[str, ...] = ()
+    ask: Ask | None = None
 
 
 def execute(
@@ -73,27 +91,48 @@ def execute(
     ``InfrastructureError``.
     """
     tell = on_event or _ignore
+    timing = Timing()
     if reason := unready(tool.spec):
         raise UsageError(reason)
     try:
         bound = bind(tool.spec, call.arguments, call.call_id)
-        profile = _profile(tool.spec, setting.workspace)
+        timing.lap("bind")
+        profile = _profile(tool.spec, setting)
         backend = BACKENDS[tool.spec.backend.tag]
         plan = backend.plan(tool.spec.backend, bound, profile)
     except (BindError, PlanError) as error:
-        return failure("invalid_args", str(error), _details(tool, call))
+        result = failure("invalid_args", str(error), _details(tool, call))
+        tell(ToolEnd(name=tool.spec.name, call_id=call.call_id, result=result))
+        return result
+    timing.lap("plan")
     selection = setting.choose(profile)
+    timing.lap("choose")
+    if selection.unenforced:
+        _warn(tool.spec.name, selection)
     timeout_ms = _timeout_ms(tool.spec, setting)
     tell(ToolStart(name=tool.spec.name, call_id=call.call_id))
-    outcome, user = _run(plan, selection, timeout_ms, cancellation, tell, tool.spec.name)
-    if outcome.ending in ENDINGS:
-        result = interrupted(outcome, tool.spec.sandbox.limits, timeout_ms)
-    else:
-        result = backend.read(tool.spec.backend, tool.spec.result, outcome)
+    heard = _Heard(tool.spec.name, call.call_id, tell) if on_event else None
+    with ExitStack() as until_settled:
+        start: Start = partial(_start, selection.engine)
+        if transaction := _transaction(tool.spec, call, profile):
+            until_settled.enter_context(transaction)
+            start = partial(transaction.start, selection.engine)
+        outcome, sandboxed = _run(plan, start, timeout_ms, cancellation, heard, timing)
+        if outcome.ending in ENDINGS:
+            result = interrupted(outcome, tool.spec.sandbox.limits, timeout_ms)
+        else:
+            result = backend.read(tool.spec.backend, tool.spec.result, outcome)
+        timing.lap("read")
+        if transaction:
+            result = transaction.settle(result, outcome.ending, setting.ask)
+            timing.lap("commit")
     details = result.details | _details(tool, call) | _measured(outcome, is_error=result.is_error)
-    details |= {"engine": selection.engine.name, "user": user}
+    details |= {"engine": selection.engine.name} | sandboxed
     if selection.notes:
         details["engine_notes"] = [*selection.notes]
+    if selection.unenforced:
+        details["unenforced"] = [*selection.unenforced]
+    details["timing_ms"] = timing.to_json()
     result = replace(result, details=details)
     tell(ToolEnd(name=tool.spec.name, call_id=call.call_id, result=result))
     return result
@@ -101,43 +140,90 @@ def execute(
 
 def _run(
     plan: Plan,
-    selection: Selection,
+    start: Start,
     timeout_ms: int,
     cancellation: Cancellation | None,
-    tell: Listener,
-    name: str,
-) -> tuple[Outcome, str]:
-    def on_progress(percent: float | None, message: str) -> None:
-        tell(ToolUpdate(name=name, call_id=plan.call_id, percent=percent, message=message))
-
+    heard: _Heard | None,
+    timing: Timing,
+) -> tuple[Outcome, JsonObject]:
     if cancellation is not None and cancellation.is_cancelled:
-        return Outcome(ending="cancelled"), ""
-    sandbox = selection.engine.start(plan.profile, BOOTSTRAP_ARGUMENTS)
+        return Outcome(ending="cancelled"), {"user": ""}
+    sandbox, profile = start(plan.profile, BOOTSTRAP_ARGUMENTS)
+    plan = replace(plan, profile=profile)
+    timing.lap("create")
+    timing.split("create", "start", (perf_counter() - sandbox.created) * 1000)
     try:
-        outcome = converse(sandbox, plan, timeout_ms=timeout_ms, cancellation=cancellation, on_progress=on_progress)
+        outcome = converse(
+            sandbox,
+            plan,
+            timeout_ms=timeout_ms,
+            cancellation=cancellation,
+            on_progress=heard.progress if heard else _no_progress,
+            on_output=heard.output if heard else None,
+        )
+        timing.lap("ready")
+        timing.split("ready", "run", outcome.usage.duration_ms)
     finally:
         sandbox.close()
-    return outcome, sandbox.user
+    timing.lap("close")
+    return outcome, _about(sandbox)
 
 
-def _profile(tool: ToolSpec, workspace: Path | None) -> Profile:
+def _about(sandbox: Sandbox) -> JsonObject:
+    about: JsonObject = {"user": sandbox.user}
+    if sandbox.image is not None:
+        about["image"] = {"name": sandbox.image.name, "digest": sandbox.image.digest}
+    return about
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """What is heard of a call while it runs, told as events."""
+
+    name: str
+    call_id: str
+    tell: Listener
+
+    def progress(self, percent: float | None, message: str) -> None:
+        self.tell(ToolUpdate(name=self.name, call_id=self.call_id, percent=percent, message=message))
+
+    def output(self, stream: Stream, text: str) -> None:
+        self.tell(ToolUpdate(name=self.name, call_id=self.call_id, stream=stream, text=text))
+
+
+def _start(engine: Engine, profile: Profile, arguments: Sequence[str]) -> tuple[Sandbox, Profile]:
+    return engine.start(profile, arguments), profile
+
+
+def _profile(tool: ToolSpec, setting: Setting) -> Profile:
     wanted = tool.sandbox
     return Profile(
         image=wanted.image,
-        workspace=_mount(tool, workspace),
+        workspace=_mount(tool, setting.workspace),
         limits=wanted.limits,
         min_isolation=wanted.min_isolation,
         nonroot=wanted.run_as == "nonroot",
+        accept_unenforced=setting.accept_unenforced,
+        build=wanted.build,
+        requirements=tool.backend.requirements if isinstance(tool.backend, PythonBackend) else (),
     )
 
 
 def _mount(tool: ToolSpec, workspace: Path | None) -> Mount | None:
     mode = tool.sandbox.workspace
-    if mode == "none" or mode == "transaction":  # noqa: PLR1714  mypy narrows by ==; a transaction never comes here: toolc.runtime.unready
+    if mode == "none":
         return None
     if workspace is None:
         raise UsageError(f"tool {tool.name!r} works on a folder and has none; give it one with --workspace DIR")
-    return mount(workspace, mode)
+    return mount(workspace, "overlay" if mode == "transaction" else mode)
+
+
+def _transaction(tool: ToolSpec, call: ToolCall, profile: Profile) -> Transaction | None:
+    if tool.sandbox.transaction is None or profile.workspace is None:
+        return None
+    from toolc.runtime.transaction import Transaction  # start-up time: most tools have none
+
+    return Transaction(tool, call.call_id, profile.workspace)
 
 
 def _timeout_ms(tool: ToolSpec, setting: Setting) -> int:
@@ -168,5 +254,22 @@ def _measured(outcome: Outcome, *, is_error: bool) -> JsonObject:
     return measured
 
 
+def _warn(tool: str, selection: Selection) -> None:
+    import logging  # slow to import, and hardly anybody runs without limits
+
+    logging.getLogger("toolc").warning(
+        "tool %r runs without %s: the engine %r cannot enforce that here, and your configuration accepts it; "
+        "limited instead: %s",
+        tool,
+        " and ".join(f"limits.{name}" for name in selection.unenforced),
+        selection.engine.name,
+        selection.instead,
+    )
+
+
 def _ignore(_: Event) -> None:
+    pass
+
+
+def _no_progress(percent: float | None, message: str) -> None:
     pass

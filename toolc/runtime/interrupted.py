@@ -11,6 +11,10 @@ ENDINGS: Final = frozenset({"timed_out", "out_of_memory", "cancelled"})
 """The endings that no backend judges."""
 
 
+STDOUT_SO_FAR: Final = "\n[stdout so far]\n"
+"""What stands between the message and what the tool had written."""
+
+
 def interrupted(outcome: Outcome, limits: Limits, timeout_ms: int) -> ToolResult:
     """The result of a call whose ending is one of ``ENDINGS``."""
     kind: ErrorKind

@@ -19,10 +19,6 @@ def _features(tool: ToolSpec) -> Iterator[str]:
     backend = tool.backend
     if not isinstance(backend, ShellBackend | PythonBackend):
         yield f"'backend.{backend.tag}'"
-    if isinstance(backend, ShellBackend) and backend.progress:
-        yield "'progress'"
-    if isinstance(backend, PythonBackend) and backend.requirements:
-        yield "'requirements'"
     for key, value in (
         ("retry", tool.retry),
         ("confirm", tool.confirm),
@@ -38,11 +34,9 @@ def _features(tool: ToolSpec) -> Iterator[str]:
 
 def _sandbox_features(sandbox: Sandbox) -> Iterator[str]:
     for key, value in (
-        ("build", sandbox.build),
         ("network", sandbox.network.allow),
         ("secrets", sandbox.secrets or sandbox.secret_env),
         ("lifetime: session", sandbox.lifetime == "session"),
-        ("workspace: transaction", sandbox.workspace == "transaction"),
     ):
         if value:
             yield f"'sandbox.{key}'"

@@ -6,7 +6,7 @@ import select
 from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic
-from typing import Final
+from typing import Final, ParamSpec
 
 from toolc.engines.base import Sandbox
 from toolc.errors import SandboxDiedError
@@ -14,7 +14,10 @@ from toolc.guest import frames
 from toolc.plan import Plan
 from toolc.result import REPLACEMENT, Capture, Ending, Outcome, Usage
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.conversation import CallTooLargeError, Conversation, ProgressSink, ProtocolError
+from toolc.runtime.conversation import CallTooLargeError, Conversation, ProtocolError
+from toolc.runtime.live_output import OutputSink
+from toolc.runtime.progress_lines import ProgressSink
+from toolc.runtime.same_folder import check
 
 START_SECONDS: Final = 20.0
 """How long a guest may take from its first byte to READY."""
@@ -30,20 +33,26 @@ def converse(
     timeout_ms: int,
     cancellation: Cancellation | None,
     on_progress: ProgressSink,
+    on_output: OutputSink | None = None,
 ) -> Outcome:
     """Run the call of ``plan`` in a fresh sandbox, which the caller closes whatever comes of it.
 
-    ``timeout_ms`` counts from the moment the guest is ready. Raises ``SandboxDiedError`` if the sandbox
-    ends on its own or breaks the protocol; what ``on_progress`` raises, and ``KeyboardInterrupt``, pass through.
+    ``timeout_ms`` counts from the moment the guest is ready, less what the sinks take: the guest keeps the
+    deadline meanwhile. Raises ``SandboxDiedError`` if the sandbox ends on its own or breaks the protocol; what a
+    sink raises, and ``KeyboardInterrupt``, pass through.
     """
-    conversation = Conversation(plan, timeout_ms, on_progress)
-    line = _Line(sandbox, conversation, cancellation)
+    listening = _Listening()
+    conversation = Conversation(
+        plan, timeout_ms, listening.timed(on_progress), listening.timed(on_output) if on_output else None
+    )
+    line = _Line(sandbox, conversation, cancellation, listening)
     started = monotonic()
     try:
         if not line.run_until(monotonic() + START_SECONDS, lambda: conversation.is_ready):
             if line.cancelled:
                 return _outcome(conversation, "cancelled")
             raise _died(sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
+        check(plan.profile.workspace, conversation.ready)
         started = monotonic()
         conversation.call()
         deadline = started + timeout_ms / 1000 + GRACE_SECONDS
@@ -68,13 +77,40 @@ class _StreamEndError(Exception):
     """The guest's end of the stream is closed."""
 
 
+_Told = ParamSpec("_Told")
+
+
+class _Listening:
+    """How long listeners have kept us: a reader who takes his time has not made the tool late."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def timed(self, sink: Callable[_Told, None]) -> Callable[_Told, None]:
+        """``sink``, with a clock."""
+
+        def told(*words: _Told.args, **more: _Told.kwargs) -> None:
+            begun = monotonic()
+            sink(*words, **more)
+            self.seconds += monotonic() - begun
+
+        return told
+
+
 class _Line:
     """The polling: moves bytes between a sandbox and a conversation until something has come true."""
 
-    def __init__(self, sandbox: Sandbox, conversation: Conversation, cancellation: Cancellation | None) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        conversation: Conversation,
+        cancellation: Cancellation | None,
+        listening: _Listening,
+    ) -> None:
         self._sandbox = sandbox
         self._conversation = conversation
         self._cancellation = cancellation
+        self._listening = listening
         self.cancelled = False
 
     def run_until(self, deadline: float, done: Callable[[], bool]) -> bool:
@@ -91,7 +127,7 @@ class _Line:
                 self._conversation.receive(data)
                 if done():
                     break
-            remaining = deadline - monotonic()
+            remaining = deadline + self._listening.seconds - monotonic()
             self.cancelled = self._cancellation is not None and self._cancellation.is_cancelled
             if self.cancelled or remaining <= 0:
                 return False

@@ -27,7 +27,7 @@ _SHARED: Final = ("/tmp", "/mnt", "/media", "/opt", "/srv", "/home", "/Users", "
 _REMEDY: Final = "give the folder of one project, or make one for the tool and copy what it needs there"
 
 
-def mount(path: Path, mode: Literal["ro", "rw"]) -> Mount:
+def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
     """The workspace as an engine mounts it: checked, absolute, free of symbolic links.
 
     Raises ``UsageError`` that says why the folder cannot be one and what to do: it does not exist, the
@@ -45,11 +45,18 @@ def mount(path: Path, mode: Literal["ro", "rw"]) -> Mount:
         shown = str(path) if path == real else f"{path} ({real})"
         raise UsageError(f"the workspace {shown} is {refusal}, which a tool must not see whole; {_REMEDY}")
     # A tool runs as the folder's owner: it must not thereby do what its caller could not.
-    needed = os.R_OK | os.X_OK | (os.W_OK if mode == "rw" else 0)
+    needed = os.R_OK | os.X_OK | (0 if mode == "ro" else os.W_OK)
     if not os.access(real, needed, effective_ids=os.access in os.supports_effective_ids):
-        wanted = "write in" if mode == "rw" else "read"
+        wanted = "read" if mode == "ro" else "write in"
         raise UsageError(f"you may not {wanted} the workspace {real}; use a folder of your own")
-    return Mount(source=_utf8(real), mode=mode, owner=status.st_uid, group=status.st_gid)
+    return Mount(
+        source=_utf8(real),
+        mode=mode,
+        owner=status.st_uid,
+        group=status.st_gid,
+        device=status.st_dev,
+        inode=status.st_ino,
+    )
 
 
 def _refusal(real: Path) -> str | None:

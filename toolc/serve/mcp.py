@@ -34,6 +34,7 @@ from toolc.result import Content, Text, ToolResult
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.unready import unready
 from toolc.runtime.workspace import mount
+from toolc.serve.progress import ProgressRelay, Send
 from toolc.template import as_text
 
 MAX_CALLS: Final = 16
@@ -71,11 +72,13 @@ def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
     ) -> ListToolsResult:
         return ListToolsResult(tools=tools)
 
-    async def call_tool(_: ServerRequestContext[dict[str, Any]], params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(
+        context: ServerRequestContext[dict[str, Any]], params: CallToolRequestParams
+    ) -> CallToolResult:
         if params.name not in executor.registry:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
         async with turns:
-            return to_call_result(await _run(executor, params))
+            return to_call_result(await _run(executor, params, context.session.report_progress))
 
     return Server("toolc", version=version, on_list_tools=list_tools, on_call_tool=call_tool)
 
@@ -93,14 +96,20 @@ def to_call_result(result: ToolResult) -> CallToolResult:
     return CallToolResult(content=content, structured_content=structured, is_error=result.is_error)
 
 
-async def _run(executor: Executor, params: CallToolRequestParams) -> ToolResult:
-    """One call on a thread of its own. Cancelled, it ends the call and waits until the sandbox is gone."""
+async def _run(executor: Executor, params: CallToolRequestParams, report: Send) -> ToolResult:
+    """One call on a thread of its own. Cancelled, it ends the call and waits until the sandbox is gone.
+
+    ``report`` does nothing for a client that did not ask for progress.
+    """
+    relay = ProgressRelay(report)
     with Cancellation() as cancellation:
-        call = partial(_attempt, executor, params, cancellation)
+        call = partial(_attempt, executor, params, cancellation, relay)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_pass_on, cancellation)
+            tasks.start_soon(relay.run)
             with anyio.CancelScope(shield=True):
                 result = await anyio.to_thread.run_sync(call)
+            await relay.flush()
             tasks.cancel_scope.cancel()
     if isinstance(result, MCPError):
         raise result
@@ -108,11 +117,14 @@ async def _run(executor: Executor, params: CallToolRequestParams) -> ToolResult:
 
 
 def _attempt(
-    executor: Executor, params: CallToolRequestParams, cancellation: Cancellation
+    executor: Executor,
+    params: CallToolRequestParams,
+    cancellation: Cancellation,
+    relay: ProgressRelay,
 ) -> ToolResult | MCPError:
     """The call itself; errors are returned, for a task group would wrap one that is raised."""
     try:
-        return executor.run(params.name, params.arguments or {}, cancellation=cancellation)
+        return executor.run(params.name, params.arguments or {}, on_event=relay.hear, cancellation=cancellation)
     except ToolcError as error:
         return MCPError(INTERNAL_ERROR, str(error))
     except Exception as error:  # noqa: BLE001  our bug: the client must have an answer, and no traceback

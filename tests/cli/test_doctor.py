@@ -1,0 +1,286 @@
+"""``toolc doctor``: what it says, to people and to programs, and its exit code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from cli_engines import engines
+
+from toolc.cli import doctor, main
+from toolc.cli.diagnosis import Diagnosis, Probed, Trial, to_json
+from toolc.cli.diagnosis_text import to_text
+from toolc.cli.probes import Answer, Probe
+from toolc.engines.advisories import Advisory, Component, Concern
+from toolc.engines.base import Capabilities, Enforcement
+from toolc.engines.base import Probe as Availability
+from toolc.engines.report import EngineReport, HostReport, Remedy
+
+RUNC = Component(name="runc", version="1.1.5+ds1-1+deb12u1", package="runc")
+RACE = Advisory(
+    id="CVE-2025-31133",
+    component="runc",
+    since="0",
+    fixed=("1.2.8", "1.3.3"),
+    allows="escape by a swapped /dev/null",
+    exposed="partly",
+    because="it takes a hostile image",
+    remedy="Update runc to 1.2.8, 1.3.3 or later.",
+)
+TERMINAL = Advisory(
+    id="CVE-2025-52565",
+    component="runc",
+    since="1.0.0-rc3",
+    fixed=("1.2.8", "1.3.3"),
+    allows="escape by a swapped terminal",
+    exposed="no",
+    because="no sandbox is given a terminal",
+    remedy="Update runc to 1.2.8, 1.3.3 or later.",
+)
+CONCERNS = (
+    Concern(advisory=TERMINAL, component=RUNC, status="open"),
+    Concern(advisory=RACE, component=RUNC, status="maybe", note="may be patched by your distribution"),
+)
+WEAK = Enforcement(
+    level="approximate", reason="No control group with memory is delegated.", instead="each process by itself"
+)
+HOST = HostReport(
+    system="Debian GNU/Linux 12 (bookworm)",
+    kernel="Linux 6.1.0-18-amd64",
+    cgroup="v2",
+    restrictions=("Neither AppArmor nor SELinux is on.",),
+)
+ENGINES = (
+    EngineReport(
+        name="docker",
+        probe=Availability(available=True, version="28.3.0"),
+        components=(Component(name="docker", version="28.3.0"), RUNC),
+        capabilities=(Capabilities(), Capabilities(isolation="gvisor", notes=("Memory ends the whole sandbox.",))),
+        concerns=CONCERNS,
+    ),
+    EngineReport(
+        name="oci",
+        probe=Availability(available=True, version="1.1.5"),
+        components=(RUNC,),
+        capabilities=(Capabilities(weak={"memory": WEAK}, users=("owner",)),),
+        concerns=CONCERNS,
+        remedies=(Remedy(lacks="limits.memory: No control group.", remedy="Run it as root."),),
+    ),
+    EngineReport(
+        name="other",
+        probe=Availability(available=False, reason="It is not installed.", remedy="Install it."),
+        remedies=(Remedy(lacks="It is not installed.", remedy="Install it."),),
+    ),
+)
+CALL = Trial(milliseconds=210.4, python="3.11.2", user="65534:65534")
+PROBES = (
+    Probe(name="bpf", group="kernel", tries="load a BPF program", means="Most escapes began there."),
+    Probe(name="tunnel", group="devices", tries="open /dev/net/tun", means="It reaches the hardware."),
+    Probe(name="memory", group="limits", tries="use more memory", means="It brings other work down."),
+)
+HELD = Answer("held")
+DIAGNOSIS = Diagnosis(
+    host=HOST,
+    engines=ENGINES,
+    trials={
+        ("docker", "namespace"): CALL,
+        ("docker", "gvisor"): Trial(reason="the runtime does not start; add --network=none"),
+        ("oci", "namespace"): CALL,
+    },
+)
+
+TEXT = """\
+Debian GNU/Linux 12 (bookworm), Linux 6.1.0-18-amd64, cgroup v2
+  Neither AppArmor nor SELinux is on.
+
+docker 28.3.0
+    made of    docker 28.3.0, runc 1.1.5+ds1-1+deb12u1
+  isolation: namespace
+    a call     took 210 ms, as user 65534:65534, with Python 3.11.2
+    limits     all enforced
+    workspaces none, ro, rw, transaction
+    users      owner, nobody, root
+  isolation: gvisor
+    a call     could not be made: the runtime does not start; add --network=none
+    limits     all enforced
+    workspaces none, ro, rw, transaction
+    users      owner, nobody, root
+    note       Memory ends the whole sandbox.
+
+oci 1.1.5
+    made of    runc 1.1.5+ds1-1+deb12u1
+  isolation: namespace
+    a call     took 210 ms, as user 65534:65534, with Python 3.11.2
+    limits     enforced: timeout, cpus, pids, output, tmp, files, file_size
+               memory: not enforced; limited instead: each process by itself
+               No control group with memory is delegated.
+    workspaces none, ro, rw, transaction
+    users      owner
+
+other does not work
+  It is not installed.
+
+known flaws of these versions: 2, of which a tool might use 1
+  CVE-2025-31133  runc 1.1.5+ds1-1+deb12u1 (docker, oci); fixed in 1.2.8, 1.3.3
+    allows     escape by a swapped /dev/null
+    exposed    partly: it takes a hostile image
+    status     may be patched by your distribution
+    to do      Update runc to 1.2.8, 1.3.3 or later.
+  CVE-2025-52565  runc 1.1.5+ds1-1+deb12u1, since 1.0.0-rc3, fixed in 1.2.8, 1.3.3; no use to a tool: no sandbox is
+                  given a terminal
+
+strongest here: min_isolation: namespace, by docker, with every limit enforced
+
+to improve
+  oci: limits.memory: No control group.
+    Run it as root.
+  other: It is not installed.
+    Install it.
+"""
+
+
+def test_the_whole_as_text() -> None:
+    assert to_text(DIAGNOSIS) == TEXT
+
+
+def probed(*answers: Answer) -> Probed:
+    return Probed(answers=dict(zip(("bpf", "tunnel", "memory"), answers, strict=True)))
+
+
+PROBED = Diagnosis(
+    host=HOST,
+    engines=ENGINES[:2],
+    trials=DIAGNOSIS.trials,
+    probes=PROBES,
+    probed={
+        ("docker", "namespace"): probed(HELD, HELD, HELD),
+        ("docker", "gvisor"): probed(HELD, Answer("own", "its own"), Answer("unenforced", "accepted")),
+        ("oci", "namespace"): probed(Answer("failed", "let through: EINVAL"), HELD, HELD),
+        ("oci", "vm"): Probed(reason="no such runtime; install Kata"),
+    },
+)
+
+
+def test_probes_are_a_table_with_a_summary_and_the_meaning_of_what_failed() -> None:
+    assert to_text(PROBED).partition("a tool tries")[2] == (
+        " to       docker  docker gvisor  oci\n"
+        "kernel\n"
+        "  load a BPF program  ok      ok             FAILED\n"
+        "devices\n"
+        "  open /dev/net/tun   ok      own            ok\n"
+        "limits\n"
+        "  use more memory     ok      accepted       ok\n"
+        "docker: 3 of 3 probes held\n"
+        "docker gvisor: 1 of 3 probes held, 1 reached only the sandbox's own kernel, 1 about limits that you have "
+        "accepted to do without\n"
+        "oci: 2 of 3 probes held\n"
+        "  FAILED: a tool could load a BPF program. Most escapes began there.\n"
+        "    found: let through: EINVAL\n"
+        "oci vm could not be probed: no such runtime; install Kata\n"
+    )
+
+
+def test_what_a_tool_has_said_cannot_move_the_cursor() -> None:
+    failed = Diagnosis(
+        host=HOST, engines=(), trials={}, probes=PROBES[:1],
+        probed={("oci", "namespace"): Probed(answers={"bpf": Answer("failed", "\x1b[2J")})},
+    )  # fmt: skip
+    assert "found: \\x1b[2J\n" in to_text(failed)
+
+
+def test_an_engine_whose_call_fails_is_not_the_strongest() -> None:
+    best = DIAGNOSIS.strongest
+    assert best is not None
+    assert (best[0].name, best[1].isolation) == ("docker", "namespace")
+
+
+def test_where_nothing_works_it_says_so() -> None:
+    nothing = Diagnosis(host=HOST, engines=ENGINES[2:], trials={})
+    assert not nothing.works
+    assert to_text(nothing) == (
+        "Debian GNU/Linux 12 (bookworm), Linux 6.1.0-18-amd64, cgroup v2\n"
+        "  Neither AppArmor nor SELinux is on.\n"
+        "\n"
+        "other does not work\n"
+        "  It is not installed.\n"
+        "\n"
+        "no engine here can run a tool\n"
+        "\n"
+        "to improve\n"
+        "  other: It is not installed.\n"
+        "    Install it.\n"
+    )
+
+
+def test_json_holds_all_of_it() -> None:
+    value = json.loads(json.dumps(to_json(PROBED)))
+    assert list(value) == ["works", "host", "engines", "strongest", "probes", "not_probed"]
+    assert value["works"] is False
+    assert value["strongest"] == {"engine": "docker", "min_isolation": "namespace"}
+    docker, oci = value["engines"]
+    assert docker["components"][1] == {"name": "runc", "version": "1.1.5+ds1-1+deb12u1"}
+    assert docker["isolation"][1]["call"] == {
+        "works": False,
+        "reason": "the runtime does not start; add --network=none",
+    }
+    assert oci["isolation"][0]["call"] == {
+        "works": True,
+        "duration_ms": 210.4,
+        "python": "3.11.2",
+        "user": "65534:65534",
+    }
+    assert oci["isolation"][0]["limits"]["memory"] == "approximate"
+    assert docker["advisories"][0] == {
+        "id": "CVE-2025-52565",
+        "component": "runc",
+        "version": "1.1.5+ds1-1+deb12u1",
+        "affected": "since 1.0.0-rc3, fixed in 1.2.8, 1.3.3",
+        "status": "open",
+        "note": "",
+        "allows": "escape by a swapped terminal",
+        "exposed": "no",
+        "because": "no sandbox is given a terminal",
+        "remedy": "Update runc to 1.2.8, 1.3.3 or later.",
+    }
+    assert value["probes"][0]["answers"][2] == {
+        "engine": "oci",
+        "isolation": "namespace",
+        "verdict": "failed",
+        "found": "let through: EINVAL",
+    }
+    assert value["not_probed"] == [{"engine": "oci", "isolation": "vm", "reason": "no such runtime; install Kata"}]
+
+
+@pytest.mark.parametrize(
+    ("diagnosis", "code"),
+    [(DIAGNOSIS, 0), (PROBED, 3), (Diagnosis(host=HOST, engines=ENGINES[2:], trials={}), 3)],
+    ids=["works", "a probe failed", "no engine"],
+)
+def test_the_exit_code_says_whether_a_tool_can_run(
+    diagnosis: Diagnosis, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "diagnose", lambda *_, **__: diagnosis)
+    with pytest.raises(SystemExit) as ended:
+        main(["doctor"])
+    assert ended.value.code == code
+    assert capsys.readouterr().out == to_text(diagnosis)
+
+
+def test_an_unknown_engine_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["doctor", "--engine", "chroot"])
+    assert ended.value.code == 2
+    assert "'chroot' is not one of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_a_real_engine_makes_a_call(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["doctor", "--engine", engine, "--json"])
+    value = json.loads(capsys.readouterr().out)
+    assert (ended.value.code, value["works"]) == (0, True)
+    (found,) = value["engines"]
+    assert found["name"] == engine
+    assert found["isolation"][0]["call"]["works"]
+    assert {part["name"] for part in found["components"]} >= {"kernel"}
+    assert {advisory["status"] for advisory in found["advisories"]} <= {"open", "maybe", "patched"}

@@ -1,0 +1,88 @@
+"""``toolc gc``: a line for each thing that was left, and the reason for each that stays."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from toolc.cli.gc import command
+from toolc.engines.base import Leftover
+from toolc.errors import InfrastructureError
+from toolc.runtime import leftovers
+from toolc.runtime.leftovers import Survey
+
+
+class Host:
+    """A host with a dead owner's folder, a living one's container, and a group that nobody can remove."""
+
+    def __init__(self, *, stuck: bool = False) -> None:
+        self.removed: list[str] = []
+        self.stuck = stuck
+
+    def survey(self) -> Survey:
+        return Survey((self.left("container", "c1", "its process 7 is alive"), self.left("folder", "/run/f")))
+
+    def left(self, kind: str, name: str, kept: str = "") -> Leftover:
+        def remove() -> None:
+            if self.stuck:
+                raise InfrastructureError("something is mounted in it")
+            self.removed.append(name)
+
+        return Leftover(kind=kind, name=name, owner="m.b.1.7.9", kept=kept, remove=remove)
+
+
+def gc(monkeypatch: pytest.MonkeyPatch, host: Host, *options: str) -> Result:
+    monkeypatch.setattr(leftovers, "survey", host.survey)
+    return CliRunner().invoke(command, [*options])
+
+
+def test_what_dead_owners_left_is_removed_and_the_rest_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = Host()
+    result = gc(monkeypatch, host)
+    assert result.exit_code == 0
+    assert result.stdout == "kept  container  c1  (its process 7 is alive)\nremoved  folder  /run/f\n"
+    assert host.removed == ["/run/f"]
+
+
+def test_a_dry_run_removes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = Host()
+    result = gc(monkeypatch, host, "--dry-run")
+    assert result.exit_code == 0
+    assert result.stdout == "kept  container  c1  (its process 7 is alive)\nwould remove  folder  /run/f\n"
+    assert host.removed == []
+
+
+def test_what_cannot_be_removed_is_told_and_is_exit_code_3(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = gc(monkeypatch, Host(stuck=True))
+    assert result.exit_code == 3
+    assert result.stdout.splitlines()[1] == "kept  folder  /run/f  (something is mounted in it)"
+
+
+def test_json_has_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = gc(monkeypatch, Host(), "--json")
+    owner = "m.b.1.7.9"
+    alive = "its process 7 is alive"
+    assert json.loads(result.stdout) == {
+        "leftovers": [
+            {"kind": "container", "name": "c1", "owner": owner, "removed": False, "reason": alive},
+            {"kind": "folder", "name": "/run/f", "owner": owner, "removed": True, "reason": ""},
+        ],
+        "unseen": [],
+    }
+    dry = json.loads(gc(monkeypatch, Host(), "--json", "--dry-run").stdout)["leftovers"][1]
+    assert (dry["removed"], dry["reason"]) == (False, "")
+
+
+def test_nothing_is_said_to_be_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "survey", lambda: Survey(()))
+    result = CliRunner().invoke(command, [])
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "toolc: nothing is left behind\n")
+
+
+def test_where_nobody_could_look_is_told_and_is_exit_code_3(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "survey", lambda: Survey((), ("the daemon does not answer",)))
+    result = CliRunner().invoke(command, [])
+    assert result.exit_code == 3
+    assert result.stderr == "toolc: could not look everywhere: the daemon does not answer\n"

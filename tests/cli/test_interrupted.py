@@ -1,0 +1,71 @@
+"""Ctrl-C, SIGTERM and SIGHUP while a command has a sandbox: the exit code says so, and nothing is left."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from killing import ENGINES, client, lacks
+from remains import Owned, seconds_until_clean
+
+SPEC = """\
+toolc: 1
+name: nap
+description: Sleeps for a minute. Use it where something is to be interrupted, and nowhere else.
+backend:
+  shell:
+    argv: [sleep, "60"]
+tests:
+  - args: {}
+    expect: {text: ""}
+"""
+
+COMMANDS = {
+    "run": ["run", "nap.yaml"],
+    "test": ["test", "nap.yaml"],
+    "serve": ["serve", "nap.yaml"],
+}
+
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("sent", CODES, ids=lambda sent: sent.name)
+def test_a_signal_at_any_moment(tmp_path: Path, engine: str, command: str, sent: signal.Signals) -> None:
+    if reason := lacks(engine):
+        pytest.skip(reason)
+    (tmp_path / "nap.yaml").write_text(SPEC, encoding="utf-8")
+    argv = [sys.executable, "-m", "toolc", *COMMANDS[command], "--engine", engine]
+    moment = random.Random(f"{engine} {command} {sent}").uniform(0.6, 2.0)
+    with subprocess.Popen(
+        argv, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        time.sleep(moment)
+        label = label_of(process.pid)
+        process.send_signal(sent)
+        _, said = process.communicate(timeout=30)
+    assert "Traceback" not in said
+    code = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    # A server that is told to end, and has nothing to do, has done what it was told.
+    assert code == CODES[sent] or (command, sent, code) == ("serve", signal.SIGTERM, 0), said
+    owned = Owned(label=label, client=client() if engine == "docker" else None)
+    assert seconds_until_clean(owned, 30) < 30
+
+
+def label_of(pid: int) -> str:
+    """The owner's label of another process, as it would say it itself."""
+    from toolc.engines import owner
+
+    here = owner.Owner.current()
+    process = owner._process(pid)
+    assert process is not None
+    found = owner.Owner(machine=here.machine, boot=here.boot, pidns=here.pidns, pid=pid, start=process.start)
+    assert os.getpid() != pid
+    return found.label()

@@ -1,0 +1,380 @@
+"""What ``toolc run`` shows while a call runs: each tool here waits until somebody has seen it."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from cli_engines import engines
+
+from toolc.cli import live
+from toolc.cli.live import Live, LiveOutput, Progress
+from toolc.cli.printed import print_rest
+from toolc.events import ToolUpdate
+from toolc.result import ToolResult
+
+TOOLC = (sys.executable, "-m", "toolc")
+SPECS = """\
+toolc: 1
+defaults: {sandbox: {workspace: ro}}
+tools:
+  - name: talk
+    description: A tool that exists for the tests of the command line and for nothing else.
+    backend:
+      shell:
+        progress: true
+        script: |
+          echo one
+          echo "::progress 40 halfway" >&2
+          echo noted >&2
+          until [ -e go ]; do sleep 0.05; done
+          echo two
+  - name: fail
+    description: A tool that exists for the tests of the command line and for nothing else.
+    backend: {shell: {script: "echo half; until [ -e go ]; do sleep 0.05; done; exit 3"}}
+  - name: complain
+    description: A tool that exists for the tests of the command line and for nothing else.
+    backend: {shell: {script: "echo bad >&2; until [ -e go ]; do sleep 0.05; done; echo worse >&2; exit 3"}}
+  - name: flood
+    description: A tool that exists for the tests of the command line and for nothing else.
+    backend: {shell: {argv: ["yes"]}}
+  - name: drip
+    description: A tool that exists for the tests of the command line and for nothing else.
+    backend: {shell: {script: "while :; do echo y; sleep 0.05; done"}}
+  - name: data
+    description: A tool that exists for the tests of the command line and for nothing else.
+    backend: {shell: {script: "echo '{'; sleep 0.1; echo '\\"a\\": 1}'"}}
+    result: {format: json}
+  - name: watch
+    description: A tool that exists for the tests of the command line and for nothing else.
+    backend:
+      python:
+        function: watch
+        code: |
+          import os, time
+          def watch():
+              yield 10, "waiting"
+              yield "seen "
+              while not os.path.exists("go"):
+                  time.sleep(0.05)
+              yield "done"
+"""
+
+
+@pytest.fixture(autouse=True)
+def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tools.yaml").write_text(SPECS, encoding="utf-8")
+
+
+def go() -> None:
+    Path("go").touch()
+
+
+def start(tool: str, *options: str, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE) -> Process:
+    command = [*TOOLC, "run", f"tools.yaml#{tool}", *options]
+    return subprocess.Popen(command, stdout=stdout, stderr=stderr)
+
+
+Process = subprocess.Popen[bytes]
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_output_and_progress_arrive_while_the_tool_runs(engine: str) -> None:
+    with start("talk", "--engine", engine) as process:
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.readline() == b"one\n"
+        assert process.stderr.readline() == b" 40% halfway\n"
+        go()
+        assert process.communicate(timeout=20) == (b"two\n", b"noted\n")
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_a_failure_goes_on_where_the_output_ended(engine: str) -> None:
+    with start("fail", "--engine", engine) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"half\n"
+        go()
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (1, b"[exit status 3]")
+    assert err == b"toolc: the tool failed (exit_status): the command ended with exit status 3\n"
+
+
+def test_a_call_that_is_stopped_does_not_say_its_output_twice() -> None:
+    done = subprocess.run(
+        [*TOOLC, "run", "tools.yaml#fail", "--timeout", "700ms"], capture_output=True, check=False
+    )
+    message = b"the call was not done after 0.7 s and was stopped; ask for less work at once"
+    assert done.stdout == b"half\n" + message
+
+
+def test_output_that_is_cut_in_its_middle_is_shown_as_the_result_has_it() -> None:
+    plain, as_json = (
+        subprocess.run(
+            [*TOOLC, "run", "tools.yaml#flood", "--timeout", "500ms", *options], capture_output=True, check=False
+        ).stdout
+        for options in ((), ("--json",))
+    )
+    head = b"y\n" * (256 * 1024 // 4)
+    assert plain.startswith(head)
+    assert plain.count(b" bytes cut]\n") == 1
+    # Message, head and tail: nothing of it twice.
+    assert abs(len(plain) - len(json.loads(as_json)["content"][0]["text"])) < 100
+
+
+def test_data_is_not_shown_before_it_is_whole(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert subprocess.run([*TOOLC, "run", "tools.yaml#data"], check=False).returncode == 0
+    assert capfdbinary.readouterr().out == b'{\n"a": 1}'
+
+
+def test_json_stays_silent_until_the_end() -> None:
+    with start("talk", "--json") as process:
+        assert process.stdout
+        assert process.stderr
+        assert select.select([process.stdout, process.stderr], [], [], 1.5)[0] == []
+        go()
+        out, err = process.communicate(timeout=20)
+    assert (json.loads(out)["content"][0]["text"], err) == ("one\ntwo\n", b"")
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_events_are_lines_of_json_and_the_last_is_the_result(engine: str) -> None:
+    with start("watch", "--events", "--engine", engine) as process:
+        assert process.stdout
+        lines = [json.loads(process.stdout.readline()) for _ in range(3)]
+        go()
+        lines += [json.loads(line) for line in process.stdout]
+    call_id = lines[0]["call_id"]
+    about = {"name": "watch", "call_id": call_id}
+    assert lines[0] == {"event": "start", **about}
+    assert {"event": "update", **about, "percent": 10.0, "message": "waiting"} in lines[1:3]
+    assert {"event": "update", **about, "stream": "content", "text": "seen "} in lines[1:3]
+    assert lines[3] == {"event": "update", **about, "stream": "content", "text": "done"}
+    assert lines[4]["event"] == "end"
+    assert lines[4]["result"]["content"] == [{"type": "text", "text": "seen done"}]
+    assert len(lines) == 5
+
+
+def test_arguments_that_are_wrong_are_an_event_too() -> None:
+    done = subprocess.run(
+        [*TOOLC, "run", "tools.yaml#talk", "--arg", "a=1", "--events"], capture_output=True, check=False
+    )
+    (line,) = done.stdout.splitlines()
+    event = json.loads(line)
+    assert (done.returncode, event["event"], event["result"]["error"]["kind"]) == (2, "end", "invalid_args")
+
+
+def test_json_and_events_are_two_different_wishes(capfd: pytest.CaptureFixture[str]) -> None:
+    assert subprocess.run([*TOOLC, "run", "tools.yaml#talk", "--json", "--events"], check=False).returncode == 2
+    assert capfd.readouterr() == (
+        "",
+        "toolc: --json prints one result and --events many lines, of which the last holds it; choose one\n",
+    )
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_an_interrupt_in_a_flood_is_130_at_once(engine: str) -> None:
+    with start("flood", "--engine", engine, stdout=subprocess.DEVNULL) as process:
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        interrupted = time.monotonic()
+        _, err = process.communicate(timeout=20)
+    assert (process.returncode, err.strip()) == (130, b"")
+    assert time.monotonic() - interrupted < 3
+
+
+def test_a_reader_that_has_had_enough_ends_the_call() -> None:
+    with start("drip") as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"y\n"
+        process.stdout.close()
+        assert process.wait(20) == 141
+        assert process.stderr
+        assert process.stderr.read() == b""
+
+
+def test_timing_is_a_table_on_stderr_and_a_detail(capfd: pytest.CaptureFixture[str]) -> None:
+    go()
+    subprocess.run([*TOOLC, "run", "tools.yaml#data", "--json", "--timing"], check=False)
+    out, err = capfd.readouterr()
+    rows = [line.split() for line in err.splitlines()]
+    names = ["load", "bind", "plan", "choose", "create", "start", "ready", "run", "close", "read", "total"]
+    assert [row[0] for row in rows] == names
+    assert {row[2] for row in rows} == {"ms"}
+    measured = json.loads(out)["details"]["timing_ms"]
+    assert [*measured] == names[1:-1]
+    assert float(rows[-1][1]) == pytest.approx(sum(float(row[1]) for row in rows[:-1]), abs=1)
+
+
+class Screen:
+    """A terminal of 40 columns, and what was written to it."""
+
+    def __init__(self) -> None:
+        self._ours, self.theirs = pty.openpty()
+        fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+        self.seen = b""
+
+    def until(self, condition: Callable[[bytes], bool]) -> None:
+        deadline = time.monotonic() + 20
+        while not condition(self.seen):
+            assert time.monotonic() < deadline, self.seen
+            if select.select([self._ours], [], [], 0.1)[0]:
+                self.seen += os.read(self._ours, 4096)
+
+    def close(self) -> bytes:
+        os.close(self.theirs)
+        # A terminal that its last user has closed ends with EIO.
+        with suppress(OSError):
+            while piece := os.read(self._ours, 4096):
+                self.seen += piece
+        os.close(self._ours)
+        return self.seen
+
+
+BAR = b"\r\x1b[K[##########..............]  40% halfway"
+CLEAR = b"\r\x1b[K"
+
+
+def test_a_terminal_shows_a_bar_below_the_output_and_takes_it_away() -> None:
+    screen = Screen()
+    with start("talk", stdout=screen.theirs, stderr=screen.theirs) as process:
+        screen.until(lambda seen: BAR in seen and b"one\r\n" in seen)
+        go()
+        process.wait(20)
+    shown = screen.close()
+    assert shown.endswith(BAR + CLEAR + b"two\r\n" + BAR + CLEAR)
+    assert shown.count(b"noted\r\n") == 1
+
+
+def test_a_terminal_shows_stderr_too_and_a_failure_does_not_repeat_it() -> None:
+    screen = Screen()
+    with start("complain", stdout=screen.theirs, stderr=screen.theirs) as process:
+        screen.until(lambda seen: seen == b"bad\r\n")
+        go()
+        assert process.wait(20) == 1
+    assert screen.close() == b"bad\r\nworse\r\n[exit status 3]\r\ntoolc: the tool failed (exit_status)\r\n"
+
+
+@pytest.mark.parametrize("noted", ["", "bad", "bad\nwor", "bad\nworse"])
+def test_the_rest_of_stderr_follows_and_ends_its_line(noted: str, capfd: pytest.CaptureFixture[str]) -> None:
+    sys.stderr.write(noted)
+    print_rest(ToolResult(content=(), details={"stderr": "bad\nworse"}), noted)
+    assert capfd.readouterr().err == "bad\nworse\n"
+
+
+def test_a_result_that_goes_elsewhere_is_whole_whatever_the_terminal_shows() -> None:
+    go()
+    screen = Screen()
+    process = start("complain", stderr=screen.theirs)
+    assert process.communicate(timeout=20)[0] == b"bad\nworse\n[exit status 3]"
+    assert screen.close().startswith(b"bad\r\nworse\r\ntoolc: the tool failed")
+
+
+@pytest.mark.parametrize("timeout", ["20s", "700ms"])
+def test_a_terminal_shows_what_a_function_yields_while_it_runs(timeout: str) -> None:
+    screen = Screen()
+    with start("watch", "--timeout", timeout, stdout=screen.theirs, stderr=subprocess.DEVNULL) as process:
+        screen.until(lambda seen: seen == b"seen ")
+        if timeout == "20s":
+            go()
+        process.wait(20)
+    late = b"\r\nthe call was not done after 0.7 s and was stopped; ask for less work at once\r\n"
+    assert screen.close() == b"seen " + (b"done\r\n" if timeout == "20s" else late)
+
+
+def test_a_pipe_gets_what_a_function_yields_with_its_result() -> None:
+    with start("watch") as process:
+        assert process.stdout
+        assert process.stderr
+        assert process.stderr.readline() == b" 10% waiting\n"
+        assert select.select([process.stdout], [], [], 0.5)[0] == []
+        go()
+        assert process.communicate(timeout=20)[0] == b"seen done"
+
+
+def test_a_terminal_that_cannot_draw_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    go()
+    screen = Screen()
+    start("talk", stdout=subprocess.DEVNULL, stderr=screen.theirs).wait(20)
+    assert screen.close() == b" 40% halfway\r\nnoted\r\n"
+
+
+def test_an_interrupt_takes_the_bar_away() -> None:
+    screen = Screen()
+    with start("talk", stdout=subprocess.DEVNULL, stderr=screen.theirs) as process:
+        screen.until(lambda seen: seen.endswith(b"noted\r\n" + BAR))
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+    assert screen.close().endswith(b"noted\r\n" + BAR + CLEAR + b"\r\n")
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("percent", "message", "line"),
+    [
+        (0.0, "", "[........................]   0% "),
+        (100.0, "done", "[########################] 100% done"),
+        (None, "no number", "no number"),
+        (None, "a\x1b[2J\nb", "a\\x1b[2J b"),
+        (None, "a\tb\r\nc", "a b c"),
+        (None, "x" * 100, "x" * 39),
+        (None, "漢" * 100, "漢" * 19),
+    ],
+)
+def test_a_report_is_one_line_that_fits(
+    percent: float | None, message: str, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(live, "_columns", lambda: 40)
+    progress = Progress()
+    progress.report(percent, message)
+    progress.draw()
+    assert screen.getvalue() == f"\r\x1b[K{line}"
+
+
+def test_a_bar_waits_for_the_end_of_a_line_and_shows_the_last_report_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    with os.fdopen(os.dup(screen.theirs), "w") as both:
+        monkeypatch.setattr(sys, "stdout", both)
+        monkeypatch.setattr(sys, "stderr", both)
+        shown = Live({"stdout": LiveOutput(100, both)})
+        for update in ("half a ", 10.0, 50.0, "line\n"):
+            if isinstance(update, str):
+                shown.show(ToolUpdate(name="t", call_id="c", stream="stdout", text=update))
+            else:
+                shown.show(ToolUpdate(name="t", call_id="c", percent=update))
+    bar = b"[############............]  50% "
+    screen.until(lambda seen: seen.endswith(bar))
+    assert screen.close() == b"half a line\r\n" + CLEAR + bar
+
+
+def test_what_may_not_be_in_the_result_is_not_shown(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    output = LiveOutput(5, sys.stdout)
+    for piece in ("aü", "büb", "c"):
+        output.show(piece)
+    assert output.shown == "aüb"
+    assert capfdbinary.readouterr().out == "aüb".encode()

@@ -1,0 +1,213 @@
+"""The probes: each is in the table, holds in a sandbox, and fails where there is none."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_engines import engines
+
+from toolc.api import Executor, Registry
+from toolc.cli.probes import FOLDER, Answer, load_probes, load_tools, run_probes
+from toolc.configuration import Configuration
+from toolc.data.probes import attempts
+from toolc.engines import docker_body
+from toolc.engines.docker import DockerEngine
+from toolc.engines.fake import FakeEngine
+from toolc.errors import InfrastructureError
+from toolc.plan import Plan, Profile, PythonCall
+from toolc.result import Capture, Outcome
+from toolc.schema import JsonObject, JsonValue
+from toolc.spec import MinIsolation
+
+HOST: attempts.Host = {"secret": "/dev/null", "word": "", "socket": "", "port": 1}
+TRACES = {"follow_link", "write_read_only", "leave_processes", "leave_files", "find_files", "leave_mounts"}
+
+
+def test_every_probe_is_in_the_table_once_and_every_entry_is_a_probe() -> None:
+    names = [probe.name for probe in load_probes()]
+    limits = {tool.name for tool in Registry.load(FOLDER) if tool.tests}
+    assert len(names) == len(set(names)) >= 40
+    assert set(names) == set(attempts.attempts(HOST)) | limits | TRACES
+
+
+def test_the_table_names_probes_only() -> None:
+    probes = {probe.name: probe for probe in load_probes()}
+    assert probes["memory_of_many"].limit == "memory"
+    assert probes["tunnel"].own_kernel
+    assert sum(probe.own_kernel for probe in probes.values()) == 4
+    assert [probe.name for probe in probes.values() if probe.ended_by_memory] == [
+        "stop_process_1",
+        "number_of_files",
+    ]
+    assert sum(probe.limit is not None for probe in probes.values()) == 6
+
+
+def test_the_tools_demand_the_isolation_that_is_probed() -> None:
+    assert {tool.sandbox.min_isolation for tool in load_tools("gvisor")} == {"gvisor"}
+
+
+def test_system_calls_have_numbers_for_the_same_calls_on_every_machine() -> None:
+    x86, arm = attempts.NUMBERS["x86_64"], attempts.NUMBERS["aarch64"]
+    assert list(x86) == list(arm)
+    assert len(set(x86.values())) == len(x86)
+    assert len(set(arm.values())) == len(arm)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "no-new-privileges",
+        "system-call-filter",
+        "set-user-id-file",
+        "interfaces",
+        "file-of-the-host",
+        "environment-of-the-host",
+        "abstract-socket",
+        "port-of-the-host",
+        "processes-of-the-host",
+        "other-devices",
+    ],
+)
+def test_what_is_no_harm_to_try_here_succeeds_where_there_is_no_sandbox(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"\0{tmp_path}")
+        listener.listen()
+        host: attempts.Host = {
+            "secret": str(secret),
+            "word": "PATH=",
+            "socket": str(tmp_path),
+            "port": server.getsockname()[1],
+        }
+        monkeypatch.setattr(attempts, "PROGRAM", str(tmp_path / "program"))
+        said = attempts.attempt(attempts.attempts(host)[name])
+    assert said.startswith("done: "), said
+
+
+def test_an_attempt_is_refused_done_or_broken_and_never_ends_the_rest() -> None:
+    def broken() -> object:
+        raise KeyError("x")
+
+    assert attempts.attempt(attempts.refused) == "refused"
+    assert attempts.attempt(lambda: 7) == "done: 7"
+    assert attempts.attempt(broken) == "broken: KeyError('x')"
+    assert attempts.attempt(lambda: os.kill(os.getpid(), 31)) == "refused"  # SIGSYS, as a filter answers
+    assert attempts.attempt(lambda: os.kill(os.getpid(), 9)) == "ended by signal 9"
+
+
+def run(
+    said: Callable[[Plan], Outcome], isolation: MinIsolation = "namespace", accepted: tuple[str, ...] = ()
+) -> dict[str, Answer]:
+    make = partial(Executor, engine=FakeEngine(said), configuration=Configuration())
+    return run_probes(make, isolation, accepted)
+
+
+def leaky(plan: Plan) -> Outcome:
+    """A sandbox that refuses every attempt but two, keeps no limit, and shows what an earlier call has left."""
+    entry = plan.invocation.entry if isinstance(plan.invocation, PythonCall) else ""
+    found: JsonValue = ["/tmp/left"]
+    if entry == "attempts.py":
+        refused: dict[str, JsonValue] = dict.fromkeys(attempts.attempts(HOST), "refused")
+        found = refused | {"tunnel": "done: 3", "bpf": "let through: EINVAL"}
+    answer = json.dumps({"content": [], "structured": [found], "details": {}}).encode()
+    return Outcome(ending="exited", reply=Capture(answer, b"", len(answer)) if entry else None)
+
+
+def test_what_is_not_refused_fails_and_says_what_was_seen() -> None:
+    found = run(leaky)
+    assert found["bpf"] == Answer("failed", "let through: EINVAL")
+    assert found["tunnel"] == Answer("failed", "done: 3")
+    assert found["keys"] == Answer("held")
+
+
+def test_a_limit_that_is_not_kept_fails() -> None:
+    found = run(leaky)
+    assert found["time"] == Answer("failed", "expected the error timeout, got no error")
+    assert found["memory_of_many"] == Answer("failed", "expected the error out_of_memory, got no error")
+    assert found["find_files"].verdict == "failed"
+
+
+def test_a_limit_that_the_user_does_without_is_not_failed() -> None:
+    found = run(leaky, accepted=("memory",))
+    assert found["memory"] == Answer("unenforced", "not enforced here, which you have accepted")
+    assert found["time"].verdict == "failed"
+
+
+def test_a_limit_that_ends_a_call_by_another_is_kept() -> None:
+    def hungry(plan: Plan) -> Outcome:
+        attempted = isinstance(plan.invocation, PythonCall) and plan.invocation.entry == "attempts.py"
+        return leaky(plan) if attempted else Outcome(ending="out_of_memory")
+
+    found = run(hungry)
+    assert (found["number_of_files"], found["memory"]) == (Answer("held"), Answer("held"))
+    assert found["open_files"].verdict == "failed"
+
+
+def test_a_device_of_the_sandboxs_own_kernel_is_no_harm() -> None:
+    found = run(leaky, "gvisor")
+    assert found["tunnel"] == Answer("own", "its own kernel's")
+    assert found["bpf"].verdict == "failed"
+
+
+def test_attempts_that_do_not_end_as_they_should_are_a_failure_of_ours() -> None:
+    with pytest.raises(InfrastructureError, match="the attempts did not end as they should"):
+        run(lambda _: Outcome(ending="timed_out"))
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_every_probe_holds(engine: str) -> None:
+    make = partial(Executor, engine=engine, configuration=Configuration())
+    found = run_probes(make, "namespace")
+    assert list(found) == [probe.name for probe in load_probes()]
+    assert {name: answer for name, answer in found.items() if answer.verdict != "held"} == {}
+
+
+def test_a_sandbox_without_its_walls_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = docker_body.create_body
+
+    def weak(*args: Any, **named: Any) -> JsonObject:  # Any, for it passes on what it is given
+        body = whole(*args, **named)
+        own = body["HostConfig"]
+        assert isinstance(own, dict)
+        for name in ("ReadonlyRootfs", "MaskedPaths", "ReadonlyPaths"):
+            del own[name]
+        return body | {
+            "User": "0:0",
+            "HostConfig": own | {"SecurityOpt": ["seccomp=unconfined"]},
+        }
+
+    engine = DockerEngine()
+    if reason := engine.refusal(Profile()):
+        pytest.skip(reason)
+    monkeypatch.setattr(docker_body, "create_body", weak)
+    with Executor(load_tools("namespace"), engine=engine, configuration=Configuration()) as executor:
+        result = executor.run("attempts", {"secret": "/none", "word": "none", "socket_name": "none", "port": 1})
+    engine.close()
+    assert result.structured
+    said = result.structured[0]
+    assert isinstance(said, dict)
+    broken_out = {name for name, each in said.items() if each != "refused"}
+    assert broken_out >= {
+        "no-new-privileges",
+        "system-call-filter",
+        "set-user-id-file",
+        "user-namespace",
+        "clone3-user-namespace",
+        "io-uring",
+        "keys",
+        "firewall-socket",
+        "password-hashes",
+        "write-system-files",
+        "new-system-file",
+    }
+    assert "capabilities" not in broken_out

@@ -1,0 +1,214 @@
+"""Runs cases in one configuration, several at a time, and says what came of each as a comparable envelope."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import socket
+import stat
+import tempfile
+import threading
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, cast
+
+from conformance_case import Case
+from probe_cases import LISTENER
+
+from toolc.api import Executor, Registry, result_to_json
+from toolc.engines.base import Engine, Sandbox
+from toolc.engines.docker_sandbox import DockerSandbox
+from toolc.engines.oci_sandbox import OciSandbox
+from toolc.errors import InfrastructureError
+from toolc.events import Event, ToolUpdate
+from toolc.plan import Profile
+from toolc.result import ToolResult
+from toolc.runtime.cancellation import Cancellation
+from toolc.schema import JsonObject, JsonValue
+
+CALLERS: Final = 3
+"""How many calls at once: a call is half waiting, and each must be undisturbed by its neighbours."""
+
+KINDS: Final = {stat.S_IFLNK: "link", stat.S_IFREG: "file", stat.S_IFDIR: "folder"}
+USAGE: Final = ("duration_ms", "cpu_ms", "peak_memory_bytes")
+
+
+class WatchedEngine:
+    """An engine that remembers by what name the kernel knows the sandbox that this thread started last."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._local = threading.local()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._engine, name)
+
+    def start(self, profile: Profile, arguments: Sequence[str]) -> Sandbox:
+        self._local.last = None
+        sandbox = self._engine.start(profile, arguments)
+        self._local.last = control_group(sandbox)
+        return sandbox
+
+    def survivors(self) -> list[str]:
+        """The processes of this thread's last sandbox that are still there."""
+        return processes_in(self._local.last) if self._local.last else []
+
+
+def control_group(sandbox: Sandbox) -> str:
+    """The last part of the name of a sandbox's control groups."""
+    if isinstance(sandbox, DockerSandbox):
+        return sandbox.container
+    assert isinstance(sandbox, OciSandbox)
+    return sandbox._place.name
+
+
+def processes_in(group: str) -> list[str]:
+    """The names of all processes that are in a control group with such a name."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if group in (process / "cgroup").read_text(encoding="utf-8"):
+                found.append((process / "comm").read_text(encoding="utf-8").strip())
+        except OSError:
+            continue
+    return found
+
+
+def run_batch(engine: Engine, cases: Iterable[Case], sandbox: JsonObject) -> dict[str, JsonObject]:
+    """The envelope of each case by its name. ``sandbox`` is added to each tool's own."""
+    cases = list(cases)
+    watched = WatchedEngine(engine)
+    registry = _compiled(cases, sandbox)
+    with ThreadPoolExecutor(CALLERS) as pool, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(LISTENER)
+        listener.listen()
+        envelopes = pool.map(lambda case: _run(registry, watched, case), cases)
+        return {case.name: found for case, found in zip(cases, envelopes, strict=True)}
+
+
+def _compiled(cases: Iterable[Case], sandbox: JsonObject) -> Registry:
+    with tempfile.TemporaryDirectory() as folder:
+        for case in cases:
+            (Path(folder) / f"{case.tool}.yaml").write_text(case.spec(sandbox), encoding="utf-8")
+        return Registry.load(folder)
+
+
+def _run(registry: Registry, engine: WatchedEngine, case: Case) -> JsonObject:
+    updates: list[JsonValue] = []
+    streamed: dict[str, str] = {}
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, ToolUpdate) and event.stream is None:
+            updates.append([event.percent, event.message])
+        elif isinstance(event, ToolUpdate) and event.stream is not None:
+            streamed[event.stream] = streamed.get(event.stream, "") + event.text
+
+    with (
+        _workspace(case) as folder,
+        _cancelled_after(case.cancel_after) as cancellation,
+        Executor(registry, workspace=folder, engine=cast("Engine", engine)) as executor,
+    ):
+        try:
+            result = executor.run(
+                case.tool, {**case.args}, call_id="c1", on_event=on_event, cancellation=cancellation
+            )
+        except InfrastructureError as error:
+            return {"infrastructure": str(error), "survivors": [*engine.survivors()]}
+        except Exception:  # noqa: BLE001  one case's end is not the others'
+            return {"raised": traceback.format_exc(), "survivors": [*engine.survivors()]}
+        return envelope(result) | {
+            "progress": updates,
+            "streamed": {**streamed},
+            "survivors": [*engine.survivors()],
+            "files": files(folder, case.owner) if folder else {},
+        }
+
+
+def envelope(result: ToolResult) -> JsonObject:
+    """A result without what differs from call to call: figures become whether they are there and make sense."""
+    whole = result_to_json(result)
+    details = result.details
+    known: list[JsonValue] = [name for name in USAGE if _is_figure(details.get(name))]
+    return {
+        "text": result.text,
+        "images": [f"{i['mime_type']} {_digest(str(i['data']))}" for i in _images(whole)],
+        "structured": whole.get("structured"),
+        "error": result.error.kind if result.error else None,
+        "message": result.error.message if result.error else None,
+        "outcome": details.get("outcome"),
+        "exit_status": details.get("exit_status"),
+        "stderr": details.get("stderr"),
+        "stdout": details.get("stdout"),
+        "truncated": details.get("truncated"),
+        "tool": details.get("tool"),
+        "user": details.get("user"),
+        "usage": known,
+    }
+
+
+def _is_figure(value: JsonValue) -> bool:
+    return isinstance(value, int | float) and value >= 0
+
+
+def _images(whole: JsonObject) -> list[JsonObject]:
+    content = whole["content"]
+    assert isinstance(content, list)
+    return [block for block in content if isinstance(block, dict) and block["type"] == "image"]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@contextmanager
+def _cancelled_after(seconds: float | None) -> Iterator[Cancellation]:
+    """A cancellation that comes after so many seconds, or never."""
+    with Cancellation() as cancellation:
+        if seconds is None:
+            yield cancellation
+            return
+        if not seconds:
+            cancellation.cancel()
+        timer = threading.Timer(seconds, cancellation.cancel)
+        timer.start()
+        yield cancellation
+        timer.join()
+
+
+@contextmanager
+def _workspace(case: Case) -> Iterator[Path | None]:
+    """A folder of an ordinary user's with the case's files, where its tool wants one."""
+    if case.sandbox.get("workspace", "none") == "none":
+        yield None
+        return
+    folder = Path(tempfile.mkdtemp(prefix="conformance-")).resolve()
+    try:
+        for name, content in case.files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        for path in (folder, *folder.rglob("*")):
+            if os.geteuid() == 0:
+                os.chown(path, case.owner, case.owner)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def files(folder: Path, owner: int) -> JsonObject:
+    """What is in a workspace: kind, mode, whether it is its owner's, and the text of a small file, by name."""
+    found: JsonObject = {}
+    for path in sorted(folder.rglob("*")):
+        status = path.lstat()
+        kind = KINDS.get(stat.S_IFMT(status.st_mode), "other")
+        small = kind == "file" and status.st_size < 1000 and os.access(path, os.R_OK)
+        text = path.read_text(encoding="utf-8", errors="replace") if small else ""
+        whose = f"{status.st_uid}:{status.st_gid}"
+        whose = "own" if whose == f"{owner}:{owner}" else whose
+        name = os.fsencode(path.relative_to(folder)).decode("utf-8", "backslashreplace")
+        found[name] = [kind, f"{status.st_mode & 0o7777:o}", whose, text]
+    return found

@@ -1,0 +1,29 @@
+"""All cases, in the order of the chapters of ``docs/engines.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import function_cases
+import hostile_cases
+import invocation_cases
+import limit_cases
+import output_cases
+import probe_cases
+import streaming_cases
+import workspace_cases
+from conformance_case import Case
+
+CHAPTERS: Final[Mapping[str, tuple[Case, ...]]] = {
+    "Programs": invocation_cases.CASES,
+    "Output": output_cases.CASES,
+    "Python tools": function_cases.CASES,
+    "Streaming": streaming_cases.CASES,
+    "Users and files": workspace_cases.CASES,
+    "Limits and endings": limit_cases.CASES,
+    "Attempts on the host": probe_cases.CASES,
+    "Hostile tools": hostile_cases.CASES,
+}
+
+BY_NAME: Final = {case.name: case for cases in CHAPTERS.values() for case in cases}

@@ -1,0 +1,310 @@
+"""Tools that attack what runs them. Each ends, is told for what it is, leaves nothing, and harms no other call."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from conformance_case import OK, Case, Difference, fails, limits, python, says, shell
+
+_TIMEOUT: Final = {"outcome": "timed_out", "error": "timeout"}
+_SOON: Final = limits(timeout="1500ms")
+_FRAME: Final = r"\000\000\000\002\010\000\000\000\000{}"
+"""An EXIT frame as it would stand on the wire."""
+
+_COUNTS: Final = "gVisor counts processes itself, so what ends a fork bomb is often its memory"
+_INODES: Final = "gVisor does not limit the number of files in /tmp, only their memory"
+_ENDS_PROCESS_1: Final = (
+    "a tool can kill process 1 of gVisor and so its own sandbox; that is told as our failure, or as want of memory"
+)
+
+
+CASES: Final = (
+    Case(
+        name="a fork bomb ends at its deadline",
+        backend=python(
+            "import os\ndef run():\n    while True:\n        try: os.fork()\n        except OSError: pass\n"
+        ),
+        sandbox={"limits": {"timeout": "2s", "pids": 64}},
+        expect=_TIMEOUT,
+        differs={"docker+gvisor": Difference(_COUNTS, {"outcome": "out_of_memory", "error": "out_of_memory"})},
+    ),
+    Case(
+        name="a fork bomb in a shell ends with its script",
+        backend=shell("bomb() { bomb | bomb & }; bomb 2>/dev/null; echo lit; sleep 1"),
+        sandbox={"limits": {"timeout": "20s", "pids": 64}},
+        varies=("streamed", "stderr", "text", "message", "error", "exit_status"),
+        expect={"outcome": "exited"},
+    ),
+    Case(
+        name="double forks in sessions of their own that fork again end with the tool",
+        backend=python(
+            "import os, signal, time\n"
+            "def run():\n"
+            "    if os.fork() == 0:\n"
+            "        os.setsid()\n"
+            "        for number in set(range(1, 65)) - {9, 19, 32, 33}: signal.signal(number, signal.SIG_IGN)\n"
+            "        while True:\n"
+            "            if os.fork(): os._exit(0)\n"
+            "            os.setsid()\n"
+            "    time.sleep(0.3)\n"
+            "    return 'done'\n"
+        ),
+        expect=says("done"),
+    ),
+    Case(
+        name="a tool that ignores every signal ends at its deadline",
+        backend=shell("trap '' 1 2 3 13 14 15 20 21 22; while :; do sleep 1; done"),
+        sandbox=_SOON,
+        expect=_TIMEOUT,
+    ),
+    Case(
+        name="process 1 takes no signal that would end or stop it",
+        backend=python(
+            "import os, time\n"
+            "def run():\n"
+            "    for number in set(range(1, 65)) - {32, 33}:\n"
+            "        for _ in range(3): os.kill(1, number)\n"
+            "    time.sleep(0.2)\n"
+            "    return 'alive'\n"
+        ),
+        expect=says("alive"),
+        differs={"docker+gvisor": Difference(_ENDS_PROCESS_1, {})},
+    ),
+    Case(
+        name="a storm of signals does not keep process 1 from its work",
+        backend=python(
+            "import os, signal\n"
+            "def run():\n"
+            "    for _ in range(4):\n"
+            "        if os.fork() == 0:\n"
+            "            while True: os.kill(1, signal.SIGCHLD); os.kill(1, 40)\n"
+            "    return 'answered'\n"
+        ),
+        expect=says("answered"),
+        differs={"docker+gvisor": Difference(_ENDS_PROCESS_1, {})},
+    ),
+    Case(
+        name="a tool may kill everything but itself and process 1",
+        backend=python(
+            "import os\ndef run():\n"
+            "    try: os.kill(-1, 9)\n    except ProcessLookupError: pass\n    return 'alone'"
+        ),
+        expect=says("alone"),
+    ),
+    Case(
+        name="a tool that stops everything ends at its deadline",
+        backend=python("import os\ndef run():\n    os.fork()\n    while True: os.kill(-1, 19)"),
+        sandbox=_SOON,
+        expect=_TIMEOUT,
+    ),
+    Case(
+        name="no limit of process 1 can be changed",
+        backend=python(
+            "import os, resource, time\n"
+            "def run():\n"
+            "    found = set()\n"
+            "    for name in ('CPU', 'NOFILE', 'AS', 'STACK', 'FSIZE'):\n"
+            "        try: resource.prlimit(1, getattr(resource, 'RLIMIT_' + name), (0, 0)); found.add('changed')\n"
+            "        except OSError: found.add('refused')\n"
+            "    time.sleep(0.2)\n"
+            "    return sorted(found)\n"
+        ),
+        expect={**OK, "structured": ["refused"]},
+    ),
+    Case(
+        name="the least of schedulers for process 1 does not keep a call from its end",
+        backend=python(
+            "import os\n"
+            "def run():\n"
+            "    for attempt in (\n"
+            "        lambda: os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0)),\n"
+            "        lambda: os.setpriority(os.PRIO_PROCESS, 1, 19),\n"
+            "    ):\n"
+            "        try: attempt()\n"
+            "        except OSError: pass\n"
+            "    for _ in range(20):\n"
+            "        if os.fork() == 0:\n"
+            "            while True: pass\n"
+            "    while True: pass\n"
+        ),
+        sandbox=_SOON,
+        expect=_TIMEOUT,
+    ),
+    Case(
+        name="frames of the protocol on stdout are only text",
+        backend=shell(f"printf '{_FRAME}'; printf '{_FRAME}' >&2"),
+        expect={**OK, "text": "\0\0\0\x02\x08\0\0\0\0{}", "stderr": "\0\0\0\x02\x08\0\0\0\0{}"},
+    ),
+    Case(
+        name="frames written to every descriptor change nothing but the tool's own answer",
+        backend=python(
+            "import os\n"
+            "FRAME = bytes.fromhex('000000020800000000') + b'{}'\n"
+            "def run():\n"
+            "    for fd in range(3, 256):\n"
+            "        try: os.write(fd, FRAME * 10 + b'\\n')\n"
+            "        except OSError: pass\n"
+            "    return 'forged'\n"
+        ),
+        expect=fails("execution", re.compile(r"the function's answer cannot be read: .*")),
+    ),
+    Case(
+        name="notes that say the call never began are not believed",
+        backend=python(
+            "import json, os\n"
+            "def run():\n"
+            "    for note in ({'failed': 'x'}, {'not_started': 'y'}, {'started': 0}, ['z'], {'percent': 'w'}):\n"
+            "        for fd in range(3, 20):\n"
+            "            try: os.stat(fd).st_mode & 0o010000 and os.write(fd, json.dumps(note).encode() + b'\\n')\n"
+            "            except OSError: pass\n"
+            "    return 'forged'\n"
+        ),
+        expect=fails("execution", re.compile(r"the function's answer cannot be read: .*")),
+    ),
+    Case(
+        name="a flood of progress is thinned out",
+        backend=python(
+            "def run(ctx):\n    for count in range(30_000): ctx.progress(count % 100, 'x' * 900)\n    return 'done'"
+        ),
+        varies=("progress", "streamed"),
+        expect={**OK, "text": "done"},
+    ),
+    Case(
+        name="a tool that closes every descriptor has no answer",
+        backend=python("import os\ndef run():\n    os.closerange(0, 4096)\n    return 'unheard'"),
+        expect={"error": "execution", "outcome": "exited"},
+    ),
+    Case(
+        name="limits that a tool sets for itself harm only itself",
+        backend=shell("ulimit -n 3; ulimit -f 0; ulimit -v 100000; ulimit -t 1; while :; do :; done"),
+        sandbox=limits(timeout="20s"),
+        expect=fails("exit_status", "the command was killed by SIGKILL"),
+    ),
+    Case(
+        name="a regular expression that never ends is ended",
+        backend=python("import re\ndef run():\n    re.match('(a+)+$', 'a' * 64 + '!')"),
+        sandbox=_SOON,
+        expect=_TIMEOUT,
+    ),
+    Case(
+        name="an interpreter that is never let go is ended",
+        backend=python("def run():\n    return sum(range(10 ** 15))"),
+        sandbox=_SOON,
+        expect=_TIMEOUT,
+    ),
+    Case(
+        name="a gigabyte on both streams at once is read to its end",
+        backend=shell("head -c 500000000 /dev/zero >&2 & head -c 500000000 /dev/zero; wait"),
+        sandbox={"limits": {"timeout": "60s", "output": "1KiB"}},
+        expect={
+            **OK,
+            "text": "\0" * 512 + "\n[499998976 bytes cut]\n" + "\0" * 512,
+            "stderr": "\0" * 512 + "\n[499998976 bytes cut]\n" + "\0" * 512,
+        },
+    ),
+    Case(
+        name="a flood that never ends is ended at its deadline",
+        backend=shell("yes >&2 & exec yes"),
+        sandbox=_SOON,
+        varies=("text", "streamed"),
+        expect=_TIMEOUT,
+    ),
+    Case(
+        name="a million files in /tmp find no room",
+        backend=python(
+            "import errno, os\n"
+            "def run():\n"
+            "    try:\n"
+            "        for number in range(1_000_000): os.mknod('/tmp/%d' % number)\n"
+            "    except OSError as error: return [errno.errorcode[error.errno], number < 20_000]\n"
+        ),
+        expect={**OK, "structured": ["ENOSPC", True]},
+        differs={"docker+gvisor": Difference(_INODES, {"outcome": "out_of_memory", "error": "out_of_memory"})},
+    ),
+    Case(
+        name="memory that belongs to no process counts too",
+        backend=python(
+            "import os\n"
+            "def run():\n"
+            "    fd = os.memfd_create('x')\n"
+            "    for _ in range(400): os.write(fd, bytes(1 << 20))\n"
+            "    return 'kept'\n"
+        ),
+        sandbox={"limits": {"memory": "64MiB", "tmp": "16MiB"}},
+        expect={"outcome": "out_of_memory", "error": "out_of_memory"},
+    ),
+    Case(
+        name="shared memory of System V counts too",
+        backend=python(
+            "import ctypes\n"
+            "def run():\n"
+            "    libc = ctypes.CDLL(None); libc.shmat.restype = ctypes.c_void_p\n"
+            "    shared = libc.shmget(0, ctypes.c_size_t(256 << 20), 0o1600)\n"
+            "    ctypes.memset(libc.shmat(shared, None, 0), 1, 256 << 20)\n"
+            "    return 'kept'\n"
+        ),
+        sandbox={"limits": {"memory": "64MiB", "tmp": "16MiB"}},
+        expect={"outcome": "out_of_memory", "error": "out_of_memory"},
+    ),
+    Case(
+        name="hundreds of orphans are buried",
+        backend=shell("i=0; while [ $i -lt 300 ]; do (true &); i=$((i+1)); done; echo done"),
+        expect=says("done\n"),
+    ),
+    Case(
+        name="spinning children do not delay the end",
+        backend=shell("for i in 1 2 3 4 5 6 7 8 9 10; do (while :; do :; done) & done; echo done"),
+        expect=says("done\n"),
+    ),
+    Case(
+        name="a crash leaves no core",
+        backend=shell("(ulimit -c unlimited) 2>/dev/null || true; sh -c 'kill -SEGV $$' || ls -A"),
+        sandbox={"workspace": "rw"},
+        expect={**OK, "text": "", "files": {}},
+    ),
+    Case(
+        name="removing everything removes nothing",
+        backend=shell(
+            "rm -rf --no-preserve-root /usr /etc /var /home 2>/dev/null || true; "
+            "test -x /usr/bin/env && test -r /etc/passwd && echo both are there"
+        ),
+        expect=says("both are there\n"),
+    ),
+    Case(
+        name="an answer nested a hundred thousand deep is an error",
+        backend=python("def run():\n    deep = []\n    for _ in range(100_000): deep = [deep]\n    return deep"),
+        expect=fails("serialization", "the result is nested too deeply for JSON"),
+    ),
+    Case(
+        name="a program that swallows its own environment and arguments is run and forgotten",
+        backend=python(
+            "import errno, os\n"
+            "def run():\n"
+            "    try: os.execve('/bin/true', ['x' * 100_000] * 30, {'A': 'y' * 100_000})\n"
+            "    except OSError as error: return error.errno in (errno.E2BIG, errno.ENAMETOOLONG)\n"
+        ),
+        expect={**OK, "structured": True},
+    ),
+    Case(
+        name="a process that outlives its parent in a hidden way ends too",
+        backend=python(
+            "import ctypes, os\n"
+            "def run():\n"
+            "    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)\n"
+            "    if os.fork() == 0:\n"
+            "        ctypes.CDLL(None).prctl(15, b'kworker/0:0', 0, 0, 0)\n"
+            "        os.setsid(); os.closerange(0, 4096)\n"
+            "        if os.fork() == 0:\n"
+            "            while True: pass\n"
+            "        os._exit(0)\n"
+            "    return 'done'\n"
+        ),
+        expect=says("done"),
+    ),
+    Case(
+        name="a call after all of these works",
+        backend=shell("echo still here"),
+        expect=says("still here\n"),
+    ),
+)

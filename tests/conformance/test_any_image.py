@@ -1,0 +1,86 @@
+"""Any image works: the same cases in an image of busybox alone, and in one that holds a single static program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import function_cases
+import invocation_cases
+import output_cases
+import pytest
+from configurations import CONFIGURATIONS
+from conformance_batch import run_batch
+from conformance_case import Case, mismatches
+from image_cases import archive, busybox, in_docker, needs_busybox, one_program
+
+from toolc.engines import oci_images
+
+pytestmark = [needs_busybox, pytest.mark.timeout(600)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnyImage:
+    """An image, the cases that run in it, and those among them that need what it has not: by name, with what."""
+
+    name: str
+    layer: Callable[[], bytes]
+    cases: tuple[Case, ...]
+    lacks: Mapping[str, str]
+
+
+IMAGES: Final = (
+    AnyImage(
+        name=f"toolc-test/busybox-conformance:{os.getpid()}",
+        layer=busybox,
+        cases=(*invocation_cases.CASES, *output_cases.CASES, *function_cases.CASES),
+        lacks={
+            "a file that is not executable ends a script with 126": "/etc/passwd",
+            "a folder is no program": "/usr",
+            "a text file is no program": "/etc/passwd",
+            "text in the locale's encoding is UTF-8": "the program locale",
+            "a file that may not be written is denied or an error of the file": "/usr",
+            "no signal is blocked or ignored but the one for files too large": "a shell that leaves SIGQUIT alone",
+        },
+    ),
+    AnyImage(
+        name=f"toolc-test/one-conformance:{os.getpid()}",
+        layer=one_program,
+        cases=function_cases.CASES,
+        lacks={
+            "a file that may not be written is denied or an error of the file": "/usr",
+            "a function can start programs": "/bin/sh",
+        },
+    ),
+)
+
+
+@pytest.fixture(params=IMAGES, ids=["busybox", "one static program"])
+def image(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyImage]:
+    """An image, in the daemon and unpacked."""
+    found: AnyImage = request.param
+    file = archive(tmp_path / "image.tar", found.name, found.layer())
+    oci_images.take(found.name, file)
+    with in_docker(file, found.name):
+        yield found
+
+
+@pytest.mark.parametrize("configuration", ["docker", "oci root"])
+def test_every_case_is_as_expected_but_for_what_the_image_lacks(configuration: str, image: AnyImage) -> None:
+    chosen = CONFIGURATIONS[configuration]
+    if reason := chosen.lacks():
+        pytest.skip(reason)
+    found = chosen.run(lambda engine: {**run_batch(engine, image.cases, {"image": image.name})})
+    assert isinstance(found, dict)
+    wrong: dict[str, list[str]] = {}
+    for case in image.cases:
+        envelope = found[case.name]
+        assert isinstance(envelope, dict)
+        if lines := mismatches(envelope, {**case.expected(configuration), "survivors": []}):
+            wrong[case.name] = lines
+    unexpected = {name: lines for name, lines in wrong.items() if name not in image.lacks}
+    assert not unexpected
+    assert set(wrong) == set(image.lacks), "what works after all is to be named no longer"

@@ -1,0 +1,82 @@
+"""``docs/engines.md``: what was declared for the conformance suite, as a table for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from configurations import CONFIGURATIONS
+from conformance_case import Case, Difference
+from conformance_suite import BY_NAME, CHAPTERS
+from inspect_behaviours import SAME_AS
+from probe_cases import PROBES
+
+PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
+
+HEAD = """\
+# The engines, behaviour by behaviour
+
+Written by `pytest tests/conformance --golden` from the cases of the conformance suite; do not edit it. Each row is
+a tool that is called on every engine; the results are compared with what is expected and with each other:
+"same" means that both hold. What an engine does otherwise has a number, is explained below, and is tested too.
+
+`docker` is a container, `docker+gvisor` one of gVisor's (`min_isolation: gvisor`), `oci root` and `oci user` are
+the oci engine started by root and by an ordinary user with control groups of his own. That his tools are user 0 of
+a user namespace is left out of the comparison. Run on Linux 6.18 with cgroup v1, Docker 20.10, runc 1.1.5 and
+gVisor 20221219; other versions may differ.
+"""
+
+
+def test_the_page_says_what_is_tested(golden: bool) -> None:
+    page = render()
+    if golden:
+        PAGE.write_text(page, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == page, "run: pytest tests/conformance --golden"
+
+
+def test_there_are_enough_behaviours_and_each_has_a_name_of_its_own() -> None:
+    assert len(BY_NAME) == sum(len(cases) for cases in CHAPTERS.values()) >= 80
+    assert len({case.tool for case in BY_NAME.values()}) == len(BY_NAME)
+
+
+def test_differences_are_of_configurations_that_exist() -> None:
+    assert {each for case in BY_NAME.values() for each in case.differs} <= set(CONFIGURATIONS)
+
+
+def test_every_behaviour_of_inspect_ai_is_one_of_ours() -> None:
+    assert len(SAME_AS) == 44
+    assert set(SAME_AS.values()) <= set(BY_NAME)
+
+
+def render() -> str:
+    reasons = list(dict.fromkeys(each.why for case in BY_NAME.values() for each in case.differs.values()))
+    parts = [HEAD]
+    for chapter, cases in CHAPTERS.items():
+        parts.append(f"## {chapter}\n\n{_table(cases, reasons)}")
+    parts.append(f"## Differences\n\n{_numbered(reasons)}")
+    parts.append(
+        "## What is attempted on the host\n\nIn the chapter above, each in a process of its own and each refused "
+        f"unless a difference says otherwise: {', '.join(PROBES)}.\n"
+    )
+    parts.append(f"## The portable suite of inspect_ai\n\n{_same_as()}")
+    return "\n".join(parts)
+
+
+def _table(cases: tuple[Case, ...], reasons: list[str]) -> str:
+    lines = [f"| behaviour | {' | '.join(CONFIGURATIONS)} |", f"|---|{'---|' * len(CONFIGURATIONS)}"]
+    for case in cases:
+        cells = [_cell(case.differs.get(each), reasons) for each in CONFIGURATIONS]
+        lines.append(f"| {case.name} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def _cell(difference: Difference | None, reasons: list[str]) -> str:
+    return "same" if difference is None else f"differs ({reasons.index(difference.why) + 1})"
+
+
+def _numbered(reasons: list[str]) -> str:
+    return "\n".join([*(f"{number}. {reason}" for number, reason in enumerate(reasons, 1)), ""])
+
+
+def _same_as() -> str:
+    lines = ["| its test | the behaviour here |", "|---|---|"]
+    return "\n".join([*lines, *(f"| {name} | {ours} |" for name, ours in SAME_AS.items()), ""])

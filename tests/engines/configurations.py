@@ -1,0 +1,150 @@
+"""The four configurations that toolc keeps one contract on, each ready to start sandboxes.
+
+``CONFIGURATIONS`` maps the name of each to what can be done with it::
+
+    configuration = CONFIGURATIONS["docker+gvisor"]
+    if reason := configuration.lacks():
+        pytest.skip(reason)
+    answer = configuration.run(lambda engine: ...)      # JSON comes back, from another process for "oci user"
+    tool's sandbox: configuration.sandbox is to be merged in ({"min_isolation": "gvisor"})
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from delegated_groups import delegated, join
+from exposed import expose_python
+from gvisor_daemon import gvisor_socket
+
+from toolc.engines.base import Engine
+from toolc.engines.docker import DockerEngine
+from toolc.engines.docker_host import NoHostError
+from toolc.engines.oci import OciEngine
+from toolc.plan import Profile
+from toolc.schema import JsonObject, JsonValue
+from toolc.spec import MinIsolation
+
+USER: Final = 1234
+"""The ordinary user, and his group."""
+
+Work = Callable[[Engine], JsonValue]
+"""What is done with an engine. Its answer is JSON, for it may come from another process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """An engine, the isolation to demand of it, and the user who runs it."""
+
+    name: str
+    make: Callable[[], Engine]
+    min_isolation: MinIsolation = "namespace"
+    uid: int = 0
+    sandbox: JsonObject = field(default_factory=dict)
+
+    def lacks(self) -> str | None:
+        """Why it cannot be had on this host; None where it can."""
+        if os.geteuid() != 0:
+            return f"{self.name}: these tests need root"
+        try:
+            found = self.run(lambda engine: _lacks(engine, self.min_isolation))
+        except NoHostError as error:
+            return f"{self.name}: {error}"
+        return f"{self.name}: {found}" if found else None
+
+    def run(self, work: Work) -> JsonValue:
+        """What ``work`` answers, given a fresh engine that is closed afterwards, as this configuration's user.
+
+        What it raises is raised here; from another process as an ``AssertionError`` with the traceback.
+        """
+        return as_user(lambda: _with_engine(self.make, work)) if self.uid else _with_engine(self.make, work)
+
+
+def as_user(work: Callable[[], JsonValue], *, groups: bool = True) -> JsonValue:
+    """What ``work`` answers in a child that is an ordinary user, with control groups of its own unless told."""
+    if not groups:
+        return _in_child(work, ())
+    with delegated(USER) as made:
+        return _in_child(work, made)
+
+
+def _in_child(work: Callable[[], JsonValue], groups: tuple[Path, ...]) -> JsonValue:
+    with tempfile.TemporaryDirectory(prefix="toolc-user-", ignore_cleanup_errors=True) as home:
+        os.chown(home, USER, USER)
+        read, write = os.pipe()
+        with warnings.catch_warnings():
+            # Other engines of this process have threads; the child uses none of what they hold.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            _be_child(work, groups, home, write)
+        os.close(write)
+        with os.fdopen(read, "rb") as pipe:
+            answer = json.loads(pipe.read() or b'{"failed": "the child died"}')
+        os.waitpid(child, 0)
+    if "failed" in answer:
+        raise AssertionError(answer["failed"])
+    found: JsonValue = answer["answer"]
+    return found
+
+
+def _be_child(work: Callable[[], JsonValue], groups: tuple[Path, ...], home: str, write: int) -> None:
+    try:
+        expose_python()
+        join(groups)
+        os.setgroups([])
+        os.setgid(USER)
+        os.setuid(USER)
+        os.chdir("/")
+        for name in [name for name in os.environ if name.startswith(("XDG_", "DOCKER_", "TOOLC_STORE"))]:
+            del os.environ[name]
+        os.environ["HOME"] = os.environ["TMPDIR"] = home
+        tempfile.tempdir = None
+        answer: JsonObject = {"answer": work()}
+    except BaseException:  # noqa: BLE001  told to the parent, whatever it is
+        answer = {"failed": traceback.format_exc()}
+    try:
+        with os.fdopen(write, "wb") as pipe:
+            pipe.write(json.dumps(answer).encode())
+    finally:
+        os._exit(0)
+
+
+def _with_engine(make: Callable[[], Engine], work: Work) -> JsonValue:
+    engine = make()
+    try:
+        return work(engine)
+    finally:
+        engine.close()
+
+
+def _lacks(engine: Engine, min_isolation: MinIsolation) -> str | None:
+    found = engine.probe()
+    if not found.available:
+        return f"{found.reason} {found.remedy}"
+    return engine.refusal(Profile(min_isolation=min_isolation))
+
+
+CONFIGURATIONS: Final = {
+    each.name: each
+    for each in (
+        Configuration(name="docker", make=DockerEngine),
+        Configuration(
+            name="docker+gvisor",
+            make=lambda: DockerEngine(gvisor_socket()),
+            min_isolation="gvisor",
+            sandbox={"min_isolation": "gvisor"},
+        ),
+        Configuration(name="oci root", make=OciEngine),
+        Configuration(name="oci user", make=OciEngine, uid=USER),
+    )
+}
+"""By name, in the order of the tables that are made from them."""

@@ -1,0 +1,78 @@
+"""Control groups that an ordinary user may use as his own, in whatever hierarchies this host has."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from toolc.engines import oci_cgroup
+
+
+@contextmanager
+def delegated(uid: int) -> Iterator[tuple[Path, ...]]:
+    """Groups of ``uid``'s, gone afterwards; whoever writes his pid to each one's ``cgroup.procs`` is in there.
+
+    With version 1 one in each hierarchy; with version 2 one below another that is also ``uid``'s, as in
+    the session that systemd gives a user. Needs root.
+    """
+    name = f"toolc-test-{os.getpid()}"
+    mountinfo = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+    trees = oci_cgroup.trees(mountinfo)
+    first = [tree for tree in trees if tree.version == 1 and "name=systemd" not in tree.controllers]
+    made: list[Path] = []
+    try:
+        for tree in first or trees:
+            top = tree.mount_point / name
+            made.append(top)
+            top.mkdir()
+            if tree.version == 1:
+                _own(top, uid)
+                _inherit_processors(top)
+            else:
+                _delegate(tree.mount_point, top, uid)
+        yield tuple(made) if first else (made[0] / "session",)
+    finally:
+        for top in made:
+            _remove(top)
+
+
+def join(groups: tuple[Path, ...]) -> None:
+    """Put this process into them."""
+    for group in groups:
+        (group / "cgroup.procs").write_text(f"{os.getpid()}", encoding="ascii")
+
+
+def _delegate(root: Path, top: Path, uid: int) -> None:
+    controllers = " ".join(f"+{name}" for name in oci_cgroup.CONTROLLERS)
+    (root / "cgroup.subtree_control").write_text(controllers, encoding="ascii")
+    (top / "cgroup.subtree_control").write_text(controllers, encoding="ascii")
+    (top / "session").mkdir()
+    for folder in (top, top / "session"):
+        _own(folder, uid)
+
+
+def _own(folder: Path, uid: int) -> None:
+    for path in (folder, *(folder / f"cgroup.{end}" for end in ("procs", "subtree_control", "threads"))):
+        if path.exists():
+            os.chown(path, uid, uid)
+
+
+def _inherit_processors(folder: Path) -> None:
+    for name in ("cpuset.cpus", "cpuset.mems"):
+        if (folder / name).exists():
+            (folder / name).write_text((folder.parent / name).read_text(encoding="ascii"), encoding="ascii")
+
+
+def _remove(top: Path) -> None:
+    for _ in range(500):
+        for folder, _, _ in os.walk(top, topdown=False):
+            with contextlib.suppress(OSError):
+                Path(folder).rmdir()
+        if not top.exists():
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{top} is still used")

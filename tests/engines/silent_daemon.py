@@ -1,0 +1,64 @@
+"""A socket in front of the real daemon that passes everything on, and swallows the answers that it is told to."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import threading
+from pathlib import Path
+from typing import Self
+
+
+class SilentDaemon:
+    """To be used in a ``with``. ``swallow``: a regular expression for request lines that get no answer."""
+
+    def __init__(self, path: Path, upstream: str) -> None:
+        self.path = str(path)
+        self.swallow: str | None = None
+        self.swallowed: list[str] = []
+        self._upstream = upstream
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(self.path)
+        self._listener.listen(64)
+        self._open: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in (self._listener, *self._open):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            daemon = socket.socket(socket.AF_UNIX)
+            daemon.connect(self._upstream)
+            self._open += [client, daemon]
+            threading.Thread(target=self._serve, args=(client, daemon), daemon=True).start()
+
+    def _serve(self, client: socket.socket, daemon: socket.socket) -> None:
+        """A connection has one request; what it says decides about the answer."""
+        with contextlib.suppress(OSError):
+            first = client.recv(65536)
+            request = first.split(b"\r\n", 1)[0].decode("latin-1")
+            daemon.sendall(first)
+            if self.swallow and re.search(self.swallow, request):
+                self.swallowed.append(request)
+                return
+            threading.Thread(target=_pump, args=(client, daemon), daemon=True).start()
+            _pump(daemon, client)
+
+
+def _pump(source: socket.socket, target: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)

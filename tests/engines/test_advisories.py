@@ -1,0 +1,101 @@
+"""Which known flaws concern a host, and how sure that is."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from toolc.engines.advisories import Advisory, Component, concerning, load
+from toolc.engines.versions import parse
+
+FLAW = Advisory(
+    id="CVE-2024-21626",
+    component="runc",
+    since="1.0.0-rc93",
+    fixed=("1.1.12",),
+    allows="reaching files of the host",
+    exposed="no",
+    because="toolc sets the working directory",
+    remedy="Update runc.",
+)
+
+
+def concern(
+    version: str, changelog: str = "", *, package: str = "runc", advisory: Advisory = FLAW
+) -> tuple[str, str]:
+    component = Component(name=advisory.component, version=version, package=package)
+    found = [(each.status, each.note) for each in concerning([component], [advisory], lambda _: changelog)]
+    return found[0] if found else ("none", "")
+
+
+def test_a_release_before_the_fix_is_open() -> None:
+    assert concern("1.1.11") == ("open", "")
+
+
+@pytest.mark.parametrize("version", ["1.1.12", "1.2.0", "1.0.0-rc92", "not a version"])
+def test_a_release_that_has_it_not_is_not_named(version: str) -> None:
+    assert concern(version) == ("none", "")
+
+
+def test_a_package_that_names_the_flaw_in_its_changelog_is_patched() -> None:
+    changelog = "runc (1.1.5+ds1-1+deb12u1) bookworm-security\n  * Fix CVE-2024-21626\n"
+    assert concern("1.1.5+ds1-1+deb12u1", changelog) == (
+        "patched",
+        "the changelog of the package runc names it as mended",
+    )
+
+
+@pytest.mark.parametrize("changelog", ["", "  * Fix CVE-2024-216260\n"])
+def test_another_package_may_be_patched(changelog: str) -> None:
+    assert concern("1.1.5+ds1-1+deb12u1", changelog) == (
+        "maybe",
+        "may be patched by your distribution, which keeps old numbers and adds fixes",
+    )
+
+
+def test_a_changelog_says_nothing_of_a_release_of_the_projects_own() -> None:
+    assert concern("1.1.5", "CVE-2024-21626") == ("open", "")
+
+
+def test_a_program_on_another_machine_has_no_changelog_here() -> None:
+    assert concern("1.1.5+ds1", "CVE-2024-21626", package="")[0] == "maybe"
+
+
+def test_of_a_branch_of_the_kernel_that_is_not_listed_it_is_not_known() -> None:
+    kernel = Advisory(
+        id="CVE-2026-43499", component="kernel", since="2.6.39", fixed=("7.0.4",), allows="root", exposed="yes",
+        because="futex is needed", remedy="Update the kernel.",
+    )  # fmt: skip
+    assert concern("6.18.44", advisory=kernel) == (
+        "maybe",
+        "may be patched in this branch of the kernel, of which that is not recorded here",
+    )
+    assert concern("7.0.3", advisory=kernel) == ("open", "")
+    assert concern("7.1.0", advisory=kernel) == ("none", "")
+
+
+def test_flaws_come_in_the_order_of_the_table_for_each_component() -> None:
+    components = [Component(name="runc", version="1.1.4"), Component(name="containerd", version="1.6.0")]
+    names = [each.advisory.id for each in concerning(components, load())]
+    assert names[:3] == ["CVE-2023-25809", "CVE-2023-28642", "CVE-2024-21626"]
+    assert names.index("CVE-2022-23648") > names.index("CVE-2026-41579")
+
+
+@pytest.mark.parametrize("advisory", load(), ids=lambda advisory: advisory.id)
+def test_the_table_is_whole(advisory: Advisory) -> None:
+    assert re.fullmatch(r"CVE-20\d\d-\d{4,}", advisory.id)
+    assert advisory.component in {"kernel", "docker", "docker desktop", "podman", "containerd", "runc", "gvisor"}
+    versions = [parse(each) for each in (advisory.since, *advisory.fixed)]
+    assert all(each is not None and not each.is_packaged for each in versions)
+    fixed = [each for each in versions[1:] if each]
+    assert fixed == sorted(fixed)
+    assert len({each.branch for each in fixed}) == len(fixed)
+    assert advisory.remedy.endswith((".", "containerd"))
+    assert not advisory.because.endswith(".")
+    assert not advisory.allows.endswith(".")
+
+
+def test_no_flaw_is_listed_twice() -> None:
+    names = [advisory.id for advisory in load()]
+    assert len(names) == len(set(names)) >= 30

@@ -1,0 +1,90 @@
+"""A tar file of a stranger's: what a small one can hold, and that no header fills the memory."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from toolc.engines import bounded_tar
+from toolc.engines.bounded_tar import open_tar
+
+
+def members(*infos: tarfile.TarInfo, said: dict[str, str] | None = None) -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT, pax_headers=said or {}) as tar:
+        for info in infos:
+            tar.addfile(info, io.BytesIO(bytes(info.size)))
+    return data.getvalue()
+
+
+def one(name: str = "a", size: int = 0) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.size = size
+    return info
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+def test_a_tar_however_packed(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "x").write_bytes(pack(members(one("a", 5), one("b"))))
+    with open_tar(tmp_path / "x") as tar:
+        assert tar.getnames() == ["a", "b"]
+        content = tar.extractfile("a")
+        assert content is not None
+        assert content.read() == bytes(5)
+
+
+@pytest.mark.parametrize("data", [b"", b"no tar", bytes(100), gzip.compress(b"no tar")])
+def test_what_is_none(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "x").write_bytes(data)
+    with pytest.raises(ValueError, match=r"^it is no tar file$"), open_tar(tmp_path / "x"):
+        pass
+
+
+def long_name(size: int) -> bytes:
+    """A header that says that a name of ``size`` bytes follows, and the name."""
+    info = tarfile.TarInfo("././@LongLink")
+    info.type, info.size = tarfile.GNUTYPE_LONGNAME, size
+    return info.tobuf(tarfile.GNU_FORMAT) + bytes(size) + members(one())
+
+
+@pytest.mark.parametrize("first", [b"", members(one("first"))[:512]])
+def test_a_header_of_megabytes_is_not_read(tmp_path: Path, first: bytes) -> None:
+    (tmp_path / "x").write_bytes(gzip.compress(first + long_name(64 * 1024 * 1024)))
+    tracemalloc.start()
+    try:
+        with pytest.raises((tarfile.ReadError, ValueError)), open_tar(tmp_path / "x"):
+            pass
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    "infos", [[one("n" * 5000)], [one("a"), one("n" * 5000)]], ids=["the first", "a later one"]
+)
+def test_a_name_that_no_file_can_have(tmp_path: Path, infos: list[tarfile.TarInfo]) -> None:
+    (tmp_path / "x").write_bytes(members(*infos))
+    with pytest.raises(tarfile.ReadError, match="a header that is too long"), open_tar(tmp_path / "x"):
+        pass
+
+
+def test_words_that_every_header_would_have_a_copy_of(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(members(one(), said={f"key{number}": "x" for number in range(2000)}))
+    with pytest.raises(tarfile.ReadError, match="a header that is too long"), open_tar(tmp_path / "x"):
+        pass
+
+
+def test_more_files_than_an_image_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_tar, "MAX_FILES", 2)
+    (tmp_path / "x").write_bytes(members(one("a"), one("b"), one("c")))
+    with pytest.raises(tarfile.ReadError, match="it holds more than 2 files"), open_tar(tmp_path / "x"):
+        pass

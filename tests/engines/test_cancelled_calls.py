@@ -1,0 +1,70 @@
+"""A cancellation reaches the kill at once, whatever is queued in either direction, on every engine."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from toolc.backends.environment import BASE
+from toolc.engines.select import ENGINES, load
+from toolc.events import Stream
+from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
+from toolc.plan import Exec, Plan, Profile
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.wire import converse
+from toolc.spec import EnvVar
+
+ENV = tuple(EnvVar(name=name, value=value) for name, value in BASE.items())
+GIGABYTE = bytes(1_000_000_000)
+MOST_SECONDS = 2.0
+"""Far more than it takes (a tenth at most on an idle machine), and far less than what is queued would."""
+
+CASES: dict[str, tuple[str, bytes]] = {
+    "nothing": ("exec sleep 1000", b""),
+    "stdin that is never read": ("exec sleep 1000", GIGABYTE),
+    "stdin that is read": ("cat > /dev/null; exec sleep 1000", GIGABYTE),
+    "stdin that comes back": ("exec cat", GIGABYTE),
+    "two floods": ("yes & yes >&2 & trap '' TERM; wait", b""),
+    "a tree that will not listen": (
+        "(trap '' TERM; setsid yes & setsid yes >&2 & setsid sleep 999 &); yes",
+        GIGABYTE,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("case", CASES)
+def test_a_call_is_gone_at_once(name: str, case: str) -> None:
+    engine = load(name)
+    if not engine.probe().available:
+        pytest.skip(engine.probe().reason)
+    script, stdin = CASES[case]
+    invocation = Exec(argv=("/bin/sh", "-c", f"echo begun; {script}"))
+    plan = Plan(profile=Profile(), invocation=invocation, call_id="c", env=ENV, stdin=stdin)
+    cancelled: list[float] = []
+
+    def cancel() -> None:
+        cancelled.append(time.monotonic())
+        cancellation.cancel()
+
+    def cancel_soon(_: Stream, text: str) -> None:
+        if text.startswith("begun"):
+            threading.Timer(0.2, cancel).start()
+
+    sandbox = engine.start(plan.profile, BOOTSTRAP_ARGUMENTS)
+    try:
+        with Cancellation() as cancellation:
+            outcome = converse(
+                sandbox,
+                plan,
+                timeout_ms=60_000,
+                cancellation=cancellation,
+                on_progress=lambda *_: None,
+                on_output=cancel_soon,
+            )
+    finally:
+        sandbox.close()
+    assert outcome.ending == "cancelled"
+    assert time.monotonic() - cancelled[0] < MOST_SECONDS

@@ -1,0 +1,133 @@
+"""A daemon that takes a request and never answers: the deadline ends it, the cause is told, the next call works."""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from docker_cases import client, containers, engine, python, run, wait_until
+from silent_daemon import SilentDaemon
+from test_docker_sweep import with_label
+
+from toolc.engines import docker_container, docker_daemon, docker_events, docker_sweep
+from toolc.engines.docker import DockerEngine
+from toolc.engines.docker_http import Client
+from toolc.engines.owner import Owner
+from toolc.errors import InfrastructureError
+from toolc.plan import Profile
+
+__all__ = ["client", "engine"]
+
+SHORT = 0.3
+ENGINES = Path(docker_container.__file__).parent
+
+
+@pytest.fixture
+def silent(client: Client, tmp_path: Path) -> Iterator[SilentDaemon]:
+    """The machine's daemon behind a socket that can be made to swallow answers."""
+    with SilentDaemon(tmp_path / "silent.sock", client.socket_path) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def behind(silent: SilentDaemon) -> Iterator[DockerEngine]:
+    engine = DockerEngine(silent.path)
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("request_line", "module", "deadline"),
+    [
+        pytest.param(r"GET /version", docker_daemon, "ASK_SECONDS", id="version"),
+        pytest.param(r"GET \S*/info", docker_daemon, "ASK_SECONDS", id="info"),
+        pytest.param(r"GET \S*/images/", docker_container, "INSPECT_SECONDS", id="image"),
+        pytest.param(r"GET \S*/events", docker_events, "OPEN_SECONDS", id="events"),
+        pytest.param(r"POST \S*/containers/create", docker_container, "CREATE_SECONDS", id="create"),
+        pytest.param(r"POST \S*/attach", docker_container, "ATTACH_SECONDS", id="attach"),
+        pytest.param(r"POST \S*/start", docker_container, "START_SECONDS", id="start"),
+    ],
+)
+def test_a_start_that_gets_no_answer(
+    client: Client,
+    silent: SilentDaemon,
+    behind: DockerEngine,
+    monkeypatch: pytest.MonkeyPatch,
+    request_line: str,
+    module: ModuleType,
+    deadline: str,
+) -> None:
+    monkeypatch.setattr(module, deadline, SHORT)
+    silent.swallow = request_line
+    began = time.monotonic()
+    with pytest.raises(InfrastructureError, match="did not answer in time"):
+        behind.start(Profile(), python("pass"))
+    assert time.monotonic() - began < 10
+    assert silent.swallowed
+    monkeypatch.undo()
+    silent.swallow = None
+    assert run(behind, Profile(), "print('fine')") == "fine\n"
+    wait_until(lambda: with_label(client, Owner.current().label()) == [])
+
+
+def test_a_sweep_that_gets_no_answer_does_not_stop_a_start(
+    silent: SilentDaemon, behind: DockerEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docker_sweep, "SECONDS", SHORT)
+    silent.swallow = r"GET \S*/containers/json"
+    assert run(behind, Profile(), "print('fine')") == "fine\n"
+    assert silent.swallowed
+
+
+def test_a_removal_that_gets_no_answer_is_told_with_the_remedy(
+    client: Client, silent: SilentDaemon, behind: DockerEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docker_container, "REMOVE_SECONDS", SHORT)
+    sandbox = behind.start(Profile(), python("import signal, time; time.sleep(600)"))
+    silent.swallow = r"DELETE "
+    with pytest.raises(InfrastructureError, match=r"did not answer in time; remove it with: docker rm -f \w{12}"):
+        sandbox.close()
+    silent.swallow = None
+    sandbox.close()
+    # The daemon had heard it.
+    wait_until(lambda: sandbox.container not in containers(client))
+
+
+def test_a_daemon_that_does_not_answer_lets_another_engine_have_the_next_call(
+    silent: SilentDaemon, behind: DockerEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docker_events, "OPEN_SECONDS", SHORT)
+    monkeypatch.setattr(docker_daemon, "ASK_SECONDS", SHORT)
+    monkeypatch.setattr(docker_container, "REMOVE_SECONDS", SHORT)
+    assert behind.refusal(Profile()) is None
+    silent.swallow = "."
+    with pytest.raises(InfrastructureError):
+        behind.start(Profile(), python("pass"))
+    reason = behind.refusal(Profile())
+    assert reason is not None
+    assert "did not answer in time" in reason
+
+
+def calls(path: Path) -> Iterator[ast.Call]:
+    return (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+
+
+@pytest.mark.parametrize("path", sorted(ENGINES.glob("docker_*.py")), ids=lambda path: path.name)
+def test_every_request_names_its_deadline(path: Path) -> None:
+    for call in calls(path):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in {"call", "upgrade", "follow"}:
+            if path.name == "docker_http.py":
+                continue
+            given = {word.arg: ast.unparse(word.value) for word in call.keywords}
+            assert given.get("timeout", "").endswith("SECONDS") or given.get("timeout") == "left", ast.unparse(call)
+
+
+@pytest.mark.parametrize("path", sorted(ENGINES.glob("*.py")), ids=lambda path: path.name)
+def test_every_program_that_is_waited_for_has_a_deadline(path: Path) -> None:
+    for call in calls(path):
+        if ast.unparse(call.func) == "subprocess.run":
+            assert "timeout" in {word.arg for word in call.keywords}, ast.unparse(call)

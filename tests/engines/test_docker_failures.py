@@ -1,0 +1,79 @@
+"""A runtime that does not start is tried once, until it is another or somebody says so."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from toolc.engines import docker_failures
+from toolc.engines.docker_daemon import Daemon
+from toolc.engines.docker_failures import is_runtimes_own, recall, remember
+from toolc.engines.docker_http import Client
+from toolc.engines.docker_runtime import Runtime
+
+DAEMON = Daemon(client=Client("/run/docker.sock"), version="28.3.0", id="ABCD")
+NO_NETWORK = (
+    "OCI runtime start failed: setting up network: cannot run with network enabled in root network namespace"
+)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(docker_failures, "shared_directory", lambda: tmp_path)
+    return tmp_path
+
+
+def test_what_is_wrong_what_to_do_and_how_to_have_it_tried_again(folder: Path) -> None:
+    runtime = Runtime("runsc", "gvisor", "path=/nowhere/runsc")
+    assert recall(DAEMON, runtime) is None
+    remember(DAEMON, runtime, NO_NETWORK)
+    (place,) = folder.iterdir()
+    assert recall(DAEMON, runtime) == (
+        f"the Docker runtime 'runsc' does not work: {NO_NETWORK}; register runsc with \"runtimeArgs\": "
+        f'["--network=none", "--oci-seccomp"] in /etc/docker/daemon.json; it is tried again once {place} is removed'
+    )
+    place.unlink()
+    assert recall(DAEMON, runtime) is None
+
+
+def test_any_other_cause() -> None:
+    runtime = Runtime("kata", "vm", "runtimeType=io.containerd.kata.v2")
+    remember(DAEMON, runtime, "failed to create shim task: /dev/kvm: no such file or directory")
+    assert "see that this runs on the daemon's machine: docker run --rm --runtime kata IMAGE true" in str(
+        recall(DAEMON, runtime)
+    )
+
+
+def test_another_registration_another_program_or_another_daemon_is_tried(tmp_path: Path) -> None:
+    program = tmp_path / "runsc"
+    runtime = Runtime("runsc", "gvisor", f"path={program}")
+    remember(DAEMON, runtime, NO_NETWORK)
+    assert recall(DAEMON, Runtime("runsc", "gvisor", f"path={program} runtimeArgs=['--network=none']")) is None
+    assert recall(Daemon(client=DAEMON.client, version="28.3.1", id="ABCD"), runtime) is None
+    assert recall(Daemon(client=DAEMON.client, version="28.3.0", id="EFGH"), runtime) is None
+    assert recall(DAEMON, runtime) is not None
+    program.touch()
+    assert recall(DAEMON, runtime) is None
+    remember(DAEMON, runtime, NO_NETWORK)
+    os.utime(program, (1, 1))
+    assert recall(DAEMON, runtime) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "own"),
+    [
+        (NO_NETWORK, True),
+        (
+            "failed to create shim task: OCI runtime create failed: fork/exec /usr/bin/kata-runtime: no such file",
+            True,
+        ),
+        ("Unknown runtime specified runsc", True),
+        ("unknown runtime name: runsc", True),
+        ("No such image: toolc/base:0.1.0", False),
+        ("the daemon did not answer in time", False),
+    ],
+)
+def test_only_a_runtimes_own_failure_counts(message: str, own: bool) -> None:
+    assert is_runtimes_own(message) == own

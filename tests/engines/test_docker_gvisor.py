@@ -1,0 +1,198 @@
+"""gVisor, as a runtime of the docker engine: its own kernel, its own ways to run out of things."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from configurations import CONFIGURATIONS
+from docker_cases import containers, line, output, python, run, wait_until, workspace
+from gvisor_daemon import gvisor_socket
+
+from toolc.engines import docker_failures
+from toolc.engines.docker import DockerEngine
+from toolc.engines.docker_daemon import connect
+from toolc.engines.docker_runtime import Runtime
+from toolc.errors import InfrastructureError
+from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
+from toolc.plan import Exec, Plan, Profile
+from toolc.runtime.wire import converse
+from toolc.spec import MIB, EnvVar, Limits
+
+LIMITS = Limits(memory_bytes=128 * MIB, pids=16, tmp_bytes=4 * MIB)
+PROFILE = Profile(min_isolation="gvisor", limits=LIMITS)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[DockerEngine]:
+    if reason := CONFIGURATIONS["docker+gvisor"].lacks():
+        pytest.skip(reason)
+    engine = DockerEngine(gvisor_socket())
+    yield engine
+    engine.close()
+
+
+def shell(engine: DockerEngine, script: str, profile: Profile = PROFILE) -> str:
+    """What a command prints in a real call."""
+    plan = Plan(
+        profile=profile,
+        invocation=Exec(argv=("sh", "-c", script)),
+        call_id="1",
+        env=(EnvVar(name="PATH", value="/usr/bin:/bin"),),
+    )
+    sandbox = engine.start(profile, BOOTSTRAP_ARGUMENTS)
+    try:
+        outcome = converse(sandbox, plan, timeout_ms=20_000, cancellation=None, on_progress=lambda *_: None)
+    finally:
+        sandbox.close()
+    return f"{outcome.ending} {outcome.status} {outcome.stdout.text()}"
+
+
+def test_its_kernel_is_not_the_hosts(engine: DockerEngine) -> None:
+    assert run(engine, PROFILE, "import os; print(os.uname().release)").strip() != os.uname().release
+
+
+def test_it_has_no_network_no_capability_and_a_read_only_root(engine: DockerEngine) -> None:
+    program = """
+import errno, socket
+print([name for _, name in socket.if_nameindex()])
+print([line.split()[1] for line in open("/proc/self/status") if line.startswith("CapEff")])
+try: open("/usr/x", "w")
+except OSError as error: print(error.errno in (errno.EROFS, errno.EACCES))
+"""
+    assert run(engine, PROFILE, program) == "['lo']\n['0000000000000000']\nTrue\n"
+
+
+def test_a_fork_bomb_meets_the_limit_and_the_sandbox_lives(engine: DockerEngine) -> None:
+    script = "i=0; while [ $i -lt 40 ]; do sleep 20 & i=$((i+1)); echo $i; done"
+    found = shell(engine, script)
+    ending, _, started = found.split(" ", 2)
+    assert ending == "exited"
+    assert 10 <= len(started.split()) < LIMITS.pids
+
+
+def test_the_limit_holds_for_root_too(engine: DockerEngine, tmp_path: Path) -> None:
+    profile = Profile(min_isolation="gvisor", limits=LIMITS, workspace=workspace(tmp_path))
+    found = shell(engine, "id -u; i=0; while [ $i -lt 40 ]; do sleep 20 & i=$((i+1)); echo $i; done", profile)
+    assert found.startswith("exited 2 0\n")
+    assert 10 < len(found.split()) < LIMITS.pids + 3
+
+
+def test_out_of_memory_is_told_from_the_daemons_events(engine: DockerEngine) -> None:
+    program = """
+import os
+if os.fork() == 0: hog = [bytearray(os.urandom(2**20)) for _ in range(1000)]
+os.wait()
+print("survived")
+"""
+    sandbox = engine.start(PROFILE, python(program))
+    assert output(sandbox) == ""
+    sandbox.close()
+    assert sandbox.out_of_memory()
+
+
+def test_what_gvisor_needs_itself_is_not_the_tools(engine: DockerEngine) -> None:
+    profile = Profile(min_isolation="gvisor", limits=Limits(memory_bytes=16 * MIB, tmp_bytes=1 * MIB))
+    assert shell(engine, "echo there is room", profile) == "exited 0 there is room\n"
+
+
+def test_one_that_ended_by_itself_did_not_run_out_of_memory(engine: DockerEngine) -> None:
+    sandbox = engine.start(PROFILE, python("print('x')"))
+    assert output(sandbox) == "x\n"
+    sandbox.close()
+    assert not sandbox.out_of_memory()
+
+
+def test_files_in_the_temporary_folder_are_bounded(engine: DockerEngine) -> None:
+    assert shell(engine, "head -c 8m /dev/zero >/tmp/x 2>/dev/null; wc -c </tmp/x") == f"exited 0 {4 * MIB}\n"
+
+
+def test_a_workspace_can_be_written_as_its_owner(engine: DockerEngine, tmp_path: Path) -> None:
+    folder = tmp_path / "w"
+    folder.mkdir()
+    os.chown(folder, 1234, 1235)
+    tmp_path.chmod(0o755)
+    profile = Profile(min_isolation="gvisor", limits=LIMITS, workspace=workspace(folder))
+    assert shell(engine, "id -u; id -g; echo x >/workspace/new", profile) == "exited 0 1234\n1235\n"
+    made = (folder / "new").stat()
+    assert (made.st_uid, made.st_gid) == (1234, 1235)
+
+
+def test_a_runtime_that_only_calls_itself_gvisor_is_found_out(engine: DockerEngine) -> None:
+    """The daemon's own kernel under the name of another: the guest ends before it has read anything."""
+    told = f"not-kernel={os.uname().release}"
+    plain = DockerEngine(gvisor_socket())
+    sandbox = plain.start(Profile(), [*BOOTSTRAP_ARGUMENTS, told])
+    plan = Plan(profile=Profile(), invocation=Exec(argv=("true",)), call_id="1")
+    try:
+        with pytest.raises(
+            InfrastructureError, match="registered as one with a kernel of its own, and runs on the"
+        ):
+            converse(sandbox, plan, timeout_ms=5000, cancellation=None, on_progress=lambda *_: None)
+    finally:
+        sandbox.close()
+        plain.close()
+
+
+def test_a_runtime_that_cannot_start_is_tried_once(
+    engine: DockerEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docker_failures, "shared_directory", lambda: tmp_path)
+    broken = DockerEngine(gvisor_socket())
+    daemon = connect(gvisor_socket())
+    object.__setattr__(daemon, "runtimes", (Runtime("runc"), Runtime("no-such-runtime", "gvisor")))
+    broken._daemon = daemon
+    for _ in range(2):
+        with pytest.raises(
+            InfrastructureError, match="the Docker runtime 'no-such-runtime' does not work: Unknown"
+        ):
+            broken.start(PROFILE, python("pass"))
+    assert len(list(tmp_path.iterdir())) == 1
+    assert "does not work" in str(broken.refusal(PROFILE))
+    assert broken.refusal(Profile(limits=LIMITS)) is None
+    broken.close()
+
+
+def test_a_line_from_a_live_one(engine: DockerEngine) -> None:
+    sandbox = engine.start(PROFILE, python("print('here', flush=True); input()"))
+    assert line(sandbox) == "here\n"
+    sandbox.close()
+
+
+OWNER = """
+import sys
+from toolc.engines.docker import DockerEngine
+from toolc.plan import Profile
+sandbox = DockerEngine(sys.argv[1]).start(Profile(min_isolation="gvisor"), ["-I", "-S", "-c", "print(1); input()"])
+print(sandbox.container, flush=True)
+sandbox.read()
+sys.stdin.read()
+"""
+
+
+def test_a_killed_owner_leaves_no_container_and_no_process(engine: DockerEngine) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER, gvisor_socket()], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as owner:
+        assert owner.stdout is not None
+        container = owner.stdout.readline().decode().strip()
+        client = engine._connect().client
+        assert container in containers(client)
+        assert processes(container)
+        owner.kill()
+    wait_until(lambda: container not in containers(client) and not processes(container))
+
+
+def processes(container: str) -> list[str]:
+    """The processes of a container's runtime, which name it among their arguments."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if container.encode() in (process / "cmdline").read_bytes():
+                found.append(process.name)
+    return found

@@ -1,0 +1,88 @@
+"""What a Docker daemon enforces, by what it says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from toolc.engines import docker_limits
+from toolc.engines.base import Enforcement, limits_refusal
+from toolc.engines.docker_daemon import Daemon
+from toolc.engines.docker_http import Client
+from toolc.engines.docker_limits import REMEDY, capabilities
+from toolc.engines.docker_runtime import Runtime
+
+DAEMON = Daemon(client=Client("/run/docker.sock"), cpus=2, architecture="x86_64")
+RUNC, RUNSC, KATA = Runtime("runc"), Runtime("runsc", "gvisor"), Runtime("kata", "vm")
+
+
+@pytest.mark.parametrize(
+    ("runtimes", "kinds"),
+    [
+        ((RUNC,), ["namespace"]),
+        ((RUNC, KATA, RUNSC), ["namespace", "gvisor", "vm"]),
+        ((RUNSC, RUNC), ["gvisor"]),
+        ((KATA, RUNC, RUNSC), ["vm"]),
+    ],
+    ids=["plain", "all", "gvisor by default", "kata by default"],
+)
+def test_one_for_each_kind_of_isolation_that_a_tool_can_get(
+    runtimes: tuple[Runtime, ...], kinds: list[str]
+) -> None:
+    assert [found.isolation for found in capabilities(replace(DAEMON, runtimes=runtimes))] == kinds
+
+
+def test_a_daemon_that_can_all() -> None:
+    (found,) = capabilities(DAEMON)
+    assert found.weak == {}
+    assert found.users == ("owner", "nobody", "root")
+    assert found.notes == ()
+
+
+def test_a_rootless_daemon_without_a_delegated_cpu_controller() -> None:
+    (found,) = capabilities(replace(DAEMON, rootless=True, limits_cpu=False))
+    reason = "This Docker daemon cannot limit cpus."
+    assert found.weak == {"cpus": Enforcement(level="not", reason=reason, instead="nothing", remedy=REMEDY)}
+    assert found.users == ("owner", "nobody")
+
+
+@pytest.mark.parametrize("swaps", [True, False])
+def test_swap_matters_only_where_there_is_any(monkeypatch: pytest.MonkeyPatch, swaps: bool) -> None:
+    monkeypatch.setattr(docker_limits, "_host_swaps", lambda: swaps)
+    (found,) = capabilities(replace(DAEMON, limits_swap=False))
+    assert (found.limit("memory").level == "approximate") == swaps
+
+
+def test_gvisor_needs_no_controller_to_count_processes() -> None:
+    namespace, gvisor = capabilities(replace(DAEMON, limits_pids=False, runtimes=(RUNC, RUNSC)))
+    assert namespace.limit("pids").level == "approximate"
+    assert gvisor.limit("pids").level == "enforced"
+    assert gvisor.notes == (
+        "Running out of memory ends the whole sandbox, not only the process that asked for more.",
+    )
+
+
+def test_a_machine_that_the_filter_does_not_know() -> None:
+    (found,) = capabilities(replace(DAEMON, architecture="s390x"))
+    assert found.notes == ("System calls are filtered by the daemon's own list, not by toolc's.",)
+
+
+def test_podman_bounds_a_folder_only_in_size() -> None:
+    (found,) = capabilities(replace(DAEMON, podman=True))
+    assert found.notes == ("Podman bounds the size of /tmp, and not the number of its files.",)
+
+
+def test_users_that_are_remapped_cannot_use_a_workspace() -> None:
+    (found,) = capabilities(replace(DAEMON, remaps_users=True))
+    assert (found.users, found.workspaces) == (("nobody",), ("none",))
+
+
+def test_the_refusal_in_full() -> None:
+    (found,) = capabilities(replace(DAEMON, limits_cpu=False, limits_pids=False))
+    assert limits_refusal(found, ()) == (
+        "it cannot enforce limits.cpus and limits.pids here. This Docker daemon cannot limit cpus. "
+        f"This Docker daemon cannot limit pids. {REMEDY} "
+        "Or accept in your own configuration (~/.config/toolc/config.yaml) what is then "
+        "limited instead (cpus: nothing; pids: the processes of the tool's user): accept_unenforced: [cpus, pids]"
+    )

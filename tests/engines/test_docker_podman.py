@@ -1,0 +1,59 @@
+"""Podman behind the docker engine: the same filter and the same folders, in the words that it takes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from toolc.engines import docker_podman, oci_seccomp
+from toolc.engines.docker_body import LocalImage, create_body, refusal
+from toolc.engines.docker_daemon import Daemon
+from toolc.engines.docker_http import Client
+from toolc.engines.docker_podman import filter_file, tmpfs_options
+from toolc.plan import Profile
+
+DAEMON = Daemon(client=Client("/run/podman/podman.sock"), cpus=2, architecture="x86_64", podman=True)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(docker_podman, "shared_directory", lambda: tmp_path)
+    return tmp_path
+
+
+def test_the_filter_is_a_file_that_is_written_once(folder: Path) -> None:
+    body = create_body(Profile(), [], daemon=DAEMON, image=LocalImage("x", ()), owner="me")
+    host = body["HostConfig"]
+    assert isinstance(host, dict)
+    (path,) = folder.iterdir()
+    assert host["SecurityOpt"] == ["no-new-privileges", f"seccomp={path}"]
+    assert json.loads(path.read_text(encoding="utf-8")) == oci_seccomp.profile("x86_64")
+    before = path.stat().st_mtime_ns
+    assert filter_file(path.read_text(encoding="utf-8")) == path
+    assert path.stat().st_mtime_ns == before
+
+
+def test_another_filter_is_another_file() -> None:
+    assert filter_file("{}") != filter_file('{"syscalls": []}')
+
+
+def test_options_of_a_tmpfs_that_it_would_refuse_are_left_out() -> None:
+    assert tmpfs_options("rw,nosuid,mode=1777,uid=1,gid=2,exec,size=8,nr_inodes=9") == (
+        "rw,nosuid,mode=1777,exec,size=8"
+    )
+    body = create_body(Profile(), [], daemon=DAEMON, image=LocalImage("x", ()), owner="me")
+    host = body["HostConfig"]
+    assert isinstance(host, dict)
+    assert isinstance(host["Tmpfs"], dict)
+    assert host["Tmpfs"]["/tmp"] == "rw,nosuid,nodev,mode=1777,exec,size=67108864"
+
+
+def test_it_isolates_only_by_its_default_runtime() -> None:
+    assert refusal(Profile(min_isolation="gvisor"), DAEMON) == (
+        "the tool demands min_isolation: gvisor, and Podman starts every container with its default runtime, which "
+        "does not isolate so; set runtime in containers.conf to one that does, or use Docker"
+    )
+    assert refusal(Profile(), replace(DAEMON, rootless=True)) is None

@@ -1,0 +1,76 @@
+"""The runtimes a daemon lists, in the forms of several releases, and which one a tool gets."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.engines.docker_runtime import Runtime, choose, runtimes
+from toolc.schema import JsonObject
+from toolc.spec import MinIsolation
+
+DEBIAN_12: JsonObject = {
+    "DefaultRuntime": "runc",
+    "Runtimes": {
+        "io.containerd.runc.v2": {"path": "runc"},
+        "runc": {"path": "runc"},
+        "runsc": {"path": "/usr/bin/runsc", "runtimeArgs": ["--network=none"]},
+    },
+}
+DOCKER_28: JsonObject = {
+    "DefaultRuntime": "runc",
+    "Runtimes": {
+        "kata": {
+            "runtimeType": "io.containerd.kata.v2",
+            "status": {"org.opencontainers.runtime-spec.features": "{}"},
+        },
+        "runc": {"path": "runc", "status": {"org.opencontainers.runtime-spec.features": "{}"}},
+        "strong": {"runtimeType": "io.containerd.runsc.v1"},
+    },
+}
+
+
+def test_debian_12() -> None:
+    assert runtimes(DEBIAN_12) == (
+        Runtime("runc", "namespace", "path=runc"),
+        Runtime("io.containerd.runc.v2", "namespace", "path=runc"),
+        Runtime("runsc", "gvisor", "path=/usr/bin/runsc runtimeArgs=['--network=none']"),
+    )
+
+
+def test_docker_28_names_shims() -> None:
+    assert runtimes(DOCKER_28) == (
+        Runtime("runc", "namespace", "path=runc"),
+        Runtime("kata", "vm", "runtimeType=io.containerd.kata.v2"),
+        Runtime("strong", "gvisor", "runtimeType=io.containerd.runsc.v1"),
+    )
+
+
+@pytest.mark.parametrize("info", [{}, {"Runtimes": None}, {"Runtimes": [], "DefaultRuntime": ""}])
+def test_a_daemon_that_says_nothing_has_runc(info: JsonObject) -> None:
+    assert runtimes(info) == (Runtime("runc"),)
+
+
+def test_the_name_of_a_folder_makes_no_gvisor() -> None:
+    (_, found) = runtimes({"DefaultRuntime": "runc", "Runtimes": {"mine": {"path": "/opt/runsc/bin/crun"}}})
+    assert found.isolation == "namespace"
+
+
+RUNC, RUNSC, KATA = Runtime("runc"), Runtime("runsc", "gvisor"), Runtime("kata", "vm")
+
+
+@pytest.mark.parametrize(
+    ("registered", "wanted", "chosen"),
+    [
+        ((RUNC, KATA, RUNSC), "namespace", RUNC),
+        ((RUNC, KATA, RUNSC), "gvisor", RUNSC),
+        ((RUNC, KATA, RUNSC), "vm", KATA),
+        ((RUNC, KATA), "gvisor", KATA),
+        ((RUNSC, RUNC), "namespace", RUNSC),
+        ((RUNC,), "gvisor", None),
+        ((RUNC, RUNSC), "vm", None),
+    ],
+)
+def test_the_default_if_it_will_do_else_the_weakest_that_does(
+    registered: tuple[Runtime, ...], wanted: MinIsolation, chosen: Runtime | None
+) -> None:
+    assert choose(registered, wanted) == chosen

@@ -1,0 +1,37 @@
+"""A Dockerfile must not have the daemon fetch anything: that would be with the host's own network."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.engines.dockerfile import fetched
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("FROM x\nADD http://127.0.0.1:8080/key /key\n", "http://127.0.0.1:8080/key /key"),
+        ("FROM x\n  add --chown=1 HTTPS://a.example/x /x", "--chown=1 HTTPS://a.example/x /x"),
+        ('FROM x\nADD ["ftp://a.example/x", "/x"]\n', '["ftp://a.example/x", "/x"]'),
+        ("FROM x\nARG U=http\nADD ${U} /x\n", "${U} /x"),
+        ("FROM x\nADD git@a.example:b.git /x\n", "git@a.example:b.git /x"),
+        ("FROM x\nONBUILD ADD http://a /x\n", "http://a /x"),
+        ("FROM x\nA\\\nDD \\\n# a comment\nhttp://a /x\n", "http://a /x"),
+        ("# escape=`\nFROM x\nADD `\nhttp://a /x\n", "http://a /x"),
+    ],
+)
+def test_what_the_daemon_would_fetch(text: str, found: str) -> None:
+    assert fetched(text.encode()) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "FROM x\nADD files.tar /\n",
+        "FROM x\nCOPY a /b\nRUN curl http://a.example\n",
+        "# ADD http://a /x\nFROM x\n",
+    ],
+)
+def test_what_comes_from_the_folder_or_is_run_in_a_container(text: str) -> None:
+    assert fetched(text.encode()) is None

@@ -1,0 +1,94 @@
+"""Builds by the real daemon: two at once, and builds that are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from docker_cases import PATIENCE, client, engine, wait_until
+
+from toolc.engines import docker_build, images
+from toolc.engines.docker import DockerEngine
+from toolc.engines.docker_http import Client
+from toolc.schema import JsonValue
+from toolc.spec import Build, File
+
+__all__ = ["client", "engine"]
+
+
+def folder(*lines: str, **files: str) -> Build:
+    """A folder with a Dockerfile of these lines, on toolc's base."""
+    text = "\n".join(("ARG BASE", "FROM ${BASE}", f"LABEL test={os.getpid()}", *lines, ""))
+    found = [File(path="image/Dockerfile", text=text)]
+    return Build(folder="image", files=(*found, *(File(path=f"image/{name}", text=files[name]) for name in files)))
+
+
+@pytest.fixture
+def build(engine: DockerEngine, client: Client) -> Iterator[Build]:
+    """A folder that takes a moment to build; its image is removed afterwards."""
+    build = folder("COPY file /file", "RUN sleep 0.5", file="content")
+    yield build
+    client.call("DELETE", f"/images/{images.build_tag(build)}?force=1", timeout=PATIENCE)
+
+
+def test_two_at_once_build_once(client: Client, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[str] = []
+    really = docker_build._follow
+
+    def counting(steps: Iterable[JsonValue], say: docker_build.Say) -> None:
+        built.append("once")
+        really(steps, say)
+
+    monkeypatch.setattr(docker_build, "_follow", counting)
+    with ThreadPoolExecutor(4) as pool:
+        tags = set(pool.map(lambda _: images.ensure_built(client, build), range(4)))
+    assert tags == {images.build_tag(build)}
+    assert len(built) <= 2, "once, and once more where the daemon had no network for it"
+
+
+def test_a_folders_tag_is_its_content() -> None:
+    one, two = folder("COPY a /a", a="1"), folder("COPY a /a", a="2")
+    assert images.build_tag(one) != images.build_tag(two)
+    assert images.build_tag(one) == images.build_tag(Build(folder="image", files=one.files[::-1]))
+    moved = tuple(File(path=file.path.replace("image/", "other/"), text=file.text) for file in one.files)
+    assert images.build_tag(one) == images.build_tag(Build(folder="other", files=moved))
+
+
+SLOW = """
+import os, sys
+from toolc.engines import docker_build, images
+from toolc.engines.docker_http import Client
+from toolc.spec import Build, File
+text = "ARG BASE\\nFROM ${BASE}\\nRUN sleep 1000.%s\\n" % sys.argv[1]
+build = Build(folder="image", files=(File(path="image/Dockerfile", text=text),))
+images.ensure_built(Client(sys.argv[2], sys.argv[3]), build)
+"""
+
+
+def running(client: Client, word: str) -> list[str]:
+    """The containers, of any state, whose command has this word in it."""
+    listed = client.call("GET", "/containers/json?all=1", timeout=PATIENCE)
+    assert isinstance(listed, list)
+    entries = [each for each in listed if isinstance(each, dict)]
+    return [str(each["Id"]) for each in entries if word in str(each["Command"])]
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_build_that_is_killed_leaves_no_container(
+    client: Client, engine: DockerEngine, how: signal.Signals
+) -> None:
+    mark = f"{os.getpid()}{how}"
+    argv = [sys.executable, "-c", SLOW, mark, client.socket_path, client.version_prefix]
+    with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as builder:
+        wait_until(lambda: bool(running(client, f"sleep 1000.{mark}")))
+        builder.send_signal(how)
+        builder.wait(PATIENCE)
+    began = time.monotonic()
+    wait_until(lambda: not running(client, f"sleep 1000.{mark}"))
+    assert time.monotonic() - began < PATIENCE

@@ -1,0 +1,403 @@
+"""Tools in images of their own, on each engine: any image works, and both say which one it was."""
+
+from __future__ import annotations
+
+import base64
+import os
+import textwrap
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from configurations import CONFIGURATIONS
+from image_cases import archive, busybox, in_docker, needs_busybox, one_program, remove, usable
+
+from toolc.api import Executor, Registry
+from toolc.engines import guest_python, oci_images, select
+from toolc.engines.base import Engine, ImageUsed
+from toolc.engines.images import list_images
+from toolc.engines.select import load
+from toolc.errors import InfrastructureError
+from toolc.plan import Profile
+from toolc.result import Text, ToolResult
+from toolc.schema import JsonObject
+
+BUSYBOX = f"toolc-test/busybox:{os.getpid()}"
+ONE = f"toolc-test/one:{os.getpid()}"
+
+ENGINES = pytest.mark.parametrize("engine", ["docker", "oci"])
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Both images, in the daemon and unpacked from the same archives."""
+    folder = tmp_path_factory.mktemp("images")
+    first = archive(folder / "busybox.tar", BUSYBOX, busybox())
+    second = archive(folder / "one.tar", ONE, one_program())
+    for name, file in ((BUSYBOX, first), (ONE, second)):
+        oci_images.take(name, file)
+    if not load("docker").probe().available:
+        yield folder
+        return
+    with in_docker(first, BUSYBOX), in_docker(second, ONE):
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def _fresh_engines() -> Iterator[None]:
+    """An engine keeps what a name meant; here it means something else in each test."""
+    yield
+    for name in list(select._LOADED.engines):
+        select._LOADED.engines.pop(name).close()
+
+
+def call(
+    folder: Path, engine: str, spec: str, arguments: JsonObject | None = None, workspace: Path | None = None
+) -> ToolResult:
+    """The result of the tool of a spec (without its first lines) on an engine."""
+    usable(engine)
+    file = folder / "tool.yaml"
+    head = "toolc: 1\nname: tool\ndescription: A tool that this test made for itself.\n"
+    file.write_text(head + textwrap.dedent(spec), encoding="utf-8")
+    return Executor(Registry.load(file), engine=engine, workspace=workspace).run("tool", arguments or {})
+
+
+def text(result: ToolResult) -> str:
+    """The text of a result that is no error."""
+    assert not result.is_error, result
+    return "".join(block.text for block in result.content if isinstance(block, Text))
+
+
+@ENGINES
+@needs_busybox
+@pytest.mark.usefixtures("images")
+def test_a_shell_tool_sees_its_image_and_nothing_of_the_python_that_was_brought(
+    engine: str, tmp_path: Path
+) -> None:
+    result = call(
+        tmp_path,
+        engine,
+        f"""
+        backend: {{shell: {{argv: [sh, -c, "env; echo; ls /; cat /proc/self/maps | wc -l; ls /usr /lib"],
+                           success_exit_codes: any}}}}
+        sandbox: {{image: "{BUSYBOX}"}}
+    """,
+    )
+    environment, _, rest = text(result).partition("\n\n")
+    names = {line.partition("=")[0] for line in environment.splitlines()}
+    assert names <= {"PATH", "HOME", "LANG", "TOOLC_CALL_ID", "SHLVL", "PWD", "OLDPWD"}
+    assert ".toolc" not in environment
+    assert "usr" not in rest.split()
+    assert "ls: /usr: No such file or directory" in rest
+
+
+@ENGINES
+@needs_busybox
+@pytest.mark.usefixtures("images")
+def test_one_static_program_is_image_enough(engine: str, tmp_path: Path) -> None:
+    result = call(
+        tmp_path,
+        engine,
+        f"""
+        backend: {{shell: {{argv: [/echo, hello]}}}}
+        sandbox: {{image: "{ONE}"}}
+    """,
+    )
+    assert text(result) == "hello\n"
+
+
+@ENGINES
+@needs_busybox
+@pytest.mark.usefixtures("images")
+def test_a_python_tool_runs_in_an_image_without_python(engine: str, tmp_path: Path) -> None:
+    result = call(
+        tmp_path,
+        engine,
+        f"""
+        backend:
+          python:
+            function: run
+            code: |
+              import ctypes, hashlib, json, sqlite3, ssl, subprocess, sys
+              def run():
+                  said = subprocess.run(["echo", "hello"], capture_output=True, text=True, env={{}}).stdout
+                  again = [sys.executable, "-I", "-c", "import ssl; print(2)"]
+                  said += subprocess.run(again, capture_output=True, text=True, env={{}}).stdout
+                  return [sys.prefix, said, sqlite3.connect(":memory:").execute("select 1").fetchone()[0]]
+        sandbox: {{image: "{BUSYBOX}"}}
+    """,
+    )
+    assert result.structured == (["/.toolc", "hello\n2\n", 1],)
+
+
+@ENGINES
+@needs_busybox
+@pytest.mark.usefixtures("images")
+def test_the_python_that_was_brought_cannot_be_written(engine: str, tmp_path: Path) -> None:
+    script = "touch /.toolc/x; touch /.toolc/lib/x; touch /x; echo done"
+    result = call(
+        tmp_path,
+        engine,
+        f"""
+        backend: {{shell: {{argv: [sh, -c, "{script}"], success_exit_codes: any}}}}
+        sandbox: {{image: "{BUSYBOX}"}}
+    """,
+    )
+    assert text(result).startswith("done\n")
+    assert str(result.details["stderr"]).count("Read-only file system") == 3
+
+
+@ENGINES
+@needs_busybox
+@pytest.mark.usefixtures("images")
+def test_a_volume_of_the_image_is_bounded_memory(engine: str, tmp_path: Path) -> None:
+    result = call(
+        tmp_path,
+        engine,
+        f"""
+        backend: {{shell: {{argv: [sh, -c, "echo 1 > /data/x && cat /data/x"]}}}}
+        sandbox: {{image: "{BUSYBOX}"}}
+    """,
+    )
+    assert text(result) == "1\n"
+
+
+@needs_busybox
+@pytest.mark.usefixtures("images")
+def test_both_engines_name_the_image_and_mean_the_same(tmp_path: Path) -> None:
+    spec = f"""
+        backend: {{shell: {{argv: [echo, a]}}}}
+        sandbox: {{image: "{BUSYBOX}"}}
+    """
+    found = [call(tmp_path, engine, spec).details["image"] for engine in ("docker", "oci")]
+    assert found[0] == found[1]
+    assert found[0] == {"name": BUSYBOX, "digest": oci_images.unpacked(BUSYBOX).digest}
+
+
+@needs_busybox
+def test_an_ordinary_user_unpacks_and_runs_an_image_without_a_daemon(tmp_path: Path) -> None:
+    configuration = CONFIGURATIONS["oci user"]
+    if reason := configuration.lacks():
+        pytest.skip(reason)
+    layer = busybox()
+
+    def work(engine: Engine) -> str:
+        name = "mine:1"
+        oci_images.take(name, archive(Path(os.environ["HOME"]) / "image.tar", name, layer))
+        sandbox = engine.start(
+            Profile(image=name), ["-I", "-S", "-c", "import sys, os; print(sys.prefix, os.getuid())"]
+        )
+        return f"{guest_python._said(sandbox, 1000).decode()}{sandbox.image}"
+
+    own = oci_images.take("mine:1", archive(tmp_path / "image.tar", "mine:1", layer))
+    assert configuration.run(work) == f"/.toolc 0\n{ImageUsed('mine:1', own.digest)}"
+
+
+def test_a_tool_without_an_image_says_what_it_ran_in(tmp_path: Path) -> None:
+    spec = "backend: {shell: {argv: [echo, a]}}"
+    image = call(tmp_path, "docker", spec).details["image"]
+    assert isinstance(image, dict)
+    assert str(image["name"]).startswith("toolc/base:")
+    assert str(image["digest"]).startswith("sha256:")
+    assert "image" not in call(tmp_path, "oci", spec).details
+
+
+@pytest.mark.parametrize(
+    ("engine", "more"),
+    [("docker", ""), ("oci", " or, from a file: toolc image export toolc-test/none:1 --from FILE")],
+)
+def test_an_image_that_is_not_there(engine: str, more: str, tmp_path: Path) -> None:
+    with pytest.raises(InfrastructureError) as caught:
+        call(
+            tmp_path,
+            engine,
+            """
+            backend: {shell: {argv: [echo, a]}}
+            sandbox: {image: "toolc-test/none:1"}
+        """,
+        )
+    assert str(caught.value) == (
+        f"the {engine} engine cannot run this call: the image toolc-test/none:1 is not on this host; "
+        f"get it with: docker pull toolc-test/none:1{more}"
+    )
+
+
+@needs_busybox
+def test_an_image_that_vanished_is_told_and_does_when_it_is_back(tmp_path: Path) -> None:
+    name = f"toolc-test/vanishing:{os.getpid()}"
+    file = archive(tmp_path / "image.tar", name, busybox(), "one of its own")
+    usable("docker")
+    spec = tmp_path / "tool.yaml"
+    spec.write_text(
+        "toolc: 1\nname: tool\ndescription: A tool that this test made for itself.\n"
+        f"backend: {{shell: {{argv: [echo, a]}}}}\nsandbox: {{image: '{name}'}}\n",
+        encoding="utf-8",
+    )
+    executor = Executor(Registry.load(spec), engine="docker")
+    with in_docker(file, name):
+        assert text(executor.run("tool", {})) == "a\n"
+    for _ in range(2):
+        with pytest.raises(InfrastructureError) as caught:
+            executor.run("tool", {})
+        assert f"the image {name} is not on this host; get it with: docker pull {name}" in str(caught.value)
+    with in_docker(file, name):
+        assert text(executor.run("tool", {})) == "a\n"
+
+
+def wheel(folder: Path, name: str, version: str, code: str) -> None:
+    """The least that pip takes for a wheel."""
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as file:
+        file.writestr(f"{name}/__init__.py", code)
+        file.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        file.writestr(f"{info}/RECORD", "")
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is all the package index there is."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+REQUIRES = """
+    backend:
+      python:
+        function: run
+        requirements: [greeting==1.0]
+        code: |
+          import greeting
+          def run():
+              return [greeting.WORD, greeting.__file__]
+"""
+
+
+@ENGINES
+def test_requirements_are_there(engine: str, tmp_path: Path, index: Path) -> None:
+    wheel(index, "greeting", "1.0", "WORD = 'hello'\n")
+    assert call(tmp_path, engine, REQUIRES).structured == (["hello", "/opt/toolc/site/greeting/__init__.py"],)
+
+
+@ENGINES
+@needs_busybox
+@pytest.mark.usefixtures("images")
+def test_requirements_in_an_image_without_python(engine: str, tmp_path: Path, index: Path) -> None:
+    wheel(index, "greeting", "1.0", "WORD = 'hello'\n")
+    spec = textwrap.dedent(REQUIRES) + f"sandbox: {{image: '{BUSYBOX}'}}\n"
+    assert call(tmp_path, engine, spec).structured == (["hello", "/opt/toolc/site/greeting/__init__.py"],)
+
+
+DOCKERFILE = "ARG BASE\nFROM ${BASE}\nCOPY word /word\nRUN echo built >> /word\n"
+
+
+@ENGINES
+def test_an_image_of_the_tools_own_folder(engine: str, tmp_path: Path) -> None:
+    usable("docker")
+    (tmp_path / "image").mkdir()
+    (tmp_path / "image/Dockerfile").write_text(DOCKERFILE, encoding="utf-8")
+    (tmp_path / "image/word").write_bytes(base64.b64decode("AP8=") + f"{os.getpid()}\n".encode())
+    result = call(
+        tmp_path,
+        engine,
+        """
+        backend: {shell: {argv: [tail, -n, "1", /word]}}
+        sandbox: {build: image}
+    """,
+    )
+    assert text(result) == "built\n"
+    image = result.details["image"]
+    assert isinstance(image, dict)
+    assert str(image["name"]).startswith("toolc/build:")
+    remove(str(image["name"]))
+
+
+@ENGINES
+def test_a_folder_that_has_docker_fetch_something_is_not_built(engine: str, tmp_path: Path) -> None:
+    usable("docker")
+    (tmp_path / "image").mkdir()
+    (tmp_path / "image/Dockerfile").write_text(
+        f"FROM x\nADD http://127.0.0.1:1/{os.getpid()} /x\n", encoding="utf-8"
+    )
+    with pytest.raises(InfrastructureError) as caught:
+        call(tmp_path, engine, "backend: {shell: {argv: [echo, a]}}\nsandbox: {build: image}\n")
+    assert str(caught.value) == (
+        f"image/Dockerfile has Docker fetch 'http://127.0.0.1:1/{os.getpid()} /x' with the host's own network; "
+        "put it into the folder and COPY it, or fetch it with RUN"
+    )
+
+
+@ENGINES
+def test_what_is_built_on_toolcs_own_image_need_not_have_its_python(engine: str, tmp_path: Path) -> None:
+    """It inherits the labels of the image that it is built on, and no more."""
+    usable("docker")
+    (tmp_path / "image").mkdir()
+    (tmp_path / "image/Dockerfile").write_text(
+        f"ARG BASE\nFROM ${{BASE}}\nRUN rm -f /usr/bin/python3* # {os.getpid()}\nENV PATH=/nowhere\n",
+        encoding="utf-8",
+    )
+    result = call(
+        tmp_path,
+        engine,
+        """
+        backend: {shell: {argv: [/bin/sh, -c, "ls /usr/bin/python3 || echo none"]}}
+        sandbox: {build: image}
+    """,
+    )
+    image = result.details["image"]
+    assert isinstance(image, dict)
+    try:
+        assert text(result) == "none\n"
+        assert image["name"] not in {built.tag for built in list_images()}
+    finally:
+        remove(str(image["name"]))
+
+
+@ENGINES
+@needs_busybox
+def test_an_image_makes_nothing_in_the_workspace(engine: str, tmp_path: Path) -> None:
+    """Docker makes the mount point of a volume wherever it is to stand, as root."""
+    name = f"toolc-test/volume:{os.getpid()}"
+    (tmp_path / "work").mkdir()
+    usable("docker")
+    with (
+        in_docker(archive(tmp_path / "x.tar", name, busybox(), volume="/data/../workspace/made"), name),
+        pytest.raises(
+            InfrastructureError, match=r"the image declares a volume at '/data/\.\./workspace/made', which a"
+        ),
+    ):
+        call(
+            tmp_path,
+            engine,
+            f"""
+            backend: {{shell: {{argv: [echo, a]}}}}
+            sandbox: {{image: "{name}", workspace: rw}}
+        """,
+            workspace=tmp_path / "work",
+        )
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_a_folder_that_does_not_build_says_what_docker_said(tmp_path: Path) -> None:
+    (tmp_path / "image").mkdir()
+    (tmp_path / "image/Dockerfile").write_text(
+        "ARG BASE\nFROM ${BASE}\nRUN echo no such thing >&2; exit 7\n", encoding="utf-8"
+    )
+    with pytest.raises(InfrastructureError) as caught:
+        call(
+            tmp_path,
+            "docker",
+            """
+            backend: {shell: {argv: [echo, a]}}
+            sandbox: {build: image}
+        """,
+        )
+    assert str(caught.value).startswith(
+        "the image of image/Dockerfile could not be built: "
+        "The command '/bin/sh -c echo no such thing >&2; exit 7' returned a non-zero code: 7\n"
+    )
+    assert "no such thing" in str(caught.value)

@@ -1,0 +1,167 @@
+"""After a power cut: whatever dead owners left is found and removed, and nobody else's is touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from docker_cases import client, containers, engine
+from oci_cases import needs_oci
+from test_docker_sweep import created, dead_owner
+
+from toolc.engines import docker_sweep, oci_cgroup, oci_sweep, owner, store
+from toolc.engines.base import Leftover
+from toolc.engines.docker import DockerEngine
+from toolc.engines.docker_http import ApiError, Client
+from toolc.engines.fake import FakeEngine
+from toolc.engines.oci import OciEngine
+from toolc.engines.owner import Owner
+from toolc.result import Outcome
+from toolc.runtime import leftovers, scratch
+
+__all__ = ["client", "dead_owner", "engine"]
+
+FOREIGN = Owner(machine="f" * 16, boot="0" * 16, pidns=1, pid=1, start=1).label()
+
+
+def of(label: str, found: tuple[Leftover, ...]) -> list[Leftover]:
+    return [left for left in found if left.owner == label]
+
+
+@pytest.fixture
+def owners(dead_owner: str) -> tuple[str, str, str]:
+    """Someone dead, this process, and another machine's."""
+    return dead_owner, Owner.current().label(), FOREIGN
+
+
+REASONS = ["", f"its process {os.getpid()} is alive", "it belongs to another machine, or to one that has no name"]
+
+
+def test_containers_and_volumes(client: Client, engine: DockerEngine, owners: tuple[str, str, str]) -> None:
+    made = [created(client, engine, label) for label in owners]
+    options = {"type": "tmpfs", "device": "tmpfs", "o": f"x,upperdir=/state/toolc/scratch/{owners[0]}/1/upper,y"}
+    client.call("POST", "/volumes/create", {"Name": "toolc-test-leftover", "DriverOpts": dict(options)}, timeout=20)
+    try:
+        found = engine.leftovers()
+        dead, volume = of(owners[0], found)
+        assert (dead.kind, dead.name, dead.kept) == ("container", made[0][:12], "")
+        assert (volume.kind, volume.kept) == ("volume", "")
+        for label, container, reason in zip(owners, made, REASONS, strict=True):
+            assert [left.kept for left in of(label, found) if left.name == container[:12]] == [reason]
+        for left in (dead, volume, dead, volume):
+            left.remove()
+        assert of(owners[0], engine.leftovers()) == []
+        assert set(made) & set(map(str, containers(client))) == {*made[1:]}
+    finally:
+        for container in made:
+            engine_remove(client, container)
+
+
+def engine_remove(client: Client, container: str) -> None:
+    from toolc.engines import docker_container
+
+    docker_container.remove(client, container)
+
+
+def test_the_janitor_removes_volumes_that_lost_their_container(client: Client, dead_owner: str) -> None:
+    options = {"type": "tmpfs", "device": "tmpfs", "o": f"x,upperdir=/state/toolc/scratch/{dead_owner}/1/upper,y"}
+    client.call("POST", "/volumes/create", {"Name": "toolc-test-lost", "DriverOpts": dict(options)}, timeout=20)
+    command = docker_sweep.command(client, dead_owner)
+    assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 1
+    assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 0
+    with pytest.raises(ApiError, match="no such volume"):
+        client.call("GET", "/volumes/toolc-test-lost", timeout=20)
+
+
+def test_the_next_janitor_removes_dead_owners_empty_folders(dead_owner: str) -> None:
+    folder, full = (owner._base() / f"{dead_owner}{number}" for number in ("", "0"))
+    folder.mkdir()
+    (full / "oci-1").mkdir(parents=True)
+    program = "import sys; from toolc.engines import janitor; janitor.register(['true'])"
+    subprocess.run([sys.executable, "-c", program], check=True)
+    try:
+        assert not folder.exists()
+        assert full.exists()
+    finally:
+        shutil.rmtree(full, ignore_errors=True)
+
+
+@needs_oci
+def test_control_groups_with_what_runs_in_them(owners: tuple[str, str, str]) -> None:
+    parent = oci_cgroup.own_groups()["memory"].parent
+    groups = [parent / f"toolc-{label}-1" for label in owners]
+    for group in groups:
+        group.mkdir()
+    with subprocess.Popen(["sleep", "60"]) as process:
+        try:
+            (groups[0] / "cgroup.procs").write_text(str(process.pid))
+            found = OciEngine().leftovers()
+            for label, reason in zip(owners, REASONS, strict=True):
+                assert [left.kept for left in of(label, found)] == [reason]
+            of(owners[0], found)[0].remove()
+            assert process.wait(10) < 0
+            assert [group.exists() for group in groups] == [False, True, True]
+        finally:
+            process.kill()
+            for group in groups:
+                oci_sweep.sweep_until_gone(group.name, 5)
+
+
+@pytest.fixture
+def places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Folders of this test's own in the place of the user's."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("TOOLC_STORE", str(tmp_path / "store"))
+    monkeypatch.setattr(owner, "_base", lambda: tmp_path / "run")
+    monkeypatch.setattr("toolc.engines.select.ENGINES", ())
+    return tmp_path
+
+
+def test_folders(places: Path, owners: tuple[str, str, str]) -> None:
+    for label in owners:
+        for folder in (
+            places / "run" / label,
+            scratch._base() / label / "1",
+            store.place() / "scratch" / f"{label}-1",
+        ):
+            (folder / "deep").mkdir(parents=True)
+    (places / "run" / "not an owner's").mkdir()
+    found = leftovers.survey()
+    assert found.unseen == ()
+    for label, reason in zip(owners, REASONS, strict=True):
+        assert [(left.kind, left.kept) for left in of(label, found.leftovers)] == [("folder", reason)] * 3
+    for left in of(owners[0], found.leftovers):
+        left.remove()
+    remaining = leftovers.survey().leftovers
+    assert {left.owner for left in remaining} == {*owners[1:]}
+    assert len(remaining) == 6
+    assert (places / "run" / "not an owner's").exists()
+
+
+def test_a_place_where_nobody_can_look_hides_nothing_else(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (places / "store").mkdir(mode=0o711)
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/none")
+    (places / "run" / FOREIGN).mkdir(parents=True)
+    found = leftovers.survey()
+    assert len(found.leftovers) == 1
+    assert len(found.unseen) == 1
+    assert "/proc/none" in found.unseen[0]
+
+
+def test_the_fake_engine_leaves_nothing() -> None:
+    assert FakeEngine(lambda _: Outcome(ending="exited")).leftovers() == ()
+
+
+def test_gc_leaves_the_callers_own_sandbox_alone(client: Client, engine: DockerEngine) -> None:
+    left = created(client, engine, Owner.current().label())
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "toolc", "gc"], capture_output=True, text=True, check=True, timeout=60
+        )
+        assert f"kept  container  {left[:12]}  (its process {os.getpid()} is alive)" in done.stdout
+    finally:
+        engine_remove(client, left)

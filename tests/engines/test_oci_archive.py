@@ -1,0 +1,181 @@
+"""Images as files: each form that other programs write, and what is said of one that is no good."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from toolc.engines import oci_archive
+from toolc.engines.oci_archive import open_archive
+from toolc.errors import InfrastructureError
+from toolc.schema import JsonObject
+
+MACHINE = oci_archive._machine()
+
+
+def layer(name: str, content: bytes = b"text") -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as tar:
+        info = tarfile.TarInfo(name)
+        info.size = len(content)
+        tar.addfile(info, io.BytesIO(content))
+    return data.getvalue()
+
+
+def digest(data: bytes) -> str:
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def configuration(*layers: bytes, **more: str) -> bytes:
+    ids = [digest(each) for each in layers]
+    return json.dumps({"os": "linux", "architecture": MACHINE, "rootfs": {"diff_ids": ids}} | more).encode()
+
+
+def saved(*images: tuple[str, bytes, list[bytes]]) -> dict[str, bytes]:
+    """What ``docker save`` writes for images: name, configuration and layers."""
+    files: dict[str, bytes] = {}
+    manifest: list[JsonObject] = []
+    for name, config, layers in images:
+        names = [f"{digest(each)[7:19]}/layer.tar" for each in layers]
+        files |= dict(zip(names, layers, strict=True)) | {f"{digest(config)[7:]}.json": config}
+        manifest.append({"Config": f"{digest(config)[7:]}.json", "RepoTags": [name], "Layers": [*names]})
+    return files | {"manifest.json": json.dumps(manifest).encode()}
+
+
+def layout(*entries: tuple[str | None, str, bytes, list[bytes]]) -> dict[str, bytes]:
+    """An OCI image layout: each image's name, machine, configuration and layers as they are packed."""
+    blobs: list[bytes] = []
+    index: list[JsonObject] = []
+    for name, machine, config, layers in entries:
+        manifest = json.dumps(
+            {"config": {"digest": digest(config)}, "layers": [{"digest": digest(each)} for each in layers]}
+        ).encode()
+        blobs += [config, manifest, *layers]
+        entry: JsonObject = {"digest": digest(manifest), "platform": {"os": "linux", "architecture": machine}}
+        index.append(entry | ({"annotations": {"org.opencontainers.image.ref.name": name}} if name else {}))
+    files = {f"blobs/sha256/{digest(blob)[7:]}": blob for blob in blobs}
+    return files | {"index.json": json.dumps({"manifests": [*index]}).encode()}
+
+
+def as_tar(path: Path, files: dict[str, bytes]) -> Path:
+    with tarfile.open(path, "w") as tar:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return path
+
+
+def as_folder(path: Path, files: dict[str, bytes]) -> Path:
+    for name, content in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(content)
+    return path
+
+
+def unpacked(archive: Path, root: Path, name: str | None = None) -> tuple[str, list[str]]:
+    root.mkdir()
+    with open_archive(archive) as opened:
+        image = opened.image(name)
+        opened.unpack(image, root)
+    return image.digest, sorted(path.name for path in root.iterdir())
+
+
+ONE, TWO = layer("one"), layer("two")
+CONFIG = configuration(ONE, TWO)
+
+
+def test_what_docker_saves(tmp_path: Path) -> None:
+    archive = as_tar(tmp_path / "image.tar", saved(("a:1", CONFIG, [ONE, TWO])))
+    assert unpacked(archive, tmp_path / "root") == (digest(CONFIG), ["one", "two"])
+
+
+def test_a_packed_archive(tmp_path: Path) -> None:
+    plain = as_tar(tmp_path / "image.tar", saved(("a:1", CONFIG, [ONE, TWO])))
+    archive = tmp_path / "image.tar.gz"
+    archive.write_bytes(gzip.compress(plain.read_bytes()))
+    assert unpacked(archive, tmp_path / "root")[1] == ["one", "two"]
+
+
+@pytest.mark.parametrize("write", [as_tar, as_folder])
+def test_an_image_layout_with_packed_layers(tmp_path: Path, write: object) -> None:
+    assert write in {as_tar, as_folder}
+    files = layout((None, MACHINE, CONFIG, [gzip.compress(ONE), TWO]))
+    archive = (as_tar if write is as_tar else as_folder)(tmp_path / "layout", files)
+    assert unpacked(archive, tmp_path / "root") == (digest(CONFIG), ["one", "two"])
+
+
+def test_only_the_image_for_this_machine_counts(tmp_path: Path) -> None:
+    files = layout((None, "s390x", configuration(TWO), [TWO]), (None, MACHINE, CONFIG, [ONE, TWO]))
+    assert unpacked(as_folder(tmp_path / "layout", files), tmp_path / "root")[0] == digest(CONFIG)
+
+
+def test_one_of_several_is_named(tmp_path: Path) -> None:
+    archive = as_tar(tmp_path / "two.tar", saved(("a:1", CONFIG, [ONE, TWO]), ("b:1", configuration(TWO), [TWO])))
+    assert unpacked(archive, tmp_path / "root", "b:1")[1] == ["two"]
+    with open_archive(archive) as opened, pytest.raises(InfrastructureError) as caught:
+        opened.image("c:1")
+    assert str(caught.value) == f"{archive} holds 2 images; name one of them: a:1, b:1"
+
+
+def test_an_image_for_another_machine_is_refused(tmp_path: Path) -> None:
+    archive = as_tar(tmp_path / "image.tar", saved(("a:1", configuration(ONE, architecture="s390x"), [ONE])))
+    with pytest.raises(InfrastructureError) as caught:
+        unpacked(archive, tmp_path / "root")
+    assert str(caught.value) == (
+        f"the image in {archive} is for linux/s390x, and this machine is linux/{MACHINE}; "
+        "use an image that was built for it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        (saved(("a:1", CONFIG, [ONE, ONE])), "is damaged: the layer"),
+        (saved(("a:1", CONFIG, [ONE])), "is damaged: it has 1 layers of 2"),
+        (
+            saved(("a:1", CONFIG, [ONE, b"\x28\xb5\x2f\xfd" + TWO])),
+            "is packed with zstd, which toolc cannot unpack",
+        ),
+        (saved(("a:1", CONFIG, [ONE, b"\x1f\x8b" + TWO])), "is no image archive: "),
+        (
+            layout((None, MACHINE, CONFIG, [ONE])) | {"blobs/sha256/" + digest(CONFIG)[7:]: b"{}"},
+            "a blob of it is not",
+        ),
+        ({"manifest.json": b"[1]"}, "is no image archive: its description is not what one must be"),
+        ({"manifest.json": b"{"}, "is no image archive: "),
+        ({"manifest.json": b"[" * 100_000}, "is no image archive: "),
+        ({"index.json": b'{"manifests": [{"digest": "sha256:../../x"}]}'}, "is no digest"),
+        ({}, "is no image archive: "),
+        ({"manifest.json": b" " * (8 * 1024 * 1024 + 1)}, "manifest.json is too large"),
+    ],
+)
+def test_a_damaged_archive_is_said_to_be_one(tmp_path: Path, files: dict[str, bytes], words: str) -> None:
+    archive = as_tar(tmp_path / "image.tar", files)
+    with pytest.raises(InfrastructureError) as caught:
+        unpacked(archive, tmp_path / "root")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_never_leads_out_of_itself(tmp_path: Path) -> None:
+    (tmp_path / "outside.json").write_bytes(CONFIG)
+    files = {"manifest.json": json.dumps([{"Config": "../outside.json", "RepoTags": [], "Layers": []}]).encode()}
+    with pytest.raises(InfrastructureError, match="names a file outside of it"):
+        unpacked(as_folder(tmp_path / "folder", files), tmp_path / "root")
+
+
+def test_what_is_no_archive(tmp_path: Path) -> None:
+    archive = tmp_path / "file"
+    archive.write_text("hello", encoding="utf-8")
+    with pytest.raises(InfrastructureError) as caught:
+        unpacked(archive, tmp_path / "root")
+    assert str(caught.value) == (
+        f"{archive} is no image archive: it is no tar file; make one with: docker save --output FILE IMAGE"
+    )

@@ -1,0 +1,39 @@
+"""What an unpacked image is made into before a sandbox stands on it."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+from image_cases import archive
+
+from toolc.engines import oci_images
+
+
+def layer_of_links(links: dict[str, str]) -> bytes:
+    """A layer that holds nothing but these links."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as tar:
+        for name, target in links.items():
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = tarfile.SYMTYPE, target
+            tar.addfile(info)
+    return data.getvalue()
+
+
+@pytest.mark.parametrize("name", oci_images.MOUNT_POINTS)
+def test_no_mount_point_is_a_link_of_the_images(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLC_STORE", str(tmp_path / "store"))
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    first = name.split("/", maxsplit=1)[0]
+
+    image = oci_images.take(
+        "links:1", archive(tmp_path / "image.tar", "links:1", layer_of_links({first: str(outside)}))
+    )
+
+    assert not (image.root / first).is_symlink()
+    assert (image.root / name).is_dir()
+    assert not any(outside.iterdir())

@@ -1,0 +1,220 @@
+"""Layers of an image: what an honest one makes, and that no other makes anything outside of its root."""
+
+from __future__ import annotations
+
+import io
+import stat
+import tarfile
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from toolc.engines.oci_unpack import MAX_BYTES, MAX_METADATA, Budget, LayerReader, resolve, unpack
+from toolc.errors import InfrastructureError
+
+Entry = tuple[tarfile.TarInfo, bytes]
+
+
+def entry(
+    name: str, kind: bytes = tarfile.REGTYPE, content: bytes = b"", *, link: str = "", mode: int = 0o644
+) -> Entry:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname, info.mode, info.size, info.mtime = kind, link, mode, len(content), 1_000_000
+    return info, content
+
+
+def file(name: str, content: str = "", mode: int = 0o644) -> Entry:
+    return entry(name, content=content.encode(), mode=mode)
+
+
+def folder(name: str, mode: int = 0o755) -> Entry:
+    return entry(name, tarfile.DIRTYPE, mode=mode)
+
+
+def link(name: str, target: str) -> Entry:
+    return entry(name, tarfile.SYMTYPE, link=target)
+
+
+def hard(name: str, target: str) -> Entry:
+    return entry(name, tarfile.LNKTYPE, link=target)
+
+
+def packed(*entries: Entry) -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as tar:
+        for info, content in entries:
+            tar.addfile(info, io.BytesIO(content))
+    return data.getvalue()
+
+
+Apply = Callable[..., None]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "secret").write_text("outside", encoding="utf-8")
+    root = tmp_path / "root"
+    root.mkdir()
+    return root
+
+
+@pytest.fixture
+def apply(root: Path) -> Apply:
+    budget = Budget()
+
+    def layer(*entries: Entry) -> None:
+        data = packed(*entries)
+        unpack(LayerReader(io.BytesIO(data), len(data)), str(root), budget)
+
+    return layer
+
+
+def tree(root: Path) -> dict[str, str]:
+    """Each path, with a file's content or a link's target."""
+    found = {}
+    for path in sorted(root.rglob("*")):
+        name = str(path.relative_to(root))
+        if path.is_symlink():
+            found[name] = f"-> {path.readlink()}"
+        else:
+            found[name] = "/" if path.is_dir() else path.read_text(encoding="utf-8")
+    return found
+
+
+def test_files_folders_and_links(root: Path, apply: Apply) -> None:
+    apply(folder("./a"), file("a/b", "text"), link("c", "/a/b"), hard("d", "a/b"), file("/e/f", "made above it"))
+    assert tree(root) == {"a": "/", "a/b": "text", "c": "-> /a/b", "d": "text", "e": "/", "e/f": "made above it"}
+    assert (root / "d").stat().st_ino == (root / "a/b").stat().st_ino
+    assert (root / "a/b").stat().st_mtime == 1_000_000
+
+
+def test_modes_are_kept_but_for_set_id_bits_and_what_would_lock_us_out(root: Path, apply: Apply) -> None:
+    apply(file("a", mode=0o6755), file("b", mode=0o000), folder("c", 0o2000), folder("d", 0o1777))
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in root.iterdir()}
+    assert modes == {"a": 0o755, "b": 0o400, "c": 0o700, "d": 0o1777}
+
+
+def test_devices_and_fifos_are_left_out(root: Path, apply: Apply) -> None:
+    apply(entry("a", tarfile.CHRTYPE), entry("b", tarfile.BLKTYPE), entry("c", tarfile.FIFOTYPE), file("d"))
+    assert tree(root) == {"d": ""}
+
+
+def test_a_later_layer_replaces_and_deletes(root: Path, apply: Apply) -> None:
+    apply(file("a", "1"), file("b", "1"), folder("c"), file("c/d", "1"), file("e", "1"))
+    apply(file("a", "2"), file(".wh.b"), file("c", "now a file"), folder("e"), file("e/f"))
+    assert tree(root) == {"a": "2", "c": "now a file", "e": "/", "e/f": ""}
+
+
+def test_a_layer_deletes_only_what_is_below_it(root: Path, apply: Apply) -> None:
+    apply(folder("a"), file("a/old"), folder("a/b"), file("a/b/old"), file("c"))
+    apply(file("a/b/new"), file("a/.wh..wh..opq"), file("c", "new"), file(".wh.c"), file(".wh..wh.plnk"))
+    assert tree(root) == {"a": "/", "a/b": "/", "a/b/new": "", "c": "new"}
+
+
+def test_a_link_on_the_way_is_followed_inside_the_root(root: Path, apply: Apply) -> None:
+    apply(folder("usr"), folder("usr/lib"), link("lib", "usr/lib"), link("etc", "/usr/../../../conf"))
+    apply(file("lib/a", "1"), file("etc/b", "2"), link("usr/abs", "/conf"), link("usr/rel", "lib"))
+    apply(file("usr/abs/c", "3"), file("usr/rel/d", "4"))
+    assert tree(root) == {
+        "conf": "/", "conf/b": "2", "conf/c": "3", "etc": "-> /usr/../../../conf", "lib": "-> usr/lib", "usr": "/",
+        "usr/abs": "-> /conf", "usr/lib": "/", "usr/lib/a": "1", "usr/lib/d": "4", "usr/rel": "-> lib",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ([file("../secret", "x")], "leads out of it: '../secret'"),
+        ([file("a/../../secret", "x")], "leads out of it"),
+        ([folder("a"), hard("a/b", "../../secret")], "leads out of it"),
+        ([hard("a", "/secret")], "hard link to '/secret', which is no file in it"),
+        ([link("a", ".."), hard("b", "a/secret")], "hard link to 'a/secret', which is no file in it"),
+        ([folder("a"), hard("b", "a")], "hard link to 'a', which is no file in it"),
+        ([hard("b", "")], "hard link to '', which is no file in it"),
+        ([link("a", "b"), link("b", "a"), file("a/c")], "go round in a circle"),
+        ([link("a", "a/a"), file("a/c")], "go round in a circle"),
+        ([file("a"), file("a/b")], "needs a folder at '/a' and has a file there"),
+        ([file(".wh..")], "deletes '.', which is no name"),
+        ([file("a/.wh...")], "deletes '..', which is no name"),
+        ([file("/".join("a" * 200))], "more than 128 folders"),
+        ([file("a" * (MAX_METADATA + 1))], "a header of more than a megabyte"),
+    ],
+)
+def test_what_no_honest_layer_holds_is_refused(root: Path, apply: Apply, entries: list[Entry], words: str) -> None:
+    with pytest.raises(InfrastructureError) as caught:
+        apply(*entries)
+    assert words in str(caught.value)
+    assert (root.parent / "secret").read_text(encoding="utf-8") == "outside"
+    assert sorted(path.name for path in root.parent.iterdir()) == ["root", "secret"]
+
+
+@pytest.mark.parametrize("target", ["..", "/..", "../..", "/../../etc", "."])
+def test_writing_through_a_link_that_points_out_stays_inside(root: Path, apply: Apply, target: str) -> None:
+    apply(link("out", target))
+    apply(file("out/secret", "inside"), file("out/.wh.nothing"))
+    assert (root.parent / "secret").read_text(encoding="utf-8") == "outside"
+    assert sorted(path.name for path in root.parent.iterdir()) == ["root", "secret"]
+    assert [path.read_text(encoding="utf-8") for path in root.rglob("secret")] == ["inside"]
+
+
+def test_a_file_in_the_place_of_a_link_replaces_the_link(root: Path, apply: Apply) -> None:
+    apply(link("a", "../secret"), link("b", "../secret"))
+    apply(file("a", "inside"), file(".wh.b"))
+    assert tree(root) == {"a": "inside"}
+    assert (root.parent / "secret").read_text(encoding="utf-8") == "outside"
+
+
+def test_there_is_a_bound_on_bytes_and_on_files(root: Path) -> None:
+    data = packed(*(file(str(number), "x" * 100) for number in range(10)))
+    for budget in (Budget(bytes_left=999), Budget(entries_left=9)):
+        with pytest.raises(
+            InfrastructureError, match="the image is larger than 16 GiB or has more than 1000000 files"
+        ):
+            unpack(LayerReader(io.BytesIO(data), len(data)), str(root), budget)
+
+
+@pytest.mark.parametrize("kind", [tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.REGTYPE])
+def test_a_negative_size_gives_nothing_back(root: Path, kind: bytes) -> None:
+    info, _ = entry("a", kind, link="b")
+    info.size = -(2**60)
+    data = info.tobuf(tarfile.GNU_FORMAT) + bytes(1024)
+    budget = Budget()
+    with pytest.raises(InfrastructureError, match=r"less than no bytes; it is refused|is damaged"):
+        unpack(LayerReader(io.BytesIO(data), len(data)), str(root), budget)
+    assert budget.bytes_left == MAX_BYTES
+
+
+def test_headers_do_not_pile_up_in_memory(root: Path) -> None:
+    """Each has a copy of what the global one before it says."""
+    data = io.BytesIO()
+    said = {f"key{number}": "value" for number in range(10_000)}
+    with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT, pax_headers=said) as tar:
+        for number in range(200):
+            tar.addfile(tarfile.TarInfo(str(number)))
+    tracemalloc.start()
+    try:
+        unpack(LayerReader(io.BytesIO(data.getvalue()), data.tell()), str(root), Budget())
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(list(root.iterdir())) == 200
+    assert peak < 16 * 1024 * 1024
+
+
+def test_there_is_a_bound_on_what_a_layer_unpacks_to(root: Path) -> None:
+    with pytest.raises(InfrastructureError, match="more than 20000 bytes"):
+        LayerReader(io.BytesIO(bytes(30_000)), 20_000).digest()
+
+
+@pytest.mark.parametrize("data", [b"x" * 2000, packed(file("a", "x" * 5000))[:1024]])
+def test_a_damaged_layer_is_said_to_be_one(root: Path, data: bytes) -> None:
+    with pytest.raises(InfrastructureError, match="a layer of the image is damaged: "):
+        unpack(LayerReader(io.BytesIO(data), 10**6), str(root), Budget())
+
+
+def test_resolving_makes_what_is_missing(root: Path) -> None:
+    (root / "a").symlink_to("/b")
+    assert resolve(str(root), ["a", "c"]) == f"{root}/b/c"
+    assert (root / "b/c").is_dir()

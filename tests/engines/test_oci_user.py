@@ -1,0 +1,241 @@
+"""The oci engine as an ordinary user: with control groups of his own, and without any."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from configurations import CONFIGURATIONS, as_user
+from oci_cases import needs_oci, read_line, run, start, until
+
+from toolc.api import Executor, Registry
+from toolc.configuration import Configuration
+from toolc.engines import oci_cgroup
+from toolc.engines.base import Engine
+from toolc.engines.oci import OciEngine
+from toolc.errors import InfrastructureError
+from toolc.plan import Profile
+from toolc.schema import JsonValue
+from toolc.spec import MIB, Limits
+
+pytestmark = needs_oci
+
+LIMITS = Limits(memory_bytes=64 * MIB, pids=20, tmp_bytes=4 * MIB, cpus=0.5)
+ALL = ("memory", "cpus", "pids")
+
+FORK = """
+import os
+count = 1
+try:
+    for _ in range(1000):
+        if os.fork() == 0: os.read(os.pipe()[0], 1)
+        count += 1
+except BlockingIOError: print(count)
+"""
+HOG = """
+import os
+pid = os.fork()
+if pid == 0: hog = [bytearray(os.urandom(2**20)) for _ in range(1000)]
+print(os.WTERMSIG(os.waitpid(pid, 0)[1]), flush=True)
+os.read(0, 1)
+"""
+
+
+def engine_as_user(work: object, *, groups: bool = True) -> JsonValue:
+    """What ``work`` answers about an engine of an ordinary user's."""
+    assert callable(work)
+
+    def with_engine() -> JsonValue:
+        engine = OciEngine()
+        try:
+            found: JsonValue = work(engine)
+            return found
+        finally:
+            engine.close()
+
+    return as_user(with_engine, groups=groups)
+
+
+def test_with_groups_of_his_own_every_limit_is_enforced() -> None:
+    def work(engine: Engine) -> JsonValue:
+        assert isinstance(engine, OciEngine)
+        (offered,) = engine.capabilities()
+        profile = Profile(limits=LIMITS)
+        sandbox = start(engine, HOG, profile)
+        hog = read_line(sandbox)
+        oom = sandbox.out_of_memory()
+        sandbox.close()
+        return [[*offered.weak], [*offered.users], engine.refusal(profile), run(engine, FORK, profile), hog, oom]
+
+    assert CONFIGURATIONS["oci user"].run(work) == [[], ["owner"], None, "20\n", "9", True]
+
+
+def test_without_any_he_is_told_why_and_what_to_do() -> None:
+    assert engine_as_user(lambda engine: engine.refusal(Profile()), groups=False) == (
+        "it cannot enforce limits.memory, limits.cpus and limits.pids here. "
+        "No control group with memory, pids, cpu is delegated to this user. "
+        "Run it as root, or in a delegated group: systemd-run --user --scope -p Delegate=yes toolc run TOOL. "
+        "Or accept in your own configuration (~/.config/toolc/config.yaml) what is then "
+        "limited instead (memory: each process by itself; cpus: nothing; pids: the processes of the tool's user): "
+        "accept_unenforced: [memory, cpus, pids]"
+    )
+
+
+def test_a_start_does_not_skip_the_question() -> None:
+    def work(engine: OciEngine) -> JsonValue:
+        with pytest.raises(InfrastructureError) as caught:
+            start(engine, "print(1)", Profile(accept_unenforced=("memory", "cpus")))
+        return str(caught.value).partition(".")[0] + str(caught.value)[-25:]
+
+    assert engine_as_user(work, groups=False) == "it cannot enforce limitsaccept_unenforced: [pids]"
+
+
+def test_accepted_it_runs_in_his_own_groups_and_his_own_name() -> None:
+    program = "import os; print(os.getuid(), open('/proc/self/status').read().split('CapEff:')[1].split()[0])"
+
+    def work(engine: OciEngine) -> JsonValue:
+        return run(engine, program, Profile(limits=LIMITS, accept_unenforced=ALL))
+
+    assert engine_as_user(work, groups=False) == "0 0000000000000000\n"
+
+
+def test_one_that_ended_did_so_at_once_and_not_for_want_of_memory() -> None:
+    def work(engine: OciEngine) -> JsonValue:
+        sandbox = start(engine, "input()", Profile(limits=LIMITS, accept_unenforced=ALL))
+        alive = sandbox.out_of_memory()
+        sandbox.close()
+        return [alive, sandbox.out_of_memory()]
+
+    assert engine_as_user(work, groups=False) == [False, False]
+
+
+@pytest.mark.parametrize("missing", [["cpu"], ["memory"], ["pids", "cpu"]])
+def test_what_is_delegated_is_enforced_where_another_is_not(
+    missing: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oci_cgroup, "unenforceable", lambda: missing)
+
+    def work(engine: OciEngine) -> JsonValue:
+        (offered,) = engine.capabilities()
+        profile = Profile(limits=LIMITS, accept_unenforced=ALL)
+        sandbox = start(engine, "import os; print(os.getpid(), flush=True); input()", profile)
+        try:
+            return [[*sorted(offered.weak)], kept(sandbox._place.name)]
+        finally:
+            sandbox.close()
+
+    limits = {"cpu": "cpus", "memory": "memory", "pids": "pids"}
+    assert engine_as_user(work) == [
+        sorted(limits[name] for name in missing),
+        sorted({"cpu", "memory", "pids"} - {*missing}),
+    ]
+
+
+def kept(sandbox: str) -> list[JsonValue]:
+    """The controllers in which a sandbox has a group with a limit of ``LIMITS``."""
+    files = {
+        "memory": ("memory.limit_in_bytes", "memory.max"),
+        "pids": ("pids.max", "pids.max"),
+        "cpu": ("cpu.cfs_quota_us", "cpu.max"),
+    }
+    expected = {"memory": str(LIMITS.memory_bytes), "pids": str(LIMITS.pids), "cpu": "50000"}
+    found: set[str] = set()
+    assert until(lambda: bool(list(Path("/sys/fs/cgroup").glob(f"**/{sandbox}"))))
+    for folder in Path("/sys/fs/cgroup").glob(f"**/{sandbox}"):
+        for controller, names in files.items():
+            for name in names:
+                path = folder / name
+                if path.exists() and path.read_text(encoding="ascii").split()[0] == expected[controller]:
+                    found.add(controller)
+    return [*sorted(found)]
+
+
+TOOLS = """\
+toolc: 1
+defaults:
+  sandbox: {limits: {memory: 64MiB, pids: 20, tmp: 4MiB, timeout: 20s}}
+tools:
+  - name: hog
+    description: Take more memory than there is, for tests of toolc itself and for nothing else.
+    backend: {python: {code: "def hog():\\n    return len(bytearray(100 * 2**20))\\n"}}
+  - name: forks
+    description: Start more processes than it may, for tests of toolc itself and for nothing else.
+    backend: {python: {code: "def forks():\\n    import os\\n    for n in range(1000):\\n        try:\\n            if os.fork() == 0: os.read(os.pipe()[0], 1)\\n        except BlockingIOError:\\n            return n\\n"}}
+"""  # noqa: E501  code in a string
+
+
+def test_a_call_is_limited_by_the_guest_and_says_so_every_time(tmp_path: Path) -> None:
+    specs = tmp_path / "specs.yaml"
+    specs.write_text(TOOLS, encoding="utf-8")
+    registry = Registry.load(specs)
+    configuration = Configuration(engine="oci", accept_unenforced=ALL)
+
+    def work() -> JsonValue:
+        warnings = Warnings()
+        with Executor(registry, configuration=configuration) as executor:
+            hog, forks = executor.run("hog", {}), executor.run("forks", {})
+        assert hog.error is not None
+        assert hog.details["unenforced"] == forks.details["unenforced"]
+        return [hog.error.message, forks.text, hog.details["unenforced"], *warnings.said]
+
+    message, forked, unenforced, *said = as_list(as_user(work, groups=False))
+    assert "MemoryError" in str(message)
+    assert 10 < int(str(forked)) < 20
+    assert unenforced == ["memory", "cpus", "pids"]
+    assert said == [
+        f"tool {name!r} runs without limits.memory and limits.cpus and limits.pids: the engine 'oci' cannot "
+        "enforce that here, and your configuration accepts it; limited instead: memory: each process by "
+        "itself; cpus: nothing; pids: the processes of the tool's user"
+        for name in ("hog", "forks")
+    ]
+
+
+def test_the_command_line_says_so_too(tmp_path: Path) -> None:
+    specs = tmp_path / "specs.yaml"
+    specs.write_text(TOOLS, encoding="utf-8")
+    text = specs.read_text(encoding="utf-8")
+
+    def work() -> JsonValue:
+        home = Path(os.environ["HOME"])
+        (home / ".config/toolc").mkdir(parents=True)
+        (home / ".config/toolc/config.yaml").write_text("engine: oci\naccept_unenforced: [memory, cpus, pids]\n")
+        (home / "specs.yaml").write_text(text, encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", "toolc", "run", f"{home}/specs.yaml#forks"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return f"{done.returncode} {done.stderr}"
+
+    assert as_user(work, groups=False) == (
+        "0 toolc: warning: tool 'forks' runs without limits.memory and limits.cpus and limits.pids: "
+        "the engine 'oci' cannot enforce that here, and your configuration accepts it; limited instead: "
+        "memory: each process by itself; cpus: nothing; pids: the processes of the tool's user\n"
+    )
+
+
+class Warnings(logging.Handler):
+    """What toolc warns of from now on, in this process."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+        logging.getLogger("toolc").addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(record.getMessage())
+
+
+def as_list(value: JsonValue) -> list[JsonValue]:
+    assert isinstance(value, list)
+    return value
+
+
+def test_nothing_is_left_of_the_delegated_groups() -> None:
+    CONFIGURATIONS["oci user"].run(lambda engine: engine.refusal(Profile()))
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/toolc-test-{os.getpid()}"))

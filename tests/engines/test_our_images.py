@@ -1,0 +1,45 @@
+"""toolc's own images: each is built by its Dockerfile, once, and holds what it is for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from image_cases import usable
+
+from toolc.api import Executor, Registry
+from toolc.engines import images
+
+HOLDS = {
+    "python": "python3 -m pip --version; python3 -c 'import requests, yaml, venv'",
+    "node": "node --eval 'console.log(1 + 1)'; python3 --version",
+    "shell-tools": "echo '{\"a\": 1}' | jq .a; rg --version; git --version; curl --version",
+}
+
+
+def test_every_image_is_known_here() -> None:
+    assert set(images.image_names()) == {*HOLDS, images.BASE}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("name", "engine"),
+    [("python", "docker"), ("node", "docker"), ("shell-tools", "docker"), ("shell-tools", "oci")],
+)
+def test_an_image_holds_what_it_is_for(name: str, engine: str, tmp_path: Path) -> None:
+    usable("docker")
+    usable(engine)
+    tag = images.build_image(name, base=None, say=lambda _line: None).tag
+    spec = tmp_path / "tool.yaml"
+    spec.write_text(
+        "toolc: 1\nname: tool\ndescription: Show that what an image is for is in it.\n"
+        "backend:\n  shell:\n    script: |\n      find / -xdev -perm /6000 ! -type d 2>/dev/null || true\n      "
+        + HOLDS[name]
+        + "\n"
+        f"sandbox: {{image: '{tag}'}}\n",
+        encoding="utf-8",
+    )
+    with Executor(Registry.load(spec), engine=engine) as executor:
+        result = executor.run("tool", {})
+    assert not result.is_error, result.text
+    assert result.text[:1] not in {"", "/"}, "nothing in it may lend another's rights"

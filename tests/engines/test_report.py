@@ -1,0 +1,212 @@
+"""What an engine says of itself becomes a report; daemons and hosts that are not here are recorded."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.engines import docker_report, oci_report
+from toolc.engines.advisories import Advisory, Component, Concern
+from toolc.engines.base import Capabilities, Enforcement, Probe
+from toolc.engines.fake import FakeEngine
+from toolc.engines.report import (
+    EngineReport,
+    Remedy,
+    describe,
+    describe_cgroup,
+    report_engines,
+    report_host,
+    restrictions,
+    strongest,
+)
+from toolc.engines.select import ENGINES
+from toolc.plan import Profile
+from toolc.result import Outcome
+from toolc.schema import JsonObject
+
+DEBIAN: JsonObject = {
+    "Version": "20.10.24+dfsg1",
+    "Components": [
+        {"Name": "Engine", "Version": "20.10.24+dfsg1", "Details": {"GitCommit": "5d6db84"}},
+        {"Name": "containerd", "Version": "1.6.20~ds1", "Details": {"GitCommit": "1.6.20~ds1-1+deb12u3"}},
+        {"Name": "runc", "Version": "1.1.5+ds1", "Details": {"GitCommit": "1.1.5+ds1-1+deb12u1"}},
+        {"Name": "docker-init", "Version": "0.19.0", "Details": {"GitCommit": ""}},
+    ],
+}
+DESKTOP: JsonObject = {
+    "Platform": {"Name": "Docker Desktop 4.43.1 (198352)"},
+    "Components": [
+        {"Name": "Engine", "Version": "28.3.0", "Details": {"GitCommit": "265f709"}},
+        {"Name": "containerd", "Version": "1.7.27", "Details": {"GitCommit": "05044ec0a9a7"}},
+        {"Name": "runc", "Version": "1.2.5", "Details": {"GitCommit": "v1.2.5-0-g59923ef"}},
+    ],
+}  # fmt: skip
+PODMAN: JsonObject = {
+    "Platform": {"Name": "linux/amd64/debian-12"},
+    "Components": [
+        {"Name": "Podman Engine", "Version": "4.3.1", "Details": {"GitCommit": ""}},
+        {"Name": "Conmon", "Version": "conmon version 2.1.6, commit: unknown", "Details": {"Package": "conmon"}},
+        {"Name": "OCI Runtime (crun)", "Version": "crun version 1.8.1\ncommit: f8a096be", "Details": {}},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        (DEBIAN, ["docker 20.10.24+dfsg1", "containerd 1.6.20~ds1-1+deb12u3", "runc 1.1.5+ds1-1+deb12u1"]),
+        (DESKTOP, ["docker desktop 4.43.1", "docker 28.3.0", "containerd 1.7.27", "runc 1.2.5"]),
+        (PODMAN, ["podman 4.3.1"]),
+        ({"Version": "28.0.0"}, []),
+    ],
+    ids=["debian", "desktop", "podman", "silent"],
+)
+def test_a_daemon_says_what_it_is_made_of(version: JsonObject, expected: list[str]) -> None:
+    assert [f"{each.name} {each.version}" for each in docker_report.parse(version)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("runc version 1.1.5+ds1\ncommit: 1.1.5+ds1-1+deb12u1\nspec: 1.0.2-dev\n", "1.1.5+ds1-1+deb12u1"),
+        ("runc version 1.3.3\ncommit: v1.3.3-0-gd842d771\nspec: 1.2.1\n", "1.3.3"),
+    ],
+)
+def test_a_runtime_says_its_version_and_its_packages(text: str, expected: str) -> None:
+    assert oci_report.parse(text) == (Component(name="runc", version=expected, package="runc"),)
+
+
+def test_another_program_is_no_runtime() -> None:
+    assert oci_report.parse("crun version 1.8.1\n") == ()
+
+
+def test_debian_says_its_kernels_release_beside_the_name_of_its_interface() -> None:
+    assert oci_report.kernel_version("6.1.0-18-amd64", "#1 SMP Debian 6.1.76-1 (2024-02-01)") == "6.1.76-1"
+    assert oci_report.kernel_version("6.18.44", "#1 SMP PREEMPT_DYNAMIC") == "6.18.44"
+
+
+@pytest.mark.parametrize(
+    ("mountinfo", "expected"),
+    [
+        ("30 23 0:26 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw,nsdelegate\n", "v2"),
+        ("30 23 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n", "v1"),
+        (
+            (
+                "30 23 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+                "31 23 0:27 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+            ),
+            "v1 and v2 (hybrid)",
+        ),
+        ("23 1 8:1 / / rw - ext4 /dev/sda1 rw\n", "none"),
+    ],
+)
+def test_the_control_groups_are_told_by_what_is_mounted(mountinfo: str, expected: str) -> None:
+    assert describe_cgroup(mountinfo) == expected
+
+
+PLAIN = {"/sys/module/apparmor/parameters/enabled": "Y", "/proc/self/status": "Seccomp:\t0"}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, []),
+        (
+            {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1"},
+            [
+                (
+                    "Ordinary users may not make user namespaces (kernel.apparmor_restrict_unprivileged_userns is "
+                    "1); to allow it: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+                )
+            ],
+        ),
+        (
+            {"/sys/module/apparmor/parameters/enabled": ""},
+            ["Neither AppArmor nor SELinux is on: namespaces and the system call filter stand alone."],
+        ),
+        (
+            {"/sys/module/apparmor/parameters/enabled": "", "/sys/fs/selinux/enforce": "0"},
+            ["SELinux only logs (permissive); to enforce: setenforce 1"],
+        ),
+        ({"/sys/module/apparmor/parameters/enabled": "", "/sys/fs/selinux/enforce": "1"}, []),
+        (
+            {"/proc/self/status": "Name:\tpython3"},
+            ["This kernel has no system call filter (CONFIG_SECCOMP_FILTER), which sandboxes need."],
+        ),
+    ],
+)
+def test_what_a_kernel_forbids_or_lacks_is_a_sentence(files: dict[str, str], expected: list[str]) -> None:
+    assert restrictions(lambda path: {**PLAIN, **files}.get(path, "")) == expected
+
+
+class Engine(FakeEngine):
+    """A fake with capabilities of the test's own, and a refusal of more isolation."""
+
+    def __init__(self, *offered: Capabilities) -> None:
+        super().__init__(lambda _: Outcome(ending="exited"))
+        self._offered = offered
+
+    def capabilities(self) -> tuple[Capabilities, ...]:
+        return self._offered
+
+    def refusal(self, profile: Profile) -> str | None:
+        return f"it has no {profile.min_isolation}; install it, then restart"
+
+
+WEAK = Enforcement(
+    level="approximate", reason="No control group.", instead="each process", remedy="Run it as root."
+)
+AVAILABLE = Probe(available=True, version="1")
+
+
+def test_an_engine_that_is_not_there_says_how_to_have_it() -> None:
+    probe = Probe(available=False, reason="It is not installed.", remedy="Install it.")
+    found = describe(Engine(), probe, (), ())
+    assert found.remedies == (Remedy(lacks="It is not installed.", remedy="Install it."),)
+    assert found.capabilities == ()
+
+
+def test_limits_with_one_cause_are_one_remedy_and_the_next_isolation_another() -> None:
+    found = describe(Engine(Capabilities(weak={"memory": WEAK, "pids": WEAK})), AVAILABLE, (), ())
+    assert found.remedies == (
+        Remedy(lacks="limits.memory, limits.pids: No control group.", remedy="Run it as root."),
+        Remedy(lacks="min_isolation: gvisor cannot be had.", remedy="Install it, then restart."),
+    )
+
+
+def test_an_engine_that_has_all_lacks_nothing() -> None:
+    assert describe(Engine(Capabilities(isolation="vm")), AVAILABLE, (), ()).remedies == ()
+
+
+def test_only_an_open_flaw_that_a_tool_might_use_asks_for_an_update() -> None:
+    def flaw(number: int, exposed: str) -> Advisory:
+        return Advisory(
+            id=f"CVE-2024-000{number}", component="runc", since="0", fixed=("9.9.9",), allows="all",
+            exposed=exposed, because="so", remedy="Update it.",  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    part = Component(name="runc", version="1")
+    concerns = (
+        Concern(advisory=flaw(1, "yes"), component=part, status="open"),
+        Concern(advisory=flaw(2, "no"), component=part, status="open"),
+        Concern(advisory=flaw(3, "yes"), component=part, status="patched"),
+    )
+    found = describe(Engine(Capabilities(isolation="vm")), AVAILABLE, (part,), concerns)
+    assert found.remedies == (Remedy(lacks="CVE-2024-0001 (runc) is open.", remedy="Update it."),)
+
+
+def test_the_strongest_has_more_isolation_then_more_limits_then_comes_first() -> None:
+    first, second = (EngineReport(name=name, probe=AVAILABLE) for name in ("first", "second"))
+    whole, weak = Capabilities(), Capabilities(weak={"memory": WEAK})
+    weak_gvisor = Capabilities(isolation="gvisor", weak={"memory": WEAK})
+    assert strongest([(first, whole), (second, weak_gvisor)]) == (second, weak_gvisor)
+    assert strongest([(first, weak), (second, whole)]) == (second, whole)
+    assert strongest([(first, whole), (second, whole)]) == (first, whole)
+    assert strongest([]) is None
+
+
+def test_this_host_has_a_report_on_every_engine() -> None:
+    reports = report_engines()
+    assert [report.name for report in reports] == list(ENGINES)
+    for report in reports:
+        assert report.probe.available == bool(report.capabilities) == bool(report.components)
+    assert report_host().cgroup.startswith("v")

@@ -1,0 +1,134 @@
+"""Packages of a Python tool: which wheels are asked for, and what is said where there are none."""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from toolc.engines import requirements, store
+from toolc.engines.guest_python import Facts
+from toolc.errors import InfrastructureError
+
+DEBIAN = Facts(version=(3, 11), libc="glibc 2.36", machine="x86_64")
+ALPINE = Facts(version=(3, 12), libc="", machine="aarch64")
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is all the package index there is, and a store of this test's own."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv(store.VARIABLE, str(tmp_path / "store"))
+    return folder
+
+
+def wheel(folder: Path, name: str, tag: str = "py3-none-any", needs: str = "") -> None:
+    info = f"{name}-1.0.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-1.0-{tag}.whl", "w") as file:
+        file.writestr(f"{name}.py", "raise SystemExit('this must never run here')\n")
+        more = f"Requires-Dist: {needs}\n" if needs else ""
+        file.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{more}")
+        file.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
+        file.writestr(f"{info}/RECORD", "")
+
+
+def modules(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.suffix in {".py", ".pyc"})
+
+
+def test_wheels_are_chosen_for_the_sandboxs_python_and_not_for_this_one() -> None:
+    assert requirements.platforms(DEBIAN)[:2] == ["manylinux_2_36_x86_64", "manylinux_2_35_x86_64"]
+    assert requirements.platforms(DEBIAN)[-4:] == [
+        "manylinux_2_5_x86_64", "manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64",
+    ]  # fmt: skip
+    assert requirements.pip_options(ALPINE) == [
+        "--python-version", "3.12", "--implementation", "cp", "--abi", "cp312", "--abi", "abi3", "--abi", "none",
+        "--platform", "musllinux_1_2_aarch64", "--platform", "musllinux_1_1_aarch64",
+    ]  # fmt: skip
+
+
+def test_a_package_and_what_it_needs_are_installed_once_and_never_run(index: Path) -> None:
+    wheel(index, "one", needs="two")
+    wheel(index, "two")
+    folder = requirements.site(("one==1.0",), DEBIAN)
+    assert modules(folder) == ["one.py", "two.py"]
+    (index / "one-1.0-py3-none-any.whl").unlink()
+    assert requirements.site(("one==1.0",), DEBIAN) == folder
+
+
+def test_each_python_has_its_own(index: Path) -> None:
+    wheel(index, "one", "cp311-cp311-manylinux_2_17_x86_64")
+    wheel(index, "one", "cp312-cp312-musllinux_1_2_aarch64")
+    assert requirements.site(("one==1.0",), DEBIAN) != requirements.site(("one==1.0",), ALPINE)
+
+
+def test_a_wheel_for_a_newer_system_is_not_taken(index: Path) -> None:
+    wheel(index, "one", "cp311-cp311-manylinux_2_39_x86_64")
+    with pytest.raises(InfrastructureError, match="from wheels: "):
+        requirements.site(("one==1.0",), DEBIAN)
+
+
+def test_a_package_without_wheels_is_refused_and_its_setup_never_runs(index: Path, tmp_path: Path) -> None:
+    (tmp_path / "one-1.0").mkdir()
+    (tmp_path / "one-1.0/setup.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n", encoding="utf-8")
+    with tarfile.open(index / "one-1.0.tar.gz", "w:gz") as tar:
+        tar.add(tmp_path / "one-1.0", "one-1.0")
+    with pytest.raises(InfrastructureError) as caught:
+        requirements.site(("one==1.0",), DEBIAN)
+    assert str(caught.value) == (
+        "pip could not install one==1.0 for Python 3.11 from wheels: "
+        "Could not find a version that satisfies the requirement one==1.0 (from versions: none); "
+        "check the versions in 'requirements' and that this host reaches its package index"
+    )
+    assert not (tmp_path / "ran").exists()
+    assert list((tmp_path / "store/scratch").iterdir()) == []
+
+
+def _source(folder: Path, ran: Path) -> Path:
+    """A package that is no wheel, whose build leaves ``ran``."""
+    folder.mkdir()
+    (folder / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n', encoding="utf-8"
+    )
+    (folder / "backend.py").write_text(f"open({str(ran)!r}, 'w')\n", encoding="utf-8")
+    return folder
+
+
+def test_what_a_wheel_needs_by_address_is_not_built_here(index: Path, tmp_path: Path) -> None:
+    """For addresses, pip does not ask whether only wheels are wanted."""
+    wheel(index, "one", needs=f"two @ file://{_source(tmp_path / 'two', tmp_path / 'ran')}")
+    with pytest.raises(
+        InfrastructureError, match="pip may start no program on this host, as to build a package that is"
+    ):
+        requirements.site(("one==1.0",), DEBIAN)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "strange",
+    ["two @ file://{}", "-e {}", "{}", "--index-url=https://a.example one==1.0", "-r {}", "one==1.0\n-e {}", "one"],
+)
+def test_what_is_no_package_of_an_index_never_reaches_pip(index: Path, tmp_path: Path, strange: str) -> None:
+    """A registry need not come from a compiled spec."""
+    wheel(index, "one")
+    line = strange.format(_source(tmp_path / "two", tmp_path / "ran"))
+    with pytest.raises(InfrastructureError, match=r"is no package of one version; write it as in pandas==2\.2\.3"):
+        requirements.site((line,), DEBIAN)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_without_pip_the_remedy_is_named(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    with pytest.raises(InfrastructureError, match=r"which this Python has not; run: .* -m ensurepip$"):
+        requirements.site(("one==1.0",), DEBIAN)
+
+
+def test_pip_that_does_not_end_is_ended(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requirements, "SECONDS", 0.01)
+    with pytest.raises(InfrastructureError, match="pip did not end within"):
+        requirements.site(("one==1.0",), DEBIAN)

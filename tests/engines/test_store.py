@@ -1,0 +1,202 @@
+"""The store: what is made once appears whole or not at all, whoever dies meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from toolc.engines import store
+from toolc.engines.owner import Owner
+from toolc.errors import InfrastructureError
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(store.VARIABLE, str(tmp_path / "store"))
+    return tmp_path / "store"
+
+
+def left(place: Path) -> list[str]:
+    """What is in the making, or was."""
+    scratch = place / "scratch"
+    return [entry.name for entry in scratch.iterdir()] if scratch.is_dir() else []
+
+
+def test_a_thing_is_made_once(place: Path) -> None:
+    made: list[Path] = []
+
+    def fill(folder: Path) -> None:
+        made.append(folder)
+        (folder / "file").write_text("content", encoding="utf-8")
+
+    first = store.make("kind", "sha256:key", fill)
+    assert first == place / "kind/sha256-key"
+    assert store.make("kind", "sha256:key", fill) == first == store.find("kind", "sha256:key")
+    assert (first / "file").read_text(encoding="utf-8") == "content"
+    assert (len(made), left(place)) == (1, [])
+    assert first.stat().st_mode & 0o777 == 0o755, "a tool is another user, and must be able to read it"
+
+
+def test_what_fails_leaves_nothing_and_can_be_tried_again(place: Path) -> None:
+    def fail(folder: Path) -> None:
+        (folder / "half").touch()
+        raise InfrastructureError("no network")
+
+    for _ in range(2):
+        with pytest.raises(InfrastructureError, match="no network"):
+            store.make("kind", "key", fail)
+    assert (store.find("kind", "key"), left(place)) == (None, [])
+
+
+@pytest.mark.usefixtures("place")
+def test_two_at_once_make_one() -> None:
+    made: list[int] = []
+
+    def fill(_folder: Path) -> None:
+        made.append(1)
+        time.sleep(0.1)
+
+    threads = [threading.Thread(target=store.make, args=("kind", "key", fill)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [1]
+
+
+MAKER = """
+import subprocess, sys, time
+from toolc.engines import store
+def fill(folder):
+    child = subprocess.Popen(["sleep", "1000"], cwd=folder, start_new_session=True)
+    named = subprocess.Popen(["sleep", "1001"], env={"TMPDIR": str(folder)}, cwd="/", start_new_session=True)
+    print(child.pid, named.pid, flush=True)
+    time.sleep(1000)
+store.make("kind", "key", fill)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_maker_that_is_killed_leaves_nothing(place: Path, how: signal.Signals) -> None:
+    maker = subprocess.Popen([sys.executable, "-c", MAKER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert maker.stdout is not None
+    with maker:
+        workers = [int(pid) for pid in maker.stdout.readline().split()]
+        maker.send_signal(how)
+    deadline = time.monotonic() + 15
+    while left(place) or any(Path(f"/proc/{pid}/cwd").exists() and is_alive(pid) for pid in workers):
+        assert time.monotonic() < deadline, (left(place), workers)
+        time.sleep(0.02)
+    assert store.make("kind", "key", lambda _folder: None).is_dir()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_what_a_dead_owner_left_is_removed_by_whoever_makes_something_next(place: Path) -> None:
+    dead = subprocess.run(
+        [sys.executable, "-c", "from toolc.engines.owner import Owner; print(Owner.current().label())"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    place.joinpath("scratch").mkdir(parents=True)
+    (place / "scratch" / f"{dead.stdout.strip()}-1").mkdir()
+    (place / "scratch" / "something else").mkdir()
+    (place / "scratch" / f"{Owner.current().label()}-9").mkdir()
+    assert [path.name for path in store.leftovers()] == [f"{dead.stdout.strip()}-1"]
+    store.make("kind", "key", lambda _folder: None)
+    assert sorted(left(place)) == sorted(["something else", f"{Owner.current().label()}-9"])
+
+
+@pytest.mark.usefixtures("place")
+def test_notes() -> None:
+    assert store.read_note("kind", "a/b:1") is None
+    store.write_note("kind", "a/b:1", {"x": 1})
+    store.write_note("kind", "a/b:1", {"x": 2})
+    assert store.read_note("kind", "a/b:1") == {"x": 2}
+
+
+def test_a_note_that_is_damaged_is_none(place: Path) -> None:
+    (place / "kind").mkdir(parents=True)
+    (place / "kind/a.json").write_text("{", encoding="utf-8")
+    assert store.read_note("kind", "a") is None
+
+
+def test_a_store_that_cannot_be_written_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(store.VARIABLE, str(tmp_path / "file/store"))
+    with pytest.raises(InfrastructureError) as caught:
+        store.make("kind", "key", lambda _folder: None)
+    assert str(caught.value) == (
+        f"cannot write {tmp_path}/file/store: Not a directory; make room and let this user write there, "
+        "or set TOOLC_STORE to another folder"
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_store_of_another_user_is_not_used(place: Path) -> None:
+    place.mkdir()
+    os.chown(place, 1234, 1234)
+    with pytest.raises(
+        InfrastructureError, match="belongs to another user; set TOOLC_STORE to a folder of your own"
+    ):
+        store.find("kind", "key")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
+def test_a_link_of_another_user_is_not_followed(place: Path, tmp_path: Path) -> None:
+    """It could lead to any folder of this user's, whose mode would be changed."""
+    (tmp_path / "mine").mkdir(mode=0o700)
+    place.symlink_to("mine")
+    os.chown(place, 1234, 1234, follow_symlinks=False)
+    with pytest.raises(InfrastructureError, match="belongs to another user"):
+        store.find("kind", "key")
+    assert (tmp_path / "mine").stat().st_mode & 0o777 == 0o700
+    os.chown(place, 0, 0, follow_symlinks=False)
+    assert store.place() == tmp_path / "mine"
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o775])
+def test_a_store_in_which_others_may_write_is_not_used(place: Path, mode: int) -> None:
+    """They could have put an image there, or packages."""
+    place.mkdir()
+    place.chmod(mode)
+    with pytest.raises(
+        InfrastructureError, match=f"^other users may write in {place}; look at what is in it, and chmod"
+    ):
+        store.find("kind", "key")
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o077])
+def test_a_new_store_is_this_users_whatever_the_umask(place: Path, umask: int) -> None:
+    old = os.umask(umask)
+    try:
+        assert store.place().stat().st_mode & 0o777 == 0o711
+    finally:
+        os.umask(old)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+def test_a_full_disk_is_told_and_leaves_nothing(place: Path) -> None:
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=711", "tmpfs", str(place)], check=True)
+
+    def write(folder: Path) -> None:
+        (folder / "file").write_bytes(bytes(200_000))
+
+    try:
+        with pytest.raises(InfrastructureError, match=r"No space left on device; make room"):
+            store.make("kind", "key", write)
+        assert (store.find("kind", "key"), left(place)) == (None, [])
+    finally:
+        subprocess.run(["umount", str(place)], check=True)

@@ -1,0 +1,194 @@
+"""A workspace mounted as it is: what a tool can do there stays there, and it is the folder that was named."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import pytest
+from configurations import Configuration
+from test_workspace_views import configuration, give, workspace
+from transaction_cases import call, tool
+
+from toolc.engines.base import Engine
+from toolc.errors import InfrastructureError
+from toolc.runtime.beneath import RENAME_EXCHANGE, Root, rename
+from toolc.schema import JsonValue
+from toolc.spec import ToolSpec, WorkspaceMode
+
+__all__ = ["configuration", "workspace"]
+
+LOOK = """
+cat out 2>&1 || true; cat up 2>&1 || true; cat /proc/self/mounts; cat ../secret/key 2>&1 || true
+"""
+
+
+class Disturbed:
+    """An engine, with somebody who acts just before it is first asked: the workspace was looked at by then."""
+
+    def __init__(self, engine: Engine, act: Callable[[], object]) -> None:
+        self._engine = engine
+        self._act = act
+        self._acted = False
+
+    def __getattr__(self, name: str) -> object:
+        if not self._acted:
+            self._acted = True
+            self._act()
+        return getattr(self._engine, name)
+
+
+def _call_while(act: Callable[[threading.Event], None], engine: Engine, spec: ToolSpec, folder: Path) -> str:
+    """What comes of a call while another thread does ``act`` until the end."""
+    stop = threading.Event()
+    other = threading.Thread(target=act, args=(stop,))
+    try:
+        return call(cast("Engine", Disturbed(engine, other.start)), spec, folder).text
+    except InfrastructureError as error:
+        return str(error)
+    finally:
+        stop.set()
+        other.join()
+
+
+def mounted(script: str, mode: WorkspaceMode, configuration: Configuration) -> ToolSpec:
+    """A tool that works on the real folder."""
+    spec = tool(script, min_isolation=configuration.min_isolation)
+    return replace(spec, sandbox=replace(spec.sandbox, workspace=mode, transaction=None))
+
+
+@pytest.fixture
+def secret(workspace: Path) -> Path:
+    """A file beside the workspace, which is now its user's."""
+    give(workspace, 1234)
+    folder = workspace.with_name("secret")
+    folder.mkdir()
+    (folder / "key").write_text("hidden\n")
+    return folder
+
+
+@pytest.mark.parametrize("mode", ["ro", "rw"])
+def test_links_and_parents_lead_to_the_sandboxs_own_files(
+    configuration: Configuration, workspace: Path, secret: Path, mode: WorkspaceMode
+) -> None:
+    (workspace / "out").symlink_to(secret / "key")
+    (workspace / "up").symlink_to("../secret/key")
+    spec = mounted(LOOK, mode, configuration)
+    said = str(configuration.run(lambda engine: call(engine, spec, workspace).text))
+    assert "hidden" not in said
+    assert " /workspace " in said
+
+
+HARM = """
+import os, errno
+def attempt(name, *arguments, **keywords):
+    try:
+        getattr(os, name)(*arguments, **keywords)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    return "done"
+print(attempt("mknod", "disk", 0o60600, os.makedev(8, 0)))
+print(attempt("mknod", "mem", 0o20600, os.makedev(1, 1)))
+print(attempt("link", "/etc/passwd", "passwd"))
+print(attempt("chown", "a", 0, 0) if os.getuid() else "EPERM")
+print(attempt("rename", "/workspace", "/elsewhere"))
+print(attempt("rename", "a", "../a"))
+print(attempt("rmdir", "/workspace"))
+"""
+
+
+def test_no_device_link_or_rename_crosses_the_border(
+    configuration: Configuration, workspace: Path, secret: Path
+) -> None:
+    (workspace / "harm.py").write_text(HARM)
+    spec = mounted("python3 harm.py; cp /bin/true set; chmod 6755 set || true", "rw", configuration)
+    said = str(configuration.run(lambda engine: call(engine, spec, workspace).text)).split()
+    assert "done" not in said, said
+    assert len(said) == 7
+    assert not (workspace / "set").stat().st_mode & 0o6000
+    assert sorted(path.name for path in workspace.parent.iterdir()) == ["secret", "work"]
+
+
+def test_another_folder_in_the_workspaces_place_is_noticed_before_the_tool_runs(
+    configuration: Configuration, workspace: Path, secret: Path
+) -> None:
+    """Between the look at the folder and its mount."""
+    spec = mounted("cat key", "ro", configuration)
+
+    def work(engine: Engine) -> JsonValue:
+        def replace_folder() -> None:
+            workspace.rename(workspace.with_name("moved"))
+            workspace.symlink_to("secret")
+
+        try:
+            return call(cast("Engine", Disturbed(engine, replace_folder)), spec, workspace).text
+        except InfrastructureError as error:
+            return str(error)
+
+    (workspace.parent).chmod(0o777)
+    said = str(configuration.run(work))
+    assert "hidden" not in said
+    assert f"another folder than {workspace}" in said
+
+
+def test_a_transaction_works_on_the_folder_that_was_looked_at_wherever_it_is_now(
+    configuration: Configuration, workspace: Path, secret: Path
+) -> None:
+    spec = tool("cat a; cat key || true; echo new > a", min_isolation=configuration.min_isolation)
+    moved = workspace.with_name("moved")
+
+    def replace_folder() -> None:
+        workspace.rename(moved)
+        workspace.symlink_to("secret")
+
+    def work(engine: Engine) -> JsonValue:
+        try:
+            return call(cast("Engine", Disturbed(engine, replace_folder)), spec, workspace).text
+        except InfrastructureError as error:
+            return str(error)
+
+    workspace.parent.chmod(0o777)
+    said = str(configuration.run(work))
+    assert "hidden" not in said
+    if configuration.uid:
+        # He can mount it by its path only, and finds out.
+        assert f"another folder than {workspace}" in said
+    else:
+        assert said.startswith("a\n")
+        assert (moved / "a").read_text() == "new\n"
+    assert sorted(path.name for path in secret.iterdir()) == ["key"]
+
+
+@pytest.mark.parametrize("mode", ["rw", "transaction"])
+def test_a_parent_that_is_swapped_all_the_time_never_shows_anything_else(
+    configuration: Configuration, workspace: Path, secret: Path, mode: WorkspaceMode
+) -> None:
+    (secret / "work").mkdir()
+    (secret / "work" / "key").write_text("hidden\n")
+    real = workspace.parent / "real"
+    real.mkdir()
+    workspace.rename(real / "work")
+    (workspace.parent / "bait").symlink_to("secret")
+    spec = mounted("ls; cat key || true; echo x > key", "rw", configuration)
+    if mode == "transaction":
+        spec = tool("ls; cat key || true; echo x > key", min_isolation=configuration.min_isolation)
+
+    def swap(stop: threading.Event) -> None:
+        with Root.open(str(workspace.parent)) as folder:
+            # An even number of times, so that each call finds the folder where it belongs.
+            while not stop.is_set():
+                for _ in range(2):
+                    rename(folder.descriptor, b"real", folder.descriptor, b"bait", RENAME_EXCHANGE)
+                    time.sleep(0.01)
+
+    def work(engine: Engine) -> JsonValue:
+        return "\n".join(_call_while(swap, engine, spec, real / "work") for _ in range(4))
+
+    workspace.parent.chmod(0o777)
+    said = str(configuration.run(work))
+    assert "hidden" not in said
+    assert (secret / "work" / "key").read_text() == "hidden\n"

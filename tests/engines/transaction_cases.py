@@ -1,0 +1,93 @@
+"""What the tests of transactions share: a tool that has one, and a call of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from toolc.call import ToolCall
+from toolc.changes import Ask
+from toolc.engines.base import Engine
+from toolc.engines.fake import FakeEngine
+from toolc.engines.select import Selection
+from toolc.plan import Plan
+from toolc.registry import RegisteredTool
+from toolc.result import Capture, Outcome, ToolResult
+from toolc.runtime.executor import Setting, execute
+from toolc.schema import JsonObject, Schema
+from toolc.spec import MIB, Argv, Commit, Limits, MinIsolation, Sandbox, ShellBackend, ToolSpec, Transaction
+from toolc.template import Template
+
+DONE = Outcome(ending="exited", stdout=Capture(head=b"done\n", total_bytes=5))
+FAILED = Outcome(ending="exited", status=1)
+
+
+def tool(
+    script: str = "",
+    commit: Commit = "success",
+    writes: tuple[str, ...] = (),
+    *,
+    min_isolation: MinIsolation = "namespace",
+) -> ToolSpec:
+    """A tool that runs ``script`` by ``/bin/sh -e`` in a transaction."""
+    words = (Template(("/bin/sh",)), Template(("-ec",)), Template((script,)))
+    return ToolSpec(
+        name="edit",
+        description="d",
+        parameters=Schema({"type": "object", "properties": {}}),
+        backend=ShellBackend(command=Argv(elements=words)),
+        sandbox=Sandbox(
+            workspace="transaction",
+            transaction=Transaction(commit=commit, writes=writes),
+            limits=Limits(memory_bytes=128 * MIB),
+            min_isolation=min_isolation,
+        ),
+    )
+
+
+def call(engine: Engine, spec: ToolSpec, workspace: Path, ask: Ask | None = None) -> ToolResult:
+    registered = RegisteredTool(spec=spec, surface_digest="sha256:aa", effect_digest="sha256:bb")
+    setting = Setting(choose=lambda _: Selection(engine), workspace=workspace, ask=ask)
+    return execute(registered, ToolCall(name=spec.name, arguments={}, call_id="c"), setting)
+
+
+def doing(act: Callable[[Path], object], outcome: Outcome = DONE) -> FakeEngine:
+    """An engine whose tool does ``act`` in its workspace."""
+
+    def script(plan: Plan) -> Outcome:
+        assert plan.profile.workspace is not None
+        act(Path(plan.profile.workspace.source))
+        return outcome
+
+    return FakeEngine(script)
+
+
+def told(result: ToolResult) -> JsonObject:
+    """``details.changes``."""
+    changes = result.details["changes"]
+    assert isinstance(changes, dict)
+    return changes
+
+
+def paths(result: ToolResult) -> dict[str, list[str]]:
+    """The paths of ``details.changes``, by what was done."""
+    found: dict[str, list[str]] = {}
+    for action in ("added", "changed", "deleted"):
+        listed = told(result)[action]
+        assert isinstance(listed, list)
+        found[action] = [str(each["path"]) for each in listed if isinstance(each, dict)]
+    return found
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """Every path in a folder: a file's text, where a link leads, or what it is."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder)).encode(errors="surrogateescape").decode(errors="backslashreplace")
+        if path.is_symlink():
+            found[name] = f"-> {path.readlink()}"
+        elif path.is_dir():
+            found[name] = "folder"
+        else:
+            found[name] = path.read_text() if path.is_file() else "special"
+    return found

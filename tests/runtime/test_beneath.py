@@ -1,0 +1,120 @@
+"""Files by descriptor: what stands outside of a folder is never reached, however paths are swapped meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from toolc.runtime.beneath import RENAME_EXCHANGE, RENAME_NOREPLACE, Root, rename
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "in" / "deep" / "file").write_text("mine")
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "file").write_text("secret")
+    return tmp_path / "in"
+
+
+@pytest.fixture
+def root(folder: Path) -> Iterator[Root]:
+    with Root.open(str(folder)) as opened:
+        yield opened
+
+
+def test_what_is_in_the_folder_is_reached(root: Root) -> None:
+    status = root.status_of(b"deep/file")
+    assert status is not None
+    assert status.st_size == 4
+    assert [name for name, _ in root.entries(b"deep", 9)] == [b"file"]
+    with root.file(b"deep/file") as descriptor:
+        assert os.read(descriptor, 10) == b"mine"
+    assert root.status_of(b"nothing/at/all") is None
+
+
+@pytest.mark.parametrize(
+    "path", [b"../secret/file", b"deep/../../secret", b"/etc/passwd", b"deep/./file/x", b"./deep/x"]
+)
+def test_no_path_leads_out(root: Root, path: bytes) -> None:
+    with pytest.raises(OSError, match="not a path inside"), root.folder(path.rpartition(b"/")[0] or path):
+        pass
+
+
+def test_links_are_not_followed_as_folders_nor_as_files(root: Root, folder: Path) -> None:
+    (folder / "link").symlink_to("../secret")
+    (folder / "deep" / "leak").symlink_to("../../secret/file")
+    assert root.status_of(b"link/file") is None
+    with pytest.raises(OSError), root.file(b"link/file"):  # noqa: PT011  ENOTDIR or ELOOP, as the kernel likes
+        pass
+    with pytest.raises(OSError, match="symbolic"), root.file(b"deep/leak"):
+        pass
+    assert root.read_link(b"deep/leak") == b"../../secret/file"
+
+
+def test_a_fifo_is_no_file_and_does_not_hold_its_reader(root: Root, folder: Path) -> None:
+    os.mkfifo(folder / "fifo")
+    with pytest.raises(OSError, match="not a regular file"), root.file(b"fifo"):
+        pass
+
+
+def test_a_folder_that_was_moved_is_still_the_one_that_was_opened(root: Root, folder: Path) -> None:
+    folder.rename(folder.with_name("moved"))
+    folder.symlink_to("secret")
+    with root.file(b"deep/file") as descriptor:
+        assert os.read(descriptor, 10) == b"mine"
+
+
+def test_a_parent_that_is_swapped_all_the_time_never_leads_out(root: Root, folder: Path) -> None:
+    """Another thread puts a link to the secret in the parent's place, and back, as fast as it can."""
+    (folder / "bait").symlink_to("../secret")
+    stop = threading.Event()
+
+    def swap() -> None:
+        while not stop.is_set():
+            rename(root.descriptor, b"deep", root.descriptor, b"bait", RENAME_EXCHANGE)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    seen = set()
+    try:
+        for _ in range(3000):
+            try:
+                with root.file(b"deep/file") as descriptor:
+                    seen.add(os.read(descriptor, 10))
+            except OSError as error:
+                seen.add(errno.errorcode[error.errno or 0].encode())
+    finally:
+        stop.set()
+        swapper.join()
+    assert b"secret" not in seen
+    assert b"mine" in seen
+
+
+@pytest.mark.parametrize("by_kernel", [True, False], ids=["renameat2", "in steps"])
+def test_a_rename_replaces_nothing_or_exchanges(
+    root: Root, folder: Path, monkeypatch: pytest.MonkeyPatch, by_kernel: bool
+) -> None:
+    if not by_kernel:
+        monkeypatch.setattr("toolc.runtime.beneath.ctypes.CDLL", lambda *_, **__: object())
+    (folder / "a").write_text("a")
+    (folder / "b").write_text("b")
+    with pytest.raises(FileExistsError):
+        rename(root.descriptor, b"a", root.descriptor, b"b", RENAME_NOREPLACE)
+    rename(root.descriptor, b"a", root.descriptor, b"b", RENAME_EXCHANGE)
+    assert (folder / "a").read_text() == "b"
+    rename(root.descriptor, b"a", root.descriptor, b"c", RENAME_NOREPLACE)
+    assert sorted(path.name for path in folder.iterdir()) == ["b", "c", "deep"]
+
+
+def test_a_folder_of_millions_is_not_read_whole(tmp_path: Path) -> None:
+    for number in range(9):
+        (tmp_path / str(number)).touch()
+    with Root.open(str(tmp_path)) as root:
+        assert len(root.entries(b"", 4)) == 4
+        assert [name for name, _ in root.entries(b"", 100)] == [b"%d" % number for number in range(9)]

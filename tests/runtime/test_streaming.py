@@ -1,0 +1,103 @@
+"""A call's events as an iterator: in order, at once, and the end of listening is the end of the call."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+
+import pytest
+
+from toolc.events import Event, ToolStart, ToolUpdate
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.executor import Listener
+from toolc.runtime.streaming import MAX_AHEAD, events
+
+START = ToolStart(name="t", call_id="c")
+
+
+def update(percent: float) -> ToolUpdate:
+    return ToolUpdate(name="t", call_id="c", percent=percent)
+
+
+def test_events_come_in_order_and_while_the_call_runs() -> None:
+    go_on = threading.Event()
+
+    def call(tell: Listener, _: Cancellation) -> None:
+        tell(START)
+        assert go_on.wait(10)
+        tell(update(1))
+
+    found: list[Event] = []
+    for event in events(call):
+        found.append(event)
+        go_on.set()
+    assert found == [START, update(1)]
+
+
+def test_nothing_starts_before_somebody_listens() -> None:
+    def call(tell: Listener, _: Cancellation) -> None:
+        raise AssertionError
+
+    events(call).close()
+
+
+def test_what_the_call_raises_comes_after_its_events() -> None:
+    def call(tell: Listener, _: Cancellation) -> None:
+        tell(START)
+        raise ValueError("no")
+
+    stream = events(call)
+    assert next(stream) == START
+    with pytest.raises(ValueError, match="no"):
+        next(stream)
+
+
+def test_to_stop_listening_cancels_the_call_and_waits_for_its_end() -> None:
+    ended = threading.Event()
+
+    def call(tell: Listener, cancellation: Cancellation) -> None:
+        # Far more than may wait: the call must come to its end although nobody takes any.
+        for number in range(4 * MAX_AHEAD):
+            tell(update(number))
+        assert cancellation.is_cancelled
+        ended.set()
+
+    with closing(events(call)) as stream:
+        assert next(stream) == update(0)
+        assert not ended.is_set()
+    assert ended.is_set()
+
+
+def test_a_listener_that_fails_cancels_the_call() -> None:
+    ended = threading.Event()
+
+    def call(tell: Listener, cancellation: Cancellation) -> None:
+        tell(START)
+        while not cancellation.is_cancelled:
+            tell(update(1))
+        ended.set()
+
+    def listen() -> None:
+        with closing(events(call)) as stream:
+            for _ in stream:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        listen()
+    assert ended.is_set()
+
+
+def test_a_call_that_outruns_its_listener_waits() -> None:
+    told = 0
+
+    def call(tell: Listener, _: Cancellation) -> None:
+        nonlocal told
+        for number in range(10 * MAX_AHEAD):
+            tell(update(number))
+            told += 1
+
+    stream = events(call)
+    next(stream)
+    threading.Event().wait(0.1)
+    assert told <= MAX_AHEAD + 1
+    assert sum(1 for _ in stream) == 10 * MAX_AHEAD - 1

@@ -1,0 +1,164 @@
+"""A commit that is disturbed: by others at the last moment, by a full disk, by a kill at any of its steps."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from test_transaction import AFTER, BEFORE, edit, workspace
+from transaction_cases import call, doing, told, tool, tree
+
+from toolc.runtime import scratch_sweep, transaction_commit
+from toolc.runtime.beneath import RENAME_EXCHANGE
+from toolc.runtime.beneath import rename as real_rename
+
+__all__ = ["workspace"]
+
+
+def test_a_file_that_is_changed_in_the_very_last_moment_is_put_back(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rename(from_folder: int, old: bytes, to_folder: int, new: bytes, flags: int) -> None:
+        # Somebody saves the file, as editors do, between the look at it and the exchange.
+        if flags == RENAME_EXCHANGE and not saved:
+            saved.append(new)
+            (workspace / "saved").write_text("theirs\n")
+            (workspace / "saved").rename(workspace / "a")
+        real_rename(from_folder, old, to_folder, new, flags)
+
+    saved: list[bytes] = []
+    monkeypatch.setattr(transaction_commit, "rename", rename)
+    result = call(doing(edit), tool(), workspace)
+    assert "a was changed by somebody else while the tool ran" in result.text
+    assert tree(workspace) == BEFORE | {"a": "theirs\n"}
+
+
+@pytest.mark.parametrize("step", range(9))
+def test_an_error_at_any_step_undoes_all_before_it(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    steps = iter(range(100))
+
+    def rename(*arguments: object) -> None:
+        if next(steps) == step:
+            raise OSError(28, "No space left on device")
+        real_rename(*arguments)  # type: ignore[arg-type]
+
+    modes = {path: (workspace / path).lstat().st_mode for path in BEFORE}
+    monkeypatch.setattr(transaction_commit, "rename", rename)
+    result = call(doing(edit), tool(), workspace)
+    if told(result)["committed"]:
+        assert next(steps) <= step
+    else:
+        assert "they cannot be written: No space left on device" in result.text
+        assert tree(workspace) == BEFORE
+        assert {path: (workspace / path).lstat().st_mode for path in BEFORE} == modes
+
+
+def test_a_disk_that_is_full_before_the_first_rename_changes_nothing(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(transaction_commit, "_copy", full)
+    assert "they cannot be written" in call(doing(edit), tool(), workspace).text
+    assert tree(workspace) == BEFORE
+
+
+def test_a_changed_file_keeps_its_access_list(workspace: Path) -> None:
+    """Its group's bits are the list's mask: without the list the group would get what only one user had."""
+    # acl(5) in the kernel's form: version, then tag, rights and id of owner, user 77, group, mask and others.
+    entries = [(1, 6, -1), (2, 6, 77), (4, 4, -1), (16, 6, -1), (32, 4, -1)]
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *each) for each in entries)
+    try:
+        os.setxattr(workspace / "a", "system.posix_acl_access", acl)
+    except OSError:
+        pytest.skip("this file system has no access lists")
+    call(doing(lambda view: (view / "a").write_text("new\n")), tool(), workspace)
+    assert (workspace / "a").read_text() == "new\n"
+    assert os.getxattr(workspace / "a", "system.posix_acl_access") == acl
+
+
+def test_a_folder_that_takes_the_staging_folders_place_is_not_written_in(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mkdir(name: str | Path, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        real_mkdir(name, mode, dir_fd=dir_fd)
+        if str(name).startswith(transaction_commit.PREFIX):
+            (workspace / name).rename(workspace.parent / "aside")
+            real_mkdir(workspace / name)
+            (workspace / name / "new.0").symlink_to("/etc/passwd")
+
+    real_mkdir = os.mkdir
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    result = call(doing(lambda view: (view / "a").write_text("new\n")), tool(), workspace)
+    assert "was changed by somebody else while the tool ran" in result.text
+    assert (workspace / "a").read_text() == "a\n"
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path[:0] = {path!r}
+from transaction_cases import call, doing, tool
+from test_transaction import edit
+from toolc.runtime import transaction_commit as commit
+left = {step}
+def count(function):
+    def counted(*arguments, **keywords):
+        global left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(*arguments, **keywords)
+    return counted
+for name in ("rename", "_copy", "_check", "_set_mode"):
+    setattr(commit, name, count(getattr(commit, name)))
+call(doing(edit), tool(), Path({workspace!r}))
+"""
+
+
+@pytest.mark.parametrize("step", [0, 1, 2, 3, 5, 7, 9, 11, 13])
+def test_a_kill_at_any_step_leaves_each_file_old_or_new_and_nothing_else(workspace: Path, step: int) -> None:
+    program = KILLED.format(
+        path=[str(Path(__file__).parent), str(Path(__file__).parents[1] / "engines")],
+        step=step,
+        workspace=str(workspace),
+    )
+    with subprocess.Popen([sys.executable, "-c", program]) as process:
+        assert process.wait(60) == -signal.SIGKILL
+    deadline = time.monotonic() + 15
+    while _left(workspace, process.pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert _left(workspace, process.pid) == []
+    found = tree(workspace)
+    for path in BEFORE | AFTER:
+        assert found.get(path) in {BEFORE.get(path), AFTER.get(path)}, path
+    assert set(found) <= set(BEFORE | AFTER)
+
+
+def _left(workspace: Path, pid: int) -> list[str]:
+    from toolc.runtime.scratch import _base
+
+    staged = [path.name for path in workspace.glob(".toolc*")]
+    return staged + [owner.name for owner in _base().iterdir() if f".{pid}." in owner.name]
+
+
+def test_a_sweep_touches_no_folder_that_took_the_workspaces_place(tmp_path: Path) -> None:
+    """The journal names the folder by device and inode too."""
+    (tmp_path / "work" / ".toolc-1").mkdir(parents=True)
+    (tmp_path / "work" / ".toolc-1" / "file").write_text("theirs")
+    scratch = tmp_path / "owner" / "1"
+    scratch.mkdir(parents=True)
+    journal = f'{{"workspace": "{tmp_path}/work", "device": 1, "inode": 1, "name": ".toolc-1"}}'
+    (scratch / scratch_sweep.JOURNAL).write_text(journal)
+    assert scratch_sweep.sweep(tmp_path / "owner")
+    assert not scratch_sweep.sweep(tmp_path / "owner")
+    assert tree(tmp_path) == {"work": "folder", "work/.toolc-1": "folder", "work/.toolc-1/file": "theirs"}

@@ -1,0 +1,75 @@
+"""A call without limits that the user has accepted: it runs, and nobody can fail to notice."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from toolc import Executor, NoEngineError, Registry
+from toolc.configuration import Configuration
+from toolc.engines.base import Capabilities, Enforcement, limits_refusal
+from toolc.engines.fake import FakeEngine
+from toolc.plan import Plan, Profile
+from toolc.result import Outcome
+
+SPEC = """\
+toolc: 1
+name: nothing
+description: Do nothing at all, for tests of toolc itself and for nothing else.
+backend: {shell: {argv: ["true"]}}
+"""
+
+
+class Weak(FakeEngine):
+    """An engine that cannot limit the processor."""
+
+    def capabilities(self) -> tuple[Capabilities, ...]:
+        return (
+            Capabilities(
+                weak={"cpus": Enforcement(level="not", reason="No.", instead="nothing", remedy="Do something.")}
+            ),
+        )
+
+    def refusal(self, profile: Profile) -> str | None:
+        return limits_refusal(self.capabilities()[0], profile.accept_unenforced)
+
+
+def nothing(_: Plan) -> Outcome:
+    return Outcome(ending="exited")
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    (tmp_path / "spec.yaml").write_text(SPEC, encoding="utf-8")
+    return Registry.load(tmp_path)
+
+
+def executor(registry: Registry, *accepted: str) -> Executor:
+    return Executor(registry, engine=Weak(nothing), configuration=Configuration(accept_unenforced=accepted))
+
+
+def test_it_is_refused_unless_the_user_accepts_it(registry: Registry) -> None:
+    for accepted in ([], ["memory"]):
+        with executor(registry, *accepted) as refusing, pytest.raises(NoEngineError) as caught:
+            refusing.run("nothing", {})
+        assert str(caught.value).startswith("it cannot enforce limits.cpus here. No. Do something. Or accept")
+
+
+def test_every_call_says_so_in_its_details_and_warns(registry: Registry, caplog: pytest.LogCaptureFixture) -> None:
+    with executor(registry, "cpus") as accepting, caplog.at_level(logging.WARNING, "toolc"):
+        found = [accepting.run("nothing", {}).details["unenforced"] for _ in range(2)]
+    assert found == [["cpus"], ["cpus"]]
+    said = (
+        "tool 'nothing' runs without limits.cpus: the engine 'fake' cannot enforce that here, and your "
+        "configuration accepts it; limited instead: cpus: nothing"
+    )
+    assert caplog.messages == [said, said]
+
+
+def test_where_all_is_enforced_nothing_is_said(registry: Registry, caplog: pytest.LogCaptureFixture) -> None:
+    configuration = Configuration(accept_unenforced=("cpus", "memory"))
+    with Executor(registry, engine=FakeEngine(nothing), configuration=configuration) as strong:
+        assert "unenforced" not in strong.run("nothing", {}).details
+    assert caplog.messages == []

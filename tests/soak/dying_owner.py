@@ -1,0 +1,208 @@
+"""``python dying_owner.py ENGINE STEP WORKSPACE``: six callers; one kills the process at a step of its call.
+
+Prints the owner's label, then the id of each container as it is made. Each step is a place in the code, not a
+moment: the functions that make it are wrapped here, so that nothing in toolc is there for a test. ``STEPS`` has
+the names; an unknown one is never reached, and the callers go on until somebody ends them.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any, Final
+
+STEPS: Final = (
+    "before create", "create in flight", "created", "attached", "started", "source sent", "ready", "call sent",
+    "in call", "result read", "closing", "removing", "committing",
+)  # fmt: skip
+"""The steps of a call, in their order."""
+
+CALLERS: Final = 6
+WARM_UP: Final = 3
+"""The step is survived this often, so that the other callers are somewhere in theirs."""
+
+SCRIPT: Final = (
+    "cat /proc/sys/kernel/random/uuid > a; mkdir -p deep; cp a deep/b; echo begun; setsid sleep 0.1; cat a"
+)
+
+
+class Death:
+    """Comes when a step was reached often enough."""
+
+    def __init__(self, step: str) -> None:
+        self._step = step
+        self._left = WARM_UP
+        self._lock = threading.Lock()
+
+    def at(self, step: str) -> None:
+        if step != self._step:
+            return
+        with self._lock:
+            self._left -= 1
+            if self._left <= 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def before(self, owner: Any, name: str, step: str) -> None:
+        def both(original: Callable[..., Any], *given: Any) -> Any:
+            self.at(step)
+            return original(*given)
+
+        self._wrap(owner, name, both)
+
+    def after(self, owner: Any, name: str, step: str) -> None:
+        def both(original: Callable[..., Any], *given: Any) -> Any:
+            result = original(*given)
+            self.at(step)
+            return result
+
+        self._wrap(owner, name, both)
+
+    def _wrap(self, owner: Any, name: str, instead: Callable[..., Any]) -> None:
+        original = getattr(owner, name)
+        setattr(owner, name, wraps(original)(lambda *given: instead(original, *given)))
+
+
+class Watched:
+    """A sandbox that tells what has passed over its stream."""
+
+    def __init__(self, sandbox: Any, death: Death, source_bytes: int) -> None:
+        self._sandbox, self._death, self._left = sandbox, death, source_bytes
+        self._is_ready = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sandbox, name)
+
+    def write(self, data: bytes | memoryview) -> int:
+        sent: int = self._sandbox.write(data)
+        self._left -= sent
+        if sent and self._is_ready:
+            self._death.at("call sent")
+        elif self._left <= 0:
+            self._death.at("source sent")
+        return sent
+
+    def read(self) -> bytes | None:
+        data: bytes | None = self._sandbox.read()
+        if data and not self._is_ready:
+            self._is_ready = True
+            self._death.at("ready")
+        return data
+
+    def close(self) -> None:
+        self._death.at("result read")
+        self._sandbox.close()
+
+
+def prepare_docker(death: Death) -> Any:
+    from toolc.engines import docker_container, docker_http, docker_sandbox
+    from toolc.engines.docker import DockerEngine
+
+    sent = threading.local()
+
+    def request(original: Callable[..., Any], connection: Any, method: str, target: str, *rest: Any) -> Any:
+        sent.what = f"{method} {target.partition('?')[0]}"
+        return original(connection, method, target, *rest)
+
+    def head(original: Callable[..., Any], connection: Any) -> Any:
+        # The request is on its way, the answer has not been read.
+        if sent.what.endswith("/containers/create"):
+            death.at("create in flight")
+        elif sent.what.startswith("DELETE"):
+            death.at("removing")
+        return original(connection)
+
+    def create(original: Callable[..., Any], *given: Any) -> Any:
+        container = original(*given)
+        os.write(1, f"{container}\n".encode())
+        return container
+
+    death._wrap(docker_http._Connection, "request", request)
+    death._wrap(docker_http._Connection, "_head", head)
+    death._wrap(docker_container, "create", create)
+    death.before(docker_container, "create", "before create")
+    death.after(docker_container, "create", "created")
+    death.after(docker_container, "attach", "attached")
+    death.after(docker_container, "start", "started")
+    if death._step == "removing":
+        docker_sandbox._GRACE = 0  # type: ignore[misc]
+    return DockerEngine()
+
+
+def prepare_oci(death: Death) -> Any:
+    from toolc.engines import oci_sandbox
+    from toolc.engines.oci import OciEngine
+
+    def await_start(original: Callable[..., Any], sandbox: Any) -> None:
+        place = sandbox._place
+        if death._step == "created":
+            while not (place.state / place.name).exists() and sandbox._runtime.poll() is None:
+                time.sleep(0)
+            death.at("created")
+        if death._step == "attached":
+            while not place.pid_file.exists() and sandbox._runtime.poll() is None:
+                time.sleep(0)
+            death.at("attached")
+        original(sandbox)
+        death.at("started")
+
+    death.before(oci_sandbox, "_spawn", "before create")
+    death.after(oci_sandbox, "_spawn", "create in flight")
+    death._wrap(oci_sandbox.OciSandbox, "_await_start", await_start)
+    death.before(oci_sandbox.OciSandbox, "_end", "removing")
+    return OciEngine()
+
+
+def prepare_common(death: Death, engine: Any) -> None:
+    from toolc.engines.stream import SocketStream
+    from toolc.guest.bundle import bundle
+    from toolc.runtime import transaction_commit
+
+    source_bytes = len(bundle())
+    death._wrap(engine, "start", lambda original, *given: Watched(original(*given), death, source_bytes))
+    death.after(SocketStream, "close", "closing")
+    death.after(transaction_commit, "_stage", "committing")
+
+
+def main(arguments: Sequence[str]) -> None:
+    name, step, workspace = arguments
+    sys.path.insert(0, str(Path(__file__).parent.parent / "engines"))
+    from transaction_cases import tool
+
+    from toolc.call import ToolCall
+    from toolc.engines.owner import Owner
+    from toolc.engines.select import Selection
+    from toolc.events import Event, ToolUpdate
+    from toolc.registry import RegisteredTool
+    from toolc.runtime.executor import Setting, execute
+
+    print(Owner.current().label(), flush=True)
+    death = Death(step)
+    engine = prepare_docker(death) if name == "docker" else prepare_oci(death)
+    prepare_common(death, engine)
+    registered = RegisteredTool(spec=tool(SCRIPT), surface_digest="sha256:aa", effect_digest="sha256:bb")
+    setting = Setting(choose=lambda _: Selection(engine), workspace=Path(workspace))
+
+    def listen(event: Event) -> None:
+        if isinstance(event, ToolUpdate) and "begun" in event.text:
+            death.at("in call")
+
+    def again() -> None:
+        while True:
+            execute(registered, ToolCall(name="edit", arguments={}, call_id="c"), setting, on_event=listen)
+
+    callers = [threading.Thread(target=again, daemon=True) for _ in range(CALLERS)]
+    for caller in callers:
+        caller.start()
+    while all(caller.is_alive() for caller in callers):
+        time.sleep(0.1)
+    sys.exit("a caller ended")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

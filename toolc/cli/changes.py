@@ -1,0 +1,105 @@
+"""What a call changed in its workspace, for people: the question before, and the summary after."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from toolc.changes import NOBODY_TO_ASK
+from toolc.cli.common import note, printable
+
+if TYPE_CHECKING:
+    from toolc.changes import Action, Ask, Change, Proposal
+    from toolc.result import ToolResult
+    from toolc.schema import JsonObject
+
+MOST_SHOWN: Final = 20
+"""How many changes are shown; the rest are counted."""
+
+_SIGNS: Final[dict[Action, str]] = {"added": "+", "changed": "~", "deleted": "-"}
+
+
+class Question:
+    """The question whether a tool's changes may become real, for one call."""
+
+    def __init__(self, make_room: Callable[[], None], *, yes: bool) -> None:
+        """``make_room`` clears what else is on the screen; ``yes`` is the answer given beforehand."""
+        self._make_room = make_room
+        self._yes = yes
+        self.was_asked = False
+
+    def ask(self) -> Ask | None:
+        """Who decides; None where there is nobody."""
+        if self._yes:
+            return lambda _: True
+        return self._ask if sys.stdin.isatty() and sys.stderr.isatty() else None
+
+    def _ask(self, proposal: Proposal) -> bool:
+        """Show what the tool would change, and ask; no is the default."""
+        self._make_room()
+        self.was_asked = True
+        for change in proposal.changes[:MOST_SHOWN]:
+            print(_line(_SIGNS[change.action], change.shown_path, _about(change)), file=sys.stderr)
+        _say_rest(len(proposal.changes))
+        count = _count(len(proposal.changes))
+        question = printable(f"{proposal.tool} would make {count} in {proposal.workspace}.")
+        return click.confirm(f"toolc: {question} Do it?", default=False, err=True)
+
+
+def print_changes(result: ToolResult, *, listed: bool) -> None:
+    """Say on stderr what the call changed, unless it is ``listed`` there, and whether it is in the real files."""
+    told = result.details.get("changes")
+    if not isinstance(told, dict):
+        return
+    total = told.get("total")
+    assert isinstance(total, int)
+    if not listed:
+        _print_listed(told)
+        _say_rest(total)
+    if told.get("committed") is True:
+        note(f"the workspace has {_count(total)}")
+    elif result.is_error:
+        note(f"the workspace is as it was, without {_count(total)}")
+        if told.get("reason") == NOBODY_TO_ASK:
+            note("to be asked, run it on a terminal; to allow it at once: toolc run --yes ...")
+    else:
+        note(printable(f"the workspace is as it was: {told.get('reason')}"))
+
+
+def _print_listed(told: JsonObject) -> None:
+    left = MOST_SHOWN
+    for action, sign in _SIGNS.items():
+        listed = told.get(action)
+        for change in listed[:left] if isinstance(listed, list) else []:
+            assert isinstance(change, dict)
+            left -= 1
+            about = f"{change['size_bytes']} bytes" if change.get("kind") == "file" and action != "deleted" else ""
+            print(_line(sign, str(change["path"]), about or _kind(change)), file=sys.stderr)
+
+
+def _kind(change: JsonObject) -> str:
+    return "" if change.get("kind") == "file" else str(change.get("kind"))
+
+
+def _about(change: Change) -> str:
+    if change.kind != "file":
+        return change.kind
+    return "" if change.action == "deleted" else f"{change.size_bytes} bytes"
+
+
+def _line(sign: str, path: str, about: str) -> str:
+    # One line each, whatever the name holds.
+    shown = printable(path).replace("\n", "\\n").replace("\t", "\\t")
+    return f"  {sign} {shown}" + (f" ({about})" if about else "")
+
+
+def _say_rest(total: int) -> None:
+    if total > MOST_SHOWN:
+        print(f"  and {total - MOST_SHOWN} more", file=sys.stderr)
+
+
+def _count(number: int) -> str:
+    return "this change" if number == 1 else f"these {number} changes"

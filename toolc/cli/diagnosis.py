@@ -1,0 +1,163 @@
+"""What ``toolc doctor`` has found, and the same as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from toolc.cli.probes import Answer, Probe
+from toolc.engines.advisories import Concern
+from toolc.engines.base import LIMITS, Capabilities
+from toolc.engines.report import EngineReport, HostReport, strongest
+from toolc.schema import JsonObject, JsonValue
+from toolc.spec import MinIsolation
+
+Place: TypeAlias = tuple[str, MinIsolation]
+"""An engine's name and a kind of isolation that it has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One real call. ``reason`` says why it could not be made; else it is empty, and the rest is what was seen."""
+
+    reason: str = ""
+    milliseconds: float = 0.0
+    python: str = ""
+    user: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """What came of the probes, by their names. ``reason`` says why they could not be run; else it is empty."""
+
+    reason: str = ""
+    answers: dict[str, Answer] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> bool:
+        """Whether any did not hold, or none could be run."""
+        return bool(self.reason) or any(answer.verdict == "failed" for answer in self.answers.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """Everything. ``trials`` and ``probed`` are by engine and kind of isolation, in their order."""
+
+    host: HostReport
+    engines: tuple[EngineReport, ...]
+    trials: dict[Place, Trial]
+    probes: tuple[Probe, ...] = ()
+    probed: dict[Place, Probed] = field(default_factory=dict)
+
+    @property
+    def works(self) -> bool:
+        """Whether some engine made its call, and every probe held."""
+        called = any(not trial.reason for trial in self.trials.values())
+        return called and not any(probed.failed for probed in self.probed.values())
+
+    @property
+    def strongest(self) -> tuple[EngineReport, Capabilities] | None:
+        """The engine and the kind of isolation that keep a tool in best, of those that made their call."""
+        tried = [
+            (report, offered)
+            for report in self.engines
+            for offered in report.capabilities
+            if not self.trials[report.name, offered.isolation].reason
+        ]
+        return strongest(tried)
+
+
+def to_json(diagnosis: Diagnosis) -> JsonObject:
+    """The whole, for programs."""
+    best = diagnosis.strongest
+    value: JsonObject = {
+        "works": diagnosis.works,
+        "host": {
+            "system": diagnosis.host.system,
+            "kernel": diagnosis.host.kernel,
+            "cgroup": diagnosis.host.cgroup,
+            "restrictions": [*diagnosis.host.restrictions],
+        },
+        "engines": [_engine(report, diagnosis) for report in diagnosis.engines],
+        "strongest": {"engine": best[0].name, "min_isolation": best[1].isolation} if best else None,
+    }
+    if diagnosis.probes:
+        value["probes"] = [_probe(probe, diagnosis) for probe in diagnosis.probes]
+        value["not_probed"] = [
+            {"engine": name, "isolation": isolation, "reason": probed.reason}
+            for (name, isolation), probed in diagnosis.probed.items()
+            if probed.reason
+        ]
+    return value
+
+
+def _engine(report: EngineReport, diagnosis: Diagnosis) -> JsonObject:
+    return {
+        "name": report.name,
+        "available": report.probe.available,
+        "version": report.probe.version,
+        "reason": report.probe.reason,
+        "components": [{"name": each.name, "version": each.version} for each in report.components],
+        "isolation": [
+            _offered(offered, diagnosis.trials[report.name, offered.isolation]) for offered in report.capabilities
+        ],
+        "advisories": [_concern(concern) for concern in report.concerns],
+        "remedies": [{"lacks": each.lacks, "remedy": each.remedy} for each in report.remedies],
+    }
+
+
+def _offered(offered: Capabilities, trial: Trial) -> JsonObject:
+    call: JsonObject = {"works": not trial.reason}
+    if trial.reason:
+        call["reason"] = trial.reason
+    else:
+        call |= {"duration_ms": round(trial.milliseconds, 1), "python": trial.python, "user": trial.user}
+    return {
+        "kind": offered.isolation,
+        "call": call,
+        "limits": {name: offered.limit(name).level for name in LIMITS},
+        "workspaces": _list(offered.workspaces),
+        "users": _list(offered.users),
+        "images": offered.images,
+        "notes": _list(offered.notes),
+    }
+
+
+def _concern(concern: Concern) -> JsonObject:
+    advisory = concern.advisory
+    return {
+        "id": advisory.id,
+        "component": advisory.component,
+        "version": concern.component.version,
+        "affected": advisory.affected,
+        "status": concern.status,
+        "note": concern.note,
+        "allows": advisory.allows,
+        "exposed": advisory.exposed,
+        "because": advisory.because,
+        "remedy": advisory.remedy,
+    }
+
+
+def _probe(probe: Probe, diagnosis: Diagnosis) -> JsonObject:
+    return {
+        "name": probe.name,
+        "group": probe.group,
+        "tries": probe.tries,
+        "means": probe.means,
+        "answers": [
+            {
+                "engine": name,
+                "isolation": isolation,
+                "verdict": probed.answers[probe.name].verdict,
+                "found": probed.answers[probe.name].found,
+            }
+            for (name, isolation), probed in diagnosis.probed.items()
+            if not probed.reason
+        ],
+    }
+
+
+def _list(words: Sequence[str]) -> JsonValue:
+    return [*words]

@@ -1,0 +1,182 @@
+"""What ``toolc doctor`` has found, as text for people."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from toolc.cli.common import printable
+from toolc.cli.diagnosis import Diagnosis, Probed, Trial
+from toolc.cli.probes import Probe, Verdict
+from toolc.engines.advisories import Concern
+from toolc.engines.base import LIMITS, Capabilities, unenforced
+from toolc.engines.report import EngineReport
+
+WIDTH: Final = 116
+"""Of a line of words; a command that is longer stays on one line, to be copied."""
+
+_WORDS: Final = {"held": "ok", "failed": "FAILED", "own": "own", "unenforced": "accepted"}
+"""A verdict in the table."""
+
+_OTHERS: Final[dict[Verdict, str]] = {
+    "own": "reached only the sandbox's own kernel",
+    "unenforced": "about limits that you have accepted to do without",
+}
+"""In a summary, what neither held nor failed."""
+
+
+def to_text(diagnosis: Diagnosis) -> str:
+    """The whole, for people."""
+    blocks = [
+        _host(diagnosis),
+        *(_engine(report, diagnosis) for report in diagnosis.engines),
+        _advisories(diagnosis.engines),
+        _strongest(diagnosis),
+        _improve(diagnosis.engines),
+        _probes(diagnosis),
+    ]
+    return "\n\n".join("\n".join(block) for block in map(list, blocks) if block) + "\n"
+
+
+def _host(diagnosis: Diagnosis) -> Iterator[str]:
+    host = diagnosis.host
+    yield f"{host.system}, {host.kernel}, cgroup {host.cgroup}"
+    for sentence in host.restrictions:
+        yield from _wrapped("  ", sentence)
+
+
+def _engine(report: EngineReport, diagnosis: Diagnosis) -> Iterator[str]:
+    if not report.probe.available:
+        yield f"{report.name} does not work"
+        yield from _wrapped("  ", report.probe.reason)
+        return
+    yield f"{report.name} {report.probe.version}"
+    yield from _field("made of", ", ".join(f"{each.name} {each.version}" for each in report.components))
+    for offered in report.capabilities:
+        yield from _offered(offered, diagnosis.trials[report.name, offered.isolation])
+
+
+def _offered(offered: Capabilities, trial: Trial) -> Iterator[str]:
+    yield f"  isolation: {offered.isolation}"
+    if trial.reason:
+        yield from _field("a call", f"could not be made: {trial.reason}")
+    else:
+        seen = f"took {trial.milliseconds:.0f} ms, as user {trial.user}, with Python {trial.python}"
+        yield from _field("a call", seen)
+    weak = unenforced(offered)
+    enforced = ", ".join(name for name in LIMITS if name not in weak)
+    yield from _field("limits", "all enforced" if not weak else f"enforced: {enforced}")
+    for name in weak:
+        yield from _field("", f"{name}: not enforced; limited instead: {offered.limit(name).instead}")
+    # Several limits mostly have one cause.
+    for reason in dict.fromkeys(offered.limit(name).reason for name in weak):
+        yield from _field("", reason)
+    yield from _field("workspaces", ", ".join(offered.workspaces))
+    yield from _field("users", ", ".join(offered.users))
+    for note in offered.notes:
+        yield from _field("note", note)
+
+
+def _advisories(reports: Sequence[EngineReport]) -> Iterator[str]:
+    """Each flaw once, with the engines that it concerns; first what a tool might use."""
+    engines: dict[Concern, list[str]] = {}
+    for report in reports:
+        for concern in report.concerns:
+            engines.setdefault(concern, []).append(report.name)
+    if not engines:
+        return
+    serious = [each for each in engines if each.status != "patched" and each.advisory.exposed != "no"]
+    yield f"known flaws of these versions: {len(engines)}, of which a tool might use {len(serious)}"
+    for concern in serious:
+        advisory = concern.advisory
+        yield f"  {advisory.id}  {_component(concern)} ({', '.join(engines[concern])}); {advisory.affected}"
+        yield from _field("allows", advisory.allows)
+        yield from _field("exposed", f"{advisory.exposed}: {advisory.because}")
+        yield from _field("status", concern.note or "open")
+        yield from _field("to do", advisory.remedy)
+    for concern in engines:
+        if concern not in serious:
+            yield from _harmless(concern)
+
+
+def _harmless(concern: Concern) -> Iterator[str]:
+    advisory = concern.advisory
+    why = f"patched: {concern.note}" if concern.status == "patched" else f"no use to a tool: {advisory.because}"
+    yield from _wrapped(f"  {advisory.id}  ", f"{_component(concern)}, {advisory.affected}; {why}")
+
+
+def _component(concern: Concern) -> str:
+    return f"{concern.component.name} {concern.component.version}"
+
+
+def _strongest(diagnosis: Diagnosis) -> Iterator[str]:
+    best = diagnosis.strongest
+    if best is None:
+        yield "no engine here can run a tool"
+        return
+    weak = unenforced(best[1])
+    limits = f"without {', '.join(weak)}" if weak else "with every limit enforced"
+    yield f"strongest here: min_isolation: {best[1].isolation}, by {best[0].name}, {limits}"
+
+
+def _improve(reports: Sequence[EngineReport]) -> Iterator[str]:
+    lines = [
+        line
+        for report in reports
+        for each in report.remedies
+        for line in (*_wrapped("  ", f"{report.name}: {each.lacks}"), f"    {printable(each.remedy)}")
+    ]
+    if lines:
+        yield "to improve"
+        yield from lines
+
+
+def _probes(diagnosis: Diagnosis) -> Iterator[str]:
+    if not diagnosis.probes:
+        return
+    columns = {
+        f"{name} {isolation}" if isolation != "namespace" else name: probed
+        for (name, isolation), probed in diagnosis.probed.items()
+    }
+    asked = {name: probed for name, probed in columns.items() if not probed.reason}
+    width = max(len(probe.tries) for probe in diagnosis.probes) + 2
+    yield "  ".join([f"{'a tool tries to':<{width}}", *asked]).rstrip()
+    group = ""
+    for probe in diagnosis.probes:
+        if probe.group != group:
+            group = probe.group
+            yield group
+        cells = [f"{_WORDS[probed.answers[probe.name].verdict]:<{len(name)}}" for name, probed in asked.items()]
+        yield "  ".join([f"  {probe.tries:<{width - 2}}", *cells]).rstrip()
+    for name, probed in columns.items():
+        yield from _summary(name, probed, diagnosis.probes)
+
+
+def _summary(name: str, probed: Probed, probes: Sequence[Probe]) -> Iterator[str]:
+    if probed.reason:
+        yield from _wrapped("", f"{name} could not be probed: {probed.reason}")
+        return
+    verdicts = [answer.verdict for answer in probed.answers.values()]
+    others = "".join(f", {count} {words}" for key, words in _OTHERS.items() if (count := verdicts.count(key)))
+    yield f"{name}: {verdicts.count('held')} of {len(verdicts)} probes held{others}"
+    for probe in probes:
+        answer = probed.answers[probe.name]
+        if answer.verdict == "failed":
+            yield from _wrapped("  ", f"FAILED: a tool could {probe.tries}. {probe.means}")
+            yield from _wrapped("    ", f"found: {answer.found}")
+
+
+def _field(name: str, text: str) -> Iterator[str]:
+    yield from _wrapped(f"    {name:<11}", text)
+
+
+def _wrapped(start: str, text: str) -> Iterator[str]:
+    yield from textwrap.wrap(
+        printable(text),
+        WIDTH,
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

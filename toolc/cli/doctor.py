@@ -1,0 +1,99 @@
+"""``toolc doctor``: what this host's engines are and enforce, what is known of them, and how to do better."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from toolc.cli.common import note
+from toolc.engines.select import ENGINES
+from toolc.errors import ToolcError
+
+if TYPE_CHECKING:
+    from toolc.cli.diagnosis import Diagnosis, Probed, Trial
+    from toolc.configuration import Configuration
+    from toolc.engines.report import EngineReport
+    from toolc.spec import MinIsolation
+
+CANNOT_RUN: Final = 3
+"""The exit code where no engine runs a call, or a probe did not hold."""
+
+
+@click.command("doctor")
+@click.option("--probe", is_flag=True, help="Try to escape, to exceed limits and to leave traces, by real calls.")
+@click.option("--engine", type=click.Choice(ENGINES), help="Ask this engine only.  [default: every one]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(probe: bool, engine: str | None, as_json: bool) -> None:
+    """Say which engines this host has, what each enforces, and how to improve it.
+
+    Names the known flaws of their versions and whether a tool could use them. Exit code 0: a tool can run; 3: none
+    can, or a probe did not hold.
+    """
+    from toolc.configuration import load_configuration  # start-up time
+
+    # What calls do without is in the report: no warning for each of them.
+    diagnosis = diagnose((engine,) if engine else ENGINES, load_configuration(), probe=probe)
+    if as_json:
+        from toolc.cli.diagnosis import to_json  # start-up time
+
+        print(json.dumps(to_json(diagnosis), indent=2))
+    else:
+        from toolc.cli.diagnosis_text import to_text  # as above
+
+        sys.stdout.write(to_text(diagnosis))
+    if not diagnosis.works:
+        raise click.exceptions.Exit(CANNOT_RUN)
+
+
+def diagnose(names: tuple[str, ...], configuration: Configuration, *, probe: bool) -> Diagnosis:
+    """Ask each engine, make a call on it with each kind of isolation, and run the probes if they are wanted."""
+    from toolc.cli.diagnosis import Diagnosis  # start-up time
+    from toolc.cli.probes import load_probes
+    from toolc.engines.report import report_engines, report_host
+
+    reports = report_engines(names)
+    kinds = [(report, offered.isolation) for report in reports for offered in report.capabilities]
+    trials = {(report.name, kind): _try(report, kind, configuration) for report, kind in kinds}
+    runs = [(report, kind) for report, kind in kinds if probe and not trials[report.name, kind].reason]
+    return Diagnosis(
+        host=report_host(),
+        engines=reports,
+        trials=trials,
+        probes=load_probes() if runs else (),
+        probed={(report.name, kind): _probe(report, kind, configuration) for report, kind in runs},
+    )
+
+
+def _try(report: EngineReport, isolation: MinIsolation, configuration: Configuration) -> Trial:
+    from toolc.api import Executor  # start-up time
+    from toolc.cli.diagnosis import Trial
+    from toolc.cli.probes import load_tools
+
+    with Executor(load_tools(isolation), engine=report.name, configuration=configuration) as executor:
+        started = time.perf_counter()
+        try:
+            result = executor.run("python_version", {})
+        except ToolcError as error:
+            return Trial(reason=str(error))
+        milliseconds = (time.perf_counter() - started) * 1000
+    if result.is_error:
+        return Trial(reason=result.text)
+    return Trial(milliseconds=milliseconds, python=result.text, user=str(result.details.get("user", "")))
+
+
+def _probe(report: EngineReport, isolation: MinIsolation, configuration: Configuration) -> Probed:
+    from toolc.api import Executor  # start-up time
+    from toolc.cli.diagnosis import Probed
+    from toolc.cli.probes import run_probes
+
+    note(f"probing {report.name}, isolation {isolation}; this takes about a quarter of a minute")
+    make = partial(Executor, engine=report.name, configuration=configuration)
+    try:
+        return Probed(answers=run_probes(make, isolation, configuration.accept_unenforced))
+    except ToolcError as error:
+        return Probed(reason=str(error))

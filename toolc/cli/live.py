@@ -1,0 +1,143 @@
+"""What ``toolc run`` shows while a call runs: output as it comes, and how far the work is."""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, TextIO
+
+from toolc.cli.common import printable
+
+if TYPE_CHECKING:
+    from toolc.events import Event, Stream
+
+BAR: Final = 24
+"""A bar's width, in columns."""
+
+
+class LiveOutput:
+    """Writes the start of one stream while it comes. ``shown`` is what was written, as it came.
+
+    A result that has grown too long is cut in its middle, so no more than its first half is known before the
+    end: ``limit`` bytes.
+    """
+
+    def __init__(self, limit: int, to: TextIO) -> None:
+        self.shown = ""
+        self.on_terminal = to.isatty()
+        self._left = limit
+        self._to = to
+
+    def show(self, text: str) -> None:
+        """Write of the next piece what is sure to be in the result."""
+        data = text.encode("utf-8", "replace")
+        if len(data) > self._left:
+            text = data[: self._left].decode("utf-8", "ignore")
+        self._left = max(0, self._left - len(data))
+        if text:
+            self.shown += text
+            write(text, self._to)
+
+    @property
+    def at_line_start(self) -> bool:
+        """Whether a line of somebody else's would not run into one of ours."""
+        return not self.shown or self.shown.endswith("\n")
+
+
+def write(text: str, to: TextIO) -> None:
+    """Write a tool's text to stdout or stderr, at once; on a terminal nothing that could move its cursor."""
+    shown = printable(text) if to.isatty() else text
+    to.buffer.write(shown.encode("utf-8", "replace"))
+    to.buffer.flush()
+
+
+class Progress:
+    """Reports of progress on stderr: on a terminal one line that is drawn anew, elsewhere a line each."""
+
+    def __init__(self) -> None:
+        self._redraws = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._line = ""
+        self._drawn = False
+
+    def report(self, percent: float | None, message: str) -> None:
+        """Take a report; a line is written now, what is drawn with the next ``draw``."""
+        words = printable(" ".join(message.splitlines()).replace("\t", " "))
+        if not self._redraws:
+            number = "" if percent is None else f"{percent:3.0f}% "
+            self._write(f"{number}{words}\n")
+            return
+        done = round(BAR * (percent or 0) / 100)
+        bar = "" if percent is None else f"[{'#' * done}{'.' * (BAR - done)}] {percent:3.0f}% "
+        self._line = bar + words
+
+    def draw(self) -> None:
+        """Draw the last report in the place of the one before."""
+        if self._line:
+            self._write(f"\r\x1b[K{_fitting(self._line, _columns() - 1)}")
+            self._drawn = True
+
+    def clear(self) -> None:
+        """Take the line away, so that something else can be written there."""
+        if self._drawn:
+            self._write("\r\x1b[K")
+            self._drawn = False
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+class Live:
+    """Shows a call's events: progress, and of the tool's streams those that have a place in ``outputs``."""
+
+    def __init__(self, outputs: Mapping[Stream, LiveOutput]) -> None:
+        self._outputs = outputs
+        self._progress = Progress()
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+        from toolc.events import ToolUpdate  # start-up time
+
+        if not isinstance(event, ToolUpdate):
+            return
+        if event.stream is None:
+            self._progress.report(event.percent, event.message)
+        elif event.stream in self._outputs:
+            self._progress.clear()
+            self._outputs[event.stream].show(event.text)
+        else:
+            return
+        if self._line_is_free:
+            self._progress.draw()
+
+    def shown(self, *streams: Stream) -> str:
+        """What was written of these streams, as it came."""
+        return "".join(self._outputs[stream].shown for stream in streams if stream in self._outputs)
+
+    def close(self) -> None:
+        """The call is over: what is not to stay is taken away."""
+        self._progress.clear()
+
+    @property
+    def _line_is_free(self) -> bool:
+        # The half line that stands there is the tool's, if both are one screen.
+        return all(each.at_line_start or not each.on_terminal for each in self._outputs.values())
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
+def _fitting(text: str, columns: int) -> str:
+    """As much of a text as fits into so many columns."""
+    used = 0
+    for index, character in enumerate(text):
+        used += 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+        if used > columns:
+            return text[:index]
+    return text

@@ -1,0 +1,232 @@
+"""The probes of ``toolc doctor --probe``: attempts at escape, excess and traces, in real calls of real tools."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import sys
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from toolc.api import Executor, Registry
+from toolc.cli.expectations import compare
+from toolc.digest import digests
+from toolc.errors import InfrastructureError, SandboxDiedError
+from toolc.registry import RegisteredTool, RegistryFile
+from toolc.result import ToolResult
+from toolc.schema import JsonObject
+from toolc.spec import MinIsolation, ToolSpec
+
+FOLDER: Final = Path(__file__).parent.parent / "data" / "probes"
+"""The probes' specs and their table."""
+
+CALLERS: Final = 2
+"""How many calls at once: most of them wait for a deadline."""
+
+Verdict: TypeAlias = Literal["held", "failed", "own", "unenforced"]
+"""What came of a probe. ``own``: the sandbox has a kernel of its own, of which it is no harm; ``unenforced``: a
+limit that this host cannot enforce, which the user has accepted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """One probe: what a tool tries, what it means where that succeeds, and the limit that it is about, if any."""
+
+    name: str
+    group: str
+    tries: str
+    means: str
+    limit: str | None = None
+    own_kernel: bool = False
+    ended_by_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a probe, and what was seen where it did not hold."""
+
+    verdict: Verdict
+    found: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Host:
+    """What the probes look for on this machine, all of it put there for them."""
+
+    word: str
+    socket_name: str
+    port: int
+    secret: Path
+    workspace: Path
+
+    def arguments(self) -> JsonObject:
+        """What the attempts are told."""
+        return {
+            "secret": str(self.secret),
+            "word": self.word,
+            "socket_name": self.socket_name,
+            "port": self.port,
+        }
+
+
+def load_probes() -> tuple[Probe, ...]:
+    """The table, in its order."""
+    table = tomllib.loads((FOLDER / "table.toml").read_text(encoding="utf-8"))
+    return tuple(
+        Probe(
+            name=name,
+            group=group["name"],
+            tries=tries,
+            means=group["means"],
+            limit=table["limits"].get(name),
+            own_kernel=name in table["own_kernel"],
+            ended_by_memory=name in table["ended_by_memory"],
+        )
+        for group in table["group"]
+        for name, tries in group["probes"].items()
+    )
+
+
+def load_tools(isolation: MinIsolation) -> Registry:
+    """The probes' tools, each of which demands this isolation."""
+    tools = (
+        replace(tool, sandbox=replace(tool.sandbox, min_isolation=isolation)) for tool in Registry.load(FOLDER)
+    )
+    return Registry(RegistryFile(tuple(map(_registered, tools))))
+
+
+def run_probes(
+    make: Callable[..., Executor], isolation: MinIsolation, accepted: tuple[str, ...] = ()
+) -> dict[str, Answer]:
+    """What came of each probe, by its name. ``make`` is given a registry and a workspace.
+
+    Raises ``InfrastructureError`` where the engine does not run the probes at all.
+    """
+    registry, probes = load_tools(isolation), load_probes()
+    named = {probe.name: probe for probe in probes}
+    with _host() as host, make(registry, workspace=host.workspace) as executor:
+        found = _attempts(executor, host)
+        tested = [tool for tool in registry if tool.tests]
+        with ThreadPoolExecutor(CALLERS) as pool:
+            answers = pool.map(lambda tool: _beyond_limit(executor, tool, named[tool.name]), tested)
+        found |= {tool.name: answer for tool, answer in zip(tested, answers, strict=True)}
+        found |= _traces(executor, host)
+    return {probe.name: _judged(probe, found[probe.name], isolation, accepted) for probe in probes}
+
+
+def _registered(tool: ToolSpec) -> RegisteredTool:
+    known = digests(tool)
+    return RegisteredTool(spec=tool, surface_digest=known.surface, effect_digest=known.effect)
+
+
+def _judged(probe: Probe, answer: Answer, isolation: MinIsolation, accepted: tuple[str, ...]) -> Answer:
+    if answer.verdict == "held":
+        return answer
+    if probe.own_kernel and isolation != "namespace":
+        return Answer("own", "its own kernel's")
+    if probe.limit in accepted:
+        return Answer("unenforced", "not enforced here, which you have accepted")
+    return answer
+
+
+def _attempts(executor: Executor, host: _Host) -> dict[str, Answer]:
+    result = executor.run("attempts", host.arguments())
+    if result.is_error or not result.structured or not isinstance(result.structured[0], dict):
+        raise InfrastructureError(f"the attempts did not end as they should: {result.text}")
+    said: Mapping[str, object] = result.structured[0]
+    return {
+        name: Answer("held") if each == "refused" else Answer("failed", str(each)) for name, each in said.items()
+    }
+
+
+def _beyond_limit(executor: Executor, tool: ToolSpec, probe: Probe) -> Answer:
+    (test,) = tool.tests
+    try:
+        result = executor.run(tool.name, test.args)
+    except SandboxDiedError as error:
+        # Under gVisor whoever kills process 1 ends his whole sandbox, which is an end too.
+        return Answer("held") if tool.name == "stop_process_1" else Answer("failed", str(error))
+    if probe.ended_by_memory and result.error and result.error.kind == "out_of_memory":
+        return Answer("held")
+    # None of them expects files of a workspace.
+    problems = list(compare(test.expect, result, Path()))
+    return Answer("failed", problems[0]) if problems else Answer("held")
+
+
+def _traces(executor: Executor, host: _Host) -> dict[str, Answer]:
+    found = {
+        "follow_link": _silent(executor.run("follow_link", {})),
+        "write_read_only": _silent(executor.run("write_read_only", {})),
+    }
+    executor.run("leave_processes", {"word": host.word})
+    found["leave_processes"] = _nothing(_processes_with(host.word))
+    executor.run("leave_files", {"word": host.word})
+    found["leave_files"] = _nothing(_files_with(host.word))
+    found["find_files"] = _silent(executor.run("find_files", {}))
+    found["leave_mounts"] = _nothing(_mounts_with(str(host.workspace.parent)))
+    return found
+
+
+def _silent(result: ToolResult) -> Answer:
+    """Held where the tool said nothing, or gave an empty list."""
+    if result.structured is not None and not result.is_error:
+        return Answer("failed", str(result.structured[0])) if result.structured[0] else Answer("held")
+    return Answer("failed", result.text.strip()) if result.text.strip() else Answer("held")
+
+
+def _nothing(found: Iterator[str]) -> Answer:
+    first = next(found, None)
+    return Answer("held") if first is None else Answer("failed", first)
+
+
+def _processes_with(word: str) -> Iterator[str]:
+    """The command lines on this machine that hold ``word``; none where it has no ``/proc``."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes()
+        except OSError:
+            continue
+        if word.encode() in line:
+            yield line.replace(b"\0", b" ").decode("utf-8", "replace")
+
+
+def _files_with(word: str) -> Iterator[str]:
+    places = dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm", "/run", "/"))  # the host's own
+    yield from (path for place in places if os.path.lexists(path := str(Path(place, word))))
+
+
+def _mounts_with(folder: str) -> Iterator[str]:
+    try:
+        lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    yield from (line for line in lines if folder in line)
+
+
+@contextmanager
+def _host() -> Iterator[_Host]:
+    """A secret file, a variable, an abstract socket, a port, and a workspace with a link that leads out of it."""
+    word = f"toolc-probe-{secrets.token_hex(8)}"
+    with ExitStack() as held:
+        folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="toolc-probe-"))).resolve()
+        folder.chmod(0o755)
+        secret, workspace = folder / "secret", folder / "workspace"
+        secret.write_text(word, encoding="utf-8")
+        workspace.mkdir()
+        (workspace / "kept").write_text("kept", encoding="utf-8")
+        (workspace / "link").symlink_to(folder)
+        os.environ["TOOLC_PROBE"] = word
+        held.callback(os.environ.pop, "TOOLC_PROBE", None)
+        port = held.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1]
+        if sys.platform == "linux":  # no other has sockets with a name and no file
+            listener = held.enter_context(socket.socket(socket.AF_UNIX))
+            listener.bind(f"\0{word}")
+            listener.listen()
+        yield _Host(word=word, socket_name=word, port=port, secret=secret, workspace=workspace)

@@ -1,0 +1,122 @@
+"""The user's own configuration: what no spec and no repository may decide.
+
+``$XDG_CONFIG_HOME/toolc/config.yaml`` or ``config.toml`` (``~/.config`` where that variable is not set)::
+
+    engine: auto
+    accept_unenforced: [memory, cpus]
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from toolc.engines.base import LIMITS
+from toolc.engines.select import AUTO, engine_names
+from toolc.errors import UsageError
+
+if TYPE_CHECKING:
+    from toolc.compiler.document import Document
+    from toolc.compiler.reader import Findings
+
+NAMES: Final = ("config.yaml", "config.toml")
+"""What the file is called, in the folder ``toolc`` of the user's configuration folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """What a user decides for all of his calls.
+
+    ``accept_unenforced`` names limits that a call may do without where the host cannot enforce them.
+    """
+
+    engine: str = AUTO
+    accept_unenforced: tuple[str, ...] = ()
+
+
+def load_configuration(environment: Mapping[str, str] | None = None) -> Configuration:
+    """What the user's file says; the defaults where there is none. Raises ``UsageError`` that says where."""
+    environment = os.environ if environment is None else environment
+    folder = configuration_folder(environment)
+    found = [path for path in (folder / name for name in NAMES) if _is_there(path)]
+    if not found:
+        return Configuration()
+    if len(found) > 1:
+        raise UsageError(f"there are both {found[0]} and {found[1].name}; keep one of them")
+    _check_place(found[0], environment)
+    return _read(found[0])
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.lstat()
+    except OSError:
+        # A home folder that is closed to us, as under sudo, holds nothing of ours.
+        return False
+    return True
+
+
+def configuration_folder(environment: Mapping[str, str]) -> Path:
+    """Where the file is looked for. A relative ``XDG_CONFIG_HOME`` counts as none, as its specification says."""
+    chosen = Path(environment.get("XDG_CONFIG_HOME", ""))
+    base = chosen if chosen.is_absolute() else Path(environment.get("HOME") or "/") / ".config"
+    return base / "toolc"
+
+
+def _check_place(path: Path, environment: Mapping[str, str]) -> None:
+    """Refuse a file that somebody else could have written, or put there."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise UsageError(f"{path} leads nowhere ({error.strerror}); mend the link, or remove it") from None
+    if not stat.S_ISREG(status.st_mode):
+        # To open a pipe would be to wait for its writer.
+        raise UsageError(f"{path} is not a file; put your configuration into a file of that name")
+    for each, found, mode in ((path, status, 600), (path.parent, path.parent.stat(), 700)):
+        if found.st_uid not in {os.geteuid(), 0} or found.st_mode & 0o022:
+            raise UsageError(
+                f"{each} can be written by others, so it may not be yours; "
+                f"run: chown $USER {each} && chmod {mode} {each}"
+            )
+    repository = _repository(Path.cwd())
+    if environment.get("XDG_CONFIG_HOME") and repository and path.resolve().is_relative_to(repository):
+        raise UsageError(
+            f"{path} lies in the repository {repository}; your own configuration must lie outside of it: "
+            "set XDG_CONFIG_HOME to another folder, or leave it unset"
+        )
+
+
+def _repository(folder: Path) -> Path | None:
+    """The root of the Git repository around ``folder``."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+
+def _read(path: Path) -> Configuration:
+    from toolc.compiler.load import load_project  # YAML is slow to import, and most users have no such file
+    from toolc.compiler.reader import Findings
+    from toolc.diagnostics import Diagnostics
+
+    diagnostics = Diagnostics()
+    document = load_project(path, str(path), diagnostics, what="the configuration")
+    found = _decode(document, Findings(document.source, diagnostics)) if document else Configuration()
+    if diagnostics.has_errors:
+        problems = (each for each in diagnostics.sorted() if each.is_error)
+        lines = (f"{each.span}: {each.message}{f'; {each.hint}' if each.hint else ''}" for each in problems)
+        raise UsageError("\n".join(lines))
+    return found
+
+
+def _decode(document: Document, findings: Findings) -> Configuration:
+    from toolc.compiler.reader import Reader, choice, list_of  # as above
+
+    reader = Reader(document.root, "the configuration", findings)
+    configuration = Configuration(
+        engine=reader.default("engine", choice(engine_names()), AUTO),
+        accept_unenforced=reader.default("accept_unenforced", list_of(choice(LIMITS)), ()),
+    )
+    reader.close()
+    return configuration

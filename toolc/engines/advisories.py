@@ -1,0 +1,141 @@
+"""Known flaws in what sandboxes are made of: which of them concern this host, and whether a tool could use them."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from toolc.engines.versions import parse, standing
+
+PATH: Final = Path(__file__).parent.parent / "data" / "advisories.toml"
+"""The table; its head says how it is read."""
+
+Exposed: TypeAlias = Literal["no", "partly", "yes"]
+"""Whether a tool in toolc's sandbox could use a flaw; ``partly`` where it takes more than the tool."""
+
+Status: TypeAlias = Literal["open", "maybe", "patched"]
+"""``patched``: the installed package's changelog says so; ``maybe``: its packager may have, or it is not known."""
+
+_KERNEL: Final = "kernel"
+"""The component whose branches live for years, and get fixes that no list has in full."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Component:
+    """A program (or the kernel) that sandboxes are made of, as it calls itself.
+
+    ``package`` is what a distribution calls it, where it runs on this very machine; else empty.
+    """
+
+    name: str
+    version: str
+    package: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advisory:
+    """A known flaw: where it is, what it allows, whether toolc's sandboxes are exposed and why, and what to do."""
+
+    id: str
+    component: str
+    since: str
+    fixed: tuple[str, ...]
+    allows: str
+    exposed: Exposed
+    because: str
+    remedy: str
+
+    @property
+    def affected(self) -> str:
+        """The range in words."""
+        first = "" if self.since == "0" else f"since {self.since}, "
+        return f"{first}fixed in {', '.join(self.fixed)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concern:
+    """An advisory that concerns a component here. ``note`` says why its status is not simply open."""
+
+    advisory: Advisory
+    component: Component
+    status: Status
+    note: str = ""
+
+
+def load(path: Path = PATH) -> tuple[Advisory, ...]:
+    """The table, in its order."""
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    return tuple(_advisory(entry) for entry in table["advisory"])
+
+
+def concerning(
+    components: Iterable[Component],
+    advisories: Iterable[Advisory],
+    changelog: Callable[[str], str] | None = None,
+) -> Iterator[Concern]:
+    """What concerns these components, in the table's order.
+
+    ``changelog`` gives the text of a package's changelog, empty where there is none.
+    """
+    read = changelog or installed_changelog
+    by_name: dict[str, list[Component]] = {}
+    for component in components:
+        by_name.setdefault(component.name, []).append(component)
+    for advisory in advisories:
+        for component in by_name.get(advisory.component, ()):
+            if found := _concern(advisory, component, read):
+                yield found
+
+
+def _concern(advisory: Advisory, component: Component, changelog: Callable[[str], str]) -> Concern | None:
+    version, since = parse(component.version), parse(advisory.since)
+    fixed = [mended for mended in map(parse, advisory.fixed) if mended]
+    assert since is not None
+    if version is None:
+        return None
+    stands = standing(version, since, fixed, every_branch=component.name != _KERNEL)
+    if stands == "fixed":
+        return None
+    if version.is_packaged and component.package and advisory.id in _ids(changelog(component.package)):
+        note = f"the changelog of the package {component.package} names it as mended"
+        return Concern(advisory=advisory, component=component, status="patched", note=note)
+    if version.is_packaged:
+        note = "may be patched by your distribution, which keeps old numbers and adds fixes"
+        return Concern(advisory=advisory, component=component, status="maybe", note=note)
+    if stands == "unknown":
+        note = "may be patched in this branch of the kernel, of which that is not recorded here"
+        return Concern(advisory=advisory, component=component, status="maybe", note=note)
+    return Concern(advisory=advisory, component=component, status="open")
+
+
+def installed_changelog(package: str) -> str:
+    """The changelog of a package as Debian and its kin install it; empty where there is none."""
+    path = Path("/usr/share/doc", package, "changelog.Debian.gz")
+    try:
+        return gzip.decompress(path.read_bytes()).decode("utf-8", "replace")
+    except (OSError, EOFError):
+        return ""
+
+
+def _ids(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"CVE-\d{4}-\d+", text))
+
+
+def _advisory(entry: Mapping[str, Any]) -> Advisory:  # Any, for it is what a TOML table holds
+    exposed = entry["exposed"]
+    assert exposed in get_args(Exposed)
+    return Advisory(
+        id=entry["id"],
+        component=entry["component"],
+        since=entry.get("since", "0"),
+        fixed=tuple(entry["fixed"]),
+        allows=entry["allows"],
+        exposed=exposed,
+        because=entry["because"],
+        remedy=entry["remedy"],
+    )

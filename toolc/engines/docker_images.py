@@ -1,0 +1,122 @@
+"""Which image a profile means on this daemon, by its id, and what its sandboxes need beside it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from toolc.engines import docker_container
+from toolc.engines.base import ImageUsed, Sandbox
+from toolc.engines.docker_body import LocalImage
+from toolc.engines.docker_http import Client
+from toolc.engines.images import base_tag, build_command, build_tag, ensure_built
+from toolc.errors import InfrastructureError
+from toolc.plan import Profile
+
+if TYPE_CHECKING:
+    from toolc.engines.equipment import Root
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """An image that sandboxes can be made of, and the name that it was asked for by."""
+
+    name: str
+    image: LocalImage
+
+    @property
+    def used(self) -> ImageUsed:
+        """For ``details``."""
+        return ImageUsed(self.name, self.image.id)
+
+
+StartIn: TypeAlias = Callable[[Ready, Sequence[str]], Sandbox]
+"""Starts a small sandbox of an image, in which ``python3 ARGUMENTS...`` is process 1."""
+
+_Key: TypeAlias = tuple[str, tuple[str, ...]]
+
+
+class Images:
+    """The images of one engine's calls; a name means the same image until ``forget``."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, LocalImage] = {}
+        self._ready: Final[dict[_Key, Ready]] = {}
+        self._making = threading.Lock()
+
+    def missing(self, profile: Profile, client: Client) -> str | None:
+        """Why the image of ``profile`` cannot be had, with the remedy; None if it can. Raises ``ApiError``."""
+        # What is built at the first call is not missing before it.
+        if profile.build is None:
+            try:
+                self._bare(name_of(profile), client)
+            except InfrastructureError as error:
+                return str(error)
+        return None
+
+    def ready(self, profile: Profile, client: Client, start: StartIn) -> Ready:
+        """The image of ``profile`` with all it needs, made where it is not there yet.
+
+        Raises ``InfrastructureError`` and ``ApiError``.
+        """
+        name = name_of(profile)
+        key = (name, profile.requirements)
+        if known := self._ready.get(key):
+            return known
+        # Many first calls at once ask an image once.
+        with self._making:
+            if known := self._ready.get(key):
+                return known
+            if profile.build:
+                ensure_built(client, profile.build)
+            made = self._bare(name, client)
+            if profile.requirements or not made.image.ours:
+                made = self._equipped(made, profile.requirements, client, start)
+            self._ready[key] = made
+            return made
+
+    def forget(self, profile: Profile) -> None:
+        """Ask the daemon again next time."""
+        name = name_of(profile)
+        self._found.pop(name, None)
+        self._found.pop(base_tag(), None)
+        for key in [key for key in self._ready if key[0] == name]:
+            self._ready.pop(key, None)
+
+    def _equipped(self, bare: Ready, requirements: tuple[str, ...], client: Client, start: StartIn) -> Ready:
+        from toolc.engines.equipment import equip  # most calls need none
+
+        def base() -> Root:
+            return _root(self._bare(base_tag(), client), start)
+
+        equipment = equip(_root(bare, start), base, requirements)
+        return Ready(bare.name, replace(bare.image, command=equipment.command, binds=equipment.binds))
+
+    def _bare(self, name: str, client: Client) -> Ready:
+        image = self._found.get(name) or docker_container.find_image(client, name)
+        if image is None:
+            raise InfrastructureError(missing_image(name))
+        self._found[name] = image
+        return Ready(name, image)
+
+
+def name_of(profile: Profile) -> str:
+    """The name of the image that ``profile`` means."""
+    if profile.build:
+        return build_tag(profile.build)
+    return profile.image or base_tag()
+
+
+def missing_image(name: str) -> str:
+    """What is said of an image that is not there, with the command that brings it."""
+    if name == base_tag():
+        return f"toolc's base image {name} is not built; build it with: {build_command(name)}"
+    return f"the image {name} is not on this host; get it with: {build_command(name)}"
+
+
+def _root(bare: Ready, start: StartIn) -> Root:
+    from toolc.engines.equipment import Root
+
+    return Root(bare.image.id, lambda arguments: start(bare, arguments))

@@ -1,0 +1,222 @@
+"""Images as the oci engine uses them: unpacked once into the store, under the digest of what they hold.
+
+They come from an archive that was given (``toolc image export NAME --from FILE``), which needs no daemon, or
+from Docker, where it answers: then a name means what it means there, and is unpacked anew when that changes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from toolc.engines import docker_build, docker_container, image_volumes, store
+from toolc.engines.base import ImageUsed
+from toolc.engines.docker_daemon import connect
+from toolc.engines.docker_host import NoHostError, find_socket
+from toolc.engines.docker_http import ApiError, Client
+from toolc.engines.equipment import PLACES
+from toolc.engines.images import build_command, build_tag, ensure_built
+from toolc.engines.oci_archive import open_archive
+from toolc.engines.oci_rootfs import HOSTNAME
+from toolc.engines.oci_unpack import resolve, split
+from toolc.errors import InfrastructureError
+from toolc.plan import Profile
+from toolc.schema import JsonObject
+
+MOUNT_POINTS: Final = ("proc", "dev", "tmp", "tool", "workspace", *(place.lstrip("/") for place in PLACES))
+WRITABLE: Final = ("tmp", "tool")
+FILES: Final = {
+    "hostname": f"{HOSTNAME}\n",
+    "hosts": f"127.0.0.1 localhost {HOSTNAME}\n::1 localhost\n",
+    "resolv.conf": "",
+}
+"""What every sandbox has in ``/etc``, whatever its image says, as Docker's containers do."""
+
+ARCHIVE: Final = "archive"
+DOCKER: Final = "docker"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpacked:
+    """An image's root folder: ``search_path`` is its own ``PATH``, ``volumes`` are its ``VOLUME`` lines."""
+
+    name: str
+    digest: str
+    root: Path
+    search_path: str | None
+    volumes: tuple[str, ...]
+
+    @property
+    def used(self) -> ImageUsed:
+        """For ``details``."""
+        return ImageUsed(self.name, self.digest)
+
+
+def missing(profile: Profile) -> str | None:
+    """Why the image of ``profile`` cannot be had, with the remedy; None if it can. Unpacks nothing."""
+    name = profile.image
+    if name is None or _known(name):
+        # What is built at the first call is not missing before it.
+        return None
+    try:
+        client = _client()
+        if client is not None and docker_container.find_image(client, name):
+            return None
+    except InfrastructureError as error:
+        return str(error)
+    except ApiError as error:
+        return f"the image {name} is not unpacked, and the Docker daemon that may have it does not work: {error}"
+    return (
+        f"the image {name} is not on this host; get it with: {build_command(name)} or, from a file: "
+        f"toolc image export {name} --from FILE"
+    )
+
+
+def obtain(profile: Profile) -> Unpacked | None:
+    """The image of ``profile``, unpacked if it is not yet; None where it names none.
+
+    Raises ``InfrastructureError`` with the command that brings the image.
+    """
+    try:
+        if profile.build:
+            return _built(profile)
+        return unpacked(profile.image) if profile.image else None
+    except ApiError as error:
+        name = build_tag(profile.build) if profile.build else profile.image
+        raise InfrastructureError(f"Docker could not hand out the image {name}: {error}") from error
+
+
+def unpacked(name: str) -> Unpacked:
+    """The image of this name. Raises ``InfrastructureError`` and ``ApiError``."""
+    known = _known(name)
+    if known is not None and known.get("source") == ARCHIVE:
+        return _load(name, str(known["digest"]))
+    client = _client()
+    found = docker_container.find_image(client, name) if client is not None else None
+    if client is not None and found is not None:
+        if known is None or known.get("digest") != found.id:
+            _from_docker(client, name, found.id)
+        return _load(name, found.id)
+    if known is not None:
+        return _load(name, str(known["digest"]))
+    raise InfrastructureError(str(missing(Profile(image=name))))
+
+
+def take(name: str, archive: Path) -> Unpacked:
+    """Unpack the image of an archive, and let ``name`` mean it from now on. Raises ``InfrastructureError``."""
+    with open_archive(archive) as opened:
+        image = opened.image(name)
+        store.make("rootfs", image.digest, lambda folder: _fill(folder, archive, name))
+    store.write_note("images", name, {"digest": image.digest, "source": ARCHIVE})
+    return _load(name, image.digest)
+
+
+def _built(profile: Profile) -> Unpacked:
+    assert profile.build is not None
+    tag = build_tag(profile.build)
+    if (known := _known(tag)) is not None:
+        return _load(tag, str(known["digest"]))
+    client = _client()
+    if client is None:
+        raise InfrastructureError(
+            f"the image of {profile.build.folder}/Dockerfile is built with Docker, which does not answer here; "
+            f"start it, or build it elsewhere and run: toolc image export {tag} --from FILE"
+        )
+    return unpacked(ensure_built(client, profile.build))
+
+
+def _known(name: str) -> JsonObject | None:
+    """What is noted of a name, if what it means is still there."""
+    note = store.read_note("images", name)
+    return note if note is not None and store.find("rootfs", str(note.get("digest"))) else None
+
+
+def _from_docker(client: Client, name: str, digest: str) -> None:
+    def fill(folder: Path) -> None:
+        archive = folder.parent / "image.tar"
+        with archive.open("wb") as file:
+            docker_build.save(client, digest, file)
+        _fill(folder, archive, None)
+        archive.unlink()
+
+    store.make("rootfs", digest, fill)
+    store.write_note("images", name, {"digest": digest, "source": DOCKER})
+
+
+def _fill(folder: Path, archive: Path, name: str | None) -> None:
+    root = folder / "root"
+    root.mkdir(mode=0o755)
+    with open_archive(archive) as opened:
+        image = opened.image(name)
+        opened.unpack(image, root)
+    configuration = image.configuration.get("config")
+    described = configuration if isinstance(configuration, dict) else {}
+    # Without a workspace this one is a folder of the read-only root.
+    kept = [path for path in image_volumes.volumes(described.get("Volumes")) if path != "/workspace"]
+    _finish(root, kept)
+    environment = described.get("Env")
+    words = [str(word) for word in environment] if isinstance(environment, list) else []
+    path = next((word.removeprefix("PATH=") for word in words if word.startswith("PATH=")), None)
+    note: JsonObject = {"search_path": path, "volumes": [*kept]}
+    (folder / "image.json").write_text(json.dumps(note), encoding="utf-8")
+
+
+def _finish(root: Path, volumes: list[str]) -> None:
+    """Make what a sandbox needs in its root: the runtime would make a missing mount point here, on disk."""
+    for name in (*MOUNT_POINTS, *volumes):
+        if name in MOUNT_POINTS:
+            _no_link(root, name)
+        folder = Path(resolve(str(root), split(name)))
+        # The runtime gives a mount the mode of its mount point, whatever the mount's options say.
+        folder.chmod(0o1777 if name in {*WRITABLE, *volumes} else 0o755)
+    etc = Path(resolve(str(root), ["etc"]))
+    for name, text in FILES.items():
+        path = etc / name
+        if path.is_dir() and not path.is_symlink():
+            raise InfrastructureError(f"the image has a folder at /etc/{name}, where a sandbox needs a file")
+        path.unlink(missing_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH)
+
+
+def _no_link(root: Path, name: str) -> None:
+    """Take away a link at or above a mount point: runc before 1.3.6 follows that of ``/dev`` on the host.
+
+    CVE-2026-41579: it then removes and makes device files wherever the image's link leads.
+    """
+    path = root
+    for part in split(name):
+        path /= part
+        if path.is_symlink():
+            path.unlink()
+        if not path.exists():
+            return
+
+
+def _load(name: str, digest: str) -> Unpacked:
+    folder = store.find("rootfs", digest)
+    if folder is None:
+        raise InfrastructureError(f"the image {name} is gone; get it with: {build_command(name)}")
+    try:
+        described = json.loads((folder / "image.json").read_bytes())
+    except (OSError, ValueError) as error:
+        raise InfrastructureError(f"{folder} is damaged ({error}); remove it, it is made again") from error
+    return Unpacked(
+        name=name,
+        digest=digest,
+        root=folder / "root",
+        search_path=described["search_path"],
+        volumes=tuple(described["volumes"]),
+    )
+
+
+def _client() -> Client | None:
+    """The Docker daemon, if one answers; nobody needs it here."""
+    try:
+        return connect(find_socket(os.environ)).client
+    except NoHostError:
+        return None

@@ -1,0 +1,180 @@
+"""What this host's engines are, can and lack: all that ``toolc doctor`` says about them."""
+
+from __future__ import annotations
+
+import importlib
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from toolc.engines import oci_cgroup, oci_probe
+from toolc.engines.advisories import Component, Concern, concerning, load
+from toolc.engines.base import ISOLATION, Capabilities, Engine, Probe, unenforced
+from toolc.engines.select import ENGINES
+from toolc.engines.select import load as load_engine
+from toolc.plan import Profile
+
+Read: TypeAlias = Callable[[str], str]
+"""Gives the text of a small file of the kernel's, stripped; empty if it is not there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostReport:
+    """The machine. Each of ``restrictions`` is a sentence about what its kernel forbids or lacks."""
+
+    system: str
+    kernel: str
+    cgroup: str
+    restrictions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """What would be better, and how to have it: both sentences for a user."""
+
+    lacks: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineReport:
+    """One engine: what it is made of, what it enforces with each kind of isolation, and what would improve it."""
+
+    name: str
+    probe: Probe
+    components: tuple[Component, ...] = ()
+    capabilities: tuple[Capabilities, ...] = ()
+    concerns: tuple[Concern, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+
+
+def report_host() -> HostReport:
+    """This machine, as far as it matters to sandboxes. Never raises."""
+    return HostReport(
+        system=_system(),
+        kernel=f"{platform.system()} {platform.release()}",
+        cgroup=_cgroup(),
+        restrictions=tuple(restrictions(_read)),
+    )
+
+
+def report_engines(names: Sequence[str] = ENGINES) -> tuple[EngineReport, ...]:
+    """Each engine of these names. Asks its daemon or programs; starts no sandbox, and never raises."""
+    advisories = load()
+    found = []
+    for name in names:
+        engine = load_engine(name)
+        probe = engine.probe()
+        made_of: tuple[Component, ...] = ()
+        if probe.available:
+            made_of = importlib.import_module(f"toolc.engines.{name}_report").components()
+        found.append(describe(engine, probe, made_of, tuple(concerning(made_of, advisories))))
+    return tuple(found)
+
+
+def describe(
+    engine: Engine, probe: Probe, components: tuple[Component, ...], concerns: tuple[Concern, ...]
+) -> EngineReport:
+    """The report about one engine, from what it says of itself."""
+    if not probe.available:
+        remedy = Remedy(lacks=probe.reason, remedy=probe.remedy)
+        return EngineReport(name=engine.name, probe=probe, remedies=(remedy,))
+    capabilities = engine.capabilities()
+    return EngineReport(
+        name=engine.name,
+        probe=probe,
+        components=components,
+        capabilities=capabilities,
+        concerns=concerns,
+        remedies=(*_limits(capabilities), *_isolation(engine, capabilities), *_updates(concerns)),
+    )
+
+
+def strongest(offers: Sequence[tuple[EngineReport, Capabilities]]) -> tuple[EngineReport, Capabilities] | None:
+    """Of engines with what they offer, the one that keeps a tool in best; None where there is none.
+
+    More isolation comes first, then more enforced limits, then the order of the engines.
+    """
+    return max(
+        offers, key=lambda each: (ISOLATION.index(each[1].isolation), -len(unenforced(each[1]))), default=None
+    )
+
+
+def _limits(capabilities: Sequence[Capabilities]) -> list[Remedy]:
+    weak = [(name, offered.limit(name)) for offered in capabilities for name in unenforced(offered)]
+    reasons = dict.fromkeys((found.reason, found.remedy) for _, found in weak)
+    return [
+        Remedy(lacks=f"limits.{', limits.'.join(dict.fromkeys(names))}: {reason}", remedy=remedy)
+        for reason, remedy in reasons
+        if (names := [name for name, found in weak if (found.reason, found.remedy) == (reason, remedy)])
+    ]
+
+
+def _isolation(engine: Engine, capabilities: Sequence[Capabilities]) -> list[Remedy]:
+    """The next stronger kind, and why it cannot be had."""
+    best = max((ISOLATION.index(offered.isolation) for offered in capabilities), default=0)
+    for wanted in ISOLATION[best + 1 :]:
+        reason = engine.refusal(Profile(min_isolation=wanted))
+        return [Remedy(lacks=f"min_isolation: {wanted} cannot be had.", remedy=_sentence(reason))] if reason else []
+    return []
+
+
+def _updates(concerns: Sequence[Concern]) -> list[Remedy]:
+    return [
+        Remedy(lacks=f"{concern.advisory.id} ({concern.component.name}) is open.", remedy=concern.advisory.remedy)
+        for concern in concerns
+        if concern.status == "open" and concern.advisory.exposed != "no"
+    ]
+
+
+def _sentence(reason: str) -> str:
+    """What to do, of a reason that ends with it."""
+    text = reason.partition("; ")[2] or reason
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+
+
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
+    except OSError:
+        return platform.platform(terse=True)
+
+
+def _cgroup() -> str:
+    try:
+        return describe_cgroup(Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return "none"
+
+
+def describe_cgroup(mountinfo: str) -> str:
+    """Which control groups proc_pid_mountinfo(5) tells of: ``v1``, ``v2``, ``v1 and v2 (hybrid)``, ``none``."""
+    versions = {tree.version for tree in oci_cgroup.trees(mountinfo)}
+    if versions == {1, 2}:
+        return "v1 and v2 (hybrid)"
+    return f"v{versions.pop()}" if versions else "none"
+
+
+def restrictions(read: Read) -> list[str]:
+    """What the kernel's settings and modules mean for sandboxes, a sentence each."""
+    found = [
+        f"Ordinary users may not make user namespaces ({name} is {value}); to allow it: {remedy}"
+        for name, value, remedy in oci_probe.NEEDED_SETTINGS
+        if read(f"/proc/sys/{name.replace('.', '/')}") == str(value)
+    ]
+    if read("/sys/module/apparmor/parameters/enabled") != "Y" and not read("/sys/fs/selinux/enforce"):
+        found.append("Neither AppArmor nor SELinux is on: namespaces and the system call filter stand alone.")
+    if read("/sys/fs/selinux/enforce") == "0":
+        found.append("SELinux only logs (permissive); to enforce: setenforce 1")
+    if "Seccomp:" not in read("/proc/self/status"):
+        found.append("This kernel has no system call filter (CONFIG_SECCOMP_FILTER), which sandboxes need.")
+    return found
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,31 @@
+"""What an engine tells process 1 on its command line: ``pids=128 memory=268435456 not-kernel=6.1.0``.
+
+``pids`` and ``memory`` are limits that the engine cannot set itself. ``not-kernel`` is the release of the
+host's own kernel, where the sandbox was to have another.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+
+LIMITS = {"memory": resource.RLIMIT_DATA, "pids": resource.RLIMIT_NPROC}
+"""What of a process's own limits comes near to each."""
+
+
+def insist_on_kernel() -> None:
+    """End the sandbox if it runs on the kernel that it was to be kept from; the host shows what is said here."""
+    if ("not-kernel=%s" % os.uname().release) in sys.argv[1:]:
+        os.write(2, b"its runtime is registered as one with a kernel of its own, and runs on the host's kernel\n")
+        os._exit(1)
+
+
+def set_limits() -> None:
+    """Limit this process and its children, for good, as told."""
+    for word in sys.argv[1:]:
+        name, _, value = word.partition("=")
+        if name in LIMITS and value.isdigit():
+            hard = resource.getrlimit(LIMITS[name])[1]
+            limit = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
+            resource.setrlimit(LIMITS[name], (limit, limit))

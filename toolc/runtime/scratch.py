@@ -1,0 +1,82 @@
+"""Where a transaction keeps its view of a workspace: on disk, private, and gone with the process that made it.
+
+Not with the other runtime files: those are often in memory, and a view may be as large as what a tool writes.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from toolc.engines import janitor
+from toolc.engines.owner import Owner
+from toolc.errors import InfrastructureError
+from toolc.runtime import scratch_sweep
+
+_NUMBERS: Final = itertools.count(1)
+
+
+def make_scratch() -> Path:
+    """A new empty folder, which ``scratch_sweep.discard`` removes. Raises ``InfrastructureError``.
+
+    Nobody else may pass through it: what a view shows may stand in a private home. An engine whose sandboxes
+    are set up by a user of their own lets that one in.
+    """
+    owner = Owner.current()
+    directory = _base() / owner.label()
+    _ready(directory, owner)
+    scratch = directory / str(next(_NUMBERS))
+    try:
+        directory.mkdir(mode=0o711, exist_ok=True)
+        directory.chmod(0o711)  # whatever the umask says
+        scratch.mkdir(mode=0o700)
+    except OSError as error:
+        raise InfrastructureError(_unusable(error)) from error
+    return scratch
+
+
+def directories() -> Iterator[tuple[Owner, Path]]:
+    """The folders of all owners of this user, each with its scratch folders. Raises ``InfrastructureError``."""
+    for entry in sorted(_base().iterdir()):
+        owner = Owner.parse(entry.name)
+        if owner is not None:
+            yield owner, entry
+
+
+@functools.cache
+def _ready(directory: Path, owner: Owner) -> None:
+    """Once per process: what dead owners left is removed, and this one's is sure to be."""
+    for other, entry in directories():
+        if other != owner and other.is_dead():
+            scratch_sweep.sweep(entry)
+    janitor.register([sys.executable, "-I", "-S", str(Path(scratch_sweep.__file__)), str(directory)])
+
+
+def _base() -> Path:
+    """``$XDG_STATE_HOME/toolc/scratch``; by default ``/var/lib/toolc/scratch`` for root, below the home else."""
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if not state.is_absolute():
+        state = Path("/var/lib") if os.geteuid() == 0 else Path("~/.local/state").expanduser()
+    base = state / "toolc" / "scratch"
+    try:
+        base.mkdir(mode=0o755, parents=True, exist_ok=True)
+        found = base.lstat()
+    except OSError as error:
+        raise InfrastructureError(_unusable(error)) from error
+    if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise InfrastructureError(
+            f"{base} is not a folder that only this user can write; remove it, or set XDG_STATE_HOME"
+        )
+    return base
+
+
+def _unusable(error: OSError) -> str:
+    return (
+        f"a workspace of mode transaction needs a place for its copy, and {error.filename} cannot be made: "
+        f"{error.strerror}; set XDG_STATE_HOME to a folder that you can write"
+    )
