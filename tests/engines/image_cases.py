@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import platform
 import shutil
 import subprocess
@@ -71,7 +72,7 @@ def archive(path: Path, name: str, layer: bytes, comment: str = "", volume: str 
 @contextmanager
 def in_docker(archive: Path, name: str) -> Iterator[None]:
     """Have the daemon load an archive, and forget the image afterwards."""
-    api = docker.APIClient(base_url=f"unix://{find_socket({})}", version="auto", timeout=60)
+    api = docker.APIClient(base_url=f"unix://{find_socket(os.environ)}", version="auto", timeout=60)
     try:
         for _ in api.load_image(archive.read_bytes()):  # type: ignore[no-untyped-call]
             pass
@@ -84,7 +85,7 @@ def in_docker(archive: Path, name: str) -> Iterator[None]:
 
 def remove(name: str) -> None:
     """Have the daemon forget an image that a call has made."""
-    with closing(docker.APIClient(base_url=f"unix://{find_socket({})}", version="auto", timeout=60)) as api:
+    with closing(docker.APIClient(base_url=f"unix://{find_socket(os.environ)}", version="auto", timeout=60)) as api:
         api.remove_image(name, force=True)
 
 
