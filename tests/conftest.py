@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 
@@ -34,6 +35,13 @@ def _own_store() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="toolc-test-store-") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("TOOLC_STORE", folder)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _heard_interrupts() -> None:
+    """Let Ctrl-C reach the programs that tests start: a shell's background job starts with it ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
