@@ -40,8 +40,8 @@ image: .venv/.runtime  ## Build the base image for the sandboxes
 bench: .venv/.test  ## Ratios against named peers, in one run
 	@.ci/with-engines $(BIN)/python -m pytest tests/bench --benchmarks -s $(PYTEST_ARGS)
 
-soak: .venv/.test  ## Kill owners at every step fifty times, then at random for MINUTES (60)
-	@.ci/with-engines $(BIN)/python tests/soak/soak.py --times $(or $(TIMES),50) --minutes $(or $(MINUTES),60)
+soak: .venv/.test  ## Kill owners at every step fifty times, then at random for MINUTES (60); LOG is kept, and gone on from
+	@PYTHONPATH=tests/engines .ci/with-engines $(BIN)/python tests/soak/soak.py $(if $(LOG),--log $(LOG)) --times $(or $(TIMES),50) --minutes $(or $(MINUTES),60)
 
 golden: .venv/.test  ## Write the golden files anew; read the diff before you commit it
 	@$(BIN)/python -m pytest tests --golden -q $(PYTEST_ARGS)

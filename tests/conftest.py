@@ -38,10 +38,11 @@ def _own_store() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _heard_interrupts() -> None:
-    """Let Ctrl-C reach the programs that tests start: a shell's background job starts with it ignored."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+def _heard_signals() -> None:
+    """Let signals reach the programs that tests start: what a shell or nohup ignores, its children ignore too."""
+    for ignored in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(ignored) is signal.SIG_IGN:
+            signal.signal(ignored, lambda *_: None)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 import threading
@@ -118,6 +119,16 @@ def test_specs_with_errors_are_no_registry(specs: Path) -> None:
     assert any(found.is_error for found in raised.value.diagnostics)
 
 
+def test_definitions_are_the_callers_own(specs: Path) -> None:
+    registry = Registry.load(specs)
+    (*_, hello) = registry.definitions("anthropic")
+    assert isinstance(hello, dict)
+    assert isinstance(hello["input_schema"], dict)
+    before = json.dumps(hello)
+    hello["input_schema"]["properties"] = {"changed": True}
+    assert json.dumps(registry.definitions("anthropic")[-1]) == before
+
+
 def test_definitions_are_what_the_build_wrote(specs: Path, tmp_path: Path) -> None:
     build([specs], tmp_path / "build")
     stored = Registry.load(tmp_path / "build" / "registry.json")
@@ -168,12 +179,28 @@ def test_a_registry_that_was_changed_after_the_build_is_refused(
         Registry.load(path)
 
 
+def test_a_registry_larger_than_any_is_not_read_to_its_end(tmp_path: Path) -> None:
+    with (tmp_path / "large.json").open("wb") as file:
+        file.truncate((256 << 20) + 1)
+    with pytest.raises(UsageError, match="is larger than 256 MiB, the most that toolc reads"):
+        Registry.load(tmp_path / "large.json")
+
+
+def test_a_registry_that_never_ends_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "zero.json").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe.json")
+    for name in ("zero.json", "pipe.json"):
+        with pytest.raises(UsageError, match=f"{name}' is no file; make one with: toolc build"):
+            Registry.load(tmp_path / name)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
         ("{", "is not JSON"),
         ("[" * 100_000, "is not JSON"),
         ("\x00", "is not JSON"),
+        ('{"registry": 1, "tools": [], "registry": 1}', "the key 'registry' stands twice in one object"),
         ("[]", "this is not a toolc registry"),
         ('{"registry": 2, "tools": []}', "has format 2"),
         ('{"registry": 1}', "no list of tools"),

@@ -28,12 +28,14 @@ SEES: dict[str, frozenset[str]] = {
     "data": frozenset(),
     "runtime": CORE | {"backends", "engines", "guest", "digest", "validation"},
     "configuration": CORE | {"compiler", "engines"},
-    "api": CORE | {"configuration", "digest", "compiler", "providers", "backends", "engines", "runtime"},
+    "artifacts": CORE | {"digest", "compiler", "providers"},
+    "api": CORE
+    | {"artifacts", "configuration", "digest", "compiler", "providers", "backends", "engines", "runtime"},
     "serve": CORE | {"api", "engines", "runtime", "providers"},
     "cli": CORE
     | {"__init__", "api", "assets", "compiler", "digest", "engines", "reporters", "runtime", "serve", "providers"}
-    | {"configuration"},
-    "__init__": CORE | {"api", "configuration", "runtime"},
+    | {"configuration", "artifacts"},
+    "__init__": CORE | {"api", "artifacts", "configuration", "runtime"},
     "__main__": frozenset({"cli"}),
 }
 """What each top-level module or folder may import, besides itself and the standard library."""

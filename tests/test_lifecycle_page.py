@@ -14,8 +14,9 @@ from toolc.engines import (
     oci_home,
     oci_probe,
     oci_sandbox,
+    store,
 )
-from toolc.runtime import wire
+from toolc.runtime import transaction_journal, wire
 
 PAGE = Path(__file__).parent.parent / "docs" / "lifecycle.md"
 
@@ -34,8 +35,10 @@ DEADLINES = {
     "kill process 1, its groups, the runtime (each)": oci_sandbox.KILL_SECONDS,
     "give up killed processes": oci_sandbox.GIVE_UP_SECONDS,
     "remove what one dead owner left": oci_home.SWEEP_SECONDS,
-    "the janitor": janitor_process.DEADLINE_SECONDS,
+    "the janitor, and each of its commands": janitor_process.DEADLINE_SECONDS,
     "a guest gets ready": wire.START_SECONDS,
+    "another process makes the same image, or installs the same packages": store.LOCK_SECONDS,
+    "another process rolls back the same commit": transaction_journal.LOCK_SECONDS,
 }
 
 

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.digest import canonical, digests, parse
+from toolc.digest import canonical, digests, parse, register, registry_bytes
 from toolc.errors import RegistryError
 from toolc.registry import RegisteredTool, RegistryFile, registry_from_json, tool_to_json
 from toolc.schema import JsonValue, Schema
 from toolc.spec import (
+    EFFECT,
+    SURFACE,
     AgentBackend,
     Annotations,
     Argv,
@@ -202,6 +206,26 @@ def test_what_is_written_is_what_is_read(tool: ToolSpec) -> None:
     assert canonical(again.to_json()) == canonical(stored(tool).to_json())
 
 
+@given(tools)
+def test_what_a_build_puts_together_is_the_canonical_form_of_the_whole(tool: ToolSpec) -> None:
+    made = register(tool)
+    assert made == registered(tool)
+    assert made.stored == canonical(made.to_json())
+    assert registry_bytes(RegistryFile((made, made))) == canonical(RegistryFile((made, made)).to_json())
+    assert registry_bytes(stored(tool)) == canonical(stored(tool).to_json())
+
+
+@given(tools)
+def test_a_digest_is_over_the_canonical_bytes_of_its_fields(tool: ToolSpec) -> None:
+    fields = tool_to_json(tool)
+    for kind, names, found in (
+        ("surface", SURFACE, digests(tool).surface),
+        ("effect", EFFECT, digests(tool).effect),
+    ):
+        value: JsonValue = {"toolc": 1, kind: {name: fields[name] for name in names}}
+        assert found == f"sha256:{hashlib.sha256(rfc8785.dumps(value)).hexdigest()}"
+
+
 def test_the_stored_form() -> None:
     assert tool_to_json(small())["backend"] == {
         "shell": {
@@ -221,7 +245,13 @@ def test_the_stored_form() -> None:
         ([], "this is not a toolc registry"),
         ({"tools": []}, "this is not a toolc registry"),
         ({"registry": 2, "tools": []}, "has format 2 and this toolc reads format 1"),
+        ({"registry": True, "tools": []}, "has format True and this toolc reads format 1"),
+        ({"registry": 1.0, "tools": []}, "has format 1.0 and this toolc reads format 1"),
         ({"registry": 1}, "has no list of tools"),
+        (
+            {"registry": 1, "tools": [{"digests": {"surface": "", "effect": "", "more": ""}}]},
+            r"tools\[0\].digests has a key 'more' that nothing knows",
+        ),
         ({"registry": 1, "tools": [], "extra": 1}, "has a key 'extra', which format 1 has not"),
         ({"registry": 1, "tools": [3]}, r"damaged at tools\[0\]: expected an object, found 3"),
     ],

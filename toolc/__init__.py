@@ -16,7 +16,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from toolc.api import Built, Executor, Registry, build, event_to_json, result_to_json
+    from toolc.api import Executor, Registry, build, event_to_json, result_to_json
+    from toolc.artifacts import Built
     from toolc.changes import Ask, Change, Proposal
     from toolc.configuration import Configuration
     from toolc.errors import (
@@ -71,7 +72,8 @@ __version__ = "0.1.0"
 
 # Loaded when first used: `import toolc` and `toolc --version` must cost next to nothing.
 _HOMES: Final = {
-    "toolc.api": ("Built", "Executor", "Registry", "build", "event_to_json", "result_to_json"),
+    "toolc.api": ("Executor", "Registry", "build", "event_to_json", "result_to_json"),
+    "toolc.artifacts": ("Built",),
     "toolc.changes": ("Ask", "Change", "Proposal"),
     "toolc.configuration": ("Configuration",),
     "toolc.errors": (

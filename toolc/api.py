@@ -9,23 +9,24 @@ import base64
 import difflib
 import math
 import secrets
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from copy import deepcopy
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, Self
 
+from toolc.artifacts import FORM, Built, write
 from toolc.call import ToolCall
 from toolc.changes import Ask
 from toolc.configuration import Configuration, load_configuration
 from toolc.diagnostics import Diagnostics
-from toolc.digest import canonical, digests, parse
+from toolc.digest import digests, parse, registry_bytes
 from toolc.engines.base import Engine
-from toolc.engines.select import Selection, close_unused, engine_names, in_use, select, selection
+from toolc.engines.names import engine_names
+from toolc.engines.select import Selection, close_unused, in_use, select, selection
 from toolc.errors import NoEngineError, RegistryError, UsageError
 from toolc.events import Event, ToolStart, ToolUpdate
 from toolc.plan import Profile
-from toolc.providers.base import Loss
 from toolc.providers.table import PROVIDERS
 from toolc.registry import RegisteredTool, RegistryFile, registry_from_json
 from toolc.result import Content, Text, ToolResult
@@ -33,13 +34,13 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.executor import Listener, Setting, execute
 from toolc.runtime.streaming import events
 from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ToolSpec
+from toolc.spec import MIB, ToolSpec
 
 if TYPE_CHECKING:
     from toolc.compiler.compile import Compilation
 
-REGISTRY_NAME: Final = "registry.json"
-"""The registry's name in a build's folder."""
+MAX_REGISTRY_BYTES: Final = 256 * MIB
+"""The largest registry file that is read."""
 
 
 class Registry:
@@ -75,7 +76,7 @@ class Registry:
     def compiled(cls, compilation: Compilation) -> Self:
         """What a compilation would build. Raises ``SpecError`` where it found errors."""
         # Through its stored form, so that a spec that was never built runs as it would once built.
-        stored = registry_from_json(parse(canonical(compilation.registry().to_json())))
+        stored = registry_from_json(parse(registry_bytes(compilation.registry())))
         return cls(stored, compilation.diagnostics)
 
     @property
@@ -105,7 +106,7 @@ class Registry:
         """The value of that provider's SDK's ``tools`` argument. Raises ``UsageError`` for an unknown one."""
         if provider not in PROVIDERS:
             raise UsageError(f"there is no provider {provider!r}; there are: {', '.join(PROVIDERS)}")
-        return PROVIDERS[provider].lower(tuple(self)).tools
+        return deepcopy(PROVIDERS[provider].lower(tuple(self)).tools)  # they share schemas with the tools
 
     def __contains__(self, name: object) -> bool:
         return name in self._tools or name in self._aliases
@@ -213,18 +214,6 @@ class Executor:
         return selection(self._engine, profile)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
-    """What a build wrote: the tools' names and the providers', and how many ``losses`` parameters had.
-
-    ``loss.json`` lists these, and what a whole provider has no place for: labels, annotations, examples.
-    """
-
-    names: tuple[str, ...]
-    providers: tuple[str, ...]
-    losses: int
-
-
 def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
     """Compile specs and write the registry and every provider's definitions into the folder ``out``.
 
@@ -237,47 +226,14 @@ def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
     return write_build(compile_specs([Path(path) for path in several]), out)
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
-    """One file of a build, and what its provider could not say."""
-
-    content: bytes
-    losses: tuple[Loss, ...] = ()
-
-
-ForEach: TypeAlias = Callable[[Callable[[str], Artifact], Sequence[str]], Iterable[Artifact]]
-"""Makes each of several artifacts, in any order: ``map`` is one."""
-
-
-def write_build(compilation: Compilation, out: str | Path, for_each: ForEach = map) -> Built:
+def write_build(compilation: Compilation, out: str | Path) -> Built:
     """Write what ``build`` writes, of specs that are compiled. Raises ``SpecError`` and ``UsageError``."""
-    from toolc.compiler.emit import write  # only a build needs the compiler
-    from toolc.compiler.garbage import no_collection  # as above
+    from toolc.compiler.garbage import no_collection  # only a build needs the compiler
 
-    def artifact(provider: str) -> Artifact:
-        if not provider:
-            return Artifact(canonical(compilation.registry().to_json()))
-        lowering = PROVIDERS[provider].lower(compilation.tools)
-        return Artifact(canonical(lowering.tools), lowering.losses)
-
+    compilation.refuse_errors()
     with no_collection():
-        registry, *made = for_each(artifact, ["", *PROVIDERS])
-        by_provider = dict(zip(PROVIDERS, made, strict=True))
-        losses: JsonObject = {
-            name: [_loss_to_json(loss) for loss in each.losses] for name, each in by_provider.items()
-        }
-        artifacts = {f"providers/{name}.json": each.content for name, each in by_provider.items()}
-        artifacts |= {REGISTRY_NAME: registry.content, "loss.json": canonical(losses)}
-    write(Path(out), artifacts)
-    return Built(
-        names=tuple(tool.name for tool in compilation.tools),
-        providers=tuple(PROVIDERS),
-        losses=sum(loss.pointer.startswith(("/parameters", "/providers")) for each in made for loss in each.losses),
-    )
-
-
-def _loss_to_json(loss: Loss) -> JsonObject:
-    return {"tool": loss.tool, "pointer": loss.pointer, "message": loss.message}
+        names = [tool.name for tool in compilation.tools]
+        return write(FORM.finish(compilation.tools), names, out)
 
 
 def result_to_json(result: ToolResult) -> JsonObject:
@@ -321,7 +277,10 @@ def split_target(target: str) -> tuple[Path, str | None]:
 
 def _read_registry(path: Path) -> RegistryFile:
     try:
-        value = parse(path.read_bytes())
+        # A device or a pipe may never end.
+        if path.exists() and not path.is_file():
+            raise UsageError(f"the registry {str(path)!r} is no file; make one with: toolc build")
+        value = parse(_read_bounded(path))
     except FileNotFoundError:
         raise UsageError(f"there is no registry {str(path)!r}; make one with: toolc build") from None
     except OSError as error:
@@ -336,6 +295,15 @@ def _read_registry(path: Path) -> RegistryFile:
     for tool in file.tools:
         _check_digests(path, tool)
     return file
+
+
+def _read_bounded(path: Path) -> bytes:
+    if path.stat().st_size > MAX_REGISTRY_BYTES:
+        raise UsageError(
+            f"the registry {str(path)!r} is larger than {MAX_REGISTRY_BYTES // MIB} MiB, "
+            "the most that toolc reads; build its tools into several"
+        )
+    return path.read_bytes()
 
 
 def _check_names(path: Path, tools: Iterable[RegisteredTool]) -> None:

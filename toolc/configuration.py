@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolc.engines.base import LIMITS
-from toolc.engines.select import AUTO, engine_names
+from toolc.engines.names import AUTO, engine_names
 from toolc.errors import UsageError
 
 if TYPE_CHECKING:

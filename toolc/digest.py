@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import rfc8785
 
-from toolc.registry import tool_to_json
+from toolc.registry import REGISTRY_FORMAT, RegisteredTool, RegistryFile, tool_to_json
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import EFFECT, FORMAT, SURFACE, ToolSpec
 
@@ -37,7 +38,7 @@ def canonical(value: JsonValue) -> bytes:
         text = _PLAIN.encode(value)
     except (ValueError, TypeError):  # rfc8785 has the words
         return rfc8785.dumps(value)
-    if (text.isascii() and not _ODD_NUMBER.search(text)) or _is_simple(value):
+    if (text.isascii() and not _PERHAPS_ODD.search(text)) or _is_simple(value):
         try:
             return text.encode()
         except UnicodeEncodeError:
@@ -50,8 +51,8 @@ _PLAIN: Final = json.JSONEncoder(
 )
 """Ten times as fast as ``rfc8785``, and writes the same but for odd keys and numbers."""
 
-_ODD_NUMBER: Final = re.compile(r"(?<![^[:,])-?(?:\d{16}|\d+\.0(?!\d)|\d+(?:\.\d+)?e)")
-"""A number that RFC 8785 may write otherwise, or something in a string that looks like one."""
+_PERHAPS_ODD: Final = re.compile(r"[0-9](?:\.0|e|[0-9]{15})")
+"""A number that RFC 8785 may write otherwise (``1.0``, ``1e16``, 16 digits), or text that looks like one."""
 
 
 def _is_simple(value: JsonValue) -> bool:
@@ -72,10 +73,18 @@ def parse(data: bytes | str) -> JsonValue:
     """Read what ``canonical`` wrote, so that it canonicalises to the same bytes again.
 
     RFC 8785 writes the float 1e16 as ``10000000000000000``; an integer that a double cannot hold exactly
-    was a float then. Raises ``ValueError`` for what is not JSON.
+    was a float then. Raises ``ValueError`` for what is not JSON, and where a key stands twice in an object.
     """
-    value: JsonValue = json.loads(data, parse_int=_number)
+    value: JsonValue = json.loads(data, parse_int=_number, object_pairs_hook=_object_of)
     return value
+
+
+def _object_of(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the key {twice!r:.60} stands twice in one object")
+    return found
 
 
 def _number(digits: str) -> int | float:
@@ -85,10 +94,47 @@ def _number(digits: str) -> int | float:
 
 def digests(tool: ToolSpec) -> Digests:
     """What a model sees of a tool, and what a call of it does, as one digest each."""
-    fields = tool_to_json(tool)
-    return Digests(_digest("surface", fields, SURFACE), _digest("effect", fields, EFFECT))
+    return _digests(_fields(tool))
 
 
-def _digest(kind: str, fields: JsonObject, names: Iterable[str]) -> str:
-    value: JsonObject = {"toolc": FORMAT, kind: {name: fields[name] for name in names}}
-    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
+def register(tool: ToolSpec) -> RegisteredTool:
+    """A tool with its digests, ready to be stored."""
+    fields = _fields(tool)
+    found = _digests(fields)
+    fields["digests"] = b'"digests":{"effect":"%b","surface":"%b"}' % (
+        found.effect.encode(),
+        found.surface.encode(),
+    )
+    stored = _object(fields, sorted(fields))
+    return RegisteredTool(spec=tool, surface_digest=found.surface, effect_digest=found.effect, stored=stored)
+
+
+def registry_bytes(registry: RegistryFile) -> bytes:
+    """The canonical bytes of a registry file."""
+    entries = b",".join([tool.stored or canonical(tool.to_json()) for tool in registry.tools])
+    return b'{"registry":%d,"tools":[%b]}' % (REGISTRY_FORMAT, entries)
+
+
+def _fields(tool: ToolSpec) -> dict[str, bytes]:
+    """The canonical bytes of each field with its key: the digests and the registry are made of the same ones."""
+    return {
+        name: b'"%b":%b' % (name.encode(), b"null" if value is None else b"[]" if value == [] else canonical(value))
+        for name, value in tool_to_json(tool).items()
+    }
+
+
+def _digests(fields: Mapping[str, bytes]) -> Digests:
+    return Digests(_digest(b"surface", fields, _SURFACE), _digest(b"effect", fields, _EFFECT))
+
+
+def _digest(kind: bytes, fields: Mapping[str, bytes], names: Iterable[str]) -> str:
+    value = b'{"%b":%b,"toolc":%d}' % (kind, _object(fields, names), FORMAT)
+    return "sha256:" + hashlib.sha256(value).hexdigest()
+
+
+def _object(fields: Mapping[str, bytes], names: Iterable[str]) -> bytes:
+    return b"{" + b",".join([fields[name] for name in names]) + b"}"
+
+
+_SURFACE: Final = sorted(SURFACE)
+_EFFECT: Final = sorted(EFFECT)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Final, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -23,11 +23,20 @@ REGISTRY_FORMAT: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredTool:
-    """A tool as it stands in a registry, with the digests that were reviewed."""
+    """A tool as it stands in a registry, with the digests that were reviewed.
+
+    ``stored`` are the bytes of its entry in the file, where it was made from a spec to be written to one.
+    """
 
     spec: ToolSpec
     surface_digest: str
     effect_digest: str
+    stored: bytes = field(default=b"", compare=False, repr=False)
+
+    def to_json(self) -> JsonObject:
+        """The value that is stored."""
+        digests: JsonObject = {"surface": self.surface_digest, "effect": self.effect_digest}
+        return tool_to_json(self.spec) | {"digests": digests}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +51,15 @@ class RegistryFile:
 
     def to_json(self) -> JsonObject:
         """The value that is stored."""
-        return {"registry": REGISTRY_FORMAT, "tools": [_entry_to_json(tool) for tool in self.tools]}
+        return {"registry": REGISTRY_FORMAT, "tools": [tool.to_json() for tool in self.tools]}
 
 
 def registry_from_json(value: JsonValue) -> RegistryFile:
     """Read a stored registry, strictly. Raises ``RegistryError``; digests are not compared here."""
     if not isinstance(value, dict) or "registry" not in value:
         raise RegistryError("this is not a toolc registry: it has no 'registry' key; make one with: toolc build")
-    if value["registry"] != REGISTRY_FORMAT:
+    # In Python, true and 1.0 are 1 as well.
+    if value["registry"] != REGISTRY_FORMAT or type(value["registry"]) is not int:
         raise RegistryError(
             f"the registry has format {value['registry']!r} and this toolc reads format {REGISTRY_FORMAT}; "
             "install the toolc that wrote it, or build it again"
@@ -66,13 +76,7 @@ def registry_from_json(value: JsonValue) -> RegistryFile:
 
 def tool_to_json(tool: ToolSpec) -> JsonObject:
     """A tool's fields as JSON, every default written out."""
-    value = _encode(tool)
-    assert isinstance(value, dict)
-    return value
-
-
-def _entry_to_json(tool: RegisteredTool) -> JsonObject:
-    return tool_to_json(tool.spec) | {"digests": {"surface": tool.surface_digest, "effect": tool.effect_digest}}
+    return _encode_fields(tool, _shape(ToolSpec))
 
 
 def _entry_from_json(value: JsonValue, where: str) -> RegisteredTool:
@@ -81,6 +85,8 @@ def _entry_from_json(value: JsonValue, where: str) -> RegisteredTool:
     digests = value.get("digests")
     if not isinstance(digests, dict):
         raise _damaged(f"{where}.digests", "an object", digests)
+    if unknown := sorted(digests.keys() - {"surface", "effect"}):
+        raise RegistryError(f"{where}.digests has a key {unknown[0]!r:.60} that nothing knows; build it again")
     rest: JsonObject = {name: each for name, each in value.items() if name != "digests"}
     spec = _decode_dataclass(ToolSpec, rest, where)
     assert isinstance(spec, ToolSpec)
@@ -90,32 +96,65 @@ def _entry_from_json(value: JsonValue, where: str) -> RegisteredTool:
 
 
 def _encode(value: object) -> JsonValue:
-    match value:
-        case None | str() | bool() | int() | list() | dict():
-            return value
-        case float():  # RFC 8785 writes 1.0 as 1
-            return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
-        case tuple():
-            return [_encode(item) for item in value]
-        case Schema():
-            return value.value
-        case Template(parts=()):
-            return ""
-        case Template(parts=(str() as text,)):
-            return text
-        case Template():
-            return [_encode(part) for part in value.parts]
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            body: JsonObject = {name: _encode(getattr(value, name)) for name in _names(type(value))}
-            tag = getattr(value, "tag", None)
-            return {tag: body} if isinstance(tag, str) else body
-        case _:
-            raise TypeError(f"{type(value).__name__} has no JSON form")
+    if isinstance(value, Template):
+        return _encode_template(value)
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value] if value else []
+    if isinstance(value, Schema):
+        return value.value
+    if isinstance(value, float):  # RFC 8785 writes 1.0 as 1
+        return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
+    if value is None or isinstance(value, (str, int, list, dict)):
+        return value
+    cls: type = type(value)
+    shape = _shape(cls)
+    body = _encode_fields(value, shape)
+    return body if shape.tag is None else {shape.tag: body}
+
+
+def _encode_template(template: Template) -> JsonValue:
+    parts = template.parts
+    if len(parts) == 1 and isinstance(parts[0], str):
+        return parts[0]
+    return [_encode(part) for part in parts] or ""
+
+
+def _encode_fields(value: object, shape: _Shape) -> JsonObject:
+    body: JsonObject = {name: getattr(value, name) for name in shape.names}
+    for name in shape.composed:
+        if body[name] is not None:
+            body[name] = _encode(body[name])
+    return body
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """How the values of a dataclass are stored: the fields that are ``composed`` need more than to be copied."""
+
+    names: tuple[str, ...]
+    composed: tuple[str, ...]
+    tag: str | None
+
+
+@cache
+def _shape(cls: type) -> _Shape:
+    if not is_dataclass(cls):
+        raise TypeError(f"{cls.__name__} has no JSON form")
+    names, tag = _names(cls), getattr(cls, "tag", None)
+    composed = tuple(name for name in names if not _is_plain(_hints(cls)[name]))
+    return _Shape(names, composed, tag if isinstance(tag, str) else None)
+
+
+def _is_plain(hint: object) -> bool:
+    """Whether every value of this type is stored as it is."""
+    if get_origin(hint) in {Union, types.UnionType}:
+        return all(map(_is_plain, get_args(hint)))
+    return hint in {str, int, bool, type(None)} or get_origin(hint) is Literal
 
 
 @cache
 def _names(cls: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(cls))
+    return tuple(each.name for each in fields(cls))
 
 
 def _decode(hint: object, value: JsonValue, where: str) -> object:

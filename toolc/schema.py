@@ -20,6 +20,8 @@ SCHEMAS: Final = frozenset(
 )  # fmt: skip
 """The keywords of JSON Schema under which there are schemas: maps of them, lists of them, and one alone."""
 
+_HOLD_SCHEMAS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -51,6 +53,8 @@ class Schema:
 
 def inner_schemas(schema: JsonObject) -> Iterator[JsonObject]:
     """Every schema that stands directly in ``schema`` and is an object."""
+    if _HOLD_SCHEMAS.isdisjoint(schema):
+        return
     for key, value in schema.items():
         if key in MAPS_OF_SCHEMAS and isinstance(value, dict):
             found: Iterable[JsonValue] = value.values()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.engines.select import AUTO, engine_names, select
+from toolc.engines.names import AUTO, engine_names
+from toolc.engines.select import select
 from toolc.errors import NoEngineError
 from toolc.plan import Profile
 

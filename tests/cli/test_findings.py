@@ -53,7 +53,7 @@ def test_the_exit_code_does_not_depend_on_the_format(
 def test_a_format_for_programs_has_stdout_to_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(command, "good.yaml", "--format", "json") == 0
     out, err = capsys.readouterr()
-    assert json.loads(out) == {"report": 1, "findings": [], "errors": 0, "warnings": 0}
+    assert json.loads(out) == {"report": 1, "findings": [], "omitted": [], "errors": 0, "warnings": 0}
     assert err == ("built 1 tool for 5 providers into build\n" if command == "build" else "")
 
 

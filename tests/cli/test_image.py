@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from toolc.cli.image import command
 from toolc.engines import images
 from toolc.engines.docker_build import Built, Say
-from toolc.errors import UsageError
+from toolc.engines.unpacked import Stored
+from toolc.errors import NoEngineError, UsageError
 
 BASE = Built(
     name="base", tag="toolc/base:1.0", id="sha256:a", recipe="sha256:b", base="debian:12", size_bytes=200 * 1024**2
@@ -66,13 +67,55 @@ def test_export_goes_one_way_only() -> None:
     assert (result.exit_code, "give one of them" in result.stderr) == (2, True)
 
 
-def test_list_shows_each_image(monkeypatch: pytest.MonkeyPatch) -> None:
+NAMED = Stored(digest="sha256:a", names=("a:1", "b:1"), folder=Path("/store/sha256-a"))
+STALE = Stored(digest="sha256:c", names=(), folder=Path("/store/sha256-c"))
+
+
+@pytest.fixture
+def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[Stored]:
+    """What is unpacked; ``prune`` takes from it."""
+    found: list[Stored] = []
+    monkeypatch.setattr(Stored, "size_bytes", lambda _: 3 * 1024**2)
+    monkeypatch.setattr(images, "unpacked_images", lambda: tuple(found))
+    monkeypatch.setattr(images, "prune_image", found.remove)
+    return found
+
+
+def test_list_shows_each_image(monkeypatch: pytest.MonkeyPatch, unpacked: list[Stored]) -> None:
     monkeypatch.setattr(images, "list_images", lambda: (BASE,))
+    unpacked += [NAMED, STALE]
     result = CliRunner().invoke(command, ["list"])
-    assert (result.stdout, result.stderr) == ("toolc/base:1.0  200MiB  from debian:12\n", "")
+    assert result.stderr == ""
+    assert result.stdout == (
+        "toolc/base:1.0  200MiB  from debian:12\n"
+        "a:1, b:1  3MiB  unpacked in /store/sha256-a\n"
+        "sha256:c  3MiB  unpacked in /store/sha256-c; no name means it any more: toolc image prune\n"
+    )
 
 
-def test_list_of_none_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_works_without_a_daemon(monkeypatch: pytest.MonkeyPatch, unpacked: list[Stored]) -> None:
+    def nobody() -> tuple[Built, ...]:
+        raise NoEngineError("images are built with Docker: it does not answer")
+
+    monkeypatch.setattr(images, "list_images", nobody)
+    unpacked.append(NAMED)
+    result = CliRunner().invoke(command, ["list"])
+    assert (result.exit_code, result.stdout) == (0, "a:1, b:1  3MiB  unpacked in /store/sha256-a\n")
+    assert result.stderr == "images are built with Docker: it does not answer\n"
+
+
+def test_list_of_none_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, unpacked: list[Stored]) -> None:
     monkeypatch.setattr(images, "list_images", lambda: ())
     result = CliRunner().invoke(command, ["list"])
+    assert not unpacked
     assert (result.stdout, result.stderr) == ("", "there are no images yet; build one with: toolc image build\n")
+
+
+def test_prune_removes_what_no_name_means_any_more(unpacked: list[Stored]) -> None:
+    unpacked += [NAMED, STALE]
+    result = CliRunner().invoke(command, ["prune", "--dry-run"])
+    assert (result.stdout, len(unpacked)) == ("would remove  sha256:c  3MiB\n", 2)
+    result = CliRunner().invoke(command, ["prune"])
+    assert (result.stdout, unpacked) == ("removed  sha256:c  3MiB\n", [NAMED])
+    result = CliRunner().invoke(command, ["prune"])
+    assert (result.stdout, result.stderr) == ("", "nothing is to be removed\n")

@@ -11,8 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
-from killing import ENGINES, client, lacks
-from remains import Owned, seconds_until_clean
+from daemon_places import DaemonPlaces
+from killing import lacks
+from remains import Before, Owned, seconds_until_clean
+
+from toolc.engines.docker_daemon import connect
+from toolc.engines.docker_host import find_socket
 
 SPEC = """\
 toolc: 1
@@ -35,15 +39,17 @@ COMMANDS = {
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("name", "engine"), [("docker", "docker"), ("oci root", "oci")])
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("sent", CODES, ids=lambda sent: sent.name)
-def test_a_signal_at_any_moment(tmp_path: Path, engine: str, command: str, sent: signal.Signals) -> None:
-    if reason := lacks(engine):
+def test_a_signal_at_any_moment(tmp_path: Path, name: str, engine: str, command: str, sent: signal.Signals) -> None:
+    if reason := lacks(name):
         pytest.skip(reason)
     (tmp_path / "nap.yaml").write_text(SPEC, encoding="utf-8")
     argv = [sys.executable, "-m", "toolc", *COMMANDS[command], "--engine", engine]
     moment = random.Random(f"{engine} {command} {sent}").uniform(0.6, 2.0)
+    daemon = DaemonPlaces.of(connect(find_socket(os.environ)).client) if engine == "docker" else None
+    before = Before.look(daemon)
     with subprocess.Popen(
         argv, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -55,7 +61,7 @@ def test_a_signal_at_any_moment(tmp_path: Path, engine: str, command: str, sent:
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode
     # A server that is told to end, and has nothing to do, has done what it was told.
     assert code == CODES[sent] or (command, sent, code) == ("serve", signal.SIGTERM, 0), said
-    owned = Owned(label=label, client=client() if engine == "docker" else None)
+    owned = Owned(label=label, daemon=daemon, before=before)
     assert seconds_until_clean(owned, 30) < 30
 
 

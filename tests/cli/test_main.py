@@ -65,6 +65,9 @@ def test_every_command_in_the_table_has_its_module(capsys: pytest.CaptureFixture
         assert capsys.readouterr().out.startswith(f"Usage: toolc {name} ")
 
 
+EMPTY = "an empty path names nothing; write . for the current folder"
+
+
 def test_nothing_is_asked_for_and_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert run() == 2
     out, err = capsys.readouterr()
@@ -78,6 +81,13 @@ def test_nothing_is_asked_for_and_the_help_is_shown(capsys: pytest.CaptureFixtur
         (["biuld"], "toolc: there is no command 'biuld'; did you mean 'build'?\n"),
         (["zzzzz"], "toolc: there is no command 'zzzzz'; see: toolc --help\n"),
         (["build"], "toolc: Missing argument 'PATHS...'; see: toolc build --help\n"),
+        *(
+            (
+                [command, "specs", ""],
+                f"toolc: Invalid value for '{arguments}...': {EMPTY}; see: toolc {command} --help\n",
+            )
+            for command, arguments in (("build", "PATHS"), ("check", "PATHS"), ("test", "TARGETS"))
+        ),
         (["build", "nope"], "toolc: nope: no such file or folder; name a spec file or a folder of specs\n"),
     ],
 )

@@ -42,10 +42,7 @@ def test_the_table_names_probes_only() -> None:
     assert probes["memory_of_many"].limit == "memory"
     assert probes["tunnel"].own_kernel
     assert sum(probe.own_kernel for probe in probes.values()) == 4
-    assert [probe.name for probe in probes.values() if probe.ended_by_memory] == [
-        "stop_process_1",
-        "number_of_files",
-    ]
+    assert [probe.name for probe in probes.values() if probe.ended_by_memory] == ["number_of_files"]
     assert sum(probe.limit is not None for probe in probes.values()) == 6
 
 

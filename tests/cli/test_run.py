@@ -16,7 +16,8 @@ import pytest
 from cli_engines import engines
 
 from toolc.cli import main
-from toolc.engines.select import engine_names, select
+from toolc.engines.names import engine_names
+from toolc.engines.select import select
 from toolc.errors import NoEngineError
 from toolc.plan import Profile
 

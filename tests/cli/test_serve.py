@@ -14,7 +14,8 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import TextContent
 
-from toolc.engines.select import ENGINES, probe
+from toolc.engines.names import ENGINES
+from toolc.engines.select import probe
 
 SPECS = Path(__file__).parents[2] / "specs"
 SPEC = """\

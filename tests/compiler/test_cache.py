@@ -160,8 +160,39 @@ def test_where_one_file_changed_one_file_is_compiled(folder: Path, files: list[s
     files.clear()
     (folder / "specs/a.yaml").write_text(SPEC.format(name="gamma"), encoding="utf-8")
     check()
-    assert files == ["a.yaml"]
+    assert set(files) == {"a.yaml"}
     assert_as_compiled()
+
+
+def test_an_edit_that_concerns_no_other_file_looks_at_no_other_file(
+    folder: Path, files: list[str], compiled: list[object]
+) -> None:
+    check()
+    files.clear()
+    for text in (
+        SPEC.format(name="alpha") + "owner: us\n",
+        SPEC.format(name="alpha").replace("[wc, --,", "[wc,"),
+        SPEC.format(name="alpha").replace("wc, --,", "wc,  # toolc: ignore[TC403] only our own files\n   "),
+        SPEC.format(name="alpha"),
+    ):
+        (folder / "specs/a.yaml").write_text(text, encoding="utf-8")
+        check()
+        assert files == ["a.yaml"]
+        runs = len(compiled)
+        assert_as_compiled()
+        files.clear()
+        assert runs == 1
+
+
+def test_an_edit_takes_away_what_was_found_in_another_file(folder: Path) -> None:
+    (folder / "specs/counter.py").write_text("def counter(text):\n    return eval(text)\n", encoding="utf-8")
+    assert "specs/counter.py" in {each.span.path for each in check().diagnostics.sorted()}
+    shell = PYTHON.replace(
+        """python: {file: counter.py, files: ["data/*.txt"]}""", """shell: {argv: [wc, --, "{{ text }}"]}"""
+    )
+    for text in (shell, PYTHON, PYTHON + "owner: us\n"):
+        (folder / "specs/counter.yaml").write_text(text, encoding="utf-8")
+        assert_as_compiled()
 
 
 def test_a_file_that_a_tool_takes_along_has_its_spec_compiled(folder: Path, files: list[str]) -> None:
@@ -213,7 +244,12 @@ def test_what_calls_other_tools_is_compared_with_them(folder: Path, files: list[
     files.clear()
     (folder / "specs/counter.yaml").write_text(PYTHON + "owner: us\n", encoding="utf-8")
     assert [each.code.number for each in check().diagnostics.sorted() if "step" in each.message]
-    assert sorted(files) == ["a.yaml", "b.yaml", "caller.yaml", "counter.yaml"]
+    assert files == ["counter.yaml"]
+    assert_as_compiled()
+    files.clear()
+    (folder / "specs/b.yaml").write_text(SPEC.format(name="beta") + "owner: us\n", encoding="utf-8")
+    assert [each.code.number for each in check().diagnostics.sorted() if "step" in each.message]
+    assert set(files) == {"a.yaml", "b.yaml", "caller.yaml"}
     assert_as_compiled()
 
 
@@ -252,7 +288,9 @@ def test_other_settings_and_another_toolc_have_answers_of_their_own(
 ) -> None:
     check()
     assert_as_compiled(Settings(ignore=("TC4",)))
-    monkeypatch.setattr("importlib.metadata.version", lambda _name: "0.0.0")
+    installed = folder.parent / "installed"
+    (installed / "PyYAML-6.0.99.dist-info").mkdir(parents=True)
+    monkeypatch.syspath_prepend(str(installed))
     check()
     assert len(compiled) == 3
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from compiled import ECHO, HEAD, compile_text
+from compiled import ECHO, HEAD, compile_text, found_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -241,3 +241,12 @@ def test_a_good_tree_is_a_tool(tmp_path_factory: pytest.TempPathFactory, tree: d
     assert [found for found in compilation.diagnostics.sorted() if found.is_error] == []
     registry = compilation.registry()
     assert registry_from_json(parse(canonical(registry.to_json()))) == registry
+
+
+def test_a_value_that_is_wrong_anyway_is_not_doubted_as_well(tmp_path: Path) -> None:
+    text = "toolc: 1\nname: hello\ndescription: Say hello to the whole world.\nlabel: on\n"
+    found = found_in(tmp_path, text + "annotations: {read_only: yes}\nbackend: {shell: {argv: [echo, hello]}}\n")
+    assert found == [
+        '4:8 TC003 on is the text "on" here (YAML 1.2), and true to readers of YAML 1.1',
+        "5:26 TC108 'read_only' must be true or false, but is the text 'yes'",
+    ]

@@ -175,3 +175,11 @@ def test_files_of_a_test_need_a_workspace(tmp_path: Path) -> None:
         "7:20 TC108 '/a' is not a relative path",
         "7:27 TC108 '../b' leads outside the workspace",
     ]
+
+
+def test_of_very_many_unknown_keys_of_one_map_the_rest_is_one_finding(tmp_path: Path) -> None:
+    text = HEAD + ECHO
+    found = found_in(tmp_path, text + "".join(f"x{number}: 1\n" for number in range(1200)))
+    assert len(found) == 1001
+    line = text.count("\n") + 1001
+    assert found[1000] == f"{line}:1 TC101 the tool has 200 more keys that nothing knows, from 'x1000' on"

@@ -128,6 +128,32 @@ def test_requirements_are_written_as_an_index_writes_them(tmp_path: Path) -> Non
     assert tool.backend.requirements == ("aio-http[a,speedups]==3.10.0rc1", "typing-extensions==4.12.2")
 
 
+def requiring(tmp_path: Path, *lines: str) -> str:
+    return f"{HEAD}backend: {{python: {{code: 'def hello(): pass', requirements: {list(lines)}}}}}\n"
+
+
+def test_packages_carry_the_hashes_that_they_may_have(tmp_path: Path) -> None:
+    one, other = "--hash=sha256:" + "a1" * 32, "--hash=sha256:" + "B2" * 32
+    tool = tool_of(tmp_path, requiring(tmp_path, f"Two==2  {other}   {one}", f"one[x]==1 {one}"))
+
+    assert isinstance(tool.backend, PythonBackend)
+    assert tool.backend.requirements == (f"one[x]==1 {one}", f"two==2 {one} {other.lower()}")
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (["one==1 --hash=md5:00"], "'requirements'[0] has a hash that is none of SHA-256: '--hash=md5:00'"),
+        (["one==1 --hash=sha256:00"], "'requirements'[0] has a hash that is none of SHA-256: '--hash=sha256:00'"),
+        (["one==1 --hash=sha256:" + "00" * 32, "two==2"], "the package 'two' has no --hash, and others have"),
+        (["one==1 -e /tmp"], "'requirements'[0] is not a package of one version: 'one==1 -e /tmp'"),
+    ],
+)
+def test_a_hash_that_would_protect_nothing_is_an_error(tmp_path: Path, lines: list[str], found: str) -> None:
+    (complaint,) = found_in(tmp_path, requiring(tmp_path, *lines))
+    assert found in complaint
+
+
 @pytest.mark.parametrize("idempotent", ["true", "false"])
 def test_only_an_idempotent_tool_is_called_again(tmp_path: Path, idempotent: str) -> None:
     annotations = f"annotations: {{idempotent: {idempotent}}}\n"

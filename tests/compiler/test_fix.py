@@ -146,6 +146,7 @@ UNSAFE = [
         f'{HEAD}{WORDS}backend:\n  shell:\n    argv: [wc, -l, "a b"]\n\nlabel: ✓\n',
     ),
     ("TC402", f"{HEAD}{WORDS}backend:\n  shell:\n    script: |\n      # why\n      wc -l a\n", None),
+    ("TC402", f"{HEAD}{WORDS}label: ✓\nbackend: {{shell: {{script: &a wc -l a}}}}\n", None),
     (
         "TC210",
         f"{HEAD}description: Say\u200b hello to ✓ the whole\u202e world, 👩\u200d🚀.\n{ECHO}",
@@ -238,6 +239,7 @@ def test_what_a_fix_brings_to_light_is_fixed_too(tmp_path: Path) -> None:
         "descripton: ✓ Say hello to the world.\ndescription: ✓ Say hello to the world.\n",  # it is there already
         "sandbox: {limits: {timeout: &t 90, pids: *t}}\ndescription: ✓ Say hello to the world.\n",
         "label: &x 1.10\ndescription: ✓ Say hello to the world.\n",
+        "label: &x no\nowner: *x\ndescription: ✓ Say hello to the world.\n",
     ],
 )
 def test_what_is_not_certain_is_left(tmp_path: Path, lines: str) -> None:

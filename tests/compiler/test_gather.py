@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from toolc.api import ForEach, write_build
+from toolc.api import write_build
+from toolc.artifacts import FORM
 from toolc.compiler import workers
+from toolc.compiler.cache_build import BuildCache
 from toolc.compiler.cache_pieces import KeptPieces
 from toolc.compiler.compile import Gather, compile_specs, gather
 from toolc.compiler.compile_file import FileCompiler, Piece
@@ -18,7 +20,6 @@ from toolc.compiler.document import Document
 from toolc.compiler.find import Found
 from toolc.compiler.gather import gather_many
 from toolc.compiler.settings import NO_SETTINGS, Settings
-from toolc.compiler.workers import side_by_side
 from toolc.diagnostics import Diagnostics
 from toolc.errors import SpecError
 from toolc.reporters.base import Report
@@ -78,10 +79,11 @@ def findings(folder: Path, gather: Gather) -> list[str]:
     return [*(render(report, each) for each in FORMATS), *fixes]
 
 
-def built(folder: Path, gather: Gather, for_each: ForEach) -> dict[str, bytes]:
+def built(folder: Path) -> dict[str, bytes]:
+    """The files that a build by one process writes."""
     out = folder.parent / "out"
-    write_build(compile_specs([folder], NO_SETTINGS, gather), out, for_each)
-    return {path.name: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    write_build(compile_specs([folder]), out)
+    return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*.json")}
 
 
 def compiled_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -108,11 +110,15 @@ def test_the_findings_are_the_same_and_others_compiled_some_of_the_files(
     assert 0 < len(set(here)) < len([*bad.rglob("*.yaml"), *bad.rglob("*.toml")])
 
 
-def test_a_build_has_the_same_bytes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = built(folder, gather, map)
+@pytest.mark.parametrize("provider", ["openai_chat", "anthropic"])
+def test_a_build_has_the_same_bytes(folder: Path, provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder.parent / "toolc.yaml").write_text(f"defaults: {{providers: {{{provider}: {{strict: true}}}}}}\n")
+    wanted = built(folder)
     here = compiled_here(monkeypatch)
-    assert built(folder, gather_many, side_by_side) == wanted
-    assert len(here) < len([*folder.rglob("*.yaml")])
+    made = BuildCache.of([folder], NO_SETTINGS, None).make(FORM)
+    assert FORM.layout.join(made.tools) == wanted
+    files = len([*folder.rglob("*.yaml")])
+    assert (len(set(here)) < files) == (provider == "openai_chat")
 
 
 def test_where_a_project_file_is_wrong_the_findings_are_the_same(bad: Path) -> None:
@@ -125,5 +131,5 @@ def test_where_a_project_file_is_wrong_the_findings_are_the_same(bad: Path) -> N
 def test_a_build_that_is_not_to_be_is_refused_as_ever(bad: Path) -> None:
     compilation = compile_specs([bad], NO_SETTINGS, gather_many)
     with pytest.raises(SpecError, match="errors in the specs"):
-        write_build(compilation, bad.parent / "out", side_by_side)
+        write_build(compilation, bad.parent / "out")
     assert not (bad.parent / "out").exists()

@@ -181,6 +181,12 @@ def test_coordinates_and_counts_are_names_to_every_reader() -> None:
             id="big integer",
         ),
         pytest.param(
+            "a: &b {{ x }}",
+            ["1:7-14 TC110 {{ x }} must be in quotes: without them its braces open a map"],
+            id="placeholder with an anchor",
+        ),
+        pytest.param("a: &b .nan", ["1:7-11 TC010 .nan is not a number that JSON has"], id="with an anchor"),
+        pytest.param(
             "a: 1\n---\nb: 2\n",
             ["3:1-5 TC008 a second YAML document starts here; a spec file is one"],
             id="documents",
@@ -366,6 +372,16 @@ def test_each_key_and_value_stands_where_it_was_written() -> None:
     assert isinstance(items, Sequence)
     assert [covered(text, item.span) for item in items.items] == ["x", "{d: [1,\n     2]}"]
     assert covered(text, root.span) == text[: text.index("f:") + 2]
+
+
+@both_parsers
+def test_an_anchor_and_a_tag_are_no_part_of_a_value() -> None:
+    text = "a: &x no\nb: !!str &y 1\nc: [&z , &w 'q']\nd: &v !!str |\n  block\ne: &u\n  below\nf: *x\n"
+    root, _ = parse(text)
+    assert isinstance(root, Mapping)
+    assert [covered(text, scalar.span) for scalar in scalars(root)] == [
+        "no", "1", "&z", "'q'", "|\n  block", "&u\n  below", "no",
+    ]  # fmt: skip
 
 
 def test_columns_count_characters_and_lines_may_end_in_crlf() -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from toolc.compiler import codes
-from toolc.compiler.checks import SET_CHECKS, TOOL_CHECKS
+from toolc.compiler.checks import SET_CHECKS, TOOL_CHECKS, check_each
 from toolc.compiler.examples import compile_example
 from toolc.compiler.rule import Rule
 from toolc.compiler.rules import READING, RULES
@@ -40,10 +40,26 @@ def test_a_page_is_about_one_number_and_explains_it(rule: Rule) -> None:
 
 
 @every_rule
-def test_the_bad_example_has_a_finding_of_its_number_and_no_other_error(rule: Rule) -> None:
+def test_the_bad_example_has_findings_of_its_number_and_no_others(rule: Rule) -> None:
     found = compile_example(rule, rule.bad).diagnostics.sorted()
-    assert rule.number in {each.code.number for each in found}
-    assert {each.code.number for each in found if each.is_error} <= {rule.number}
+    assert {each.code.number for each in found} == {rule.number}
+
+
+COMPANIONS: dict[str, set[str]] = {
+    codes.CALL_CIRCLE.number: {codes.ABSENT_PARAMETER.number, codes.DANGLING.number, codes.UNKNOWN_PARAMETER.number}
+}
+"""Numbers that a check reports beside its own, where one look at a tool tells both."""
+
+
+@every_rule
+def test_a_check_reports_its_own_number_whatever_the_tool(rule: Rule) -> None:
+    located = compile_example(rule, rule.bad).located
+    for each in TOOL_CHECKS:
+        numbers = {found.code.number for found in check_each(located, [each])}
+        assert numbers <= {each.RULE.number} | COMPANIONS.get(each.RULE.number, set())
+    for every in SET_CHECKS:
+        numbers = {found.code.number for found in every.check(located)}
+        assert numbers <= {every.RULE.number} | COMPANIONS.get(every.RULE.number, set())
 
 
 @every_rule

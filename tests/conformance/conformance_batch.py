@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, cast
 
+from attempts_beyond import LISTENER
 from conformance_case import Case
-from probe_cases import LISTENER
 
 from toolc.api import Executor, Registry, result_to_json
 from toolc.engines.base import Engine, Sandbox
@@ -84,7 +84,7 @@ def run_batch(engine: Engine, cases: Iterable[Case], sandbox: JsonObject) -> dic
     watched = WatchedEngine(engine)
     registry = _compiled(cases, sandbox)
     with ThreadPoolExecutor(CALLERS) as pool, socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(LISTENER)
+        listener.bind(f"\0{LISTENER}")
         listener.listen()
         envelopes = pool.map(lambda case: _run(registry, watched, case), cases)
         return {case.name: found for case, found in zip(cases, envelopes, strict=True)}
@@ -106,6 +106,8 @@ def _run(registry: Registry, engine: WatchedEngine, case: Case) -> JsonObject:
             updates.append([event.percent, event.message])
         elif isinstance(event, ToolUpdate) and event.stream is not None:
             streamed[event.stream] = streamed.get(event.stream, "") + event.text
+            if case.cancel_at and case.cancel_at in streamed[event.stream]:
+                cancellation.cancel()
 
     with (
         _workspace(case) as folder,

@@ -26,7 +26,8 @@ class Difference:
 class Case:
     """One behaviour. ``name`` says it as a sentence; ``differs`` has the configurations where it is another.
 
-    ``files`` are the workspace's before the call. ``cancel_after`` is when the caller gives up, in seconds.
+    ``files`` are the workspace's before the call. ``cancel_after`` is when the caller gives up, in seconds;
+    ``cancel_at`` is the output at which they do.
     ``owner`` is whose workspace it is, where the caller is root; else it is the caller's.
     ``varies`` are the keys of the envelope that differ from call to call, on one engine too.
     """
@@ -40,6 +41,7 @@ class Case:
     files: Mapping[str, bytes] = field(default_factory=dict)
     owner: int = 1234
     cancel_after: float | None = None
+    cancel_at: str = ""
     varies: tuple[str, ...] = ()
     differs: Mapping[str, Difference] = field(default_factory=dict)
 

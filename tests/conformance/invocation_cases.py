@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from conformance_case import OK, Case, Difference, command, fails, says, shell
+from conformance_case import OK, Case, Difference, command, fails, python, says, shell
 
 CASES: Final = (
     Case(
@@ -218,6 +218,18 @@ CASES: Final = (
         name="the host is called sandbox",
         backend=shell("uname -n; cat /proc/sys/kernel/hostname"),
         expect=says("sandbox\nsandbox\n"),
+    ),
+    Case(
+        name="the sandbox's name leads to itself and there is no resolver",
+        backend=python(
+            "import socket\n"
+            "def run():\n"
+            "    asked = {line.split()[1] for line in open('/etc/resolv.conf') if line.startswith('nameserver')}\n"
+            "    name = open('/etc/hostname').read()\n"
+            "    try: socket.getaddrinfo('other', 1)\n"
+            "    except socket.gaierror: return [name, socket.gethostbyname('sandbox'), asked <= {'127.0.0.1'}]\n"
+        ),
+        expect={**OK, "structured": ["sandbox\n", "127.0.0.1", True]},
     ),
     Case(
         name="an interpreter that does not exist is not_found",

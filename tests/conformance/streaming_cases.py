@@ -64,7 +64,7 @@ CASES: Final = (
     Case(
         name="what was told before a cancellation was told",
         backend=shell("echo begun; sleep 1000"),
-        cancel_after=2.0,
+        cancel_at="begun",
         expect={"error": "cancelled", "outcome": "cancelled", "streamed": {"stdout": "begun\n"}, "survivors": []},
     ),
 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from attempts_beyond import BEYOND
 from configurations import CONFIGURATIONS
 from conformance_case import Case, Difference
 from conformance_suite import BY_NAME, CHAPTERS
 from inspect_behaviours import SAME_AS
-from probe_cases import PROBES
 
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
 
@@ -55,7 +55,8 @@ def render() -> str:
     parts.append(f"## Differences\n\n{_numbered(reasons)}")
     parts.append(
         "## What is attempted on the host\n\nIn the chapter above, each in a process of its own and each refused "
-        f"unless a difference says otherwise: {', '.join(PROBES)}.\n"
+        "unless a difference says otherwise: what [`toolc doctor --probe`](doctor.md) attempts, and beyond that "
+        f"{', '.join(BEYOND)}.\n"
     )
     parts.append(f"## The portable suite of inspect_ai\n\n{_same_as()}")
     return "\n".join(parts)

@@ -13,7 +13,8 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import TextContent
 
-from toolc.engines.select import ENGINES, probe
+from toolc.engines.names import ENGINES
+from toolc.engines.select import probe
 
 NAMES = (
     "a program's stdout is the text of its success",

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import select
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from toolc.engines.docker import DockerEngine
+from toolc.engines.docker_body import OWNER_LABEL
 from toolc.engines.docker_http import Client
 from toolc.engines.docker_sandbox import DockerSandbox
+from toolc.engines.owner import Owner
 from toolc.plan import Mount, Profile
 from toolc.schema import JsonValue
 
@@ -84,6 +88,14 @@ def workspace(folder: Path, mode: str = "rw") -> Mount:
 def containers(client: Client) -> list[JsonValue]:
     """The names of every container, running or not."""
     listed = client.call("GET", "/containers/json?all=1", timeout=PATIENCE)
+    assert isinstance(listed, list)
+    return [each["Id"] for each in listed if isinstance(each, dict)]
+
+
+def own_containers(client: Client) -> list[JsonValue]:
+    """Those of this process: others work with the same daemon at the same time."""
+    filters = quote(json.dumps({"label": [f"{OWNER_LABEL}={Owner.current().label()}"]}))
+    listed = client.call("GET", f"/containers/json?all=1&filters={filters}", timeout=PATIENCE)
     assert isinstance(listed, list)
     return [each["Id"] for each in listed if isinstance(each, dict)]
 

@@ -17,10 +17,11 @@ from toolc.engines.docker_host import find_socket
 
 
 class OwnDaemon:
-    """Has the base image. Its containers and images outlive a restart, as anybody's do."""
+    """Has the base image. Its containers and images, in ``data``, outlive a restart, as anybody's do."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.data = folder / "data"
         self.socket = str(folder / "docker.sock")
         self.start()
         _copy_image(find_socket(os.environ), self.socket)
@@ -64,10 +65,14 @@ class OwnDaemon:
 
 
 @contextlib.contextmanager
-def own_daemon() -> Iterator[OwnDaemon]:
-    """A daemon that lives as long as the block."""
+def own_daemon(megabytes: int = 0) -> Iterator[OwnDaemon]:
+    """A daemon that lives as long as the block; its data on a disk of their own of this size, if one is given."""
     folder = Path(tempfile.mkdtemp(prefix="toolc-daemon-"))
     daemon = None
+    (folder / "data").mkdir(mode=0o711)
+    if megabytes:
+        disk = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=711", "tmpfs", str(folder / "data")]
+        subprocess.run(disk, check=True)
     try:
         daemon = OwnDaemon(folder)
         yield daemon
@@ -75,6 +80,8 @@ def own_daemon() -> Iterator[OwnDaemon]:
         if daemon is not None:
             daemon.release()
             daemon.stop()
+        if megabytes:
+            subprocess.run(["umount", "--lazy", str(folder / "data")], check=True)
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -22,16 +22,20 @@ class SilentDaemon:
         self._listener.bind(self.path)
         self._listener.listen(64)
         self._open: list[socket.socket] = []
+        self._lock = threading.Lock()
+        self._over = False
         threading.Thread(target=self._accept, daemon=True).start()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for each in (self._listener, *self._open):
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
+        with self._lock:
+            self._over = True
+            for each in (self._listener, *self._open):
+                with contextlib.suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)
+                each.close()
 
     def _accept(self) -> None:
         while True:
@@ -40,8 +44,14 @@ class SilentDaemon:
             except OSError:
                 return
             daemon = socket.socket(socket.AF_UNIX)
-            daemon.connect(self._upstream)
-            self._open += [client, daemon]
+            with self._lock:
+                # What was asked in the last moment, by whom that has given up.
+                if self._over:
+                    client.close()
+                    daemon.close()
+                    return
+                daemon.connect(self._upstream)
+                self._open += [client, daemon]
             threading.Thread(target=self._serve, args=(client, daemon), daemon=True).start()
 
     def _serve(self, client: socket.socket, daemon: socket.socket) -> None:

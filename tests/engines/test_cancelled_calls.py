@@ -8,7 +8,8 @@ import time
 import pytest
 
 from toolc.backends.environment import BASE
-from toolc.engines.select import ENGINES, load
+from toolc.engines.names import ENGINES
+from toolc.engines.select import load
 from toolc.events import Stream
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.plan import Exec, Plan, Profile

@@ -15,7 +15,18 @@ from pathlib import Path
 import docker
 import pytest
 import set_id_cases
-from docker_cases import client, containers, engine, line, output, python, run, wait_until, workspace
+from docker_cases import (
+    client,
+    containers,
+    engine,
+    line,
+    output,
+    own_containers,
+    python,
+    run,
+    wait_until,
+    workspace,
+)
 
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_http import ApiError, Client
@@ -347,10 +358,10 @@ def image_without_python(engine: DockerEngine, client: Client) -> Iterator[str]:
 def test_an_image_without_python_gets_one_for_the_guest(
     engine: DockerEngine, client: Client, image_without_python: str
 ) -> None:
-    before = containers(client)
+    before = own_containers(client)
     profile = Profile(image=image_without_python)
     assert run(engine, profile, "import sys; print(sys.prefix)") == "/.toolc\n"
-    assert set(containers(client)) <= set(before)
+    assert own_containers(client) == before
 
 
 def test_an_image_that_vanished_is_an_error(
@@ -368,10 +379,10 @@ def test_a_workspace_that_vanished_is_an_error(engine: DockerEngine, client: Cli
     folder.mkdir()
     profile = Profile(workspace=workspace(folder))
     folder.rmdir()
-    before = containers(client)
+    before = own_containers(client)
     with pytest.raises(InfrastructureError, match=f"sees no folder {folder}: it was removed, or"):
         engine.start(profile, python("pass"))
-    assert set(containers(client)) <= set(before)
+    assert own_containers(client) == before
 
 
 def test_an_interrupted_start_leaves_nothing(
@@ -380,11 +391,11 @@ def test_an_interrupted_start_leaves_nothing(
     def interrupt(_client: Client, _container: str) -> None:
         raise KeyboardInterrupt
 
-    before = containers(client)
+    before = own_containers(client)
     monkeypatch.setattr("toolc.engines.docker_container.start", interrupt)
     with pytest.raises(KeyboardInterrupt):
         engine.start(Profile(), python("pass"))
-    assert set(containers(client)) <= set(before)
+    assert own_containers(client) == before
 
 
 def test_without_a_daemon_probe_and_start_say_why(tmp_path: Path) -> None:

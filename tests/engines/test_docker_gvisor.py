@@ -6,25 +6,29 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from configurations import CONFIGURATIONS
-from docker_cases import containers, line, output, python, run, wait_until, workspace
+from docker_cases import PATIENCE, containers, line, output, python, run, wait_until, workspace
 from gvisor_daemon import gvisor_socket
 
-from toolc.engines import docker_failures
+from toolc.engines import docker_failures, oci_seccomp
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_daemon import connect
 from toolc.engines.docker_runtime import Runtime
-from toolc.errors import InfrastructureError
+from toolc.errors import InfrastructureError, SandboxDiedError
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.plan import Exec, Plan, Profile
+from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.wire import converse
 from toolc.spec import MIB, EnvVar, Limits
 
 LIMITS = Limits(memory_bytes=128 * MIB, pids=16, tmp_bytes=4 * MIB)
+PATH = (EnvVar(name="PATH", value="/usr/bin:/bin"),)
 PROFILE = Profile(min_isolation="gvisor", limits=LIMITS)
 
 
@@ -39,12 +43,7 @@ def engine() -> Iterator[DockerEngine]:
 
 def shell(engine: DockerEngine, script: str, profile: Profile = PROFILE) -> str:
     """What a command prints in a real call."""
-    plan = Plan(
-        profile=profile,
-        invocation=Exec(argv=("sh", "-c", script)),
-        call_id="1",
-        env=(EnvVar(name="PATH", value="/usr/bin:/bin"),),
-    )
+    plan = Plan(profile=profile, invocation=Exec(argv=("sh", "-c", script)), call_id="1", env=PATH)
     sandbox = engine.start(profile, BOOTSTRAP_ARGUMENTS)
     try:
         outcome = converse(sandbox, plan, timeout_ms=20_000, cancellation=None, on_progress=lambda *_: None)
@@ -96,6 +95,28 @@ print("survived")
     assert sandbox.out_of_memory()
 
 
+KILL = "import os, time; os.kill(1, 9); time.sleep(5)"
+
+
+def test_a_tool_cannot_kill_process_1(engine: DockerEngine) -> None:
+    found = shell(engine, f"python3 -c '{KILL}' 2>/dev/null; echo alive")
+    assert found == "exited 0 alive\n"
+
+
+def test_a_tool_that_kills_process_1_where_nothing_is_filtered_did_not_run_out_of_memory(
+    monkeypatch: pytest.MonkeyPatch, engine: DockerEngine
+) -> None:
+    daemon = connect(gvisor_socket())
+    shims = [Runtime(each.name, each.isolation, "runtimeType=io.containerd.runsc.v1") for each in daemon.runtimes]
+    object.__setattr__(daemon, "runtimes", tuple(shims))
+    monkeypatch.setattr(oci_seccomp, "gvisor_profile", oci_seccomp.profile)
+    plain = DockerEngine(gvisor_socket())
+    plain._daemon = daemon
+    with pytest.raises(SandboxDiedError, match=r"(?s)the sandbox ended before its call did; .*killed: by the tool"):
+        shell(plain, f"exec python3 -c '{KILL}'")
+    plain.close()
+
+
 def test_what_gvisor_needs_itself_is_not_the_tools(engine: DockerEngine) -> None:
     profile = Profile(min_isolation="gvisor", limits=Limits(memory_bytes=16 * MIB, tmp_bytes=1 * MIB))
     assert shell(engine, "echo there is room", profile) == "exited 0 there is room\n"
@@ -106,6 +127,75 @@ def test_one_that_ended_by_itself_did_not_run_out_of_memory(engine: DockerEngine
     assert output(sandbox) == "x\n"
     sandbox.close()
     assert not sandbox.out_of_memory()
+
+
+SPIN = """
+import os, time
+end = time.monotonic() + 1
+[os.fork() for _ in range(2)]
+while time.monotonic() < end: pass
+"""
+
+
+def test_a_share_of_a_processor_is_no_more_than_that_by_the_hosts_count(engine: DockerEngine) -> None:
+    """gVisor's own count of time is of no use: it takes waiting for time that was used."""
+    profile = Profile(min_isolation="gvisor", limits=Limits(cpus=0.5))
+    begun = time.monotonic()
+    sandbox = engine.start(
+        profile, python(f"{SPIN}\nprint('spun', flush=True)\nos._exit(0) if os.getpid() != 1 else input()")
+    )
+    try:
+        while line(sandbox) != "spun\n":
+            pass
+        used = used_seconds(engine, sandbox.container)
+        passed = time.monotonic() - begun
+    finally:
+        sandbox.close()
+    # Four processes at once would use as many processors as there are. A period of 0.1 s may have been begun.
+    assert 0.1 < used < 0.5 * passed + 0.1
+
+
+def used_seconds(engine: DockerEngine, container: str) -> float:
+    """The time of processors that the host counts for a container so far."""
+    found = engine._connect().client.call("GET", f"/containers/{container}/stats?stream=false", timeout=20)
+    assert isinstance(found, dict)
+    counted: Any = found["cpu_stats"]
+    return int(counted["cpu_usage"]["total_usage"]) / 1e9
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo begun; exec sleep 1000",
+        "echo begun; yes & yes >&2 & trap '' TERM; wait",
+        "echo begun; (trap '' TERM; setsid yes & setsid sleep 999 &); exec yes",
+    ],
+)
+def test_a_cancelled_call_is_gone_at_once(engine: DockerEngine, script: str) -> None:
+    cancelled: list[float] = []
+    plan = Plan(profile=PROFILE, invocation=Exec(argv=("sh", "-c", script)), call_id="1", env=PATH)
+    sandbox = engine.start(PROFILE, BOOTSTRAP_ARGUMENTS)
+    try:
+        with Cancellation() as cancellation:
+
+            def cancel(*_: object) -> None:
+                cancelled.append(time.monotonic())
+                cancellation.cancel()
+
+            outcome = converse(
+                sandbox,
+                plan,
+                timeout_ms=60_000,
+                cancellation=cancellation,
+                on_progress=lambda *_: None,
+                on_output=cancel,
+            )
+    finally:
+        sandbox.close()
+    assert outcome.ending == "cancelled"
+    # A fifth of a second on an idle machine; the call itself would have lasted for a minute.
+    assert time.monotonic() - cancelled[0] < PATIENCE / 4
+    wait_until(lambda: not processes(sandbox.container))
 
 
 def test_files_in_the_temporary_folder_are_bounded(engine: DockerEngine) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,12 +17,14 @@ from docker_cases import run
 from own_daemon import OwnDaemon, missing, own_daemon
 from transaction_cases import call, tool
 
-from toolc.engines import docker_container, docker_events
+from toolc.engines import docker, docker_container, docker_events, oom
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_sandbox import KILLED_BY_DAEMON
 from toolc.engines.images import base_tag
+from toolc.engines.oom import KILLED_FROM_OUTSIDE
 from toolc.errors import InfrastructureError
 from toolc.plan import Profile
+from toolc.result import ToolResult
 
 ENDED = f"the sandbox ended before its call did; it said:\n{KILLED_BY_DAEMON}"
 
@@ -45,16 +50,29 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def failure_of_a_call_while(engine: DockerEngine, workspace: Path, happens: Callable[[], None]) -> str:
+def failure_of_a_call_while(
+    engine: DockerEngine, workspace: Path, happens: Callable[[], None], timeout_ms: int = 60_000
+) -> str:
     """What a call raises in whose middle something ``happens``."""
-    raised: list[BaseException] = []
-    (workspace / "go").touch()
+    error = result_of_a_call_while(engine, workspace, happens, timeout_ms)
+    assert isinstance(error, InfrastructureError)
+    return str(error)
+
+
+def result_of_a_call_while(
+    engine: DockerEngine, workspace: Path, happens: Callable[[], None], timeout_ms: int = 60_000
+) -> ToolResult | BaseException:
+    """What becomes of a call in whose middle something ``happens``."""
+    found: list[ToolResult | BaseException] = []
+    spec = tool("sleep 60")
+    limits = replace(spec.sandbox.limits, timeout_ms=timeout_ms)
+    spec = replace(spec, sandbox=replace(spec.sandbox, limits=limits))
 
     def one() -> None:
         try:
-            call(engine, tool("sleep 60"), workspace)
+            found.append(call(engine, spec, workspace))
         except BaseException as error:  # noqa: BLE001  whatever it is, the test looks at it
-            raised.append(error)
+            found.append(error)
 
     caller = threading.Thread(target=one)
     caller.start()
@@ -65,9 +83,8 @@ def failure_of_a_call_while(engine: DockerEngine, workspace: Path, happens: Call
     happens()
     caller.join(40)
     assert not caller.is_alive()
-    (error,) = raised
-    assert isinstance(error, InfrastructureError)
-    return str(error)
+    (become,) = found
+    return become
 
 
 def running(engine: DockerEngine) -> list[str]:
@@ -116,6 +133,86 @@ def test_a_daemon_that_hangs(
                 engine.start(Profile(), ["-c", "pass"])
         finally:
             daemon.release()
+    assert works(engine)
+    assert nothing_left(engine)
+
+
+@pytest.mark.parametrize("moment", ["create", "attach", "start"])
+def test_a_daemon_that_hangs_from_one_request_on(
+    daemon: OwnDaemon, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    assert works(engine)
+    really = getattr(docker_container, moment)
+
+    def held(*arguments: object) -> object:
+        daemon.hold()
+        return really(*arguments)
+
+    with monkeypatch.context() as patch:
+        for name in ("CREATE", "ATTACH", "START", "REMOVE"):
+            patch.setattr(docker_container, f"{name}_SECONDS", 0.3)
+        patch.setattr(docker_container, moment, held)
+        try:
+            with pytest.raises(InfrastructureError, match="the daemon did not answer in time"):
+                engine.start(Profile(), ["-c", "pass"])
+        finally:
+            daemon.release()
+    assert works(engine)
+    assert nothing_left(engine)
+
+
+def test_a_daemon_that_hangs_in_mid_call(
+    daemon: OwnDaemon, engine: DockerEngine, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host's own deadline ends the call, and what could not be removed is named."""
+    with monkeypatch.context() as patch:
+        patch.setattr(docker_container, "REMOVE_SECONDS", 0.3)
+        try:
+            told = failure_of_a_call_while(engine, workspace, daemon.hold, timeout_ms=3000)
+        finally:
+            daemon.release()
+    assert re.fullmatch(
+        r"the Docker daemon did not remove the sandbox \w{12}: the daemon did not answer in time; remove it with: "
+        r"docker rm -f \w{12}",
+        told,
+    )
+    assert works(engine)
+    assert nothing_left(engine)
+
+
+def test_a_daemon_that_hangs_when_a_sandbox_is_to_be_removed(
+    daemon: OwnDaemon, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sandbox = engine.start(Profile(), ["-c", "import time; time.sleep(600)"])
+    with monkeypatch.context() as patch:
+        patch.setattr(docker_container, "REMOVE_SECONDS", 0.3)
+        daemon.hold()
+        try:
+            with pytest.raises(InfrastructureError, match="did not answer in time; remove it with: docker rm -f"):
+                sandbox.close()
+        finally:
+            daemon.release()
+    sandbox.close()
+    assert works(engine)
+    assert nothing_left(engine)
+
+
+def test_process_1_that_is_killed_behind_the_daemons_back(
+    engine: DockerEngine, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (docker, oom):
+        # As on a machine where nobody else runs out of memory.
+        monkeypatch.setattr(module, "kernel_kills", lambda: 7)
+
+    def kill() -> None:
+        for container in running(engine):
+            about = engine._connect().client.call("GET", f"/containers/{container}/json", timeout=20)
+            assert isinstance(about, dict)
+            assert isinstance(about["State"], dict)
+            os.kill(int(str(about["State"]["Pid"])), signal.SIGKILL)
+
+    told = failure_of_a_call_while(engine, workspace, kill)
+    assert told == f"the sandbox ended before its call did; it said:\n{KILLED_FROM_OUTSIDE}"
     assert works(engine)
     assert nothing_left(engine)
 

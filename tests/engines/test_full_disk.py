@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from docker_cases import run as run_in_docker
+from image_cases import archive
 from oci_cases import needs_oci, run
-from transaction_cases import call, tool
+from own_daemon import missing, own_daemon
+from transaction_cases import call, tool, tree
 
 from toolc.engines import owner
+from toolc.engines.docker import DockerEngine
+from toolc.engines.images import export_image
 from toolc.engines.oci import OciEngine
 from toolc.errors import InfrastructureError
+from toolc.plan import Profile
 
 pytestmark = needs_oci
 
@@ -67,3 +75,55 @@ def test_a_transactions_view(small_disk: Path, monkeypatch: pytest.MonkeyPatch, 
     assert not call(engine, tool("echo new > a"), workspace).is_error
     assert (workspace / "a").read_text(encoding="ascii") == "new\n"
     engine.close()
+
+
+def test_the_store_of_images(small_disk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TOOLC_STORE", str(small_disk))
+    archived = archive(tmp_path / "image.tar", "toolc-test/full:1", one_file(200_000))
+    filler = fill(small_disk)
+    with pytest.raises(InfrastructureError, match="No space left on device; make room"):
+        export_image("toolc-test/full:1", archived)
+    filler.unlink()
+    exported = export_image("toolc-test/full:1", archived)
+    assert (exported.root / "file").stat().st_size == 200_000
+
+
+def one_file(size: int) -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as tar:
+        info = tarfile.TarInfo("file")
+        info.size = size
+        tar.addfile(info, io.BytesIO(bytes(size)))
+    return data.getvalue()
+
+
+def test_the_disk_of_the_workspace(small_disk: Path) -> None:
+    """The tool wrote in its view, which stands elsewhere; there is no room for it where it is to become real."""
+    workspace = small_disk / "work"
+    workspace.mkdir()
+    (workspace / "a").write_text("a\n", encoding="ascii")
+    for path in (workspace, workspace / "a"):
+        os.chown(path, 1234, 1234)
+    filler = fill(small_disk)
+    engine = OciEngine()
+    result = call(engine, tool("head -c 20000 /dev/zero > a; echo b > b"), workspace)
+    assert result.is_error
+    assert "they cannot be written: No space left on device" in result.text
+    assert tree(workspace) == {"a": "a\n"}
+    filler.unlink()
+    assert not call(engine, tool("echo new > a; echo b > b"), workspace).is_error
+    assert tree(workspace) == {"a": "new\n", "b": "b\n"}
+    engine.close()
+
+
+@pytest.mark.skipif(missing() != "", reason=missing())
+def test_a_daemons_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its images and containers are kept; a full ``/run`` of a daemon is one that does not start."""
+    with own_daemon(megabytes=600) as daemon:
+        engine = DockerEngine(daemon.socket)
+        filler = fill(daemon.data)
+        with pytest.raises(InfrastructureError, match="no space left on device"):
+            engine.start(Profile(), ["-c", "pass"])
+        filler.unlink()
+        assert run_in_docker(engine, Profile(), "print('fine')") == "fine\n"
+        engine.close()

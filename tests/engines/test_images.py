@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 import docker
 import pytest
-from docker_cases import client, containers, engine
+from docker_cases import client, engine
+from test_image_builds import running
 
 from toolc.assets import asset
 from toolc.engines import docker_debian, images
 from toolc.engines.docker import DockerEngine
+from toolc.engines.docker_build import RECIPE_LABEL
 from toolc.engines.docker_http import Client
 from toolc.errors import InfrastructureError, NoEngineError, UsageError
 
@@ -44,8 +48,9 @@ def base(engine: DockerEngine, client: Client) -> Iterator[str]:
     api.close()
 
 
-def ids(client: Client) -> set[str]:
-    listed = client.call("GET", "/images/json", timeout=10)
+def ids(client: Client, label: str = "") -> set[str]:
+    filters = quote(json.dumps({"label": [label]} if label else {}))
+    listed = client.call("GET", f"/images/json?filters={filters}", timeout=10)
     assert isinstance(listed, list)
     return {str(each["Id"]) for each in listed if isinstance(each, dict)}
 
@@ -72,16 +77,17 @@ def test_an_image_is_built_once_and_again_when_its_folder_changes(
 
 
 def test_a_failed_build_says_what_docker_said_and_leaves_nothing(client: Client, base: str, checkout: Path) -> None:
-    before = (containers(client), ids(client))
-    (checkout / "Dockerfile").write_text("ARG BASE\nFROM ${BASE}\nRUN exit 3\n", encoding="utf-8")
+    # Others build with the same daemon at the same time: a word and a label tell what is this build's own.
+    word = f"test-{os.getpid()}-{checkout.parent.parent.name}"
+    (checkout / "Dockerfile").write_text(f"ARG BASE\nFROM ${{BASE}}\nRUN : {word}; exit 3\n", encoding="utf-8")
     with pytest.raises(InfrastructureError) as caught:
         images.build_image("base", base=base, say=lambda _: None)
     assert str(caught.value) == (
         f"Docker could not build toolc/base:test-{os.getpid()}: "
-        "The command '/bin/sh -c exit 3' returned a non-zero code: 3"
+        f"The command '/bin/sh -c : {word}; exit 3' returned a non-zero code: 3"
     )
-    assert set(containers(client)) <= set(before[0])
-    assert ids(client) <= before[1]
+    assert running(client, word) == []
+    assert ids(client, f"{RECIPE_LABEL}={images.recipe('base').digest}") == set()
 
 
 def test_a_named_base_is_never_replaced(base: str, checkout: Path) -> None:

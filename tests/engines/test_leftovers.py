@@ -16,12 +16,14 @@ from test_docker_sweep import created, dead_owner
 from toolc.engines import docker_sweep, oci_cgroup, oci_sweep, owner, store
 from toolc.engines.base import Leftover
 from toolc.engines.docker import DockerEngine
+from toolc.engines.docker_body import OWNER_LABEL
 from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.fake import FakeEngine
 from toolc.engines.oci import OciEngine
 from toolc.engines.owner import Owner
 from toolc.result import Outcome
 from toolc.runtime import leftovers, scratch
+from toolc.schema import JsonValue
 
 __all__ = ["client", "dead_owner", "engine"]
 
@@ -59,6 +61,22 @@ def test_containers_and_volumes(client: Client, engine: DockerEngine, owners: tu
     finally:
         for container in made:
             engine_remove(client, container)
+
+
+def test_a_container_that_is_being_removed_is_gone_before_its_volume_is_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = [ApiError("removal is already in progress", 409), ApiError("no such container", 404)]
+
+    def call(_: Client, method: str, path: str, *, timeout: float) -> JsonValue:
+        if method == "DELETE":
+            raise answers.pop(0)
+        return {"Volumes": []} if path == "/volumes" else [{"Id": "c" * 64, "Labels": {OWNER_LABEL: FOREIGN}}]
+
+    monkeypatch.setattr(Client, "call", call)
+    (container,) = docker_sweep.leftovers(Client("/nowhere"))
+    container.remove()
+    assert answers == []
 
 
 def engine_remove(client: Client, container: str) -> None:
@@ -117,7 +135,7 @@ def places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("TOOLC_STORE", str(tmp_path / "store"))
     monkeypatch.setattr(owner, "_base", lambda: tmp_path / "run")
-    monkeypatch.setattr("toolc.engines.select.ENGINES", ())
+    monkeypatch.setattr("toolc.runtime.leftovers.ENGINES", ())
     return tmp_path
 
 

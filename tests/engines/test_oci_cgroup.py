@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -42,7 +44,7 @@ NOT_GIVEN_ON = UBUNTU_24 | {f"{SESSION}/app.slice": ("cpu memory pids", "", USER
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
     """A folder that the user can reach."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+    for folder in takewhile(lambda each: each != Path(tempfile.gettempdir()), (tmp_path, *tmp_path.parents)):
         folder.chmod(0o755)
     return tmp_path
 

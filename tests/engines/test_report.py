@@ -8,6 +8,7 @@ from toolc.engines import docker_report, oci_report
 from toolc.engines.advisories import Advisory, Component, Concern
 from toolc.engines.base import Capabilities, Enforcement, Probe
 from toolc.engines.fake import FakeEngine
+from toolc.engines.names import ENGINES
 from toolc.engines.report import (
     EngineReport,
     Remedy,
@@ -18,7 +19,6 @@ from toolc.engines.report import (
     restrictions,
     strongest,
 )
-from toolc.engines.select import ENGINES
 from toolc.plan import Profile
 from toolc.result import Outcome
 from toolc.schema import JsonObject

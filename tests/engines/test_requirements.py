@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tarfile
 import zipfile
 from pathlib import Path
@@ -61,6 +62,34 @@ def test_a_package_and_what_it_needs_are_installed_once_and_never_run(index: Pat
     assert requirements.site(("one==1.0",), DEBIAN) == folder
 
 
+def hashed(index: Path, name: str) -> str:
+    digest = hashlib.sha256((index / f"{name}-1.0-py3-none-any.whl").read_bytes()).hexdigest()
+    return f"{name}==1.0 --hash=sha256:{digest}"
+
+
+def test_packages_with_hashes_are_installed_where_all_are_listed(index: Path) -> None:
+    wheel(index, "one", needs="two")
+    wheel(index, "two")
+    folder = requirements.site((hashed(index, "one"), hashed(index, "two")), DEBIAN)
+    assert modules(folder) == ["one.py", "two.py"]
+    with pytest.raises(InfrastructureError) as caught:
+        requirements.site((hashed(index, "one"),), DEBIAN)
+    assert str(caught.value).startswith(
+        "pip could not install one==1.0 for Python 3.11 from wheels: "
+        "it needs two, which must be listed with its own hash, as all others are; "
+    )
+
+
+def test_a_package_that_is_another_than_was_reviewed_is_refused(index: Path) -> None:
+    wheel(index, "one")
+    reviewed = hashed(index, "one")
+    wheel(index, "one", needs="two")
+    with pytest.raises(InfrastructureError) as caught:
+        requirements.site((reviewed,), DEBIAN)
+    found = hashed(index, "one").partition("--hash=")[2]
+    assert f"from wheels: one==1.0 has none of the hashes that it may have, but {found}; " in str(caught.value)
+
+
 def test_each_python_has_its_own(index: Path) -> None:
     wheel(index, "one", "cp311-cp311-manylinux_2_17_x86_64")
     wheel(index, "one", "cp312-cp312-musllinux_1_2_aarch64")
@@ -111,7 +140,17 @@ def test_what_a_wheel_needs_by_address_is_not_built_here(index: Path, tmp_path: 
 
 @pytest.mark.parametrize(
     "strange",
-    ["two @ file://{}", "-e {}", "{}", "--index-url=https://a.example one==1.0", "-r {}", "one==1.0\n-e {}", "one"],
+    [
+        "two @ file://{}",
+        "-e {}",
+        "{}",
+        "--index-url=https://a.example one==1.0",
+        "-r {}",
+        "one==1.0\n-e {}",
+        "one",
+        "one==1.0 --hash=md5:" + "0" * 32,
+        "one==1.0 --hash=sha256:" + "0" * 64 + " -e {}",
+    ],
 )
 def test_what_is_no_package_of_an_index_never_reaches_pip(index: Path, tmp_path: Path, strange: str) -> None:
     """A registry need not come from a compiled spec."""

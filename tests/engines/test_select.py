@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from toolc.engines import select
+from toolc.engines import names, select
 from toolc.engines.base import (
     Capabilities,
     Enforcement,
@@ -62,7 +62,7 @@ WORKS = Probe(available=True, version="1")
 
 @pytest.fixture
 def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, Stub]:
-    stubs = {name: Stub(name, WORKS) for name in select.ENGINES}
+    stubs = {name: Stub(name, WORKS) for name in names.ENGINES}
     loaded: dict[str, Engine] = dict(stubs.items())
     monkeypatch.setattr(select, "_LOADED", select._Loaded(engines=loaded))
     return stubs
@@ -73,11 +73,11 @@ def absent(reason: str, remedy: str) -> Probe:
 
 
 def test_the_words_of_the_option() -> None:
-    assert select.engine_names() == ("auto", "docker", "oci")
+    assert names.engine_names() == ("auto", "docker", "oci")
 
 
 def test_every_engine_is_its_module() -> None:
-    for name in select.ENGINES:
+    for name in names.ENGINES:
         assert select.load(name).name == name
         assert select.load(name) is select.load(name)
 

@@ -200,3 +200,20 @@ def test_a_full_disk_is_told_and_leaves_nothing(place: Path) -> None:
         assert (store.find("kind", "key"), left(place)) == (None, [])
     finally:
         subprocess.run(["umount", str(place)], check=True)
+
+
+def test_whoever_waits_too_long_is_told_for_whom(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its holder may be stopped, or hang."""
+    monkeypatch.setattr(store, "LOCK_SECONDS", 0.1)
+    with (
+        store.locked("build", "toolc/a:1"),
+        pytest.raises(InfrastructureError) as raised,
+        store.locked("build", "toolc/a:1"),
+    ):
+        pass
+    assert str(raised.value) == (
+        f"another process ({os.getpid()}) has been at the build toolc/a:1 for 0 s; wait for it, or end it, and try "
+        "again"
+    )
+    with store.locked("build", "toolc/a:1"):
+        pass

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from configurations import CONFIGURATIONS
 from test_workspace_views import BEFORE, give, workspace
-from transaction_cases import tree
+from transaction_cases import call, doing, tool, tree
 
 from toolc.engines.docker import DockerEngine
 from toolc.engines.owner import Owner
-from toolc.runtime import scratch, scratch_sweep
+from toolc.runtime import scratch
 
 __all__ = ["workspace"]
 
@@ -64,8 +64,10 @@ def left(pid: int) -> list[str]:
     return found
 
 
-def test_what_a_dead_owner_left_is_removed_by_the_next_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Where the janitor was killed too, or the power failed."""
+def test_what_a_dead_owner_left_is_removed_by_the_next_call(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, workspace: Path
+) -> None:
+    """Where the janitor was killed too, or the power failed. A sandbox may use it until the engine ended that."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with subprocess.Popen(["sleep", "60"]) as process:
         process.kill()
@@ -74,10 +76,14 @@ def test_what_a_dead_owner_left_is_removed_by_the_next_one(monkeypatch: pytest.M
     foreign = Owner(machine="0" * 16, boot="0" * 16, pidns=1, pid=1, start=1)
     for owner in (dead, foreign):
         (scratch._base() / owner.label() / "1" / "upper" / "deep").mkdir(parents=True)
-    made = scratch.make_scratch()
-    assert made.is_dir()
-    assert sorted(folder.name for folder in scratch._base().iterdir()) == sorted([current.label(), foreign.label()])
-    scratch_sweep.discard(made)
+
+    def found() -> set[str]:
+        return {folder.name for folder in scratch._base().iterdir()} - {current.label()}
+
+    during: set[str] = set()
+    assert not call(doing(lambda _: during.update(found())), tool(), workspace).is_error
+    assert during == {dead.label(), foreign.label()}
+    assert found() == {foreign.label()}
 
 
 def test_a_state_folder_that_others_may_write_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -87,4 +93,4 @@ def test_a_state_folder_that_others_may_write_is_refused(monkeypatch: pytest.Mon
     (tmp_path / "toolc" / "scratch").mkdir(parents=True)
     (tmp_path / "toolc" / "scratch").chmod(0o777)
     with pytest.raises(InfrastructureError, match="is not a folder that only this user can write"):
-        scratch.make_scratch()
+        scratch.make_scratch("")

@@ -28,6 +28,7 @@ def tool(
     writes: tuple[str, ...] = (),
     *,
     min_isolation: MinIsolation = "namespace",
+    image: str | None = None,
 ) -> ToolSpec:
     """A tool that runs ``script`` by ``/bin/sh -e`` in a transaction."""
     words = (Template(("/bin/sh",)), Template(("-ec",)), Template((script,)))
@@ -38,6 +39,7 @@ def tool(
         backend=ShellBackend(command=Argv(elements=words)),
         sandbox=Sandbox(
             workspace="transaction",
+            image=image,
             transaction=Transaction(commit=commit, writes=writes),
             limits=Limits(memory_bytes=128 * MIB),
             min_isolation=min_isolation,

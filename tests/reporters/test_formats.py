@@ -128,7 +128,7 @@ def test_nothing_of_a_spec_can_move_the_cursor_or_begin_a_line(name: str) -> Non
     [
         ("text", ""),
         ("github", ""),
-        ("json", '{\n  "report": 1,\n  "findings": [],\n  "errors": 0,\n  "warnings": 0\n}\n'),
+        ("json", '{\n  "report": 1,\n  "findings": [],\n  "omitted": [],\n  "errors": 0,\n  "warnings": 0\n}\n'),
     ],
 )
 def test_no_findings(name: str, expected: str) -> None:
@@ -170,6 +170,7 @@ def test_the_shape_of_the_json() -> None:
       "fix": null
     }
   ],
+  "omitted": [],
   "errors": 1,
   "warnings": 1
 }
@@ -343,3 +344,30 @@ def test_findings_that_differ_have_fingerprints_that_differ() -> None:
         (BAD, "a", span(3, 1, 2, "specs/b.yaml"), ""),
     ]
     assert len(set(fingerprints(*found, text=text))) == 5
+
+
+MANY = 250
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_of_one_file_with_very_many_findings_a_hundred_are_written_out_errors_first(name: str) -> None:
+    many = [(BAD if line > 240 else POOR, f"number {line}", span(line, 1, 2), "") for line in range(1, MANY + 1)]
+    rendered = render(report(*many, (POOR, "alone", span(1, 1, 2, "/work/b.yaml"), ""), text="x\n" * MANY), name)
+    found = READERS[name](rendered.replace("::notice file=specs/a.yaml::and 150 more findings in this file\n", ""))
+    assert [message for *_, message in found] == [
+        "alone",
+        *(f"number {line}" for line in range(1, 91)),
+        *(f"number {line}" for line in range(241, 251)),
+    ]
+    if name == "json":
+        told = json.loads(rendered)
+        assert told["omitted"] == [{"path": "specs/a.yaml", "findings": 150}]
+        assert (told["errors"], told["warnings"]) == (10, 241)
+    else:
+        assert rendered.count("and 150 more findings in this file") == 1
+    if name == "text":
+        assert rendered.endswith(
+            "\n\nspecs/a.yaml: and 150 more findings in this file\n\n10 errors, 241 warnings\n"
+        )
+    if name == "sarif":
+        assert [*Draft4Validator(SARIF).iter_errors(json.loads(rendered))] == []

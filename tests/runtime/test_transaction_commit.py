@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -11,12 +12,14 @@ import time
 from pathlib import Path
 
 import pytest
-from test_transaction import AFTER, BEFORE, edit, workspace
+from test_transaction import AFTER, BEFORE, edit, scratches, workspace
 from transaction_cases import call, doing, told, tool, tree
 
+from toolc.errors import InfrastructureError
 from toolc.runtime import scratch_sweep, transaction_commit
 from toolc.runtime.beneath import RENAME_EXCHANGE
 from toolc.runtime.beneath import rename as real_rename
+from toolc.runtime.transaction_journal import PLAN, Staging
 
 __all__ = ["workspace"]
 
@@ -110,26 +113,19 @@ sys.path[:0] = {path!r}
 from transaction_cases import call, doing, tool
 from test_transaction import edit
 from toolc.runtime import transaction_commit as commit
-left = {step}
-def count(function):
-    def counted(*arguments, **keywords):
-        global left
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return function(*arguments, **keywords)
-    return counted
-for name in ("rename", "_copy", "_check", "_set_mode"):
-    setattr(commit, name, count(getattr(commit, name)))
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+commit.{function} = die
 call(doing(edit), tool(), Path({workspace!r}))
 """
 
 
-@pytest.mark.parametrize("step", [0, 1, 2, 3, 5, 7, 9, 11, 13])
-def test_a_kill_at_any_step_leaves_each_file_old_or_new_and_nothing_else(workspace: Path, step: int) -> None:
+@pytest.mark.parametrize("function", ["_stage", "_set_mode", "forget_plan", "remove_staging"])
+def test_the_janitor_finishes_what_a_killed_commit_began(workspace: Path, function: str) -> None:
+    """``test_transaction_recovery`` walks through all of its steps."""
     program = KILLED.format(
         path=[str(Path(__file__).parent), str(Path(__file__).parents[1] / "engines")],
-        step=step,
+        function=function,
         workspace=str(workspace),
     )
     with subprocess.Popen([sys.executable, "-c", program]) as process:
@@ -138,10 +134,7 @@ def test_a_kill_at_any_step_leaves_each_file_old_or_new_and_nothing_else(workspa
     while _left(workspace, process.pid) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert _left(workspace, process.pid) == []
-    found = tree(workspace)
-    for path in BEFORE | AFTER:
-        assert found.get(path) in {BEFORE.get(path), AFTER.get(path)}, path
-    assert set(found) <= set(BEFORE | AFTER)
+    assert tree(workspace) == (AFTER if function == "remove_staging" else BEFORE)
 
 
 def _left(workspace: Path, pid: int) -> list[str]:
@@ -152,13 +145,56 @@ def _left(workspace: Path, pid: int) -> list[str]:
 
 
 def test_a_sweep_touches_no_folder_that_took_the_workspaces_place(tmp_path: Path) -> None:
-    """The journal names the folder by device and inode too."""
+    """The journal names the folder by its inode too."""
     (tmp_path / "work" / ".toolc-1").mkdir(parents=True)
-    (tmp_path / "work" / ".toolc-1" / "file").write_text("theirs")
+    (tmp_path / "work" / ".toolc-1" / "new.0").write_text("theirs")
     scratch = tmp_path / "owner" / "1"
     scratch.mkdir(parents=True)
-    journal = f'{{"workspace": "{tmp_path}/work", "device": 1, "inode": 1, "name": ".toolc-1"}}'
-    (scratch / scratch_sweep.JOURNAL).write_text(journal)
-    assert scratch_sweep.sweep(tmp_path / "owner")
-    assert not scratch_sweep.sweep(tmp_path / "owner")
-    assert tree(tmp_path) == {"work": "folder", "work/.toolc-1": "folder", "work/.toolc-1/file": "theirs"}
+    Staging(str(tmp_path / "work"), 1, ".toolc-1").write(scratch)
+    assert scratch_sweep.sweep(tmp_path / "owner").found
+    assert not scratch_sweep.sweep(tmp_path / "owner").found
+    assert tree(tmp_path) == {"work": "folder", "work/.toolc-1": "folder", "work/.toolc-1/new.0": "theirs"}
+
+
+def test_what_is_in_the_staging_folder_and_not_of_a_commit_stays(tmp_path: Path) -> None:
+    work, scratch = tmp_path / "work", tmp_path / "owner" / "1"
+    for name in ("new.0", "theirs"):
+        (work / ".toolc-1" / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / ".toolc-1" / name).touch()
+    scratch.mkdir(parents=True)
+    Staging(str(work), work.stat().st_ino, ".toolc-1").write(scratch)
+    assert scratch_sweep.discard(scratch) is None
+    assert tree(work) == {".toolc-1": "folder", ".toolc-1/theirs": ""}
+
+
+def test_a_new_folder_has_the_set_group_id_bit_of_the_one_that_it_is_in(workspace: Path) -> None:
+    (workspace / "d").chmod(0o2755)
+    assert not call(doing(lambda view: (view / "d/new/deep").mkdir(parents=True)), tool(), workspace).is_error
+    modes = {name: (workspace / name).stat().st_mode & 0o7777 for name in ("d", "d/new", "d/new/deep")}
+    assert modes == {"d": 0o2755, "d/new": 0o2755, "d/new/deep": 0o2755}
+
+
+def test_what_cannot_be_undone_is_told_with_the_place_of_the_old_files(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        (workspace / "b").write_text("theirs\n")
+        (workspace / "a").write_text("theirs\n")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(transaction_commit, "_set_mode", fail)
+    with pytest.raises(InfrastructureError) as raised:
+        call(doing(edit), tool(), workspace)
+    (staging,) = workspace.glob(".toolc-*")
+    assert str(raised.value) == (
+        f"the workspace {workspace} has only a part of the call's changes, for somebody else was changing the same "
+        f"files: a (the old one is new.0), b (the old one is old.1), in {staging.name}; take what you need from "
+        "there, and remove that folder"
+    )
+    assert sorted(path.read_text() for path in staging.iterdir() if path.name in {"new.0", "old.1"}) == [
+        "a\n",
+        "b\n",
+    ]
+    (mine,) = [each for each in scratches() if (each / PLAN).exists()]
+    shutil.rmtree(staging)
+    scratch_sweep.discard(mine)

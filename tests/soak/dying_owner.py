@@ -1,12 +1,14 @@
-"""``python dying_owner.py ENGINE STEP WORKSPACE``: six callers; one kills the process at a step of its call.
+"""``python dying_owner.py ENGINE ISOLATION STEP VICTIMS WORKSPACE``: six callers; one kills at a step of its call.
 
-Prints the owner's label, then the id of each container as it is made. Each step is a place in the code, not a
-moment: the functions that make it are wrapped here, so that nothing in toolc is there for a test. ``STEPS`` has
-the names; an unknown one is never reached, and the callers go on until somebody ends them.
+VICTIMS is ``owner``, or ``both``: the janitor too, and first. Prints the owner's label, then the id of each
+container as it is made. Each step is a place in the code, not a moment: the functions that make it are wrapped
+here, so that nothing in toolc is there for a test. ``STEPS`` has the names; an unknown one is never reached, and
+the callers go on until somebody ends them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -16,6 +18,16 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final
+
+from remains import children
+from transaction_cases import tool
+
+from toolc.call import ToolCall
+from toolc.engines.owner import Owner
+from toolc.engines.select import Selection
+from toolc.events import Event, ToolUpdate
+from toolc.registry import RegisteredTool
+from toolc.runtime.executor import Setting, execute
 
 STEPS: Final = (
     "before create", "create in flight", "created", "attached", "started", "source sent", "ready", "call sent",
@@ -27,16 +39,23 @@ CALLERS: Final = 6
 WARM_UP: Final = 3
 """The step is survived this often, so that the other callers are somewhere in theirs."""
 
-SCRIPT: Final = (
-    "cat /proc/sys/kernel/random/uuid > a; mkdir -p deep; cp a deep/b; echo begun; setsid sleep 0.1; cat a"
-)
+SCRIPT: Final = "date +%N > a; mkdir -p deep; cp a deep/b; echo begun; setsid sleep 0.1; cat a"
+
+
+def kill_janitor(owner: int) -> None:
+    """End the janitor of the process ``owner``, if it has one."""
+    for pid in children(owner):
+        with contextlib.suppress(OSError):
+            if b"janitor_process.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(pid, signal.SIGKILL)
 
 
 class Death:
     """Comes when a step was reached often enough."""
 
-    def __init__(self, step: str) -> None:
+    def __init__(self, step: str, victims: str) -> None:
         self._step = step
+        self._with_janitor = victims == "both"
         self._left = WARM_UP
         self._lock = threading.Lock()
 
@@ -46,6 +65,8 @@ class Death:
         with self._lock:
             self._left -= 1
             if self._left <= 0:
+                if self._with_janitor:
+                    kill_janitor(os.getpid())
                 os.kill(os.getpid(), signal.SIGKILL)
 
     def before(self, owner: Any, name: str, step: str) -> None:
@@ -170,22 +191,16 @@ def prepare_common(death: Death, engine: Any) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    name, step, workspace = arguments
-    sys.path.insert(0, str(Path(__file__).parent.parent / "engines"))
-    from transaction_cases import tool
-
-    from toolc.call import ToolCall
-    from toolc.engines.owner import Owner
-    from toolc.engines.select import Selection
-    from toolc.events import Event, ToolUpdate
-    from toolc.registry import RegisteredTool
-    from toolc.runtime.executor import Setting, execute
-
+    name, isolation, step, victims, workspace = arguments
     print(Owner.current().label(), flush=True)
-    death = Death(step)
+    death = Death(step, victims)
     engine = prepare_docker(death) if name == "docker" else prepare_oci(death)
     prepare_common(death, engine)
-    registered = RegisteredTool(spec=tool(SCRIPT), surface_digest="sha256:aa", effect_digest="sha256:bb")
+    registered = RegisteredTool(
+        spec=tool(SCRIPT, min_isolation=isolation),  # type: ignore[arg-type]
+        surface_digest="sha256:aa",
+        effect_digest="sha256:bb",
+    )
     setting = Setting(choose=lambda _: Selection(engine), workspace=Path(workspace))
 
     def listen(event: Event) -> None:

@@ -1,59 +1,101 @@
-"""What may be left of an owner after its death: all that bears its label, or the id of one of its containers."""
+"""What may be left of an owner after its death: all that bears its label, or the id of one of its containers.
+
+And, by descent, every process that it or any child of it has started: those become children of the process
+that looks (see ``adopting``).
+"""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 from urllib.parse import quote
 
-from toolc.engines.docker_body import OWNER_LABEL
-from toolc.engines.docker_http import Client
+from daemon_places import SECONDS, DaemonPlaces
 
-TOPS = ("/run/toolc", "/sys/fs/cgroup", "/run/docker", "/var/run/docker")
-"""Where runtime folders, control groups and the daemon's own state of containers are."""
+from toolc.engines.docker_body import OWNER_LABEL
+
+TOPS: Final = tuple(Path(name) for name in ("/run/toolc", "/sys/fs/cgroup", "/run/runsc", "/run/runc", "/run/user"))
+"""Where runtime folders, control groups and the runtimes' own state are."""
+
+GIVEN: Final = ("tmp", "state", "store", "cache")
+"""The folders for the variables that say where to keep things."""
+
+KEPT: Final = ("tmp/toolc-1234", "state/toolc", "state/toolc/scratch")
+"""What every process of a user may leave: the empty folders in which each owner makes one of its own."""
+
+PAUSE_SECONDS: Final = 0.02
+
+_PR_SET_CHILD_SUBREAPER: Final = 36
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """What was there before the owner was: none of it can be the owner's."""
+
+    children: frozenset[int]
+    mounts: frozenset[str]
+
+    @staticmethod
+    def look(daemon: DaemonPlaces | None) -> Before:
+        """Look now."""
+        mounts = daemon.mounts() if daemon else frozenset()
+        return Before(children=frozenset(children(os.getpid())), mounts=mounts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owned:
-    """One process that made sandboxes. ``folders`` were given to it alone (scratch, temporary files, store)."""
+    """One process that made sandboxes. ``top`` has the folders that were given to it alone, if any were."""
 
     label: str
+    before: Before
+    daemon: DaemonPlaces | None = None
     containers: tuple[str, ...] = ()
-    folders: tuple[Path, ...] = ()
-    client: Client | None = None
+    top: Path | None = None
 
     def remains(self) -> list[str]:
         """A line for each thing that is still there."""
-        return [*self._processes(), *self._folders(), *self._mounts(), *self._daemons()]
+        found = [*self._descendants(), *self._processes(), *self._named(), *self._given(), *self._mounts()]
+        return [*found, *self._daemons(), *self._unheld()]
 
     def _words(self) -> tuple[str, ...]:
         return (self.label, *self.containers)
+
+    def _descendants(self) -> Iterator[str]:
+        for pid in children(os.getpid()):
+            if pid not in self.before.children and not _reaped(pid):
+                yield f"process {pid}, started by the owner: {_command(pid)}"
 
     def _processes(self) -> Iterator[str]:
         words = [word.encode() for word in self._words()]
         for process in Path("/proc").glob("[0-9]*"):
             try:
-                command = (process / "cmdline").read_bytes()
-                groups = (process / "cgroup").read_bytes()
+                told = (process / "cmdline").read_bytes(), (process / "cgroup").read_bytes()
             except OSError:
                 continue
-            if any(word in command or word in groups for word in words):
-                yield f"process {process.name}: {command.decode(errors='replace')[:100]}"
+            if any(word in text for word in words for text in told):
+                yield f"process {process.name}: {_command(int(process.name))}"
 
-    def _folders(self) -> Iterator[str]:
-        for top in TOPS:
+    def _named(self) -> Iterator[str]:
+        for top in (*TOPS, *(self.daemon.folders() if self.daemon else ())):
             for folder, names, files in os.walk(top):
                 for name in (*names, *files):
                     if any(word in name for word in self._words()):
                         yield f"folder {folder}/{name}"
-        for own in self.folders:
-            for folder, names, files in os.walk(own):
-                yield from (f"file {folder}/{name}" for name in files)
-                yield from (f"folder {folder}/{name}" for name in names if self.label in name)
+
+    def _given(self) -> Iterator[str]:
+        if self.top is None:
+            return
+        for given in GIVEN:
+            for folder, names, files in os.walk(self.top / given):
+                paths = (Path(folder, name).relative_to(self.top) for name in (*names, *files))
+                yield from (f"given folder: {path}" for path in paths if str(path) not in KEPT)
 
     def _mounts(self) -> Iterator[str]:
         for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
@@ -61,17 +103,29 @@ class Owned:
                 yield f"mount {line}"
 
     def _daemons(self) -> Iterator[str]:
-        if self.client is None:
+        if self.daemon is None:
             return
         filters = quote(json.dumps({"label": [f"{OWNER_LABEL}={self.label}"]}))
-        listed = self.client.call("GET", f"/containers/json?all=1&filters={filters}", timeout=20)
+        listed = self.daemon.client.call("GET", f"/containers/json?all=1&filters={filters}", timeout=SECONDS)
         for entry in listed if isinstance(listed, list) else []:
             if isinstance(entry, dict):
                 yield f"container {entry.get('State')} {str(entry.get('Id'))[:12]}"
-        volumes = self.client.call("GET", "/volumes", timeout=20)
-        for entry in (volumes.get("Volumes") or []) if isinstance(volumes, dict) else []:  # type: ignore[union-attr]
+        volumes = self.daemon.client.call("GET", "/volumes", timeout=SECONDS)
+        found = volumes.get("Volumes") if isinstance(volumes, dict) else None
+        for entry in found if isinstance(found, list) else []:
             if self.label in json.dumps(entry):
                 yield f"volume {entry}"
+        for container in self.daemon.connected().intersection(self.containers):
+            yield f"endpoint of {container[:12]}"
+
+    def _unheld(self) -> Iterator[str]:
+        """What the daemon has mounted, network namespaces among it, that no container has."""
+        if self.daemon is None or not (newer := self.daemon.mounts() - self.before.mounts):
+            return
+        held = self.daemon.held()
+        # One whose container went while these were listed is gone as well by now, or when we look again.
+        for point in sorted((newer - held) & self.daemon.mounts()):
+            yield f"mount without a container {point}"
 
 
 def seconds_until_clean(owned: Owned, patience: float) -> float:
@@ -79,5 +133,39 @@ def seconds_until_clean(owned: Owned, patience: float) -> float:
     began = time.monotonic()
     while found := owned.remains():
         assert time.monotonic() - began < patience, "\n".join(found)
-        time.sleep(0.02)
+        time.sleep(PAUSE_SECONDS)
     return time.monotonic() - began
+
+
+@contextlib.contextmanager
+def adopting() -> Iterator[None]:
+    """Whatever loses its parent below this process becomes this one's child (``PR_SET_CHILD_SUBREAPER``)."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+def children(pid: int) -> list[int]:
+    """The processes whose parent is ``pid`` now."""
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, task.read_text(encoding="ascii").split())
+    return found
+
+
+def _reaped(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:200]
+    except OSError:
+        return "gone"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import io
 import os
@@ -9,6 +10,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from gc import freeze  # not `gc`: that is the module of a command
 from importlib import import_module
 from typing import Final, NoReturn
 
@@ -88,6 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command line (without ``toolc`` itself) and exit with its code; no traceback reaches a user."""
     _heed_interrupts()
     _mend_standard_streams()
+    # Python's last search for garbage would take a tenth of a check, and the process's end leaves none.
+    atexit.register(freeze)
     # Python's plans for the syntax of patterns (one with "[[" in it) are nothing to a spec's author.
     warnings.filterwarnings("ignore", "Possible (nested )?set", FutureWarning)
     try:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from toolc.cli.common import FINDINGS, compile_or_exit, format_option, note, print_findings
+from toolc.cli.common import FINDINGS, format_option, named, note, print_findings
 from toolc.cli.lint import chosen, ignore_option, select_option
+from toolc.compiler.garbage import no_collection
 
 if TYPE_CHECKING:
-    from toolc.compiler.compile import Compilation
     from toolc.diagnostics import Diagnostics
 
 
 @click.command("build")
-@click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
+@click.argument("paths", nargs=-1, required=True, callback=named, metavar="PATHS...")
 @click.option("--out", metavar="DIR", help="The folder to write.  [default: the project's 'out', or build]")
 @click.option("--strict", is_flag=True, help="Take warnings for errors.")
 @select_option
 @ignore_option
 @format_option
+@no_collection()
 def command(
     paths: tuple[str, ...],
     out: str | None,
@@ -48,16 +48,16 @@ def command(
         _refuse_warnings(done.diagnostics, strict=strict)
         _report(done.out, done.tools, done.providers, done.losses, said)
         return
-    from toolc.api import write_build  # what has been built needs no compiler
-    from toolc.compiler.workers import are_many, side_by_side
+    from toolc.artifacts import FORM, write  # what has been built needs no compiler
 
-    compilation = compile_or_exit(paths, to=findings, code=FINDINGS, format_name=format_name, settings=settings)
-    _refuse_warnings(compilation.diagnostics, strict=strict)
-    out = out or _out(compilation)
-    facts = cache.facts(compilation)
-    built = write_build(compilation, out, side_by_side if are_many(compilation.tools) else map)
-    cache.remember(facts, out, len(built.names), len(built.providers), built.losses)
-    _report(out, len(built.names), len(built.providers), built.losses, said)
+    made = cache.make(FORM)
+    print_findings(made.diagnostics, findings, format_name)
+    if made.diagnostics.has_errors:
+        raise click.exceptions.Exit(FINDINGS)
+    _refuse_warnings(made.diagnostics, strict=strict)
+    built = write(made.tools, [name for name, _, _ in made.rows], made.out)
+    cache.remember(made, len(built.providers))
+    _report(made.out, len(built.names), len(built.providers), built.losses, said)
 
 
 def _refuse_warnings(diagnostics: Diagnostics, *, strict: bool) -> None:
@@ -70,8 +70,3 @@ def _report(out: str, tools: int, providers: int, losses: int, to: TextIO) -> No
     print(f"built {tools} tool{'s' * (tools != 1)} for {providers} providers into {out}", file=to)
     if losses:
         note(f"providers cannot say {losses} detail{'s' * (losses != 1)}; {out}/loss.json lists them")
-
-
-def _out(compilation: Compilation) -> str:
-    folder = compilation.out
-    return os.path.relpath(folder) if folder else "build"

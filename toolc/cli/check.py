@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import FINDINGS, format_option, note, print_findings, printable
+from toolc.cli.common import FINDINGS, format_option, named, note, print_findings, printable
 from toolc.cli.lint import chosen, ignore_option, select_option
+from toolc.compiler.garbage import no_collection
 
 if TYPE_CHECKING:
     from toolc.compiler.settings import Settings
 
 
 @click.command("check")
-@click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
+@click.argument("paths", nargs=-1, required=True, callback=named, metavar="PATHS...")
 @click.option("--strict", is_flag=True, help="Take warnings for errors.")
 @click.option("--fix", is_flag=True, help="Mend what can be mended without changing what a spec means.")
 @click.option("--unsafe-fixes", is_flag=True, help="As --fix, and mend also what changes it; read the difference.")
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 @select_option
 @ignore_option
 @format_option
+@no_collection()
 def command(  # noqa: PLR0913  one parameter per option
     paths: tuple[str, ...],
     *,

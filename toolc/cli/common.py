@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 import click
 
 import toolc
-from toolc.engines.select import engine_names
+from toolc.engines.names import engine_names
 from toolc.reporters.base import Page, Report
 from toolc.reporters.table import FORMATS, render
 
@@ -40,6 +40,13 @@ def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> f
     if not seconds:
         raise click.BadParameter(f"{value!r} is no duration; write it like 500ms, 30s or 10m", ctx, param)
     return seconds
+
+
+def named(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """An argument's callback: paths, none of them empty, as a variable that is not set makes them."""
+    if "" in value:
+        raise click.BadParameter("an empty path names nothing; write . for the current folder", ctx, param)
+    return value
 
 
 engine_option = click.option(

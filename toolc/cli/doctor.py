@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolc.cli.common import note
-from toolc.engines.select import ENGINES
+from toolc.engines.names import ENGINES
 from toolc.errors import ToolcError
 
 if TYPE_CHECKING:

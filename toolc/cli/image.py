@@ -1,4 +1,4 @@
-"""``toolc image``: build, list and unpack the images that tools run in."""
+"""``toolc image``: build, list, unpack and remove the images that tools run in."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from toolc.errors import NoEngineError
+
 
 @click.group("image")
 def command() -> None:
-    """Build, list and unpack the images that tools run in."""
+    """Build, list, unpack and remove the images that tools run in."""
 
 
 @command.command("build")
@@ -32,14 +34,41 @@ def build(names: tuple[str, ...], base: str | None) -> None:
 
 @command.command("list")
 def list_() -> None:
-    """List the images on this host: tag, size and origin."""
-    from toolc.engines.images import list_images
+    """List the images on this host: tag, size, and origin or the folder where it is unpacked."""
+    from toolc.engines.images import list_images, unpacked_images
 
-    images = list_images()
-    for image in images:
-        click.echo(f"{image.tag}  {image.size_bytes / 1024**2:.0f}MiB  from {image.base}")
-    if not images:
+    try:
+        for image in (built := list_images()):
+            click.echo(f"{image.tag}  {_mebibytes(image.size_bytes)}  from {image.base}")
+    except NoEngineError as error:
+        built = ()
+        _say(str(error))
+    unpacked = unpacked_images()
+    for each in unpacked:
+        name = ", ".join(each.names) or each.digest
+        stale = "; no name means it any more: toolc image prune" if each.is_stale else ""
+        click.echo(f"{name}  {_mebibytes(each.size_bytes())}  unpacked in {each.folder}{stale}")
+    if not built and not unpacked:
         _say("there are no images yet; build one with: toolc image build")
+
+
+@command.command("prune")
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+def prune(dry_run: bool) -> None:
+    """Remove unpacked images that no name means any more, as one that was built or exported anew.
+
+    What a call runs in is kept. The images of a daemon are its own affair.
+    """
+    from toolc.engines.images import prune_image, unpacked_images
+
+    stale = [image for image in unpacked_images() if image.is_stale]
+    for image in stale:
+        size = _mebibytes(image.size_bytes())
+        if not dry_run:
+            prune_image(image)
+        click.echo(f"{'would remove' if dry_run else 'removed'}  {image.digest}  {size}")
+    if not stale:
+        _say("nothing is to be removed")
 
 
 @command.command("export")
@@ -65,6 +94,10 @@ def export(name: str, archive: Path | None, output: Path | None) -> None:
         return
     made = export_image(name, archive)
     click.echo(f"{made.tag}  {made.digest}  {made.root}")
+
+
+def _mebibytes(size_bytes: int) -> str:
+    return f"{size_bytes / 1024**2:.0f}MiB"
 
 
 def _say(line: str) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import FINDINGS, compile_or_exit, engine_option, printable, user_configuration
+from toolc.cli.common import FINDINGS, compile_or_exit, engine_option, named, printable, user_configuration
 from toolc.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command("test")
-@click.argument("targets", nargs=-1, required=True, metavar="TARGETS...")
+@click.argument("targets", nargs=-1, required=True, callback=named, metavar="TARGETS...")
 @engine_option
 def command(targets: tuple[str, ...], engine: str | None) -> None:
     """Run the tests that tools hold, each call in a sandbox and a workspace of its own.

@@ -13,16 +13,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from toolc.compiler import cache_file
 from toolc.compiler.cache_answers import Question
-from toolc.compiler.cache_json import diagnostics_from_json
+from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json
 from toolc.compiler.settings import Settings
 from toolc.diagnostics import Diagnostics
-
-NOT_OURS: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""What reading an answer raises where it is not one that toolc wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +35,21 @@ def check_specs(paths: Sequence[Path], settings: Settings) -> Checked:
     answer, *lines = kept_lines(question.place)
     if known := _recall(question, answer):
         return known
-    from toolc.compiler.cache_pieces import KeptPieces, known_lines  # an answer that is known needs no compiler
+    from toolc.compiler.cache_edits import find_edited  # an answer that is known needs no compiler
+    from toolc.compiler.cache_pieces import KeptPieces, known_lines
     from toolc.compiler.compile import compile_specs
 
-    pieces = KeptPieces(known_lines(lines))
+    if question.place and (edited := find_edited(question, answer, lines, settings)):
+        keep_lines(question.place, [json.dumps(edited.answer), *edited.lines])
+        return Checked(edited.answer["count"], edited.diagnostics)
+    pieces = KeptPieces(known_lines(lines), question.contents)
     compilation = compile_specs(paths, settings, pieces.gather, pieces.together)
     count = len(compilation.tools)
     if question.place:
-        facts = question.facts(compilation)
-        keep_lines(question.place, [json.dumps(facts | {"count": count}) if facts else "", *pieces.lines])
+        facts = question.facts(compilation) if pieces.is_of_contents else None
+        keep_lines(
+            question.place, [json.dumps(facts | pieces.facts | {"count": count}) if facts else "", *pieces.lines]
+        )
     return Checked(count, compilation.diagnostics)
 
 

@@ -10,12 +10,12 @@ import hashlib
 import json
 import os
 import stat
+import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
-from sys import version as python_version
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from toolc.compiler.cache_file import cache_folder, digest
@@ -27,8 +27,8 @@ from toolc.compiler.settings import Settings
 if TYPE_CHECKING:
     from toolc.compiler.compile import Compilation
 
-_FORMAT: Final = 2
-_PACKAGES: Final = ("toolc", "jinja2", "jmespath", "jsonschema", "pyyaml", "tomli")
+_FORMAT: Final = 3
+_PACKAGES: Final = frozenset({"jinja2", "jmespath", "jsonschema", "pyyaml", "referencing", "tomli", "toolc"})
 """Those whose version can change what is found."""
 
 _RACY_NS: Final = 1_000_000_000
@@ -39,12 +39,14 @@ _RACY_NS: Final = 1_000_000_000
 class Question:
     """What is asked about the specs at ``paths`` as they are now.
 
-    ``place`` is the file that may hold the answer, None where there can be none; ``specs`` is the digest of the
-    specs, None where they cannot be read; ``start`` is when it was asked.
+    ``place`` is the file that may hold the answer, None where there can be none. ``contents`` are all files that
+    may be specs, by name, and ``specs`` is their digest, None where they cannot be read; ``start`` is when it was
+    asked.
     """
 
     paths: tuple[Path, ...]
     place: Path | None
+    contents: Mapping[str, bytes]
     specs: str | None
     start: int
 
@@ -52,40 +54,57 @@ class Question:
     def ask(cls, about: Sequence[str | None], paths: Sequence[Path], settings: Settings) -> Self:
         """A question; ``about`` tells it from others about the same specs."""
         start, place = time.time_ns(), _place(about, paths, settings)
-        return cls(tuple(paths), place, _digest_of_specs(paths) if place else None, start)
+        contents = _contents(paths) if place else None
+        specs = None if contents is None else digest_of_contents(contents)
+        return cls(tuple(paths), place, contents or {}, specs, start)
 
     def known(self, answer: str) -> Any:
         """What an answer says, None where something has changed; raises any error where it is no answer."""
         found: Any = json.loads(answer) if answer else None
         if found is None or self.specs is None or found["specs"] != self.specs:
             return None
-        if any(_digest_of_project(Path(folder)) != known for folder, known in found["projects"]):
-            return None
-        for path, shown, method, asked, said in found["asked"]:
-            if digest_of_answer(Folder(Path(path), shown), method, asked) != said:
-                return None
-        return found
+        return found if is_elsewhere_unchanged(found) else None
 
     def facts(self, compilation: Compilation) -> dict[str, object] | None:
-        """An answer, which holds until something changes; None where something may have changed already."""
+        """An answer about ``contents``, which holds until something changes; None where something else may have."""
         try:
-            if self.specs is None or self.specs != _digest_of_specs(self.paths):
-                return None
-            if _has_just_changed(compilation.looked_for, self.start):
+            if self.specs is None or self.has_just_changed(compilation.looked_for):
                 return None
             return {
                 "specs": self.specs,
                 "projects": [[str(folder), _digest_of_project(folder)] for folder in compilation.looked_for],
-                "asked": [
-                    [str(folder.path), folder.shown, method, asked, answer]
-                    for folder in compilation.folders
-                    for (method, asked), answer in (folder.log or {}).items()
-                ],
+                "asked": [each for folder in compilation.folders for each in asked_of(folder)],
+                "involved": sorted(compilation.involved),
                 "findings": findings_to_json(compilation.diagnostics),
                 "sources": sources_to_json(compilation.diagnostics),
             }
         except OSError:
             return None
+
+    def has_just_changed(self, folders: Iterable[Path]) -> bool:
+        """Whether a project file in ``folders`` may have come, gone or changed since then. Raises ``OSError``."""
+        # Where everybody may write, as in /tmp, no project file counts.
+        places = [folder for folder in folders if not folder.stat().st_mode & stat.S_IWOTH]
+        files = [folder / name for folder in places for name in PROJECT_FILES if (folder / name).exists()]
+        return any(path.stat().st_ctime_ns > self.start - _RACY_NS for path in (*places, *files))
+
+
+def asked_of(folder: Folder) -> list[list[str]]:
+    """All that was asked of a folder, and a digest of what it said."""
+    return [
+        [str(folder.path), folder.shown, method, asked, answer]
+        for (method, asked), answer in (folder.log or {}).items()
+    ]
+
+
+def is_elsewhere_unchanged(found: Any) -> bool:
+    """Whether all but the specs is as an answer says; raises any error where it is no answer."""
+    if any(_digest_of_project(Path(folder)) != known for folder, known in found["projects"]):
+        return False
+    return all(
+        digest_of_answer(Folder(Path(path), shown), method, asked) == said
+        for path, shown, method, asked, said in found["asked"]
+    )
 
 
 def _place(about: Sequence[str | None], paths: Sequence[Path], settings: Settings) -> Path | None:
@@ -96,16 +115,20 @@ def _place(about: Sequence[str | None], paths: Sequence[Path], settings: Setting
     try:
         chosen = [settings.select, settings.ignore, sorted(settings.severity.items())]
         asked = [_FORMAT, about, str(Path.cwd()), [str(path) for path in paths], chosen, [*_versions()]]
-    except (OSError, metadata.PackageNotFoundError):
+    except OSError:
         return None
     return folder / f"check-{digest(json.dumps(asked))}.json"
 
 
 def _versions() -> Iterator[str]:
     """What the compiler is: its version and those of its libraries, and the state of its files."""
-    yield python_version
-    for name in _PACKAGES:
-        yield metadata.version(name)
+    yield sys.version
+    # As importlib.metadata finds them, which takes as long to import as ten specs to check: by their folders'
+    # names, "PyYAML-6.0.2.dist-info" (packaging.python.org, "Recording installed projects").
+    for place in sys.path:
+        with suppress(OSError):
+            names = os.listdir(place or ".")  # noqa: PTH208  the names are all that is wanted
+            yield from sorted(each for each in names if each.lower().partition("-")[0] in _PACKAGES)
     for folder, folders, names in os.walk(Path(__file__).parents[1]):
         folders.sort()
         for name in sorted(names):
@@ -114,9 +137,18 @@ def _versions() -> Iterator[str]:
                 yield f"{name} {found.st_size} {found.st_mtime_ns}"
 
 
-def _digest_of_specs(paths: Sequence[Path]) -> str | None:
-    """One digest of every file that may be a spec, with its name; None where one cannot be read."""
+def digest_of_contents(contents: Mapping[str, bytes]) -> str:
+    """One digest of files with their names."""
     whole = hashlib.sha256()
+    for name, data in contents.items():
+        whole.update(f"{len(data)} {name}\0".encode("utf-8", "surrogateescape"))
+        whole.update(data)
+    return whole.hexdigest()
+
+
+def _contents(paths: Sequence[Path]) -> dict[str, bytes] | None:
+    """Every file that may be a spec, by name; None where one cannot be read."""
+    contents: dict[str, bytes] = {}
     try:
         for path in paths:
             for name in walk(str(path)) if path.is_dir() else (str(path),):
@@ -128,11 +160,10 @@ def _digest_of_specs(paths: Sequence[Path]) -> str | None:
                     os.close(descriptor)
                 if len(data) != size:
                     return None
-                whole.update(f"{size} {name}\0".encode("utf-8", "surrogateescape"))
-                whole.update(data)
+                contents[name] = data
     except (OSError, ValueError):
         return None
-    return whole.hexdigest()
+    return contents
 
 
 def _digest_of_project(folder: Path) -> str:
@@ -143,11 +174,3 @@ def _digest_of_project(folder: Path) -> str:
         is_there = path.is_file() and not path.is_symlink()
         found.append(hashlib.sha256(path.read_bytes()).hexdigest() if is_there else None)
     return digest(json.dumps(found))
-
-
-def _has_just_changed(folders: Iterable[Path], start: int) -> bool:
-    """Whether a project file may have come, gone or changed while it was read. Raises ``OSError``."""
-    # Where everybody may write, as in /tmp, no project file counts.
-    places = [folder for folder in folders if not folder.stat().st_mode & stat.S_IWOTH]
-    files = [folder / name for folder in places for name in PROJECT_FILES if (folder / name).exists()]
-    return any(path.stat().st_ctime_ns > start - _RACY_NS for path in (*places, *files))

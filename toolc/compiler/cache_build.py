@@ -1,26 +1,37 @@
-"""What ``toolc build`` wrote, so that a build of what has not changed writes nothing.
+"""What ``toolc build`` wrote, so that a build of what has not changed writes nothing, and of one edit little.
 
 The folder is judged by what the system says of its files, as make does: their numbers, sizes and times, of which
-nobody can set the time of the last change. One that holds anything more or less is built anew.
+nobody can set the time of the last change. One that holds anything more or less is built anew. From one that is as
+it was left come the texts of the tools whose files have not changed: the cache says where each stands.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from toolc.compiler.cache import NOT_OURS, keep_lines, kept_lines
+from toolc.compiler.cache import keep_lines, kept_lines
 from toolc.compiler.cache_answers import Question
-from toolc.compiler.cache_json import diagnostics_from_json
+from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json
 from toolc.compiler.settings import Settings
 from toolc.diagnostics import Diagnostics
 
 if TYPE_CHECKING:
-    from toolc.compiler.compile import Compilation
+    from toolc.compiler.cache_edits import Edited
+    from toolc.compiler.finished import Finished, Form, Layout
+
+
+_ABOUT_ALL: Final = 3
+"""How many lines there are before those about files."""
+
+
+_Row: TypeAlias = tuple[str, int, list[int]]
+"""A tool's name, how many details of it providers cannot say, and the size of each of its texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,42 +45,160 @@ class LastBuild:
     diagnostics: Diagnostics
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A build to be written into ``out``: its tools as ``Layout.join`` takes them, none where there is an error.
+
+    There is a row for each tool, in order; ``answer`` is what the build depends on, None where that cannot be
+    known, and ``lines`` what came of each file.
+    """
+
+    out: str
+    tools: Sequence[Finished]
+    rows: Sequence[_Row]
+    diagnostics: Diagnostics
+    answer: Mapping[str, object] | None
+    lines: Sequence[str]
+
+
 @dataclass(frozen=True, slots=True)
 class BuildCache:
-    """Knows the last build of one command line, and whether it is still what one would write."""
+    """Knows the last build of one command line, whether it is still what one would write, and how to make the next.
+
+    ``out`` is the folder that the command line names. The first of ``lines`` is the answer, the second what the
+    system says of the folder, the third how long each text of each tool is, and the others what came of each file.
+    """
 
     question: Question
+    settings: Settings
+    out: str | None
+    lines: Sequence[str]
 
     @classmethod
     def of(cls, paths: Sequence[Path], settings: Settings, out: str | None) -> BuildCache:
         """The cache of ``toolc build`` with these arguments."""
-        return cls(Question.ask(["build", out], paths, settings))
+        question = Question.ask(["build", out], paths, settings)
+        lines = kept_lines(question.place)
+        return cls(question, settings, out, lines if len(lines) >= _ABOUT_ALL else [""] * _ABOUT_ALL)
 
     def recall(self) -> LastBuild | None:
         """The last build, if specs and folder are as they were."""
         try:
-            found = self.question.known(kept_lines(self.question.place)[0])
-            if found is None or found["state"] != _state(found["out"]):
+            found = self.question.known(self.lines[0])
+            if found is None or json.loads(self.lines[1]) != [found["out"], _state(found["out"])]:
                 return None
             diagnostics = diagnostics_from_json(found["findings"], found["sources"])
             return LastBuild(found["out"], found["tools"], found["providers"], found["losses"], diagnostics)
         except NOT_OURS:
             return None
 
-    def facts(self, compilation: Compilation) -> dict[str, object] | None:
-        """What a build depends on. To be asked before it writes, which changes the folder above its own."""
-        return self.question.facts(compilation)
+    def make(self, form: Form) -> Made:
+        """The build that ``compile_specs`` would make, of whose tools only those that changed are compiled.
 
-    def remember(self, facts: dict[str, object] | None, out: str, tools: int, providers: int, losses: int) -> None:
-        """Keep what was just written into ``out``."""
-        if self.question.place is None or facts is None:
+        To be asked for before it is written, which changes the folder above its own. Raises ``UsageError``.
+        """
+        from toolc.compiler.cache_edits import find_edited  # a build that is known needs no compiler
+        from toolc.compiler.cache_pieces import KeptPieces, known_lines
+        from toolc.compiler.compile import compile_specs
+
+        lines, rows = self.lines[_ABOUT_ALL:], self._rows()
+        edited = find_edited(self.question, self.lines[0], lines, self.settings) if rows else None
+        if edited and (made := self._edit(edited, rows, form)):
+            return made
+        last = dict(zip([name for name, _, _ in rows], self._texts(rows, form.layout), strict=False))
+        pieces = KeptPieces(known_lines(lines), self.question.contents, form, last)
+        compilation = compile_specs(self.question.paths, self.settings, pieces.gather, pieces.together)
+        if compilation.diagnostics.has_errors:
+            return _nothing(compilation.diagnostics)
+        others = [tool for tool in compilation.tools if tool.name not in pieces.finished]
+        named = zip([tool.name for tool in others], form.finish(others), strict=True)
+        finished = {**pieces.finished, **dict(named)}
+        tools = [finished[tool.name] for tool in compilation.tools]
+        facts = self.question.facts(compilation) if pieces.is_of_contents else None
+        return Made(
+            out=self.out or (os.path.relpath(compilation.out) if compilation.out else "build"),
+            tools=tools,
+            rows=[_row(tool.name, each) for tool, each in zip(compilation.tools, tools, strict=True)],
+            diagnostics=compilation.diagnostics,
+            answer=facts and facts | pieces.facts,
+            lines=pieces.lines,
+        )
+
+    def remember(self, made: Made, providers: int) -> None:
+        """Keep what was just written."""
+        if self.question.place is None:
             return
         try:
-            state = _state(out)
+            state = [made.out, _state(made.out)]
         except OSError:
             return
-        more = {"out": out, "tools": tools, "providers": providers, "losses": losses, "state": state}
-        keep_lines(self.question.place, [json.dumps(facts | more)])
+        counts = {
+            "out": made.out,
+            "tools": len(made.rows),
+            "providers": providers,
+            "losses": sum(losses for _, losses, _ in made.rows),
+        }
+        answer = json.dumps({**made.answer, **counts}) if made.answer else ""
+        keep_lines(self.question.place, [answer, json.dumps(state), json.dumps(made.rows), *made.lines])
+
+    def _rows(self) -> list[_Row]:
+        """Those of the last build; none where none is known."""
+        try:
+            return [(str(name), int(losses), list(sizes)) for name, losses, sizes in json.loads(self.lines[2])]
+        except NOT_OURS:
+            return []
+
+    def _texts(self, rows: Sequence[_Row], layout: Layout) -> list[Finished]:
+        """What stands in the folder of the last build for each row, if it is as it was left; else nothing."""
+        from toolc.compiler.finished import Finished  # as above
+
+        try:
+            out, state = json.loads(self.lines[1])
+            if state != _state(out):
+                return []
+            texts = layout.cut(Path(out), [sizes for _, _, sizes in rows])
+            if state != _state(out):  # another build took its place meanwhile
+                return []
+            return [Finished(each, losses) for each, (_, losses, _) in zip(texts, rows, strict=True)]
+        except NOT_OURS:
+            return []
+
+    def _edit(self, edited: Edited, rows: Sequence[_Row], form: Form) -> Made | None:
+        """The last build with the edited tools in the place of what they were: their names are the same."""
+        if edited.diagnostics.has_errors:
+            return _nothing(edited.diagnostics)
+        specs = [tool.spec for piece in edited.pieces for tool in piece.tools]
+        if any(map(form.is_joint, specs)):
+            return None
+        new = dict(zip([spec.name for spec in specs], form.finish(specs), strict=True))
+        grouped = groupby(rows, lambda row: row[0] if row[0] in new else "")
+        runs = [(name, _run([*each])) for name, each in grouped]
+        kept = self._texts([run for _, run in runs], form.layout)
+        if not kept:
+            return None
+        return Made(
+            out=edited.answer["out"],
+            tools=[new.get(name, each) for (name, _), each in zip(runs, kept, strict=True)],
+            rows=[_row(row[0], new[row[0]]) if row[0] in new else row for row in rows],
+            diagnostics=edited.diagnostics,
+            answer=edited.answer,
+            lines=edited.lines,
+        )
+
+
+def _nothing(diagnostics: Diagnostics) -> Made:
+    return Made(out="", tools=(), rows=(), diagnostics=diagnostics, answer=None, lines=())
+
+
+def _row(name: str, tool: Finished) -> _Row:
+    return name, tool.losses, [*map(len, tool.texts)]
+
+
+def _run(rows: Sequence[_Row]) -> _Row:
+    """Tools that stand one after the other as if they were one: there are commas between their texts."""
+    columns = zip(*(sizes for _, _, sizes in rows), strict=True)
+    sizes = [sum(column) + max(0, sum(map(bool, column)) - 1) for column in columns]
+    return "", sum(losses for _, losses, _ in rows), sizes
 
 
 def _state(out: str) -> list[list[object]]:

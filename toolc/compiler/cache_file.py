@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import tempfile
 import time
 from pathlib import Path
 from typing import Final
@@ -56,13 +55,14 @@ def write(place: Path, text: str) -> None:
     if len(body) > MAX_BYTES:
         return
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, aside = tempfile.mkstemp(prefix="check-", suffix=".new", dir=place.parent)
+    aside = place.with_name(f"check-{os.getpid()}-{time.time_ns()}.new")  # tempfile takes long to import
+    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
-        Path(aside).replace(place)
+        aside.replace(place)
     except OSError:
-        Path(aside).unlink(missing_ok=True)
+        aside.unlink(missing_ok=True)
         raise
     oldest = time.time() - _KEEP_DAYS * 86400
     for each in place.parent.glob("check-*"):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from toolc.diagnostics import Code, Diagnostics, Edit, Fix, Severity
 from toolc.source import Position, SourceText, Span
+
+NOT_OURS: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What reading what was kept raises where it is not what toolc wrote."""
 
 
 def findings_to_json(diagnostics: Diagnostics) -> list[dict[str, object]]:

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from toolc.compiler.cache import NOT_OURS
-from toolc.compiler.cache_json import diagnostics_from_json, findings_to_json, sources_to_json, span
+from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json, findings_to_json, sources_to_json, span
 from toolc.compiler.checks.compositions import calls
 from toolc.compiler.compile_file import Piece, folder_of
 from toolc.compiler.decode_shell import NO_COMMAND
@@ -29,16 +28,18 @@ def to_line(piece: Piece) -> str:
         return ""
     sources = sources_to_json(piece.diagnostics)
     kept = {
+        "path": piece.found.shown,
         "parsed": piece.source is not None,
         "asked": [[method, asked, answer] for (method, asked), answer in (piece.folder.log or {}).items()],
         "findings": findings_to_json(piece.diagnostics),
         "sources": {path: text for path, text in sources.items() if path != piece.found.shown},
-        "tools": [_outline(tool) for tool in piece.tools],
+        "tools": [outline(tool) for tool in piece.tools],
     }
     return json.dumps(kept)
 
 
-def _outline(tool: LocatedTool) -> dict[str, object]:
+def outline(tool: LocatedTool) -> dict[str, object]:
+    """All of a tool that counts where it is compared with others."""
     spec = tool.spec
     return {
         "name": spec.name,
@@ -84,7 +85,7 @@ def _tool(kept: Any, source: SourceText) -> LocatedTool:
         backend=NO_COMMAND,
     )
     whole, *places = kept["spans"]
-    node = Mapping(tuple(_entries(kept, places)), span(whole))
+    node = Mapping.of(_entries(kept, places), span(whole))
     return LocatedTool(spec=spec, node=node, path=source.path, source=source, damaged=frozenset(kept["damaged"]))
 
 

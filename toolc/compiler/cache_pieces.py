@@ -8,26 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final, TypeAlias
 
-from toolc.compiler.cache import NOT_OURS
 from toolc.compiler.cache_file import digest
-from toolc.compiler.cache_json import diagnostics_from_json, findings_to_json
+from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json, findings_to_json
 from toolc.compiler.cache_lines import from_line, to_line
 from toolc.compiler.checks import check_together
 from toolc.compiler.checks.compositions import calls
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.find import Found
-from toolc.compiler.load import read
-from toolc.compiler.workers import chunks, spread
+from toolc.compiler.finished import Finished, Form
+from toolc.compiler.load import MAX_BYTES, read
 from toolc.diagnostics import Diagnostic, Diagnostics
 from toolc.source import BOM
 
-_TOGETHER: Final = "together"
+TOGETHER: Final = "together"
 """The key of the line about all tools together."""
 
 
@@ -35,30 +34,56 @@ _TOGETHER: Final = "together"
 class KeptPieces:
     """Gathers pieces: those of ``known`` whose file has not changed, and for the others what is compiled.
 
+    ``contents`` are the files' bytes by their names, as they were when the question was asked; ``is_of_contents``
+    says whether no file had to be read besides.
     ``known`` are lines of an earlier run, by their keys; ``lines`` are those to keep after this one. ``outlines``
     is a digest of all that is known of the tools, empty where some were compiled for others to be compared with.
+    ``facts`` are what else has to be known of this run so that the next one can be about an edit alone.
+
+    For a build ``form`` says what one looks like, and ``finished`` are the tools of the last build, by name: a
+    piece is known only where its tools are among them. After the run it has those of this one's tools that could
+    be finished by themselves, and of all others ``compile_specs`` gives the whole.
     """
 
     known: dict[str, str]
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+    form: Form | None = None
+    finished: Mapping[str, Finished] = field(default_factory=dict)
+    is_of_contents: bool = False
     lines: list[str] = field(default_factory=list)
     outlines: str = ""
+    facts: dict[str, object] = field(default_factory=dict)
 
     def gather(self, files: Sequence[Found], compiler: FileCompiler) -> list[Piece]:
         """The piece of each file."""
         for found in files:
             compiler.projects.of_file(found.path)
         if compiler.projects.diagnostics.has_errors:  # what a project says is not known then
+            self.finished = {}
             return [compiler.compile(found) for found in files]
         context = digest(json.dumps([[source.path, source.text] for source in compiler.projects.sources]))
-        inputs = [_read(found, context) for found in files]
+        inputs = [_read(found, context, self.contents) for found in files]
+        self.is_of_contents = all(str(found.path) in self.contents for found in files)
         known = [self._recall(each) for each in inputs]
         unknown = [each for each, piece in zip(inputs, known, strict=True) if piece is None]
-        made = iter(_compile(unknown, compiler))
+        made = iter(_compile(unknown, _Maker(compiler, self.form)))
         pieces = [piece or next(made) for piece in known]
-        kept = [(each.key, line) for each, (_, line) in zip(inputs, pieces, strict=True) if line]
+        self.finished = {name: text for each in pieces for name, text in each.finished.items()}
+        kept = [(each.key, made.line) for each, made in zip(inputs, pieces, strict=True) if made.line]
         self.lines = [f"{key} {line}" for key, line in kept]
         self.outlines = digest("\n".join(line for _, line in kept)) if len(kept) == len(files) else ""
-        return _compile_called([piece for piece, _ in pieces], compiler)
+        whole = [made.piece for made in pieces]
+        called = {name for piece in whole for tool in piece.tools for name, _ in calls(tool)}
+        unkept = [each for each, made in zip(inputs, pieces, strict=True) if not made.line]
+        self.facts = {
+            "context": context,
+            "called": sorted(called),
+            "unkept": {str(each.found.path): hashlib.sha256(each.data or b"").hexdigest() for each in unkept},
+        }
+        return [
+            each.compiled(compiler) if _is_called(piece, called) else piece
+            for each, piece in zip(inputs, whole, strict=True)
+        ]
 
     def together(self, tools: Sequence[LocatedTool]) -> tuple[Diagnostic, ...]:
         """What is wrong with all tools together, which is what it was while their outlines are what they were."""
@@ -68,12 +93,12 @@ class KeptPieces:
             for each in check_together(tools):
                 found.add(each.code, each.message, each.span, each.hint, each.fix)
         if self.outlines:
-            self.lines.append(f"{_TOGETHER} {json.dumps([self.outlines, findings_to_json(found)])}")
+            self.lines.append(f"{TOGETHER} {json.dumps([self.outlines, findings_to_json(found)])}")
         return found.sorted()
 
     def _recall_together(self) -> Diagnostics | None:
         try:
-            outlines, findings = json.loads(self.known[_TOGETHER])
+            outlines, findings = json.loads(self.known[TOGETHER])
             return diagnostics_from_json(findings, {}) if outlines == self.outlines else None
         except NOT_OURS:
             return None
@@ -81,7 +106,10 @@ class KeptPieces:
     def _recall(self, read: _Read) -> _Made | None:
         line = self.known.get(read.key, "")
         piece = read.piece(line)
-        return None if piece is None else (piece, line)
+        names = [tool.spec.name for tool in piece.tools] if piece and self.form else []
+        if piece is None or any(name not in self.finished for name in names):
+            return None
+        return _Made(piece, line, {name: self.finished[name] for name in names})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,49 +126,79 @@ class _Read:
         text = _text(self.data) if line else None
         return None if text is None else from_line(line, self.found, text)
 
+    def compiled(self, compiler: FileCompiler) -> Piece:
+        """The piece that the compiler makes of it."""
+        document = compiler.parse(self.found, self.data, self.diagnostics)
+        return compiler.compile_document(self.found, document, self.diagnostics)
 
-_Made: TypeAlias = tuple[Piece, str]
-"""A piece, and the line to keep of it; empty where that cannot be kept."""
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A piece, the line to keep of it, which is empty where that cannot be kept, and its tools in a build."""
+
+    piece: Piece
+    line: str
+    finished: Mapping[str, Finished]
 
 
-def _read(found: Found, context: str) -> _Read:
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Makes what can be known of a file; for a build, tools that are declared with others are not kept."""
+
+    compiler: FileCompiler
+    form: Form | None
+
+    def make(self, read: _Read) -> _Made:
+        piece = read.compiled(self.compiler)
+        specs = [tool.spec for tool in piece.tools]
+        if self.form is None or piece.diagnostics.has_errors:
+            return _Made(piece, to_line(piece) if read.key else "", {})
+        if any(map(self.form.is_joint, specs)):
+            return _Made(piece, "", {})
+        finished = dict(zip([spec.name for spec in specs], self.form.finish(specs), strict=True))
+        return _Made(piece, to_line(piece) if read.key else "", finished)
+
+
+def _read(found: Found, context: str, contents: Mapping[str, bytes]) -> _Read:
     diagnostics = Diagnostics()
-    data = read(found.path, found.shown, diagnostics)
-    key = "" if data is None or _text(data) is None else _key(found, data, context)
+    data = contents.get(str(found.path))
+    if data is None or len(data) > MAX_BYTES:  # which is what reading it reports
+        data = read(found.path, found.shown, diagnostics)
+    is_named = found.folder is None
+    key = "" if data is None or _text(data) is None else key_of(found.shown, data, context, is_named=is_named)
     return _Read(found, data, key, diagnostics)
 
 
-def _compile(files: Sequence[_Read], compiler: FileCompiler) -> Iterator[_Made]:
+def _compile(files: Sequence[_Read], maker: _Maker) -> Iterator[_Made]:
     """What comes of each file; where there are many, of several at a time."""
+    if len(files) <= 1:
+        return map(maker.make, files)
+    from toolc.compiler.workers import chunks, spread  # start-up time: one file is shared out to nobody
 
     def work(files: Sequence[_Read]) -> list[_Made]:
-        return [_made(each, compiler) for each in files]
+        return [maker.make(each) for each in files]
 
-    def unpack(files: Sequence[_Read], lines: list[str]) -> list[_Made]:
-        recalled = [each.piece(line) for each, line in zip(files, lines, strict=True)]
+    def pack(made: list[_Made]) -> list[_Packed]:
+        return [(each.line, each.finished) for each in made]
+
+    def unpack(files: Sequence[_Read], packed: list[_Packed]) -> list[_Made]:
+        recalled = [each.piece(line) for each, (line, _) in zip(files, packed, strict=True)]
         return [
-            (piece, line) if piece else _made(each, compiler)
-            for each, piece, line in zip(files, recalled, lines, strict=True)
+            _Made(piece, line, finished) if piece else maker.make(each)
+            for each, piece, (line, finished) in zip(files, recalled, packed, strict=True)
         ]
 
-    return chain.from_iterable(spread(work, chunks(files), lambda made: [line for _, line in made], unpack))
+    made: list[list[_Made]] = spread(work, chunks(files), pack, unpack)
+    return chain.from_iterable(made)
 
 
-def _made(read: _Read, compiler: FileCompiler) -> _Made:
-    document = compiler.parse(read.found, read.data, read.diagnostics)
-    piece = compiler.compile_document(read.found, document, read.diagnostics)
-    return piece, to_line(piece) if read.key else ""
+_Packed: TypeAlias = tuple[str, Mapping[str, Finished]]
+"""A piece as it travels: its line, and its tools in a build."""
 
 
 def known_lines(lines: Iterable[str]) -> dict[str, str]:
     """The lines of an earlier run, by their keys."""
     return {key: rest for key, _, rest in (line.partition(" ") for line in lines)}
-
-
-def _compile_called(pieces: Sequence[Piece], compiler: FileCompiler) -> list[Piece]:
-    """``pieces`` with those compiled anew that are called by others, whose arguments are compared with them."""
-    called = {name for piece in pieces for tool in piece.tools for name, _ in calls(tool)}
-    return [compiler.compile(piece.found) if _is_called(piece, called) else piece for piece in pieces]
 
 
 def _is_called(piece: Piece, called: set[str]) -> bool:
@@ -154,6 +212,7 @@ def _text(data: bytes | None) -> str | None:
         return None
 
 
-def _key(found: Found, data: bytes, context: str) -> str:
-    about = f"{context} {found.folder is None} {found.shown}\0".encode("utf-8", "surrogateescape")
+def key_of(shown: str, data: bytes, context: str, *, is_named: bool) -> str:
+    """The key of the line about a file that holds ``data``: of all that the compiler looks at, but for folders."""
+    about = f"{context} {is_named} {shown}\0".encode("utf-8", "surrogateescape")
     return hashlib.sha256(about + data).hexdigest()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from toolc.compiler import codes
 from toolc.compiler.checks import SET_CHECKS, check_together
@@ -24,11 +24,12 @@ from toolc.compiler.settings import NO_SETTINGS, Settings, apply, severity_of
 from toolc.compiler.suppressions import suppress
 from toolc.compiler.toolsets import check_toolsets
 from toolc.diagnostics import Code, Diagnostic, Diagnostics
-from toolc.digest import digests
 from toolc.errors import SpecError, UsageError
-from toolc.registry import RegisteredTool, RegistryFile
 from toolc.source import SourceText
 from toolc.spec import ToolSpec
+
+if TYPE_CHECKING:
+    from toolc.registry import RegistryFile
 
 _ABOUT_SEVERAL: Final = frozenset(code.number for check in SET_CHECKS for code in check.RULE.codes)
 """Numbers of findings that other files take part in: a comment's use shows only where all are compiled."""
@@ -41,7 +42,8 @@ class Compilation:
     ``tools`` are sorted by name; where ``diagnostics`` hold an error they are those that could be read.
     ``paths`` says for each tool's name which file it is from, as findings call it; ``located`` are the tools
     with their places, and ``projects`` the project files that hold for them. ``folders`` say what the tools
-    asked of them, and ``looked_for`` are those in which a project file could have been.
+    asked of them, and ``looked_for`` are those in which a project file could have been. ``involved`` are the
+    files in which something is wrong that others have a part in, whether or not it is reported.
     """
 
     tools: tuple[ToolSpec, ...]
@@ -51,6 +53,7 @@ class Compilation:
     projects: tuple[Project, ...]
     folders: tuple[Folder, ...]
     looked_for: tuple[Path, ...]
+    involved: frozenset[str] = frozenset()
 
     @property
     def out(self) -> Path | None:
@@ -60,15 +63,22 @@ class Compilation:
             raise UsageError(f"the projects of these specs name several folders to write: {named[0]}, {named[1]}")
         return named[0] if named else None
 
-    def registry(self) -> RegistryFile:
-        """The tools with their digests. Raises ``SpecError`` where there is an error."""
+    def refuse_errors(self) -> None:
+        """Raise ``SpecError`` where there is an error."""
         if self.diagnostics.has_errors:
             found = self.diagnostics.sorted()
             errors = [each for each in found if each.is_error]
             count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
             lines = [f"{each.span}: {each.code.number} {each.message}" for each in errors]
             raise SpecError("\n".join([f"{count} in the specs:", *lines]), found)
-        return RegistryFile(tuple(_register(tool) for tool in self.tools))
+
+    def registry(self) -> RegistryFile:
+        """The tools with their digests. Raises ``SpecError`` where there is an error."""
+        self.refuse_errors()
+        from toolc.digest import register  # start-up time: a check registers nothing
+        from toolc.registry import RegistryFile  # as above
+
+        return RegistryFile(tuple(map(register, self.tools)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +123,13 @@ def compile_specs(
     if not diagnostics.has_errors:
         _refuse_empty(paths, [piece.found.real for piece in specs])
     located = [tool for piece in pieces for tool in piece.tools]
-    _report_clashes(located, diagnostics)
-    of_projects = (each for source in projects.sources for each in check_text(source))
-    for each in (*together(located), *check_toolsets(paths, projects, located), *of_projects):
+    of_several = [
+        *_clashes(located, diagnostics),
+        *together(located),
+        *check_toolsets(paths, projects, located),
+        *(each for source in projects.sources for each in check_text(source)),
+    ]
+    for each in of_several:
         diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
     sources = [*(piece.source for piece in specs if piece.source), *projects.sources]
     good = sorted((tool for tool in located if not tool.damaged), key=lambda tool: (tool.spec.name, tool.path))
@@ -127,6 +141,7 @@ def compile_specs(
         projects=projects.found,
         folders=tuple(piece.folder for piece in specs),
         looked_for=projects.looked_for,
+        involved=frozenset(each.span.path for each in of_several),
     )
 
 
@@ -134,9 +149,14 @@ def compile_data(data: bytes, found: Found, projects: Projects, settings: Settin
     """What the file ``found`` would be by itself if it held ``data``: other files have no part in it."""
     compiler, diagnostics = FileCompiler(projects, settings), Diagnostics()
     document = compiler.parse(found, data, diagnostics)
-    compiler.compile_document(found, document, diagnostics)
-    sources = (document.source,) if document else ()
-    return Alone(document, _reported(diagnostics, sources, projects, settings))
+    piece = compiler.compile_document(found, document, diagnostics)
+    return Alone(document, reported(piece, compiler))
+
+
+def reported(piece: Piece, compiler: FileCompiler) -> Diagnostics:
+    """What is reported of a piece where no other file has a part in it."""
+    sources = (piece.source,) if piece.source else ()
+    return _reported(piece.diagnostics, sources, compiler.projects, compiler.settings)
 
 
 def _reported(
@@ -168,11 +188,11 @@ def find_specs(paths: Sequence[Path], projects: Projects) -> tuple[Found, ...]:
     )
 
 
-def _report_clashes(tools: Sequence[LocatedTool], diagnostics: Diagnostics) -> None:
+def _clashes(tools: Sequence[LocatedTool], diagnostics: Diagnostics) -> Iterator[Diagnostic]:
     for first, second in clashes(sorted({tool.path for tool in tools})):
         source = diagnostics.source(second) or SourceText(second, "")
         message = f"{second} is {first} where letter case does not count"
-        diagnostics.add(codes.LETTER_CASE, message, source.whole_file(), "rename one")
+        yield Diagnostic(codes.LETTER_CASE, message, source.whole_file(), "rename one")
 
 
 def _refuse_empty(paths: Sequence[Path], specs: Sequence[str]) -> None:
@@ -184,8 +204,3 @@ def _refuse_empty(paths: Sequence[Path], specs: Sequence[str]) -> None:
                 f"{path}: no specs here; a spec is a YAML or TOML file that starts with 'toolc: 1' "
                 "('toolc = 1' in TOML)"
             )
-
-
-def _register(tool: ToolSpec) -> RegisteredTool:
-    found = digests(tool)
-    return RegisteredTool(spec=tool, surface_digest=found.surface, effect_digest=found.effect)

@@ -78,7 +78,8 @@ class FileCompiler:
         tools = decode(document, folder, Findings(document.source, diagnostics), project)
         for each in (*check_each(tools, self.checks(found)), *check_text(document.source)):
             diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
-        return Piece(found=found, source=document.source, tools=tools, diagnostics=diagnostics, folder=folder)
+        told = _told_once(diagnostics)
+        return Piece(found=found, source=document.source, tools=tools, diagnostics=told, folder=folder)
 
     def checks(self, found: Found) -> tuple[ToolCheck, ...]:
         """Those that run for a file."""
@@ -87,6 +88,16 @@ class FileCompiler:
             numbers = numbers_on((project.lint, self.settings))
             self._running[id(project)] = tuple(each for each in TOOL_CHECKS if each.RULE.number in numbers)
         return self._running[id(project)]
+
+
+def _told_once(diagnostics: Diagnostics) -> Diagnostics:
+    """The findings without doubts about what a value is that would be wrong here whatever it is."""
+    wrong = {each.span for each in diagnostics.sorted() if each.code is codes.BAD_VALUE}
+    if not wrong:
+        return diagnostics
+    return diagnostics.map(
+        lambda each: None if each.code is codes.YAML_DISAGREEMENT and each.span in wrong else each
+    )
 
 
 def folder_of(found: Found) -> Folder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 
 from toolc.compiler import codes
@@ -28,8 +28,9 @@ def decode(
         return ()
     decoder = _Decoder(project, findings, folder, may_name_variables(findings.source))
     if root.entry("tools") is None and root.entry("defaults") is None:
-        tool = Mapping(tuple(entry for entry in root.entries if entry.key != "toolc"), root.span)
-        return (decoder.tool(tool, None),)
+        by_key = {**root.by_key}
+        del by_key["toolc"]
+        return (decoder.tool(Mapping(by_key, root), None),)
     return decoder.tools(root)
 
 
@@ -62,8 +63,7 @@ class _Decoder:
         merged = merge_defaults(reduce(merge_defaults, layers), tool) if layers else tool
         if layers or self.names_variables:
             merged = put_variables(merged, self.project.vars, self.findings)
-        located = decode_tool(merged, self.findings, self.folder)
-        return replace(located, defaults=layers, hosts=self.project.lint.hosts)
+        return decode_tool(merged, self.findings, self.folder, layers, self.project.lint.hosts)
 
     def tools(self, root: Mapping) -> tuple[LocatedTool, ...]:
         """Each tool of a file with ``tools``."""

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolc.compiler import codes
-from toolc.compiler.decode_agent import decode_agent
-from toolc.compiler.decode_composite import decode_composite
-from toolc.compiler.decode_http import decode_http
-from toolc.compiler.decode_plugin import decode_plugin
-from toolc.compiler.decode_python import decode_python
 from toolc.compiler.decode_shell import decode_shell
 from toolc.compiler.document import Node
 from toolc.compiler.files import Folder
@@ -38,15 +32,45 @@ def decode_backend(
         hint = f"add one of {listed(KINDS)}"
         message = "a tool has one backend, and this one has none"
         findings.add(codes.ONE_BACKEND, message, first_line(found.span), hint)
-    backends: tuple[Backend | None, ...] = (
-        reader.optional("shell", partial(decode_shell, folder=folder, parameters=parameters)),
-        reader.optional(
-            "python", partial(decode_python, folder=folder, parameters=parameters, tool_name=tool_name)
-        ),
-        reader.optional("http", partial(decode_http, parameters=parameters)),
-        reader.optional("plugin", partial(decode_plugin, folder=folder)),
-        reader.optional("composite", partial(decode_composite, parameters=parameters)),
-        reader.optional("agent", partial(decode_agent, parameters=parameters)),
-    )
+    reader.leave(*KINDS)
     reader.close()
+    given = _Given(folder, parameters, tool_name)
+    backends = [_decode(entry.key, entry.value, findings, given) for entry in kinds]
     return next((backend for backend in backends if backend is not None), None)
+
+
+class _Given(NamedTuple):
+    """What the rest of a tool says that its backend is read with."""
+
+    folder: Folder
+    parameters: Schema | None
+    tool_name: str
+
+
+def _decode(kind: str, node: Node, findings: Findings, given: _Given) -> Backend | None:
+    """A backend of one of ``KINDS``."""
+    what, (folder, parameters, tool_name) = f"'{kind}'", given
+    # Start-up time: a tool has one kind of backend, and the other kinds' modules are never looked at.
+    match kind:
+        case "shell":
+            return decode_shell(node, what, findings, folder, parameters)
+        case "python":
+            from toolc.compiler.decode_python import decode_python
+
+            return decode_python(node, what, findings, folder, parameters, tool_name=tool_name)
+        case "http":
+            from toolc.compiler.decode_http import decode_http
+
+            return decode_http(node, what, findings, parameters)
+        case "plugin":
+            from toolc.compiler.decode_plugin import decode_plugin
+
+            return decode_plugin(node, what, findings, folder)
+        case "composite":
+            from toolc.compiler.decode_composite import decode_composite
+
+            return decode_composite(node, what, findings, parameters)
+        case _:
+            from toolc.compiler.decode_agent import decode_agent
+
+            return decode_agent(node, what, findings, parameters)

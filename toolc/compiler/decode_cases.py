@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_network import destinations
@@ -14,6 +15,8 @@ from toolc.compiler.patterns import check_pattern
 from toolc.compiler.reader import Findings, Reader, list_of, mapping, string
 from toolc.schema import JsonObject, Schema
 from toolc.spec import Expect, File, Test, WorkspaceMode
+
+_NOTHING: Final = Expect()
 
 
 def decode_examples(
@@ -37,9 +40,9 @@ def _test(
     if found is None:
         return None
     reader = Reader(found, what, findings)
-    expect = reader.default("expect", _expect, Expect())
+    expect = reader.default("expect", _expect, _NOTHING)
     schema = None if expect.error == "invalid_args" else parameters
-    arguments = _arguments(reader.get("args") or Mapping((), found.span), f"{what}.args", findings, schema) or {}
+    arguments = _arguments(reader.get("args") or Mapping({}, found), f"{what}.args", findings, schema) or {}
     test = Test(args=arguments, files=reader.default("files", _files, ()), expect=expect)
     reader.close()
     if workspace == "none":

@@ -36,7 +36,7 @@ def check_defaults(defaults: Mapping, findings: Findings) -> Mapping:
             findings.add(codes.BAD_VALUE, message, entry.key_span, f"write '{entry.key}' in each tool")
         else:
             kept.append(entry)
-    return Mapping(tuple(kept), defaults.span)
+    return Mapping.of(kept, defaults)
 
 
 def merge_defaults(defaults: Mapping, tool: Mapping) -> Mapping:
@@ -53,7 +53,7 @@ def _merge(default: Mapping, value: Mapping, route: tuple[str, ...]) -> Mapping:
         for entry in value.entries
     )
     added = (entry for entry in default.entries if entry.key not in left_out)
-    return Mapping((*entries, *added), value.span)
+    return Mapping.of((*entries, *added), value)
 
 
 def _merge_value(default: Node | None, value: Node, route: tuple[str, ...]) -> Node:

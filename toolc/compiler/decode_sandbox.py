@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final, get_args
+from typing import Final, Literal, get_args
 
 from toolc.compiler import codes
 from toolc.compiler.decode_env import NO_VARIABLES, decode_env
@@ -12,7 +12,7 @@ from toolc.compiler.decode_network import decode_network, decode_secrets
 from toolc.compiler.decode_workspace import NO_WORKSPACE, decode_workspace
 from toolc.compiler.document import Mapping, Node, Scalar
 from toolc.compiler.files import Folder
-from toolc.compiler.reader import Findings, Reader, choice, integer, mapping, mismatch
+from toolc.compiler.reader import Findings, Parse, Reader, choice, integer, mapping, mismatch
 from toolc.compiler.units import duration, render_size, size
 from toolc.spec import MIB, Lifetime, Limits, MinIsolation, Network, Sandbox
 
@@ -29,6 +29,13 @@ MIN_TIMEOUT_MS: Final = 100
 """Ten times what a Python function that does nothing takes; a busy machine takes its share of that."""
 
 _MANY: Final = 1_000_000
+_LIFETIME: Final[Parse[Lifetime]] = choice(get_args(Lifetime))
+_MIN_ISOLATION: Final[Parse[MinIsolation]] = choice(get_args(MinIsolation))
+_RUN_AS: Final[Parse[Literal["nonroot"]]] = choice(("nonroot",))
+_PIDS: Final = integer(MIN_PIDS, _MANY)
+_FILES: Final = integer(MIN_FILES, _MANY)
+_STANDARD: Final = Limits()
+_NO_NETWORK: Final = Network()
 
 
 def decode_sandbox(node: Node, what: str, findings: Findings, *, folder: Folder, is_plugin: bool) -> Sandbox | None:
@@ -39,20 +46,19 @@ def decode_sandbox(node: Node, what: str, findings: Findings, *, folder: Folder,
     reader = Reader(found, "sandbox", findings)
     workspace = reader.default("workspace", decode_workspace, NO_WORKSPACE)
     env = reader.default("env", partial(decode_env, takes_secrets=is_plugin), NO_VARIABLES)
-    lifetime: Lifetime = reader.default("lifetime", choice(get_args(Lifetime)), "call")
     sandbox = Sandbox(
         image=reader.optional("image", decode_image),
         build=reader.optional("build", partial(decode_build, folder=folder)),
         workspace=workspace.mode,
         transaction=workspace.transaction,
-        network=reader.default("network", decode_network, Network()),
+        network=reader.default("network", decode_network, _NO_NETWORK),
         env=env.constants,
         secret_env=env.secrets,
         secrets=reader.default("secrets", decode_secrets, ()),
-        limits=reader.default("limits", _limits, Limits()),
-        lifetime=lifetime,
-        min_isolation=reader.default("min_isolation", choice(get_args(MinIsolation)), "namespace"),
-        run_as=reader.optional("run_as", choice(("nonroot",))),
+        limits=reader.default("limits", _limits, _STANDARD),
+        lifetime=reader.default("lifetime", _LIFETIME, "call"),
+        min_isolation=reader.default("min_isolation", _MIN_ISOLATION, "namespace"),
+        run_as=reader.optional("run_as", _RUN_AS),
     )
     reader.close()
     if found.entry("image") and (build := found.entry("build")):
@@ -67,16 +73,15 @@ def _limits(node: Node, what: str, findings: Findings) -> Limits | None:
         return None
     errors = findings.errors
     reader = Reader(found, "sandbox.limits", findings)
-    standard = Limits()
     limits = Limits(
-        timeout_ms=reader.default("timeout", _timeout, standard.timeout_ms),
-        memory_bytes=reader.default("memory", size, standard.memory_bytes),
-        cpus=reader.default("cpus", _cpus, standard.cpus),
-        pids=reader.default("pids", integer(MIN_PIDS, _MANY), standard.pids),
-        output_bytes=reader.default("output", size, standard.output_bytes),
-        tmp_bytes=reader.default("tmp", size, standard.tmp_bytes),
-        files=reader.default("files", integer(MIN_FILES, _MANY), standard.files),
-        file_size_bytes=reader.default("file_size", size, standard.file_size_bytes),
+        timeout_ms=reader.default("timeout", _timeout, _STANDARD.timeout_ms),
+        memory_bytes=reader.default("memory", size, _STANDARD.memory_bytes),
+        cpus=reader.default("cpus", _cpus, _STANDARD.cpus),
+        pids=reader.default("pids", _PIDS, _STANDARD.pids),
+        output_bytes=reader.default("output", size, _STANDARD.output_bytes),
+        tmp_bytes=reader.default("tmp", size, _STANDARD.tmp_bytes),
+        files=reader.default("files", _FILES, _STANDARD.files),
+        file_size_bytes=reader.default("file_size", size, _STANDARD.file_size_bytes),
     )
     reader.close()
     if findings.errors == errors:

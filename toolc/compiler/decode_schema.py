@@ -15,6 +15,7 @@ from toolc.compiler.decimals import check_decimals
 from toolc.compiler.dialects import as_current, check_dialects
 from toolc.compiler.document import Entry, Node, Scalar, Sequence, to_json
 from toolc.compiler.document import Mapping as MappingNode
+from toolc.compiler.flawless_schemas import is_flawless
 from toolc.compiler.habits import REQUIRED
 from toolc.compiler.patterns import check_schema_pattern
 from toolc.compiler.reader import Findings, first_line, listed, suggestion
@@ -55,6 +56,13 @@ _INSTEAD: Final = {
 
 def check_schema(root: MappingNode, findings: Findings) -> Schema | None:
     """The schema that ``root`` writes out; None, and findings, where it is not JSON Schema 2020-12."""
+    value = to_json(root)
+    assert isinstance(value, dict)
+    return Schema(value) if is_flawless(value) else _judged(root, value, findings)
+
+
+def _judged(root: MappingNode, value: JsonObject, findings: Findings) -> Schema | None:
+    """What ``check_schema`` returns for a schema that has, or may have, something to report."""
     before = findings.errors
     nodes = [*_walk(root)]
     for each in nodes:
@@ -63,8 +71,6 @@ def check_schema(root: MappingNode, findings: Findings) -> Schema | None:
     is_current = not any(each.entry("$schema") or each.entry("definitions") for each in nodes)
     if not is_current:
         check_dialects(root, findings)
-    value = to_json(root)
-    assert isinstance(value, dict)
     _check_metaschema(root, value, findings)
     if findings.errors > before:
         return None

@@ -29,6 +29,7 @@ from toolc.spec import Argv, ErrorKind, ExitError, Script, ShellBackend, WhenGro
 from toolc.template import Template
 
 _STATUS: Final = re.compile(r"[1-9][0-9]{0,2}")
+_CODES: Final = list_of(integer(0, 255))
 
 error_kind: Final = choice(get_args(ErrorKind))
 """Reads one of the error kinds."""
@@ -48,7 +49,7 @@ def decode_shell(
     scope = Scope(parameters=parameters)
     command = _decode_command(reader, folder, scope)
     stdin = reader.optional("stdin", lambda node, what, findings: _template(node, what, findings, scope))
-    success = reader.default("success_exit_codes", _success_exit_codes, _Codes((0,)))
+    success = reader.default("success_exit_codes", _success_exit_codes, _ZERO)
     errors = reader.optional("errors", _exit_errors) or ()
     _check_errors(success, errors, reader)
     allow_dash = reader.optional("allow_dash", list_of(_parameter(parameters))) or ()
@@ -107,7 +108,7 @@ def _argv(node: Node, what: str, findings: Findings, scope: Scope) -> Argv | Non
         else _template(item, f"{what}[{index}]", findings, scope)
         for index, item in enumerate(found.items)
     ]
-    return Argv(elements=tuple(element for element in elements if element is not None))
+    return Argv(elements=tuple([element for element in elements if element is not None]))
 
 
 def _group(node: Mapping, what: str, findings: Findings, scope: Scope) -> WhenGroup | None:
@@ -170,13 +171,16 @@ class _Codes:
         self.accepted = accepted
 
 
+_ZERO: Final = _Codes((0,))
+
+
 def _success_exit_codes(node: Node, what: str, findings: Findings) -> _Codes | None:
     if isinstance(node, Scalar) and node.value == "any":
         return _Codes(None)
     if not isinstance(node, Sequence) or not node.items:
         mismatch(node, what, "'any' or a list of exit codes", findings, "write [0] or any")
         return None
-    found = list_of(integer(0, 255))(node, what, findings)
+    found = _CODES(node, what, findings)
     return _Codes(tuple(sorted(set(found)))) if found else None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final, TypeVar
@@ -23,6 +22,7 @@ from toolc.compiler.habits import stands_for
 from toolc.compiler.parameters import NO_PARAMETERS, declared_parameters, decode_parameters
 from toolc.compiler.reader import (
     Findings,
+    Parse,
     Reader,
     boolean,
     first_line,
@@ -31,13 +31,16 @@ from toolc.compiler.reader import (
     string,
     text,
 )
-from toolc.compiler.visible import Visible, visible
+from toolc.compiler.visible import SURFACE_KEYS, Visible, visible, words
 from toolc.source import SourceText, Span
 from toolc.spec import Annotations, Result, Sandbox, ToolSpec
 
 T = TypeVar("T")
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_SANDBOX: Final = Sandbox()
+_ANNOTATIONS: Final = Annotations()
+_RESULT: Final = Result()
 _NAME_RULE: Final = "a name is 1 to 64 of A-Z a-z 0-9 _ - and does not start with a digit or '-'"
 
 
@@ -63,6 +66,13 @@ class LocatedTool:
     def visible(self) -> tuple[Visible, ...]:
         """Every string that a model sees, in the order of the file. Several checks look through them."""
         return visible(self.node)
+
+    @cached_property
+    def words(self) -> str:
+        """One text in which the strings of ``visible`` stand, as JSON where all of them could be read."""
+        if SURFACE_KEYS.isdisjoint(self.damaged):
+            return words(self.spec)
+        return "\n".join(each.text for each in self.visible)
 
     def span(self, *route: str | int) -> Span:
         """Where the value at ``route`` (keys and indices from the tool's map) stands, as far as it exists."""
@@ -99,66 +109,89 @@ class LocatedTool:
         return entry.key_span if entry else self.span(*route)
 
 
-class _Sections:
+class _Sections(Reader):
     """Reads the top-level keys of a tool and remembers which of them were wrong."""
 
+    __slots__ = ("damaged",)
+
     def __init__(self, node: Mapping, findings: Findings) -> None:
-        self.reader = Reader(node, "the tool", findings)
-        self.findings = findings
+        super().__init__(node, "the tool", findings)
         self.damaged: set[str] = set()
 
-    def read(self, key: str, parse: Callable[[Node, str, Findings], T | None], default: T) -> T:
+    def default(self, key: str, parse: Parse[T], default: T) -> T:
+        """The value of ``key``; ``default`` where it is absent or wrong."""
+        self._known.add(key)
+        entry = self._by_key.get(key)
+        if entry is None:
+            return default
         errors = self.findings.errors
-        value = self.reader.default(key, parse, default)
+        value = parse(entry.value, f"'{key}'", self.findings)
+        if self.findings.errors > errors:
+            self.damaged.add(key)
+        return default if value is None else value
+
+    def required(self, key: str, parse: Parse[T]) -> T | None:
+        """The value of ``key``, whose absence is a finding."""
+        errors = self.findings.errors
+        value = super().required(key, parse)
         if self.findings.errors > errors:
             self.damaged.add(key)
         return value
 
-    def required(self, key: str, parse: Callable[[Node, str, Findings], T | None]) -> T | None:
-        errors = self.findings.errors
-        value = self.reader.required(key, parse)
-        if self.findings.errors > errors:
-            self.damaged.add(key)
-        return value
 
+def decode_tool(
+    node: Mapping,
+    findings: Findings,
+    folder: Folder,
+    defaults: tuple[Mapping, ...] = (),
+    hosts: tuple[str, ...] = (),
+) -> LocatedTool:
+    """Decode one tool, as far as it can be read; every problem is in ``findings``.
 
-def decode_tool(node: Mapping, findings: Findings, folder: Folder) -> LocatedTool:
-    """Decode one tool, as far as it can be read; every problem is in ``findings``."""
+    ``defaults`` and ``hosts`` are kept for the checks, see ``LocatedTool``.
+    """
     sections = _Sections(node, findings)
     name = sections.required("name", _name) or ""
-    parameters = sections.read("parameters", decode_parameters, NO_PARAMETERS)
+    parameters = sections.default("parameters", decode_parameters, NO_PARAMETERS)
     damaged = "parameters" in sections.damaged or stands_for(node, "parameters")
     checked = None if damaged else parameters
     declared = declared_parameters(node.get("parameters"), findings) if damaged else parameters
     backend = partial(decode_backend, folder=folder, parameters=declared, tool_name=name)
     in_folder = partial(decode_sandbox, folder=folder, is_plugin=_is_plugin(node))
-    sandbox = sections.read("sandbox", in_folder, Sandbox())
+    sandbox = sections.default("sandbox", in_folder, _SANDBOX)
     workspace = "rw" if "sandbox" in sections.damaged else sandbox.workspace
     spec = ToolSpec(
         name=name,
-        description=sections.read("description", string, ""),
+        description=sections.default("description", string, ""),
         parameters=parameters,
         backend=sections.required("backend", backend) or NO_COMMAND,
-        label=sections.read("label", _text_or_none, None),
-        annotations=sections.read("annotations", _annotations, Annotations()),
-        aliases=sections.read("aliases", list_of(_name), ()),
-        deprecated=sections.read("deprecated", _text_or_none, None),
-        examples=sections.read("examples", partial(decode_examples, parameters=checked), ()),
-        result_schema=sections.read("result", decode_result_schema, None),
-        providers=sections.read("providers", decode_providers, ()),
-        result=sections.read("result", partial(decode_result, parameters=declared), Result()),
+        label=sections.default("label", _text_or_none, None),
+        annotations=sections.default("annotations", _annotations, _ANNOTATIONS),
+        aliases=sections.default("aliases", _names, ()),
+        deprecated=sections.default("deprecated", _text_or_none, None),
+        examples=sections.default("examples", partial(decode_examples, parameters=checked), ()),
+        result_schema=sections.default("result", decode_result_schema, None),
+        providers=sections.default("providers", decode_providers, ()),
+        result=sections.default("result", partial(decode_result, parameters=declared), _RESULT),
         sandbox=sandbox,
-        retry=sections.read("retry", decode_retry, None),
-        confirm=sections.read("confirm", boolean, False),
-        version=sections.read("version", _text_or_none, None),
-        owner=sections.read("owner", _text_or_none, None),
-        tags=sections.read("tags", list_of(text), ()),
-        tests=sections.read("tests", partial(decode_tests, parameters=checked, workspace=workspace), ()),
+        retry=sections.default("retry", decode_retry, None),
+        confirm=sections.default("confirm", boolean, False),
+        version=sections.default("version", _text_or_none, None),
+        owner=sections.default("owner", _text_or_none, None),
+        tags=sections.default("tags", _texts, ()),
+        tests=sections.default("tests", partial(decode_tests, parameters=checked, workspace=workspace), ()),
     )
-    sections.reader.close()
+    sections.close()
     source = findings.source
-    damaged_keys = frozenset(sections.damaged)
-    tool = LocatedTool(spec=spec, node=node, path=source.path, source=source, damaged=damaged_keys)
+    tool = LocatedTool(
+        spec=spec,
+        node=node,
+        path=source.path,
+        source=source,
+        damaged=frozenset(sections.damaged),
+        defaults=defaults,
+        hosts=hosts,
+    )
     check_agreement(tool, findings)
     return tool
 
@@ -175,6 +208,10 @@ def _name(node: Node, what: str, findings: Findings) -> str | None:
         )
         return None
     return name
+
+
+_names: Final = list_of(_name)
+_texts: Final = list_of(text)
 
 
 def _is_plugin(node: Mapping) -> bool:

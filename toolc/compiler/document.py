@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
 
 from toolc.schema import JsonValue
 from toolc.source import Position, SourceText, Span
@@ -15,10 +17,11 @@ A file has hundreds of places, of which hardly any is ever asked for. Making a `
 long as parsing, so a node keeps the marks and makes the span when somebody asks.
 """
 
-Place: TypeAlias = Span | Marks
+_PROPERTIES: Final = re.compile(r"(?:[&!]\S*[ \t]+)+")
+"""An anchor and a tag of a scalar, with which libyaml has it begin. Nothing else in YAML begins so."""
 
 
-# A file has a hundred of the next three, and a frozen dataclass takes three times as long to make as a tuple.
+# A file has a hundred of the next four, and a frozen dataclass takes three times as long to make as these.
 class Scalar(NamedTuple):
     """A string, number, boolean or null, and where it stands.
 
@@ -35,8 +38,8 @@ class Scalar(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """Where it stands."""
-        return span_at(self.place)
+        """Where it stands, without an anchor or a tag before it."""
+        return value_span(self.place)
 
 
 class Sequence(NamedTuple):
@@ -64,16 +67,20 @@ class Entry(NamedTuple):
         return span_at(self.key_place)
 
 
-@dataclass(frozen=True, slots=True)
 class Mapping:
-    """A map with string keys, each once, in the order of the file."""
+    """A map with string keys, each once, in the order of the file. It is never changed once made."""
 
-    entries: tuple[Entry, ...]
-    place: Place
-    _by_key: dict[str, Entry] = field(init=False, compare=False, repr=False)
+    __slots__ = ("by_key", "entries", "place")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_by_key", {entry.key: entry for entry in self.entries})
+    def __init__(self, by_key: dict[str, Entry], place: Place) -> None:
+        self.by_key = by_key
+        self.entries = tuple(by_key.values())
+        self.place = place
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry], place: Place) -> Mapping:
+        """The map of these entries, of which no two have the same key."""
+        return cls({entry.key: entry for entry in entries}, place)
 
     @property
     def span(self) -> Span:
@@ -82,15 +89,18 @@ class Mapping:
 
     def get(self, key: str) -> Node | None:
         """The value under ``key``, or None."""
-        entry = self._by_key.get(key)
+        entry = self.by_key.get(key)
         return entry.value if entry else None
 
     def entry(self, key: str) -> Entry | None:
         """The entry of ``key``, or None."""
-        return self._by_key.get(key)
+        return self.by_key.get(key)
 
 
 Node: TypeAlias = Scalar | Sequence | Mapping
+
+Place: TypeAlias = Span | Marks | Mapping
+"""Where a node stands: a span, what libyaml saw, or where the map stands that it was made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +113,11 @@ class Document:
 
 def to_json(node: Node) -> JsonValue:
     """The bare value of a node, spans dropped."""
-    match node:
-        case Scalar():
-            return node.value
-        case Sequence():
-            return [to_json(item) for item in node.items]
-        case Mapping():
-            return {entry.key: to_json(entry.value) for entry in node.entries}
+    if isinstance(node, Scalar):
+        return node.value
+    if isinstance(node, Mapping):
+        return {key: to_json(entry.value) for key, entry in node.by_key.items()}
+    return [to_json(item) for item in node.items]
 
 
 def span_at(place: Place, last: Node | None = None) -> Span:
@@ -119,6 +127,8 @@ def span_at(place: Place, last: Node | None = None) -> Span:
     """
     if isinstance(place, Span):
         return place
+    if isinstance(place, Mapping):
+        return place.span
     source, line, column, end_line, end_column = place
     if line >= len(source.lines):  # libyaml counts a line too many after a last '---'
         return source.span(len(source.text), len(source.text))
@@ -126,6 +136,16 @@ def span_at(place: Place, last: Node | None = None) -> Span:
     if last is not None:
         end = max(end, last.span.end)
     return Span(source.path, start, _before_blank(source, start, end) if end.column == 1 else end)
+
+
+def value_span(place: Place) -> Span:
+    """The span of what is said at a ``place``, of which an anchor and a tag are no part."""
+    span = span_at(place)
+    if isinstance(place, Span | Mapping):
+        return span
+    properties = _PROPERTIES.match(place[0].line(span.start.line), span.start.column - 1)
+    start = Position(span.start.line, properties.end() + 1) if properties else span.start
+    return Span(span.path, start, span.end) if start < span.end else span
 
 
 def _before_blank(source: SourceText, start: Position, end: Position) -> Position:

@@ -16,11 +16,18 @@ from toolc.source import SourceText, Span
 
 _PLAIN: Final = re.compile(r"[-+.~]?[0-9A-Za-z][-+0-9A-Za-z._]*")
 _BARE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_PROPERTY: Final = re.compile(r"(?:^|[\s,\[{])[&!]\S*[ \t]+$")
 
 
 def is_toml(source: SourceText) -> bool:
     """Whether a file is read as TOML."""
     return source.path.lower().endswith(".toml")
+
+
+def written(source: SourceText, span: Span) -> str:
+    """What is written at ``span``; empty where it has an anchor, and an alias may repeat it, or a tag."""
+    before = source.line(span.start.line)[: span.start.column - 1]
+    return "" if not is_toml(source) and _PROPERTY.search(before) else source.between(span)
 
 
 def fix(description: str, *edits: Edit | None, safe: bool = False) -> Fix | None:
@@ -31,25 +38,27 @@ def fix(description: str, *edits: Edit | None, safe: bool = False) -> Fix | None
 
 def replace(source: SourceText, span: Span, was: str, text: str) -> Edit | None:
     """Put ``text`` where ``was`` is written, in just these characters, at ``span``."""
-    return Edit(span, text) if was and source.between(span) == was else None
+    return Edit(span, text) if was and written(source, span) == was else None
 
 
 def quote(source: SourceText, span: Span, found: Unquoted) -> Fix | None:
     """Put a placeholder that stands at ``span`` in quotes."""
-    return fix("put it in quotes", replace(source, span, found.text, found.in_quotes))
+    # With an anchor too: without quotes it is nothing that an alias could repeat.
+    edit = Edit(span, found.in_quotes) if source.between(span) == found.text else None
+    return fix("put it in quotes", edit)
 
 
 def quote_plain(source: SourceText, span: Span) -> Fix | None:
     """Put the number or the word that stands at ``span`` in quotes, as it is written."""
-    written = source.between(span)
-    return fix("put it in quotes", Edit(span, f'"{written}"')) if _PLAIN.fullmatch(written) else None
+    text = written(source, span)
+    return fix("put it in quotes", Edit(span, f'"{text}"')) if _PLAIN.fullmatch(text) else None
 
 
 def rename(source: SourceText, span: Span, was: str, name: str) -> Edit | None:
     """Put the name ``name`` where ``was`` is written at ``span``, with or without quotes."""
-    written = source.between(span)
+    now = written(source, span)
     for quote in ('"', "'"):
-        if written == f"{quote}{was}{quote}":
+        if now == f"{quote}{was}{quote}":
             return Edit(span, f"{quote}{name}{quote}")
     return replace(source, span, was, name if _BARE.fullmatch(name) else f'"{name}"')
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
@@ -71,7 +70,7 @@ def unknown_key(key: str, known: Iterable[str], path: str) -> str:
     """What is meant by ``key`` in a map of the file at ``path`` that has only ``known``; empty if nobody knows."""
     if space := _STRANGE_SPACE.search(key):
         return f"U+{ord(space[0]):04X} in it looks like a space, and is none"
-    if difflib.get_close_matches(key, sorted(known), n=1, cutoff=0.8):
+    if _is_near(key, sorted(known), 0.8):
         return ""
     if key in _MEANT and _names(_MEANT[key], known):
         return _MEANT[key]
@@ -85,9 +84,16 @@ def unknown_key(key: str, known: Iterable[str], path: str) -> str:
 
 def stands_for(node: Mapping, key: str) -> bool:
     """Whether another key of ``node`` looks like ``key``, which it lacks: then that one was meant."""
+    if node.entry(key):
+        return False
     others = [entry.key for entry in node.entries if entry.key not in _TOOL]
-    is_near = difflib.get_close_matches(key, others, n=1, cutoff=0.6)
-    return node.entry(key) is None and bool(is_near or any(_MEANT.get(name) == f"write '{key}'" for name in others))
+    return _is_near(key, others, 0.6) or any(_MEANT.get(name) == f"write '{key}'" for name in others)
+
+
+def _is_near(key: str, others: Iterable[str], cutoff: float) -> bool:
+    import difflib  # only for what is misspelt
+
+    return bool(difflib.get_close_matches(key, others, n=1, cutoff=cutoff))
 
 
 def _names(hint: str, known: Iterable[str]) -> bool:

@@ -63,7 +63,7 @@ class _Builder:
             Entry(name, self._source.span(key.start, key.end), self._node(key.value, values[name], depth + 1))
             for name, key in table.entries.items()
         )
-        return Mapping(tuple(entries), self._source.span(table.start, max(table.end, table.start + 1)))
+        return Mapping.of(entries, self._source.span(table.start, max(table.end, table.start + 1)))
 
     def _node(self, place: Place, value: object, depth: int) -> Node:
         if depth > MAX_DEPTH:

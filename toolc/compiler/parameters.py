@@ -94,46 +94,40 @@ def _lacks_type(node: Mapping) -> bool:
 def _close(node: Mapping) -> Mapping:
     if node.entry("additionalProperties") or node.entry("unevaluatedProperties"):
         return node
-    return Mapping((*node.entries, _entry("additionalProperties", Scalar(False, node.span))), node.span)
+    closed = Entry("additionalProperties", node, Scalar(False, node))
+    return Mapping.of((*node.entries, closed), node)
 
 
 def _expand(node: Mapping, findings: Findings) -> Mapping:
-    properties: list[Entry] = []
+    properties: dict[str, Entry] = {}
     required: list[str] = []
-    span = node.span
     for entry in node.entries:
         if not isinstance(entry.value, Mapping):
             hint = f"write {entry.key}: {{type: string}}"
             mismatch(entry.value, f"the schema of parameter '{entry.key}'", "a map", findings, hint)
-            properties.append(Entry(entry.key, entry.key_place, Mapping((), entry.value.span)))
+            properties[entry.key] = Entry(entry.key, entry.key_place, Mapping({}, entry.value.span))
             required.append(entry.key)
             continue
         optional, schema = _split_optional(entry.value, findings)
-        properties.append(Entry(entry.key, entry.key_place, schema))
+        properties[entry.key] = Entry(entry.key, entry.key_place, schema)
         if optional is False or (optional is None and schema.entry("default") is None):
             required.append(entry.key)
-    names = tuple(Scalar(name, span) for name in sorted(required))
-    return Mapping(
-        (
-            _entry("type", Scalar("object", span)),
-            _entry("properties", Mapping(tuple(properties), span)),
-            _entry("required", Sequence(names, span)),
-            _entry("additionalProperties", Scalar(False, span)),
-        ),
-        span,
-    )
+    names = tuple([Scalar(name, node) for name in sorted(required)])
+    root: dict[str, Node] = {
+        "type": Scalar("object", node),
+        "properties": Mapping(properties, node),
+        "required": Sequence(names, node),
+        "additionalProperties": Scalar(False, node),
+    }
+    return Mapping({key: Entry(key, node, value) for key, value in root.items()}, node)
 
 
 def _split_optional(schema: Mapping, findings: Findings) -> tuple[bool | None, Mapping]:
     node = schema.get("optional")
     if node is None:
         return None, schema
-    rest = tuple(entry for entry in schema.entries if entry.key != "optional")
-    return boolean(node, "'optional'", findings), Mapping(rest, schema.span)
-
-
-def _entry(key: str, value: Node) -> Entry:
-    return Entry(key, value.span, value)
+    rest = (entry for entry in schema.entries if entry.key != "optional")
+    return boolean(node, "'optional'", findings), Mapping.of(rest, schema)
 
 
 def _check_names(root: Mapping, findings: Findings) -> None:

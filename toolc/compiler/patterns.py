@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from toolc.compiler import codes
@@ -36,6 +37,16 @@ def check_pattern(pattern: str, what: str, span: Span, findings: Findings) -> bo
         findings.add(codes.SLOW_PATTERN, message, span, _SLOW_HINT)
         return False
     return True
+
+
+@lru_cache(maxsize=1024)
+def is_flawless_pattern(pattern: str) -> bool:
+    """Whether ``check_schema_pattern`` has nothing to say about a ``pattern``."""
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return not is_slow(pattern) and python_only(pattern) is None
 
 
 def check_schema_pattern(pattern: str, span: Span, findings: Findings, *, of_keys: bool) -> None:

@@ -6,7 +6,6 @@ decoding goes on and finds the next problem. ``Findings.errors`` tells afterward
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -19,6 +18,9 @@ from toolc.diagnostics import Code, Diagnostics, Fix, Severity
 from toolc.source import Position, SourceText, Span
 
 T = TypeVar("T")
+
+_MAX_UNKNOWN: Final = 1000
+"""How many unknown keys of one map are told of one by one; what each may mean takes long to find."""
 
 _MAX_RESPELLED: Final = 100  # a larger map is no typo: each of its keys is held against all others
 
@@ -91,10 +93,13 @@ class Reader:
 
     # A tool asks for some seventy keys, most of which are absent: that is the way to keep short.
 
+    __slots__ = ("_by_key", "_known", "findings", "node", "what")
+
     def __init__(self, node: Mapping, what: str, findings: Findings) -> None:
         self.node = node
         self.what = what
         self.findings = findings
+        self._by_key = node.by_key
         self._known: set[str] = set()
 
     def get(self, key: str) -> Node | None:
@@ -102,16 +107,20 @@ class Reader:
         self._known.add(key)
         return self.node.get(key)
 
+    def leave(self, *keys: str) -> None:
+        """Leave ``keys``, which can stand here, to somebody else."""
+        self._known.update(keys)
+
     def optional(self, key: str, parse: Parse[T]) -> T | None:
         """The value of ``key``; None where it is absent or wrong."""
         self._known.add(key)
-        entry = self.node.entry(key)
-        return parse(entry.value, f"'{key}'", self.findings) if entry else None
+        entry = self._by_key.get(key)
+        return None if entry is None else parse(entry.value, f"'{key}'", self.findings)
 
     def default(self, key: str, parse: Parse[T], default: T) -> T:
         """The value of ``key``; ``default`` where it is absent or wrong."""
         self._known.add(key)
-        entry = self.node.entry(key)
+        entry = self._by_key.get(key)
         if entry is None:
             return default
         value = parse(entry.value, f"'{key}'", self.findings)
@@ -119,7 +128,7 @@ class Reader:
 
     def required(self, key: str, parse: Parse[T]) -> T | None:
         """The value of ``key``, whose absence is a finding."""
-        if self.node.entry(key) is None:
+        if key not in self._by_key:
             self._known.add(key)
             place, hint = first_line(self.node.span), habits.missing(key, self.node)
             self.findings.add(codes.MISSING_KEY, f"{self.what} has no '{key}'", place, hint)
@@ -152,13 +161,18 @@ class Reader:
 
     def close(self) -> None:
         """Report every key that has not been asked for."""
-        for entry in self.node.entries:
-            if entry.key not in self._known:
-                message = f"{self.what} has no key '{entry.key:.100}'"
-                meant = habits.unknown_key(entry.key, self._known, entry.key_span.path)
-                hint = meant or suggestion(entry.key, self._known) or self._keys()
-                mended = None if meant else self.findings.respelled(entry, self.node, self._known)
-                self.findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, mended)
+        if self._by_key.keys() <= self._known:
+            return
+        unknown = [entry for entry in self.node.entries if entry.key not in self._known]
+        for entry in unknown[:_MAX_UNKNOWN]:
+            message = f"{self.what} has no key '{entry.key:.100}'"
+            meant = habits.unknown_key(entry.key, self._known, entry.key_span.path)
+            hint = meant or suggestion(entry.key, self._known) or self._keys()
+            mended = None if meant else self.findings.respelled(entry, self.node, self._known)
+            self.findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, mended)
+        if more := unknown[_MAX_UNKNOWN:]:
+            message = f"{self.what} has {len(more)} more keys that nothing knows, from '{more[0].key:.100}' on"
+            self.findings.add(codes.UNKNOWN_KEY, message, more[0].key_span, self._keys())
 
     def _keys(self) -> str:
         return f"the keys are {listed(sorted(self._known))}" if self._known else "nothing can stand here"
@@ -185,6 +199,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _nearest(name: str, known: tuple[str, ...]) -> str:
+    import difflib  # only for what is misspelt
+
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.6)), "")
 
 
@@ -320,7 +336,7 @@ def list_of(parse: Parse[T]) -> Parse[tuple[T, ...]]:
         found = sequence(node, what, findings)
         if found is None:
             return None
-        values = (parse(item, f"{what}[{index}]", findings) for index, item in enumerate(found.items))
-        return tuple(value for value in values if value is not None)
+        values = [parse(item, f"{what}[{index}]", findings) for index, item in enumerate(found.items)]
+        return tuple([value for value in values if value is not None])
 
     return parse_list

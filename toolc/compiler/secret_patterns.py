@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
+
+from toolc.compiler.runs import ALPHANUMERIC, has_run, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +31,13 @@ _PRIVATE_KEY: Final = (
 
 # Name, what the text must hold for the pattern to be tried at all (searching for that is much faster), pattern.
 _KNOWN: Final = (
-    ("an AWS access key", ("AKIA", "ASIA"), re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")),
-    (
-        "a GitHub token",
-        ("ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_"),
-        re.compile(r"\b(?:gh[opsur]_[A-Za-z0-9]{36,}|github_pat_\w{22,})"),
-    ),
+    ("a GitHub token", ("github_pat_",), re.compile(r"\bgithub_pat_\w{22,}")),
     ("a GitLab token", ("glpat-",), re.compile(r"\bglpat-[\w-]{20,64}")),
     ("an API key of a model provider", ("sk-",), re.compile(r"\bsk-(?=[\w-]{0,200}[0-9])[\w-]{20,200}")),
-    ("a Stripe key", ("k_live_", "k_test_"), re.compile(r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,128}")),
     ("a Slack token", ("xox",), re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,255}")),
     ("a Slack webhook", ("hooks.slack.com",), re.compile(r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{20,}")),
     ("a Google API key", ("AIza",), re.compile(r"\bAIza[\w-]{35}")),
-    ("an npm token", ("npm_",), re.compile(r"\bnpm_[A-Za-z0-9]{36}\b")),
     ("a PyPI token", ("pypi-",), re.compile(r"\bpypi-AgE[\w-]{40,512}")),
-    ("a Hugging Face token", ("hf_",), re.compile(r"\bhf_[A-Za-z0-9]{30,64}\b")),
     ("a SendGrid key", ("SG.",), re.compile(r"\bSG\.[\w-]{16,32}\.[\w-]{16,64}")),
     ("a private key", ("PRIVATE KEY-----",), re.compile(_PRIVATE_KEY)),
     (
@@ -51,6 +45,16 @@ _KNOWN: Final = (
         re.compile(r"\beyJ[\w-]{10,4096}\.eyJ[\w-]{10,4096}\.[\w-]{10,4096}"),
     ),
 )  # fmt: skip
+
+# The same, of those that hold so many letters and digits in one run: hardly any text does.
+_RUN: Final = 16
+_KNOWN_RUNS: Final = (
+    ("an AWS access key", ("AKIA", "ASIA"), re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")),
+    ("a GitHub token", ("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), re.compile(r"\bgh[opsur]_[A-Za-z0-9]{36,}")),
+    ("a Stripe key", ("k_live_", "k_test_"), re.compile(r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,128}")),
+    ("an npm token", ("npm_",), re.compile(r"\bnpm_[A-Za-z0-9]{36}\b")),
+    ("a Hugging Face token", ("hf_",), re.compile(r"\bhf_[A-Za-z0-9]{30,64}\b")),
+)
 
 # A name that speaks of a secret, and the value it is given: `API_KEY=…`, `token: "…"`, `Bearer …`.
 _NAMED: Final = re.compile(
@@ -62,6 +66,9 @@ _MARKS: Final = (
     "api-key", "api_key", "apikey", "access", "auth", "basic ", "bearer ", "credential", "passw", "private",
     "secret", "token",
 )  # fmt: skip
+_RUN_CHARACTERS: Final = table(f"{ALPHANUMERIC}+=")
+"""What a value that is called a secret consists of, save for what joins names, as in a path."""
+
 _EXAMPLE: Final = re.compile(r"example|placeholder|your|dummy|changeme|redacted|\.\.\.", re.IGNORECASE)
 
 _LEAST_BITS: Final = 3.0
@@ -72,7 +79,10 @@ _LEAST_BITS_NAMED: Final = 3.2
 
 def find_secrets(text: str) -> Iterator[Secret]:
     """Each stretch of ``text`` that looks like a secret, by place. Takes time in proportion to the text."""
-    found = sorted((*_known(text), *_named(text)), key=lambda secret: (secret.start, -secret.end))
+    found = [*_known(text, _KNOWN)]
+    if has_run(text, _RUN_CHARACTERS, _RUN):
+        found += (*_known(text, _KNOWN_RUNS), *_named(text))
+    found.sort(key=lambda secret: (secret.start, -secret.end))
     end = 0
     for secret in found:
         if secret.start >= end:
@@ -80,8 +90,8 @@ def find_secrets(text: str) -> Iterator[Secret]:
             end = secret.end
 
 
-def _known(text: str) -> Iterator[Secret]:
-    for kind, marks, pattern in _KNOWN:
+def _known(text: str, forms: Iterable[tuple[str, tuple[str, ...], re.Pattern[str]]]) -> Iterator[Secret]:
+    for kind, marks, pattern in forms:
         if _holds_one(text, marks):
             for match in pattern.finditer(text):
                 if _is_random(match[0], _LEAST_BITS):
@@ -89,7 +99,7 @@ def _known(text: str) -> Iterator[Secret]:
 
 
 def _holds_one(text: str, marks: tuple[str, ...]) -> bool:
-    for mark in marks:  # noqa: SIM110  any() takes three times as long, and every file is asked for thirty marks
+    for mark in marks:  # noqa: SIM110  any() takes three times as long, and every file is asked for ten marks
         if mark in text:
             return True
     return False
@@ -107,7 +117,7 @@ def _named(text: str) -> Iterator[Secret]:
 def _is_mixed(value: str) -> bool:
     """Whether a value has letters and digits in one long run, not in names joined as in a path or a host."""
     longest = max(re.split(r"[./_-]", value), key=len)
-    return len(longest) >= 16 and bool(re.search(r"[0-9]", longest) and re.search(r"[A-Za-z]", longest))
+    return len(longest) >= _RUN and bool(re.search(r"[0-9]", longest) and re.search(r"[A-Za-z]", longest))
 
 
 def _is_random(value: str, least_bits: float) -> bool:

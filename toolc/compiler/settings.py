@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Final
 
 from toolc.compiler import codes
@@ -93,6 +92,8 @@ def complaint(text: str, *, turns_off: bool) -> Complaint | None:
         if wanted != text and complaint(wanted, turns_off=False) is None:
             return Complaint(f"there is no code '{text[:40]}'", f"did you mean '{wanted}'?", unknown=True)
         hundred = [number for number in _NUMBERS if number.startswith(wanted[:3])]
+        from difflib import get_close_matches  # only for what is misspelt
+
         near = get_close_matches(wanted, hundred, n=1)
         hint = f"did you mean '{near[0]}'?" if near else "a code is like TC204, and TC2 is all that start so"
         return Complaint(f"there is no code '{text[:40]}'", hint, unknown=True)

@@ -21,9 +21,12 @@ def similar_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Each tool whose name is nearly that of an earlier one."""
     first: dict[str, LocatedTool] = {}
     readable = [tool for tool in tools if "name" not in tool.damaged]
-    for tool in sorted(readable, key=_order):
+    for tool in sorted(readable, key=lambda tool: tool.path):
         name = tool.spec.name
         keys = _keys(name)
+        if first.keys().isdisjoint(keys):  # as nearly always
+            first.update(dict.fromkeys(keys, tool))
+            continue
         twin = next((near for key in keys if (near := first.get(key)) and _is_near(name, near.spec.name)), None)
         for key in keys:
             first.setdefault(key, tool)
@@ -31,11 +34,6 @@ def similar_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
             message = f"'{name}' is easily taken for '{twin.spec.name}', the tool at {twin.span('name')}"
             hint = "choose names that differ in a word, e.g. list_users beside get_user"
             yield Diagnostic(codes.SIMILAR_NAME, message, tool.span("name"), hint)
-
-
-def _order(tool: LocatedTool) -> tuple[str, int, int]:
-    start = tool.span("name").start
-    return (tool.path, start.line, start.column)
 
 
 def _plain(name: str) -> str:

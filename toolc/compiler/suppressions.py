@@ -18,7 +18,6 @@ from typing import Final, TypeAlias
 from toolc.compiler import codes
 from toolc.compiler.edits import fix
 from toolc.compiler.settings import complaint
-from toolc.compiler.toml_positions import Items, Leaf, Place, scan
 from toolc.compiler.yaml_compose import scalars
 from toolc.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
 from toolc.source import Position, SourceText, Span
@@ -26,7 +25,7 @@ from toolc.source import Position, SourceText, Span
 _START: Final = r"(?:^|(?<=\s))#\s*toolc:\s*ignore\b"
 _COMMENT: Final = re.compile(rf"{_START}(?:\[(?P<codes>[^\]]*)\])?(?P<reason>(?:(?!{_START}).)*)")
 _CODE: Final = re.compile(r"[^\s,]+")
-_FORM: Final = "# toolc: ignore[TC204] why it is right here"
+_FORM: Final = "# toolc: ignore[CODE] why it is right here, with the code of the finding"
 
 Stretch: TypeAlias = tuple[Position, Position]
 
@@ -140,7 +139,9 @@ def _suppressions(source: SourceText, about: Diagnostics) -> Iterator[Suppressio
             about.add(codes.NO_REASON, "this comment does not say which codes to ignore", whole, f"write {_FORM}")
             continue
         if not re.search(r"\w", match["reason"]):
-            about.add(codes.NO_REASON, "this comment does not say why", whole, f"write {_FORM}")
+            named = ", ".join(_CODE.findall(match["codes"]))[:60]
+            hint = f"write # toolc: ignore[{named}] why it is right here"
+            about.add(codes.NO_REASON, "this comment does not say why", whole, hint)
         for code in _CODE.finditer(match["codes"]):
             at = match.start("codes")
             span = _span(source, line, at + code.start(), at + code.end())
@@ -196,7 +197,9 @@ def _strings(source: SourceText) -> Iterator[Stretch]:
     if not source.path.lower().endswith(".toml"):
         yield from scalars(source.text)
         return
-    for start, end in _leaves(scan(source.text)):
+    from toolc.compiler.toml_positions import leaves  # start-up time: most specs are YAML
+
+    for start, end in leaves(source.text):
         span = source.span(start, end)
         yield span.start, span.end
 
@@ -208,16 +211,3 @@ def _code(text: str) -> Iterator[Stretch]:
             if token.type != COMMENT:
                 (line, column), (last, end) = token.start, token.end
                 yield Position(line, column + 1), Position(last, end + 1)
-
-
-def _leaves(place: Place) -> Iterator[tuple[int, int]]:
-    match place:
-        case Leaf(start=start, end=end):
-            yield start, end
-        case Items(items=items):
-            for item in items:
-                yield from _leaves(item)
-        case _:
-            for key in place.entries.values():
-                yield key.start, key.end
-                yield from _leaves(key.value)

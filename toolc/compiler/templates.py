@@ -26,6 +26,10 @@ _PLACEHOLDER: Final = re.compile(
     r"""\{\{ ( (?: '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | [^'"}] | \}(?!\}) )* ) \}\}""",
     re.VERBOSE | re.DOTALL,
 )
+_NAME: Final = re.compile(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*")
+_WORDS: Final = frozenset({"true", "false", "none", "True", "False", "None", "not"})
+"""What looks like a name to ``_NAME`` and is none to Jinja2 where it stands alone."""
+
 _LITERAL_HINT: Final = "for two literal braces write {{ '{{' }}"
 _GRAMMAR_HINT: Final = "a placeholder is a parameter's name, keys and filters: {{ name.key | filter }}"
 
@@ -90,6 +94,7 @@ class _RefusedError(Exception):
 _NOT_ARGUMENTS: Final = frozenset({SECRETS, STEPS, "vars"})
 
 
+@lru_cache(maxsize=1024)
 def parse(text: str) -> Parsed:
     """Take a template's text apart. Every problem is found; nothing is raised."""
     parts: list[str | Placeholder] = []
@@ -119,10 +124,12 @@ def parse(text: str) -> Parsed:
 
 def read_template(node: Node, what: str, findings: Findings, scope: Scope) -> Template | None:
     """A string that is a template whose placeholders can always be filled from a call's arguments."""
-    text = string(node, what, findings)
+    value = node.value if isinstance(node, Scalar) else None
+    text = value if isinstance(value, str) else string(node, what, findings)
     if text is None:
         return None
-    assert isinstance(node, Scalar)
+    if "{{" not in text:
+        return Template((text,)) if text else Template(())
     errors = findings.errors
     parsed = parse(text)
     for problem in parsed.problems:
@@ -247,6 +254,9 @@ def _environment() -> Environment:
 
 @lru_cache(maxsize=4096)
 def _part(expression: str) -> str | Placeholder:
+    # Nearly every placeholder is a name, and nobody who writes only such waits until Jinja2 is imported.
+    if (name := _NAME.fullmatch(expression)) and name[1] not in _WORDS:
+        return Placeholder(name[1])
     from jinja2 import TemplateSyntaxError, nodes
     from jinja2.parser import Parser
 

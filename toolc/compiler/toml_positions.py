@@ -7,6 +7,7 @@ https://toml.io/en/v1.1.0) and need not tell what is wrong with anything else.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -81,6 +82,24 @@ def scan(text: str) -> Table:
         else:
             scanner.assignment(current, depth=1)
     return root
+
+
+def leaves(text: str) -> Iterator[tuple[int, int]]:
+    """Where keys and values stand that hold no others, of ``text``, which is valid TOML: start and end offsets."""
+    yield from _leaves(scan(text))
+
+
+def _leaves(place: Place) -> Iterator[tuple[int, int]]:
+    match place:
+        case Leaf(start=start, end=end):
+            yield start, end
+        case Items(items=items):
+            for item in items:
+                yield from _leaves(item)
+        case _:
+            for key in place.entries.values():
+                yield key.start, key.end
+                yield from _leaves(key.value)
 
 
 BETWEEN: Final = re.compile(r"(?:[ \t\r\n,]+|\#[^\n]*)*")

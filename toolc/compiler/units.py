@@ -15,21 +15,18 @@ from toolc.compiler.reader import Findings, mismatch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kind:
-    noun: str
-    such_as: str
+    wanted: str
     units: Mapping[str, int]
     spellings: Mapping[str, str]
 
 
 _DURATION: Final = _Kind(
-    noun="duration",
-    such_as="'500ms', '30s' or '10m'",
+    wanted="a duration such as '500ms', '30s' or '10m'",
     units={"ms": 1, "s": 1000, "m": 60_000},
     spellings={"": "s", "sec": "s", "second": "s", "seconds": "s", "min": "m", "minutes": "m", "msec": "ms"},
 )
 _SIZE: Final = _Kind(
-    noun="size",
-    such_as="'64KiB', '128MiB' or '1GiB'",
+    wanted="a size such as '64KiB', '128MiB' or '1GiB'",
     units={"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3},
     spellings={"": "MiB"}
     | {spelling: f"{letter.upper()}iB" for letter in "kmg" for spelling in (letter, f"{letter}b", f"{letter}ib")},
@@ -57,10 +54,9 @@ def render_size(size_bytes: int) -> str:
 
 
 def _quantity(node: Node, what: str, findings: Findings, kind: _Kind) -> int | None:
-    wanted = f"a {kind.noun} such as {kind.such_as}"
     value = node.value if isinstance(node, Scalar) else None
     if value is None or isinstance(value, bool):
-        mismatch(node, what, wanted, findings)
+        mismatch(node, what, kind.wanted, findings)
         return None
     written = str(value)
     match = _QUANTITY.fullmatch(written)
@@ -74,7 +70,7 @@ def _quantity(node: Node, what: str, findings: Findings, kind: _Kind) -> int | N
     right = _correction(written, kind)
     hint = f"write {right or 'a whole number and one of the units ' + ', '.join(kind.units)}"
     mended = fix(f"write {right}", set_text(findings.source, node.span, written, right)) if right else None
-    findings.add(codes.BAD_UNIT, f"{what} must be {wanted}, and {wrong}", node.span, hint, mended)
+    findings.add(codes.BAD_UNIT, f"{what} must be {kind.wanted}, and {wrong}", node.span, hint, mended)
     return None
 
 

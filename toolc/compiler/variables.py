@@ -21,8 +21,8 @@ from toolc.template import as_text
 _REFERENCE: Final = re.compile(r"\{\{\s*vars\b(?:\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*\}\}|[^{}]{0,200}\}\}|)")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _CODE: Final = frozenset({("backend", "shell", "script"), ("backend", "python", "code")})
-_MAY_REFER: Final = re.compile(r"vars|\\[xuU\s]")
-"""The word itself, or an escape that may spell a letter of it or join its halves."""
+_ESCAPE: Final = re.compile(r"\\[xuU\s]")
+"""An escape that may spell a letter of the word ``vars``, or join its halves."""
 _MAX_REPORTED: Final = 20
 
 Route: TypeAlias = tuple[str, ...]
@@ -76,7 +76,7 @@ def _variable(entry: Entry, findings: Findings) -> Variable:
 
 def may_name_variables(source: SourceText) -> bool:
     """Whether a file may refer to a variable; most do not, and looking through all their strings takes time."""
-    return _MAY_REFER.search(source.text) is not None
+    return "vars" in source.text or _ESCAPE.search(source.text) is not None
 
 
 def put_variables(tool: Mapping, variables: Variables, findings: Findings) -> Mapping:
@@ -93,7 +93,7 @@ class _Replacer:
         """A map; the very same one where nothing in it changes."""
         entries = tuple(self._entry(entry, (*route, entry.key)) for entry in node.entries)
         same = all(old is new for old, new in zip(node.entries, entries, strict=True))
-        return node if same else Mapping(entries, node.span)
+        return node if same else Mapping.of(entries, node)
 
     def _entry(self, entry: Entry, route: Route) -> Entry:
         if "{{" in entry.key and (match := _REFERENCE.search(entry.key)):

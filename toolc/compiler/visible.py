@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
 from toolc.compiler.parameters import is_full_schema
 from toolc.compiler.reader import first_line
+from toolc.schema import JsonValue
 from toolc.source import SourceText, Span
+from toolc.spec import ToolSpec
 
 Role: TypeAlias = Literal["name", "prose", "value"]
 """A name (of a tool or property), words written for reading, or data: an enum, a default, an example."""
@@ -57,6 +60,15 @@ def visible(tool: Mapping) -> tuple[Visible, ...]:
         else:
             _leaves(entry.value, f"the {entry.key}", "name", found)
     return tuple(found)
+
+
+def words(tool: ToolSpec) -> str:
+    """The same strings as one text, as JSON has them: for a look whether it is worth to look at each."""
+    surface: list[JsonValue] = [tool.name, tool.label, tool.description, tool.deprecated, *tool.aliases]
+    return _JSON.encode([*surface, tool.parameters.value, *tool.examples])
+
+
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, check_circular=False)
 
 
 def _properties(node: Mapping, found: list[Visible]) -> None:

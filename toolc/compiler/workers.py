@@ -26,7 +26,7 @@ _MAX_PROCESSES: Final = 8
 
 _FEW: Final = 200
 
-_CHUNK: Final = 50
+_CHUNK: Final = 20
 
 _SIZE: Final = 8
 """How many bytes the length of an answer takes, which stands before it."""
@@ -57,11 +57,6 @@ def spread(
             for index, packed in helper.answers():
                 found[index] = unpack(items[index], _unpickled(packed))
     return [found[index] if index in found else work(item) for index, item in enumerate(items)]
-
-
-def side_by_side(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """``map``, with ``spread``: each result must itself be fit for ``pickle``."""
-    return spread(work, items, lambda result: result, lambda _, result: result)
 
 
 def are_many(items: Sized) -> bool:

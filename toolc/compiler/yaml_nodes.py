@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import yaml
+from yaml import CollectionNode, MappingNode, ScalarNode
 
 from toolc.compiler import codes
-from toolc.compiler.document import Entry, Mapping, Marks, Node, Scalar, Sequence, span_at
+from toolc.compiler.document import Entry, Mapping, Marks, Node, Scalar, Sequence, span_at, value_span
 from toolc.compiler.edits import fix, quote, quote_plain, replace
 from toolc.compiler.load_values import refusal
 from toolc.compiler.unquoted import Unquoted, quoted
 from toolc.compiler.yaml_compose import MAX_DEPTH, PLAIN
-from toolc.compiler.yaml_scalars import Meaning, Value, in_words, meaning
+from toolc.compiler.yaml_scalars import NUMBERS, WORDS, Meaning, Value, in_words, meaning
 from toolc.diagnostics import Diagnostics
 from toolc.source import SourceText, Span
 
@@ -22,6 +23,9 @@ MAX_ALIASED: Final = 10_000
 """How many nodes the aliases of one file may add."""
 
 _CORE: Final = "tag:yaml.org,2002:"
+
+_new: Final = tuple.__new__
+"""Makes a named tuple of all its values, in half the time of calling its class."""
 
 
 class _Extent(NamedTuple):
@@ -36,36 +40,40 @@ _LEAST: Final = _Extent(1, 1)
 
 @dataclass(slots=True)
 class Builder:
-    """Turns PyYAML's nodes into ours. A node that aliases share is built, and complained about, once."""
+    """Turns PyYAML's nodes into ours. A node that aliases share is built, and complained about, once.
+
+    ``built`` are our collections by the ``id`` of PyYAML's, None for one of which the parts are being built.
+    """
 
     source: SourceText
     diagnostics: Diagnostics
-    built: dict[int, Node] = field(default_factory=dict)
-    unfinished: set[int] = field(default_factory=set)
+    built: dict[int, Node | None] = field(default_factory=dict)
     extents: dict[int, _Extent] = field(default_factory=dict)
     aliased: int = 0
+
+    # This runs for a hundred nodes of each file, so the way of the good ones is kept short.
 
     def build(self, root: yaml.Node) -> Node:
         """Our node for the root of a document."""
         return self._build(root, 1)
 
     def _build(self, node: yaml.Node, depth: int) -> Node:
-        if isinstance(node, yaml.ScalarNode):
+        if isinstance(node, ScalarNode):
             return self._scalar(node)
-        known = self.built.get(id(node))
-        if known is not None or id(node) in self.unfinished or depth > MAX_DEPTH:
-            return self._again(node, known, depth)
-        self.unfinished.add(id(node))
-        assert isinstance(node, yaml.CollectionNode)
-        built = self._mapping(node, depth) if isinstance(node, yaml.MappingNode) else self._sequence(node, depth)
-        self.unfinished.discard(id(node))
-        self.built[id(node)] = built
+        number = id(node)
+        if number in self.built or depth > MAX_DEPTH:
+            return self._again(node, depth)
+        self.built[number] = None
+        assert isinstance(node, CollectionNode)
+        built = self._mapping(node, depth) if isinstance(node, MappingNode) else self._sequence(node, depth)
+        self.built[number] = built
         return built
 
-    def _again(self, node: yaml.Node, known: Node | None, depth: int) -> Node:
+    def _again(self, node: yaml.Node, depth: int) -> Node:
         """The collection of an alias, or what stands in for one that goes on without end, or is too deep."""
+        known = self.built.get(id(node))
         extent = _LEAST if known is None else self._extent(known)
-        if id(node) in self.unfinished:
+        if known is None and id(node) in self.built:
             code, message = codes.ALIAS, "this contains an alias to itself"
         elif depth + extent.height - 1 > MAX_DEPTH:
             code, message = codes.TOO_BIG, f"lists and maps nested deeper than {MAX_DEPTH} levels"
@@ -90,26 +98,29 @@ class Builder:
             self.extents[id(node)] = _Extent(size, 1 + max((each.height for each in inner), default=0))
         return self.extents[id(node)]
 
-    def _sequence(self, node: yaml.CollectionNode, depth: int) -> Sequence:
-        self._check_tag(node, "seq")
+    def _sequence(self, node: CollectionNode, depth: int) -> Sequence:
+        if node.tag:
+            self._check_tag(node, "seq")
         items = tuple([self._build(item, depth + 1) for item in node.value])
         return Sequence(items, self._place_of(node, items))
 
-    def _mapping(self, node: yaml.MappingNode, depth: int) -> Node:
-        if self._reported_placeholder(node):
+    def _mapping(self, node: MappingNode, depth: int) -> Node:
+        if node.flow_style and self._reported_placeholder(node):
             return Scalar("", self._place(node))
-        self._check_tag(node, "map")
+        if node.tag:
+            self._check_tag(node, "map")
         entries: dict[str, Entry] = {}
         for key_node, value_node in node.value:
             key = self._key(key_node)
-            value = self._build(value_node, depth + 1)
+            is_scalar = isinstance(value_node, ScalarNode)
+            value = self._scalar(value_node) if is_scalar else self._build(value_node, depth + 1)
             if key is None:
                 continue
             if key in entries:
                 self._duplicate(entries[key], self._span(key_node))
                 continue
-            entries[key] = Entry(key, self._place(key_node), value)
-        return Mapping(tuple(entries.values()), self._place_of(node, entries))
+            entries[key] = _new(Entry, (key, self._place(key_node), value))
+        return Mapping(entries, self._place_of(node, entries))
 
     def _duplicate(self, first: Entry, span: Span) -> None:
         self.diagnostics.add(
@@ -120,8 +131,11 @@ class Builder:
         )
 
     def _key(self, node: yaml.Node) -> str | None:
-        if not isinstance(node, yaml.ScalarNode):
-            if not self._reported_placeholder(node):
+        text: str = node.value
+        if node.tag == PLAIN and text not in WORDS and text[0] not in NUMBERS:
+            return text
+        if not isinstance(node, ScalarNode):
+            if not (isinstance(node, MappingNode) and self._reported_placeholder(node)):
                 message = "a key must be text, not a list or a map"
                 self.diagnostics.add(codes.NON_STRING_KEY, message, self._span(node))
             return None
@@ -150,18 +164,24 @@ class Builder:
         )  # fmt: skip
         return None
 
-    def _scalar(self, node: yaml.ScalarNode) -> Scalar:
-        place = self._place(node)
-        if node.tag == "" or node.tag == _CORE + "str":
-            return Scalar(node.value, place)
-        plain = meaning(node.value)
-        if node.tag != PLAIN:
+    def _scalar(self, node: ScalarNode) -> Scalar:
+        start, end, text, tag = node.start_mark, node.end_mark, node.value, node.tag
+        assert start is not None
+        assert end is not None
+        place = (self.source, start.line, start.column, end.line, end.column)
+        if tag == PLAIN:
+            if text not in WORDS and text[0] not in NUMBERS:
+                return _new(Scalar, (text, place, True, None, ()))
+        elif tag == "" or tag == _CORE + "str":
+            return _new(Scalar, (text, place, False, None, ()))
+        plain = meaning(text)
+        if tag != PLAIN:
             return Scalar(self._tagged(node, plain.value), place)
         if plain.refused:
-            self.diagnostics.add(plain.refused.code, plain.refused.message, span_at(place), plain.refused.hint)
+            self.diagnostics.add(plain.refused.code, plain.refused.message, value_span(place), plain.refused.hint)
         elif plain.elsewhere:
-            self._disagreement(node.value, plain.value, plain.elsewhere, span_at(place))
-        return Scalar(plain.value, place, True)
+            self._disagreement(text, plain.value, plain.elsewhere, value_span(place))
+        return _new(Scalar, (plain.value, place, True, None, ()))
 
     def _disagreement(self, text: str, value: Value, elsewhere: str, span: Span) -> None:
         hint = (
@@ -208,11 +228,11 @@ class Builder:
             "drop it, or put the value in quotes if it is text that starts with '!'",
         )
 
-    def _reported_placeholder(self, node: yaml.Node) -> bool:
+    def _reported_placeholder(self, node: MappingNode) -> bool:
         """Whether a map is in truth a placeholder without quotes; then it is reported."""
-        if not (isinstance(node, yaml.MappingNode) and node.flow_style):
-            return False
-        span = self._span(node)
+        if not (node.flow_style and node.value and isinstance(node.value[0][0], MappingNode)):
+            return False  # the braces of a placeholder are a map whose first key is a map
+        span = value_span(self._place(node))
         line = self.source.line(span.start.line)
         first = span.start.column - 1
         if not line.startswith("{{", first):
@@ -233,10 +253,14 @@ class Builder:
         assert end is not None
         return (self.source, start.line, start.column, end.line, end.column)
 
-    def _place_of(self, node: yaml.CollectionNode, parts: Collection[object]) -> Marks:
+    def _place_of(self, node: CollectionNode, parts: Collection[object]) -> Marks:
         """A block ends with its last part, not where the next thing begins: its marks are those of its start."""
-        place = self._place(node)
-        return place[:3] + place[1:3] if parts and not node.flow_style else place
+        start, end = node.start_mark, node.end_mark
+        assert start is not None
+        assert end is not None
+        if parts and not node.flow_style:
+            end = start
+        return (self.source, start.line, start.column, end.line, end.column)
 
 
 def _short(tag: str) -> str:

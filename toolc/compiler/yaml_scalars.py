@@ -35,6 +35,11 @@ _INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SAME_IN_BOTH: Final = re.compile(r"[-+]?(0|[1-9][0-9]*)|[-+]?[0-9]+\.[0-9]+")
 _BEYOND: Final = 2**64
+NUMBERS: Final = "+-.0123456789"
+"""What a number begins with."""
+
+WORDS: Final = frozenset((*_WORDS, *_WORDS_1_1, "<<"))
+"""Plain scalars that mean something else than themselves to some reader, as values or as keys; numbers apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ def meaning(text: str) -> Meaning:
         return Meaning(_WORDS[text], refused=refusal(_WORDS[text], text))
     if text in _WORDS_1_1:
         return Meaning(text, in_words(_WORDS_1_1[text]))
-    if text[0] not in "+-.0123456789":
+    if text[0] not in NUMBERS:
         return Meaning(text)
     value = _number(text)
     elsewhere = "" if _SAME_IN_BOTH.fullmatch(text) else _elsewhere(text, value)

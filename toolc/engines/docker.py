@@ -33,7 +33,8 @@ from toolc.engines.docker_events import Events
 from toolc.engines.docker_host import NoHostError, find_socket
 from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.docker_images import Images, Ready, missing_image, name_of
-from toolc.engines.docker_sandbox import DockerSandbox
+from toolc.engines.docker_sandbox import Container, DockerSandbox
+from toolc.engines.oom import kernel_kills
 from toolc.engines.owner import Owner
 from toolc.errors import InfrastructureError, NoPythonError
 from toolc.plan import Profile
@@ -165,6 +166,7 @@ class DockerEngine:
         body = docker_body.create_body(profile, arguments, daemon=daemon, image=ready.image, owner=owner)
         # Named by us, so that it can be removed even where the answer to its creation is lost.
         name = f"toolc-{os.urandom(8).hex()}"
+        kills = kernel_kills() if daemon.kernel == os.uname().release else None
         with self._starting, contextlib.ExitStack() as undo:
             undo.push(lambda _, error, __: self._discard(client, name, error))
             container = docker_container.create(client, name, body)
@@ -175,16 +177,15 @@ class DockerEngine:
             created = perf_counter()
             docker_container.start(client, container)
             undo.pop_all()
-        user = docker_body.user_of(profile, daemon).described
-        return DockerSandbox(
-            client=client,
-            container=container,
-            user=user,
+        about = Container(
+            id=container,
+            user=docker_body.user_of(profile, daemon).described,
             image=ready.used,
             created=created,
-            stream=stream,
-            events=events,
+            guarded=docker_body.guards_process_1(profile, daemon),
+            kernel_kills=kills,
         )
+        return DockerSandbox(about, client=client, stream=stream, events=events)
 
     def _discard(self, client: Client, name: str, error: BaseException | None) -> None:
         """Remove what a start that failed with ``error`` has made. What made it fail is what the user must hear."""

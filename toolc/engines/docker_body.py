@@ -12,6 +12,7 @@ from toolc.engines import docker_limits, docker_overlay, docker_podman, oci_secc
 from toolc.engines.base import limits_refusal, unenforced
 from toolc.engines.docker_daemon import Daemon
 from toolc.engines.docker_runtime import Runtime, choose
+from toolc.engines.etc_files import HOSTNAME, LOOPBACK, NAMES
 from toolc.engines.guest_limits import guest_limits
 from toolc.engines.oci_config import MASKED_PATHS, READONLY_PATHS, tmpfs_bounds
 from toolc.plan import Mount, Profile
@@ -125,7 +126,7 @@ def create_body(
         "Entrypoint": [*image.command],
         "Cmd": command,
         "WorkingDir": "/",
-        "Hostname": "sandbox",
+        "Hostname": HOSTNAME,
         "User": user.spec,
         "Labels": labels,
         "OpenStdin": True,
@@ -139,8 +140,8 @@ def create_body(
     }
 
 
-_MASKED_IN_SYS: Final = ("/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel")
-"""Docker's own list goes on in /sys, which the oci engine does not mount at all."""
+_MASKED_BESIDE: Final = ("/dev/mqueue", "/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel")
+"""What the oci engine does not mount at all: Docker's own list goes on in /sys, and /dev/mqueue can be written."""
 
 
 def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> JsonObject:
@@ -154,10 +155,11 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
         "CapDrop": ["ALL"],
         "SecurityOpt": ["no-new-privileges", *_seccomp(profile, daemon)],
         "NetworkMode": "none",
+        **({} if daemon.podman else _names()),
         "IpcMode": "none",
         "ReadonlyRootfs": True,
         # Root's workspace makes root of the tool, and Docker's own list leaves root things to read.
-        "MaskedPaths": [*MASKED_PATHS, *_MASKED_IN_SYS],
+        "MaskedPaths": [*MASKED_PATHS, *_MASKED_BESIDE],
         "ReadonlyPaths": [*READONLY_PATHS],
         "LogConfig": {"Type": "none"},
         "RestartPolicy": {"Name": "no"},
@@ -170,6 +172,16 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
         "Ulimits": [{"Name": "core", "Soft": 1, "Hard": 1}],
         "Tmpfs": _tmpfs(profile, daemon, image, user),
         "Mounts": [*_workspace(profile), *(_bind(*each, read_only=True) for each in image.binds)],
+    }
+
+
+def _names() -> JsonObject:
+    """Names as the oci engine has them; without the first three Docker writes the host's own resolver into it."""
+    return {
+        "Dns": [LOOPBACK],
+        "DnsSearch": ["."],
+        "DnsOptions": ["ndots:1"],
+        "ExtraHosts": [f"{name}:{address}" for name, address in NAMES.items()],
     }
 
 
@@ -239,13 +251,25 @@ def _bind(source: str, target: str, *, read_only: bool) -> JsonObject:
     }
 
 
+def guards_process_1(profile: Profile, daemon: Daemon) -> bool:
+    """Whether nothing inside can kill process 1. Linux sees to that, and in gVisor toolc's list, if heeded."""
+    runtime = runtime_of(profile, daemon)
+    if runtime is None or runtime.isolation != "gvisor":
+        return True
+    return _FILTERS in runtime.definition and daemon.architecture in oci_seccomp.ARCHITECTURES
+
+
+_FILTERS: Final = "oci-seccomp"
+"""The option that makes gVisor heed a list of system calls."""
+
+
 def _unfiltered(profile: Profile, daemon: Daemon) -> str | None:
     """gVisor has a kernel of its own, but what a tool writes to the workspace is the host's."""
     runtime, mount = runtime_of(profile, daemon), profile.workspace
     if runtime is None or runtime.isolation != "gvisor" or mount is None or mount.mode == "ro":
         return None
     # A registration by the name of a shim does not show its options here.
-    if "path=" not in runtime.definition or "oci-seccomp" in runtime.definition:
+    if "path=" not in runtime.definition or _FILTERS in runtime.definition:
         return None
     return (
         f"the Docker runtime {runtime.name!r} filters no system calls, so a tool could leave set-user-id files in "

@@ -5,12 +5,14 @@ from __future__ import annotations
 import socket
 import struct
 import threading
+from dataclasses import dataclass
 from typing import Final
 
 from toolc.engines import docker_container
 from toolc.engines.base import ImageUsed
 from toolc.engines.docker_events import Events, Watch
 from toolc.engines.docker_http import ApiError, Client
+from toolc.engines.oom import KILLED_FROM_OUTSIDE, may_have_killed
 from toolc.engines.stream import SocketStream
 from toolc.errors import InfrastructureError
 
@@ -30,6 +32,12 @@ _KILLED: Final = 128 + 9
 
 KILLED_BY_DAEMON: Final = "the Docker daemon killed it: somebody asked for that, or the daemon was stopped"
 """What is said of a container that came to such an end."""
+
+KILLED_BY_SOMEBODY: Final = (
+    "process 1 was killed: by the tool itself, or for want of memory of which the Docker daemon did not tell; to "
+    'tell them apart, add "--oci-seccomp" to the runtimeArgs of gVisor in /etc/docker/daemon.json, and restart it'
+)
+"""The same where a tool can do that."""
 
 
 class Demultiplexer:
@@ -71,28 +79,32 @@ class Demultiplexer:
             self.complaint += piece[: _COMPLAINT_BYTES - len(self.complaint)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """A container that was started: who its tool is, what it was made of, and when it was there and attached to.
+
+    ``guarded``: nothing inside can kill process 1. ``kernel_kills``: how often its kernel had run out of memory
+    before it was started; None where that is another kernel than ours.
+    """
+
+    id: str
+    user: str
+    image: ImageUsed
+    created: float
+    guarded: bool
+    kernel_kills: int | None = None
+
+
 class DockerSandbox:
     """A ``Sandbox`` (see ``toolc.engines.base``) that is a container."""
 
-    def __init__(
-        self,
-        *,
-        client: Client,
-        container: str,
-        user: str,
-        image: ImageUsed,
-        created: float,
-        stream: socket.socket,
-        events: Events,
-    ) -> None:
-        self.container = container
-        self._user = user
-        self._image = image
-        self._created = created
+    def __init__(self, container: Container, *, client: Client, stream: socket.socket, events: Events) -> None:
+        self.container = container.id
+        self._about = container
         self._client = client
         self._stream = SocketStream(stream)
         self._events = events
-        self._watch: Watch = events.watch(container)
+        self._watch: Watch = events.watch(container.id)
         self._demultiplexer = Demultiplexer()
         self._closing = threading.Lock()
         self._killed = False
@@ -101,17 +113,17 @@ class DockerSandbox:
     @property
     def user(self) -> str:
         """Who the tool is inside."""
-        return self._user
+        return self._about.user
 
     @property
     def image(self) -> ImageUsed:
         """What it was made of."""
-        return self._image
+        return self._about.image
 
     @property
     def created(self) -> float:
         """When the container was there and attached to."""
-        return self._created
+        return self._about.created
 
     def fileno(self) -> int:
         """The descriptor to poll; -1 once closed."""
@@ -137,18 +149,26 @@ class DockerSandbox:
     def out_of_memory(self) -> bool:
         """Whether the kernel killed anything in here for want of memory, by the daemon's events.
 
-        Nothing inside can send SIGKILL to process 1, so that it died of one that was not ours says so too. Under
-        gVisor a tool can, and so lie about its own end; but there the daemon does not always tell of the memory.
+        The daemon does not always tell of it. Where nothing inside can kill process 1, that it died of a SIGKILL
+        that nobody asked for says so too.
         """
-        by_nobody = self._watch.exit_status == _KILLED and not (self._killed or self._watch.killed)
-        return self._watch.out_of_memory or by_nobody
+        return self._watch.out_of_memory or (
+            self._about.guarded and self._killed_by_nobody() and may_have_killed(self._about.kernel_kills)
+        )
 
     def complaint(self) -> str:
-        """The beginning of the guest's stderr, or that the daemon killed it."""
+        """The beginning of the guest's stderr, or that it was killed."""
         said = self._demultiplexer.complaint.decode("utf-8", "replace")
         if self._watch.killed and not self._killed:
-            return f"{said}\n{KILLED_BY_DAEMON}".lstrip()
-        return said
+            said = f"{said}\n{KILLED_BY_DAEMON}"
+        elif not self._about.guarded and self._killed_by_nobody():
+            said = f"{said}\n{KILLED_BY_SOMEBODY}"
+        elif self._killed_by_nobody() and not self.out_of_memory():
+            said = f"{said}\n{KILLED_FROM_OUTSIDE}"
+        return said.lstrip()
+
+    def _killed_by_nobody(self) -> bool:
+        return self._watch.exit_status == _KILLED and not (self._killed or self._watch.killed)
 
     def close(self) -> None:
         """End the container and wait until it is gone. Raises ``InfrastructureError`` if the daemon will not."""

@@ -6,11 +6,12 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from toolc.engines import docker_overlay
+from toolc.engines import docker_container, docker_overlay
 from toolc.engines.base import Leftover
 from toolc.engines.docker_body import OWNER_LABEL
 from toolc.engines.docker_http import ApiError, Client
@@ -84,25 +85,26 @@ def sweep_volumes(client: Client, is_ours: Callable[[str], bool]) -> int:
 
 def leftovers(client: Client) -> tuple[Leftover, ...]:
     """Every container and every volume that was made for a call. Raises ``ApiError``."""
+    # One that is on its way must be gone before its volume can be removed.
     containers = [
-        _leftover(client, "container", container, label, f"/containers/{quote(container)}?force=1&v=1")
+        _leftover("container", container, label, partial(docker_container.remove, client, container))
         for container, label in _containers(client)
     ]
     volumes = [
-        _leftover(client, "volume", volume, label, f"/volumes/{quote(volume)}")
+        _leftover("volume", volume, label, partial(_delete, client, f"/volumes/{quote(volume)}"))
         for volume, label in _volumes(client)
     ]
     return tuple(found for found in (*containers, *volumes) if found)
 
 
-def _leftover(client: Client, kind: str, name: str, label: str, path: str) -> Leftover | None:
+def _leftover(kind: str, name: str, label: str, removed_by: Callable[[], object]) -> Leftover | None:
     owner = Owner.parse(label)
     if owner is None:
         return None
 
     def remove() -> None:
         try:
-            _delete(client, path)
+            removed_by()
         except ApiError as error:
             raise InfrastructureError(str(error)) from error
 

@@ -22,6 +22,7 @@ from toolc.engines.docker_daemon import connect
 from toolc.engines.docker_host import NoHostError, find_socket
 from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.dockerfile import fetched
+from toolc.engines.unpacked import Stored, remove, stored
 from toolc.errors import InfrastructureError, NoEngineError, UsageError
 from toolc.spec import Build, File
 
@@ -190,6 +191,16 @@ def list_images() -> tuple[Built, ...]:
         return docker_build.list_built(client)
     except ApiError as error:
         raise InfrastructureError(f"Docker could not list its images: {error}") from error
+
+
+def unpacked_images() -> tuple[Stored, ...]:
+    """What is unpacked for the engine that needs no daemon. Raises ``InfrastructureError``."""
+    return stored()
+
+
+def prune_image(image: Stored) -> None:
+    """Remove an unpacked image that no name means any more. Raises ``InfrastructureError``."""
+    remove(image)
 
 
 def export_image(name: str, archive: Path | None) -> Exported:

@@ -2,8 +2,8 @@
 
 ``register`` names a command that removes what this process may leave behind. The janitor starts at the
 first one and waits on a pipe whose only other end is here; when that ends, however this process died, it
-runs the commands and removes the owner's folder. ``janitor_process.py`` is what it runs. Where the janitor
-was killed as well, the next process of this user sweeps for owners that are dead.
+runs the commands and removes the owner's folder. ``janitor_process.py`` is what it runs. One that was killed is
+replaced when the next sandbox starts; where both were, the next process of this user sweeps for dead owners.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import sys
 import threading
 from collections.abc import Sequence
@@ -24,39 +25,58 @@ from toolc.errors import InfrastructureError
 def register(argv: Sequence[str]) -> None:
     """Have ``argv`` run when this process is over; the same command twice is the same as once.
 
+    To be called before each start, not only the first: it looks whether the janitor is alive.
     It must exit with 0 if nothing was left to remove, and is run until it has done so twice in a row or
     ten seconds have passed. It gets an almost empty environment and must not rely on its working directory.
     Raises ``InfrastructureError`` if the janitor cannot be started: then nothing that needs it may be made.
     """
-    _STATE.register(tuple(argv))
+    _STATE.register(_Command("sandboxes", tuple(argv)))
+
+
+def register_folders(argv: Sequence[str]) -> None:
+    """The same for folders that sandboxes use: ``argv`` is run after every command of ``register``.
+
+    A runtime whose folder is gone while it starts a sandbox may leave more behind than it would have made.
+    """
+    _STATE.register(_Command("folders", tuple(argv)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """What is to be run, and for what, as ``janitor_process.ORDER`` has it."""
+
+    removes: str
+    argv: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class _State:
-    """The one janitor of this process; ``pipe`` is -1 while there is none."""
+    """The one janitor of this process; ``pipe`` and ``pid`` are -1 while there is none."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    commands: list[tuple[str, ...]] = field(default_factory=list)
+    commands: list[_Command] = field(default_factory=list)
     pipe: int = -1
+    pid: int = -1
 
-    def register(self, argv: tuple[str, ...]) -> None:
+    def register(self, command: _Command) -> None:
         with self.lock:
-            if argv in self.commands:
-                return
             if self.pipe < 0:
                 self._start()
-            try:
-                self._send(argv)
-            except BrokenPipeError:
+            elif _is_broken(self.pipe):
                 self._restart()
-                self._send(argv)
-            self.commands.append(argv)
+            if command not in self.commands:
+                try:
+                    self._send(command)
+                except BrokenPipeError:
+                    self._restart()
+                    self._send(command)
+                self.commands.append(command)
 
     def forget(self) -> None:
         """In a forked child: the janitor is the parent's, and its pipe must end with the parent."""
         if self.pipe >= 0:
             os.close(self.pipe)
-        self.lock, self.commands, self.pipe = threading.Lock(), [], -1
+        self.lock, self.commands, self.pipe, self.pid = threading.Lock(), [], -1, -1
 
     def _start(self) -> None:
         script = Path(__file__).with_name("janitor_process.py")
@@ -64,7 +84,7 @@ class _State:
         _remove_empty()
         read, write = os.pipe()
         try:
-            os.posix_spawn(
+            self.pid = os.posix_spawn(
                 sys.executable,
                 [sys.executable, "-I", "-S", str(script), directory],
                 {"PATH": os.environ.get("PATH", os.defpath)},
@@ -82,16 +102,25 @@ class _State:
         finally:
             os.close(read)
         self.pipe = write
+        for command in self.commands:
+            self._send(command)
 
     def _restart(self) -> None:
         os.close(self.pipe)
         self.pipe = -1
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
         self._start()
-        for argv in self.commands:
-            self._send(argv)
 
-    def _send(self, argv: tuple[str, ...]) -> None:
-        os.write(self.pipe, json.dumps(argv).encode() + b"\n")
+    def _send(self, command: _Command) -> None:
+        os.write(self.pipe, json.dumps([command.removes, *command.argv]).encode() + b"\n")
+
+
+def _is_broken(pipe: int) -> bool:
+    """Whether nobody has the other end, by poll(2)."""
+    poller = select.poll()
+    poller.register(pipe, 0)
+    return bool(poller.poll(0))
 
 
 def _remove_empty() -> None:

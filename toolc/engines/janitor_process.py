@@ -1,5 +1,6 @@
 """What the janitor runs: ``python -I -S janitor_process.py DIRECTORY``, commands on stdin, one JSON array a line.
 
+The first word of each is one of ``ORDER`` and says what it removes, the others are the command.
 Run by its path, so it imports nothing but the standard library. Engine-agnostic: it runs what it was told.
 """
 
@@ -17,6 +18,9 @@ DEADLINE_SECONDS: Final = 10.0
 
 PAUSE_SECONDS: Final = 0.05
 
+ORDER: Final = ("sandboxes", "folders")
+"""Sandboxes go first: they use the folders."""
+
 
 def main() -> None:
     """Wait until stdin ends, run the commands until each has twice found nothing, remove DIRECTORY."""
@@ -33,11 +37,14 @@ def sweep(commands: list[list[str]], deadline: float) -> bool:
 
     quiet = 0
     while quiet < 2 and time.monotonic() < deadline:
-        try:
-            found = [subprocess.run(argv, check=False, timeout=DEADLINE_SECONDS).returncode for argv in commands]
-        except (OSError, subprocess.TimeoutExpired):
-            found = [1]
-        quiet = 0 if any(found) else quiet + 1
+        found = False
+        for argv in commands:
+            # One that hangs, as its daemon does, must not keep the others.
+            try:
+                found |= subprocess.run(argv, check=False, timeout=DEADLINE_SECONDS).returncode != 0
+            except (OSError, subprocess.TimeoutExpired):
+                found = True
+        quiet = 0 if found else quiet + 1
         time.sleep(PAUSE_SECONDS if quiet < 2 else 0)
     return quiet == 2
 
@@ -63,7 +70,8 @@ def _has_mounts(directory: Path) -> bool:
 def _read_commands() -> list[list[str]]:
     # A line that was cut by the owner's death was never acted upon by the owner either.
     lines = sys.stdin.buffer.read().split(b"\n")[:-1]
-    return [json.loads(line) for line in lines]
+    words = sorted((json.loads(line) for line in lines), key=lambda words: ORDER.index(words[0]))
+    return [argv for _, *argv in words]
 
 
 if __name__ == "__main__":

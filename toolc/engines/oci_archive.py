@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import importlib
 import json
 import lzma
 import platform
+import sys
 import tarfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Final, Protocol, cast
 
 from toolc.engines.bounded_tar import open_tar
@@ -29,6 +32,9 @@ MAX_JSON: Final = 8 * 1024 * 1024
 MAX_LAYERS: Final = 1000
 MAX_NESTING: Final = 4
 """How deep an index may lie in an index."""
+
+ZSTD: Final = b"\x28\xb5\x2f\xfd"
+"""How a frame of Zstandard begins (RFC 8878)."""
 
 _NAME: Final = "org.opencontainers.image.ref.name"
 _MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -196,15 +202,30 @@ def _unpacked(packed: IO[bytes]) -> Iterator[IO[bytes]]:
     """A layer without its compression, told by its first bytes."""
     magic = packed.read(4)
     packed.seek(0)
-    if magic == b"\x28\xb5\x2f\xfd":
-        raise InfrastructureError(
-            "a layer of the image is packed with zstd, which toolc cannot unpack; save it again with gzip"
-        )
-    if magic[:2] == b"\x1f\x8b":
+    if magic == ZSTD:
+        zstd = _zstd()
+        try:
+            with zstd.ZstdFile(packed) as plain:
+                yield cast("IO[bytes]", plain)
+        except zstd.ZstdError as error:
+            raise ValueError(str(error)) from error
+    elif magic[:2] == b"\x1f\x8b":
         with gzip.GzipFile(fileobj=packed) as plain:
             yield cast("IO[bytes]", plain)
     else:
         yield packed
+
+
+def _zstd() -> ModuleType:
+    """The standard library's module, which is there from Python 3.14 on. Raises ``InfrastructureError``."""
+    try:
+        return importlib.import_module("compression.zstd")
+    except ImportError:
+        raise InfrastructureError(
+            f"a layer of the image is packed with zstd, which Python {sys.version_info[0]}.{sys.version_info[1]} "
+            "cannot unpack; run toolc with Python 3.14 or later, or pack it with gzip: skopeo copy "
+            "--dest-compress-format gzip --dest-force-compress-format SOURCE oci-archive:FILE"
+        ) from None
 
 
 def _checked(image: Image, origin: str) -> Image:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from toolc.engines import oci_seccomp, overlay
+from toolc.engines.etc_files import HOSTNAME
 from toolc.engines.oci_cgroup import CONTROLLERS
 from toolc.engines.oci_fitting import Fitting
-from toolc.engines.oci_rootfs import HOSTNAME
 from toolc.engines.oci_user import Identity, Pair
 from toolc.guest.workspace import LOWER
 from toolc.plan import Mount, Profile
@@ -17,11 +17,14 @@ from toolc.schema import JsonObject, JsonValue
 from toolc.spec import MIB, Limits
 
 MASKED_PATHS: Final = (
-    "/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/kpagecgroup",
-    "/proc/kpagecount", "/proc/kpageflags", "/proc/latency_stats", "/proc/pagetypeinfo", "/proc/sched_debug",
-    "/proc/scsi", "/proc/slabinfo", "/proc/timer_list", "/proc/timer_stats", "/proc/vmallocinfo",
+    "/proc/acpi", "/proc/asound", "/proc/bootconfig", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts",
+    "/proc/iomem", "/proc/ioports", "/proc/kallsyms", "/proc/kcore", "/proc/key-users", "/proc/keys",
+    "/proc/kpagecgroup", "/proc/kpagecount", "/proc/kpageflags", "/proc/latency_stats", "/proc/modules",
+    "/proc/pagetypeinfo", "/proc/partitions", "/proc/sched_debug", "/proc/scsi", "/proc/slabinfo",
+    "/proc/timer_list", "/proc/timer_stats", "/proc/vmallocinfo",
 )  # fmt: skip
-"""What a container runtime hides of the kernel, and what root may read there without any capability."""
+"""What a container runtime hides of the kernel, what root may read there without any capability, and what tells
+of this very machine: how it was started, its disks and its modules."""
 
 READONLY_PATHS: Final = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 NAMESPACES: Final = ("pid", "ipc", "uts", "mount", "user", "network", "cgroup")

@@ -53,8 +53,7 @@ class Home:
             if oci_sweep.sweep_until_gone(_prefix(dead), SWEEP_SECONDS):
                 remove_tree(left)
         owner = Owner.current()
-        script = Path(oci_sweep.__file__)
-        janitor.register([sys.executable, "-I", "-S", str(script), _prefix(owner)])
+        _have_swept(owner)
         try:
             directory = owner.directory() / f"oci-{next(_NUMBERS)}"
             directory.mkdir(mode=0o700)
@@ -90,6 +89,7 @@ class Home:
         self, profile: Profile, who: Identity, arguments: tuple[str, ...], runtime: str, fitting: Fitting
     ) -> Place:
         """A name and a bundle for a sandbox that is to be started. Raises ``InfrastructureError``."""
+        _have_swept(self.owner)
         try:
             with self.lock:
                 bundle = self._bundle(profile, who, arguments, fitting)
@@ -161,6 +161,10 @@ def _write_bundle(bundle: Path, configuration: JsonObject) -> Path:
     bundle.mkdir(mode=0o700, exist_ok=True)
     (bundle / "config.json").write_text(json.dumps(configuration), encoding="utf-8")
     return bundle
+
+
+def _have_swept(owner: Owner) -> None:
+    janitor.register([sys.executable, "-I", "-S", str(Path(oci_sweep.__file__)), _prefix(owner)])
 
 
 def _prefix(owner: Owner) -> str:

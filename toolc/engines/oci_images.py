@@ -19,9 +19,9 @@ from toolc.engines.docker_daemon import connect
 from toolc.engines.docker_host import NoHostError, find_socket
 from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.equipment import PLACES
+from toolc.engines.etc_files import FILES
 from toolc.engines.images import build_command, build_tag, ensure_built
 from toolc.engines.oci_archive import open_archive
-from toolc.engines.oci_rootfs import HOSTNAME
 from toolc.engines.oci_unpack import resolve, split
 from toolc.errors import InfrastructureError
 from toolc.plan import Profile
@@ -29,13 +29,6 @@ from toolc.schema import JsonObject
 
 MOUNT_POINTS: Final = ("proc", "dev", "tmp", "tool", "workspace", *(place.lstrip("/") for place in PLACES))
 WRITABLE: Final = ("tmp", "tool")
-FILES: Final = {
-    "hostname": f"{HOSTNAME}\n",
-    "hosts": f"127.0.0.1 localhost {HOSTNAME}\n::1 localhost\n",
-    "resolv.conf": "",
-}
-"""What every sandbox has in ``/etc``, whatever its image says, as Docker's containers do."""
-
 ARCHIVE: Final = "archive"
 DOCKER: Final = "docker"
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.engines.etc_files import FILES
 from toolc.engines.oci_user import Identity
 
 LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
@@ -26,7 +27,6 @@ ETC_BINDS: Final = ("/etc/alternatives", "/etc/ssl/certs", "/etc/pki/tls/certs",
 ETC_COPIES: Final = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/openssl.cnf")
 
 MOUNT_POINTS: Final = ("usr", "proc", "dev", "tmp", "tool", "workspace", "home", "run", "var", "opt/toolc/site")
-HOSTNAME: Final = "sandbox"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ def _write_etc(etc: Path, identity: Identity) -> None:
     group = [f"{name}:x:{gid}:\n" for gid, name in sorted(groups.items())]
     (etc / "passwd").write_text("".join(passwd), encoding="utf-8")
     (etc / "group").write_text("".join(group), encoding="utf-8")
-    (etc / "hostname").write_text(f"{HOSTNAME}\n", encoding="utf-8")
-    (etc / "hosts").write_text(f"127.0.0.1 localhost {HOSTNAME}\n::1 localhost\n", encoding="utf-8")
+    for name, text in FILES.items():
+        (etc / name).write_text(text, encoding="utf-8")
     (etc / "nsswitch.conf").write_text("passwd: files\ngroup: files\nhosts: files\n", encoding="utf-8")
     for name in ETC_COPIES:
         source, target = Path("/etc") / name, etc / name

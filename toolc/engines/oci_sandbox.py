@@ -25,6 +25,7 @@ from toolc.engines import oci_cgroup
 from toolc.engines.base import NO_PYTHON, ImageUsed
 from toolc.engines.janitor_process import remove_tree
 from toolc.engines.oci_sweep import sweep, sweep_until_gone
+from toolc.engines.oom import KILLED_FROM_OUTSIDE, kernel_kills, may_have_killed
 from toolc.engines.stream import SocketStream
 from toolc.errors import InfrastructureError, NoPythonError
 
@@ -84,6 +85,7 @@ class OciSandbox(SocketStream):
         self._killed = False
         self._out_of_memory = False
         self._memory_events = place.memory_events
+        self._kernel_kills = kernel_kills()
         self._created = time.perf_counter()
         ours, theirs = socket.socketpair()
         super().__init__(ours)
@@ -125,7 +127,10 @@ class OciSandbox(SocketStream):
     def complaint(self) -> str:
         """The runtime's own error if it had one, else what the guest said on its error stream."""
         self._errors.drain()
-        return _message(self._errors.text())
+        said = _message(self._errors.text())
+        if self._killed_by_nobody() and not self.out_of_memory():
+            said = f"{said}\n{KILLED_FROM_OUTSIDE}".lstrip()
+        return said
 
     def close(self) -> None:
         """End the sandbox and wait until it is gone. Raises ``InfrastructureError`` if it cannot be ended."""
@@ -160,6 +165,9 @@ class OciSandbox(SocketStream):
                 return kills > 0
             # Its group is gone, so the runtime is about to exit.
             self._wait_for_exit(CLOSE_SECONDS)
+        return self._killed_by_nobody() and may_have_killed(self._kernel_kills)
+
+    def _killed_by_nobody(self) -> bool:
         # Only from outside can process 1 be killed.
         return self._runtime.returncode == KILLED and not self._killed
 

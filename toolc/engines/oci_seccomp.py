@@ -79,11 +79,21 @@ NEW_NAMESPACES: Final = 0x7E02_0000
 """The namespace flags of clone(2); CLONE_NEWTIME is for clone3 and unshare only."""
 
 AF_UNIX: Final = 1
-ADDRESS_FAMILIES: Final = (AF_UNIX, 2, 10)
-"""AF_UNIX, AF_INET, AF_INET6. Of netlink only routing, which lists interfaces and addresses."""
+INTERNET: Final = (2, 10)
+"""AF_INET and AF_INET6. Of netlink only routing, which lists interfaces and addresses."""
+
+RARE_PROTOCOLS: Final = 0xFFFF_FFE0
+"""The bits that none of ICMP, TCP and UDP has. For another (DCCP, L2TP, SCTP, Multipath TCP) the kernel may load a
+module, in whose code no tool has business."""
 
 AF_NETLINK: Final = 16
 NETLINK_ROUTE: Final = 0
+
+SIGNALS: Final = ("kill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "tgkill", "tkill")
+"""Calls that send a signal, by a number, to the process that is their first argument."""
+
+F_SETSIG: Final = 10
+"""fcntl(2): which signal says that a descriptor is ready, to whatever process the caller names."""
 
 PERSONALITIES: Final = (0x0, 0x4_0000, 0xFFFF_FFFF)
 """PER_LINUX, the same without address randomisation (it changes the caller only), and the question."""
@@ -108,7 +118,8 @@ def profile(machine: str | None = None) -> JsonObject:
             # Only its own limits: with no time or memory left, process 1 would end as if memory had run out.
             _allow("prlimit64", _equal(0, 0)),
             _allow("socketpair", _equal(0, AF_UNIX)),
-            *(_allow("socket", _equal(0, family)) for family in ADDRESS_FAMILIES),
+            _allow("socket", _equal(0, AF_UNIX)),
+            *(_allow("socket", _equal(0, family), _without(2, RARE_PROTOCOLS)) for family in INTERNET),
             _allow("socket", _equal(0, AF_NETLINK), _equal(2, NETLINK_ROUTE)),
             *(_allow("personality", _equal(0, value)) for value in PERSONALITIES),
             # What they are to do is behind a pointer, where no filter can look; without them programs fall back.
@@ -120,13 +131,19 @@ def profile(machine: str | None = None) -> JsonObject:
 def gvisor_profile(machine: str) -> JsonObject:
     """The same for gVisor, whose own kernel stands between a tool and the host's.
 
-    Its filter has no errno but EPERM, with which no thread starts where clone3 is refused.
+    Its filter has no errno but EPERM, with which no thread starts where clone3 is refused; of two entries that fit,
+    the first counts. Linux drops what process 1 is sent from inside; gVisor lets it kill.
     """
     found = profile(machine)
     calls = found["syscalls"]
     assert isinstance(calls, list)
+    refused: list[JsonValue] = [
+        {"names": [*SIGNALS], "action": "SCMP_ACT_ERRNO", "args": [_low_half(0, 1)]},
+        {"names": ["fcntl"], "action": "SCMP_ACT_ERRNO", "args": [_low_half(1, F_SETSIG)]},
+        {"names": ["pidfd_send_signal"], "action": "SCMP_ACT_ERRNO"},
+    ]
     # The last entry is the one that refuses clone3.
-    return {**found, "syscalls": [_allow("clone3"), *calls[:-1]]}
+    return {**found, "syscalls": [*refused, _allow("clone3"), *calls[:-1]]}
 
 
 def _allow(name: str, *conditions: JsonValue) -> JsonObject:
@@ -135,6 +152,11 @@ def _allow(name: str, *conditions: JsonValue) -> JsonObject:
 
 def _equal(index: int, value: int) -> JsonObject:
     return {"index": index, "value": value, "op": "SCMP_CMP_EQ"}
+
+
+def _low_half(index: int, value: int) -> JsonObject:
+    """The argument is ``value``, as a kernel reads it that looks at 32 bits."""
+    return {"index": index, "value": 0xFFFF_FFFF, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}
 
 
 def _without(index: int, mask: int) -> JsonObject:

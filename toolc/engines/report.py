@@ -12,7 +12,7 @@ from typing import TypeAlias
 from toolc.engines import oci_cgroup, oci_probe
 from toolc.engines.advisories import Component, Concern, concerning, load
 from toolc.engines.base import ISOLATION, Capabilities, Engine, Probe, unenforced
-from toolc.engines.select import ENGINES
+from toolc.engines.names import ENGINES
 from toolc.engines.select import load as load_engine
 from toolc.plan import Profile
 

@@ -24,8 +24,14 @@ from toolc.errors import InfrastructureError
 SITE: Final = "/opt/toolc/site"
 """Where the packages stand in a sandbox."""
 
-_PINNED: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9._,-]*\])?==[A-Za-z0-9.!_+-]+")
-"""No option of pip's, no address and no path, each of which could run code here."""
+_PINNED: Final = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9._,-]*\])?==[A-Za-z0-9.!_+-]+(?: --hash=sha256:[0-9a-f]{64})*"
+)
+"""No option of pip's but a digest, no address and no path, each of which could run code here."""
+
+_UNLISTED: Final = re.compile(r"In --require-hashes mode, all .*\n\s+([A-Za-z0-9._-]+)")
+_ANOTHER: Final = re.compile(r"DO NOT MATCH THE HASHES.*\n\s+(\S+) from (?:.*\n)*?\s+Got\s+([0-9a-f]{64})")
+"""What pip says of digests, over several lines."""
 
 OLDEST_GLIBC: Final = 5
 SECONDS: Final = 600.0
@@ -102,11 +108,18 @@ def _install(wanted: Path, folder: Path, python: Facts) -> None:
 
 def _explained(said: str, wanted: Path, python: Facts) -> str:
     """pip's last words in a user's."""
-    lines = [line.removeprefix("ERROR: ").strip() for line in said.splitlines() if line.startswith("ERROR: ")]
-    reason = lines[0] if lines else said.strip().rpartition("\n")[2] or "it gave no reason"
-    names = ", ".join(wanted.read_text(encoding="utf-8").split())
+    names = ", ".join(line.partition(" ")[0] for line in wanted.read_text(encoding="utf-8").splitlines())
     version = ".".join(map(str, python.version))
     return (
-        f"pip could not install {names} for Python {version} from wheels: {reason}; "
+        f"pip could not install {names} for Python {version} from wheels: {_reason(said)}; "
         f"check the versions in 'requirements' and that this host reaches its package index"
     )
+
+
+def _reason(said: str) -> str:
+    if unlisted := _UNLISTED.search(said):
+        return f"it needs {unlisted[1]}, which must be listed with its own hash, as all others are"
+    if another := _ANOTHER.search(said):
+        return f"{another[1]} has none of the hashes that it may have, but sha256:{another[2]}"
+    lines = [line.removeprefix("ERROR: ").strip() for line in said.splitlines() if line.startswith("ERROR: ")]
+    return lines[0] if lines else said.strip().rpartition("\n")[2] or "it gave no reason"

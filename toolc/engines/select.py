@@ -10,14 +10,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from toolc.engines.base import Engine, LimitName, Probe, offer, told_instead, unenforced
+from toolc.engines.names import AUTO, ENGINES, engine_names
 from toolc.errors import NoEngineError, UsageError
 from toolc.plan import Profile
-
-ENGINES: Final = ("docker", "oci")
-"""Every engine, best first. Each is the module of its name in this package, with a function ``engine()``."""
-
-AUTO: Final = "auto"
-"""The word for the first engine that will do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +47,6 @@ class _Loaded:
 
 
 _LOADED: Final = _Loaded()
-
-
-def engine_names() -> tuple[str, ...]:
-    """The words that ``--engine`` takes."""
-    return (AUTO, *ENGINES)
 
 
 def select(name: str, profile: Profile) -> Selection:

@@ -13,11 +13,12 @@ import itertools
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from toolc.engines import janitor, store_sweep
 from toolc.engines.owner import Owner
@@ -26,6 +27,11 @@ from toolc.schema import JsonObject
 
 VARIABLE: Final = "TOOLC_STORE"
 """The variable that names another folder than the usual one."""
+
+LOCK_SECONDS: Final = 900.0
+"""How long one thing may be in the making elsewhere: longer than a step of a build may say nothing."""
+
+_LOOK_SECONDS: Final = 0.05
 
 _NUMBERS: Final = itertools.count(1)
 
@@ -141,6 +147,20 @@ def write_note(kind: str, name: str, value: JsonObject) -> None:
         draft.rename(folder / f"{quote(name, safe='')}.json")
 
 
+def notes(kind: str) -> Iterator[tuple[str, JsonObject]]:
+    """All that ``write_note`` has written, by name. Raises ``InfrastructureError``."""
+    for path in sorted((place() / kind).glob("*.json")):
+        name = unquote(path.name.removesuffix(".json"))
+        if (note := read_note(kind, name)) is not None:
+            yield name, note
+
+
+def made(kind: str) -> Iterator[tuple[str, Path]]:
+    """All that ``make`` has made of this kind, each with its key. Raises ``InfrastructureError``."""
+    for folder in sorted((place() / kind).glob("*-*")):
+        yield folder.name.replace("-", ":", 1), folder
+
+
 def forget_note(kind: str, name: str) -> None:
     """Remove what ``write_note`` wrote, if it is there. Raises ``InfrastructureError``."""
     with _explained():
@@ -154,17 +174,38 @@ def _target(kind: str, key: str) -> Path:
 
 @contextmanager
 def locked(kind: str, key: str) -> Iterator[None]:
-    """Hold this name's lock, against other threads too; the kernel gives it up when its holder dies."""
+    """Hold this name's lock, against other threads too; the kernel gives it up when its holder dies.
+
+    Raises ``InfrastructureError`` where another holds it for ``LOCK_SECONDS``.
+    """
     with _explained():
         folder = place() / "locks"
         folder.mkdir(mode=0o700, exist_ok=True)
         path = folder / f"{kind}-{quote(key, safe='')}"
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        deadline = time.monotonic() + LOCK_SECONDS
+        while not _locks(descriptor):
+            if time.monotonic() > deadline:
+                holder = os.pread(descriptor, 20, 0).decode("ascii", "replace") or "unknown"
+                raise InfrastructureError(
+                    f"another process ({holder}) has been at the {kind} {key} for {LOCK_SECONDS:.0f} s; wait for "
+                    "it, or end it, and try again"
+                )
+            time.sleep(_LOOK_SECONDS)
+        with _explained():
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         yield
     finally:
         os.close(descriptor)
+
+
+def _locks(descriptor: int) -> bool:
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
 
 
 @contextmanager

@@ -21,6 +21,7 @@ class Anthropic:
     """The ``tools`` argument of ``client.messages.create``."""
 
     name = "anthropic"
+    limits_strict = True
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
         """Declare these tools, in this order; a tool's examples become its ``input_examples``."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from toolc.schema import JsonValue
 from toolc.spec import ToolSpec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+# A tuple is made and hashed in a fraction of the time, and a thousand tools have ten thousand of these.
+class Loss(NamedTuple):
     """Something a provider's definition cannot say: which tool, where in it (a JSON Pointer), and what."""
 
     tool: str
@@ -21,10 +21,21 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """Tools in a provider's envelope, and what was lost on the way."""
+    """Tools as a provider has them declared, one ``definition`` each, and what was lost on the way.
 
-    tools: list[JsonValue]
+    ``inside`` is the key of the one object that holds them all, where they do not stand in the list themselves.
+    """
+
+    definitions: list[JsonValue]
     losses: tuple[Loss, ...] = ()
+    inside: str = ""
+
+    @property
+    def tools(self) -> list[JsonValue]:
+        """The definitions in the provider's envelope."""
+        if not self.inside:
+            return self.definitions
+        return [{self.inside: self.definitions}] if self.definitions else []
 
 
 class Provider(Protocol):
@@ -34,5 +45,9 @@ class Provider(Protocol):
     def name(self) -> str:
         """The word for ``definitions(...)``, and the name of its file under ``providers/``."""
 
+    @property
+    def limits_strict(self) -> bool:
+        """Whether a request may have only so many strict tools, so that how one is declared depends on others."""
+
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare these tools, in this order."""
+        """Declare these tools, in this order; only the strict ones of ``limits_strict`` depend on each other."""

@@ -19,6 +19,7 @@ class Gemini:
     """The ``tools`` of a ``GenerateContentConfig``."""
 
     name = "gemini"
+    limits_strict = False
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
         """Declare these tools, in this order. A tool without parameters has no schema at all."""
@@ -32,8 +33,7 @@ class Gemini:
             if not _takes_nothing(schema):
                 declaration["parametersJsonSchema"] = schema
             declarations.append(declaration)
-        tools_value: list[JsonValue] = [{"functionDeclarations": declarations}] if declarations else []
-        return Lowering(tools_value, tuple(losses))
+        return Lowering(declarations, tuple(losses), inside="functionDeclarations")
 
 
 def _takes_nothing(schema: JsonObject) -> bool:

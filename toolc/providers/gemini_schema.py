@@ -10,7 +10,7 @@ lowered takes every value that the original takes, and perhaps more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from toolc.providers.gemini_types import type_variants
@@ -41,6 +41,10 @@ _FOLDED: Final = frozenset(
 _STRUCTURAL: Final = frozenset(
     {"$ref", "additionalProperties", "anyOf", "const", "enum", "prefixItems", "properties", "type"}
 )
+_STRUCTURED: Final = frozenset(
+    {"additionalProperties", "anyOf", "items", "oneOf", "prefixItems", "properties", "required"}
+)
+_SAID_ELSEWHERE: Final = _KEPT | _MEANINGLESS | _STRUCTURAL
 _OF_TYPE: Final = {
     "array": ("items", "maxItems", "minItems", "prefixItems"),
     "integer": ("maximum", "minimum"),
@@ -74,11 +78,11 @@ class _Place:
 
     def at(self, *keys: str | int) -> _Place:
         """A place below this one."""
-        return replace(self, pointer=child(self.pointer, *keys))
+        return _Place(self.scope, child(self.pointer, *keys), self.optional)
 
     def property(self, name: str, *, required: bool) -> _Place:
         """The place of a property."""
-        return replace(self.at("properties", name), optional=self.optional or not required)
+        return _Place(self.scope, child(self.pointer, "properties", name), self.optional or not required)
 
 
 @dataclass(slots=True)
@@ -100,7 +104,9 @@ class _Lowering:
         source = merge_all_of(schema, self.references)
         result = self._structure(source, place)
         said = _shape(source, result)
-        for key in sorted(source.keys() - _KEPT - _MEANINGLESS - _STRUCTURAL):
+        if _SAID_ELSEWHERE.issuperset(source) and not said and "$ref" not in source:
+            return result
+        for key in sorted(source.keys() - _SAID_ELSEWHERE):
             if key not in _FOLDED:
                 self.losses.add(child(place.pointer, key), f"Gemini does not take {key}; dropped")
             elif not _is_lowered(key, source, result):
@@ -127,9 +133,12 @@ class _Lowering:
     def _structure(self, source: JsonObject, place: _Place) -> JsonObject:
         """The keywords that are kept as they are, and those that hold schemas, lowered."""
         result: JsonObject = {key: value for key, value in source.items() if key in _KEPT}
+        if _STRUCTURED.isdisjoint(source):
+            return result
         required = _names(source.get("required"))
         # In order of name, so that neither losses nor new names depend on how the spec's keys are ordered.
-        for key, value in sorted(source.items()):
+        for key in sorted(_STRUCTURED & source.keys()):
+            value = source[key]
             match key, value:
                 case "properties", dict():
                     result[key] = {
@@ -213,6 +222,10 @@ def _shape(source: JsonObject, result: JsonObject) -> JsonObject:
 
     Several types become an ``anyOf``, in which each takes along the keywords that are about it.
     """
+    kind = source.get("type")
+    if isinstance(kind, str) and kind != "array" and "enum" not in source and "const" not in source:
+        result["type"] = kind
+        return {}
     said, variants = type_variants(source)
     if len(variants) > 1 and ("anyOf" in result or "$ref" in source):
         return {key: source[key] for key in ("const", "enum", "type") if key in source}

@@ -7,13 +7,13 @@ folded or dropped still holds: a call's arguments are validated against the tool
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from toolc.providers.base import Loss
-from toolc.schema import JsonObject, JsonValue, map_subschemas
-from toolc.spec import ToolSpec
+from toolc.schema import JsonObject, JsonValue, inner_schemas, map_subschemas
+from toolc.spec import Annotations, ToolSpec
 
 REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
 """Keywords that OpenAI's API (all) and Anthropic's (three of them) answer with status 400 in a tool's root schema.
@@ -33,7 +33,7 @@ class LossLog:
 
     def add(self, pointer: str, message: str) -> None:
         """Record a loss at a JSON Pointer into the tool. The same loss is kept once."""
-        loss = Loss(tool=self.tool, pointer=pointer, message=message)
+        loss = Loss(self.tool, pointer, message)
         if loss not in self._known:
             self._known.add(loss)
             self.found.append(loss)
@@ -41,10 +41,11 @@ class LossLog:
     def unsaid(self, tool: ToolSpec, *names: str) -> None:
         """Record those of a tool's own fields that are set and have no place in the provider's definition."""
         for name in names:
-            value = getattr(tool, name)
-            if value is None or value == () or value == type(tool.annotations)():
-                continue
-            self.add(f"/{name}", f"{name} has no place in this provider's definition; dropped")
+            if getattr(tool, name) not in _SAYS_NOTHING:
+                self.add(f"/{name}", f"{name} has no place in this provider's definition; dropped")
+
+
+_SAYS_NOTHING: Final = (None, (), Annotations())
 
 
 def description(tool: ToolSpec) -> str:
@@ -55,8 +56,11 @@ def description(tool: ToolSpec) -> str:
 
 def child(pointer: str, *keys: str | int) -> str:
     """The JSON Pointer (RFC 6901) of something below ``pointer``."""
-    escaped = (str(key).replace("~", "~0").replace("/", "~1") for key in keys)
-    return "/".join((pointer, *escaped))
+    for key in keys:
+        text = str(key)
+        escaped = text.replace("~", "~0").replace("/", "~1") if "~" in text or "/" in text else text
+        pointer = f"{pointer}/{escaped}"
+    return pointer
 
 
 def say(schema: JsonObject, keywords: Mapping[str, JsonValue]) -> JsonObject:
@@ -68,9 +72,11 @@ def say(schema: JsonObject, keywords: Mapping[str, JsonValue]) -> JsonObject:
     return {**schema, "description": f"{before} ({said})" if isinstance(before, str) and before else f"({said})"}
 
 
-def lower_plain(tool: ToolSpec, rejected_at_root: Collection[str], losses: LossLog) -> JsonObject:
+def lower_plain(tool: ToolSpec, rejected_at_root: frozenset[str], losses: LossLog) -> JsonObject:
     """A tool's parameters where any JSON Schema is taken, save for some keywords at the root, which are folded."""
     schema = tool.parameters.value
+    if rejected_at_root.isdisjoint(schema):
+        return schema
     rejected = {key: value for key, value in schema.items() if key in rejected_at_root}
     for key in sorted(rejected):
         losses.add(
@@ -79,19 +85,33 @@ def lower_plain(tool: ToolSpec, rejected_at_root: Collection[str], losses: LossL
     return say({key: value for key, value in schema.items() if key not in rejected}, rejected)
 
 
-def with_items(schema: JsonValue) -> JsonValue:
+def with_items(schema: JsonObject) -> JsonObject:
     """``schema`` in which every array type has ``items``, ``{}`` where it had none: that means the same.
 
     OpenAI's API answers an array without ``items`` with status 400 ("array schema missing items").
     """
-    if not isinstance(schema, dict):
-        return schema
-    result = map_subschemas(schema, with_items)
-    types = schema.get("type")
-    if types == "array" or (isinstance(types, list) and "array" in types):
+    return _with_items(schema) if _lacks_items(schema) else schema
+
+
+def _with_items(schema: JsonObject) -> JsonObject:
+    result = map_subschemas(schema, lambda inner: _with_items(inner) if isinstance(inner, dict) else inner)
+    if _is_array(schema):
         result.setdefault("items", {})
     return result
 
 
+def _lacks_items(schema: JsonObject) -> bool:
+    """Whether there is an array type without ``items`` in ``schema``."""
+    return (_is_array(schema) and "items" not in schema) or any(map(_lacks_items, inner_schemas(schema)))
+
+
+def _is_array(schema: JsonObject) -> bool:
+    types = schema.get("type")
+    return types == "array" or (isinstance(types, list) and "array" in types)
+
+
 def _compact(value: JsonValue) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return _COMPACT.encode(value)
+
+
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)

@@ -22,6 +22,7 @@ class MCP:
     """The ``tools`` of a ``tools/list`` result."""
 
     name = "mcp"
+    limits_strict = False
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
         """Declare these tools, in this order."""

@@ -18,6 +18,7 @@ class OpenAIChat:
     """The ``tools`` argument of ``client.chat.completions.create``."""
 
     name = "openai_chat"
+    limits_strict = False
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
         """Declare these tools, in this order; where ``strict`` is left out it is off."""

@@ -18,6 +18,7 @@ class OpenAIResponses:
     """The ``tools`` argument of ``client.responses.create``."""
 
     name = "openai_responses"
+    limits_strict = False
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
         """Declare these tools, in this order; ``strict`` is always written.

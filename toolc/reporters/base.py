@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
-from toolc.diagnostics import Diagnostics
+from toolc.diagnostics import Diagnostic, Diagnostics
+
+MAX_PER_FILE: Final = 100
+"""How many findings of one file are written out, errors before warnings; of more, how many there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,3 +38,31 @@ class Report:
     def relative(self, path: str) -> str:
         """A finding's path from ``folder`` where it lies in it, else as it is."""
         return path.removeprefix(f"{self.folder.rstrip('/')}/") if self.folder else path
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The findings to write out, in order, and how many more each file has, by path."""
+
+    findings: tuple[Diagnostic, ...]
+    omitted: Mapping[str, int]
+
+
+def shown(found: Sequence[Diagnostic]) -> Shown:
+    """What is written out of findings that are in order: nobody reads the thousandth of one file."""
+    counts = Counter(each.span.path for each in found)
+    omitted = {path: count - MAX_PER_FILE for path, count in counts.items() if count > MAX_PER_FILE}
+    if not omitted:
+        return Shown(tuple(found), {})
+    room = dict.fromkeys(omitted, MAX_PER_FILE)
+    kept: set[Diagnostic] = set()
+    for each in sorted(found, key=lambda finding: not finding.is_error):
+        if room.setdefault(each.span.path, len(found)):
+            room[each.span.path] -= 1
+            kept.add(each)
+    return Shown(tuple(each for each in found if each in kept), omitted)
+
+
+def more(count: int) -> str:
+    """The words for findings that are not written out."""
+    return f"and {count:,} more finding{'s' * (count != 1)} in this file"

@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 from toolc.diagnostics import Diagnostic
-from toolc.reporters.base import Report
+from toolc.reporters.base import Report, more, shown
 from toolc.reporters.text import printable
 
 
 def report(findings: Report) -> str:
     """One command a finding, in order; empty where there is none."""
-    return "".join(_command(each, findings) for each in findings.diagnostics.sorted())
+    some = shown(findings.diagnostics.sorted())
+    commands = [_command(each, findings) for each in some.findings]
+    commands += [f"::notice file={_property(findings.relative(p))}::{more(n)}\n" for p, n in some.omitted.items()]
+    return "".join(commands)
 
 
 def _command(found: Diagnostic, findings: Report) -> str:

@@ -15,14 +15,16 @@
           }
         }
       ],
+      "omitted": [{"path": "specs/large.yaml", "findings": 1900}],
       "errors": 1,
       "warnings": 0
     }
 
 Every key is always there. Lines and columns count from 1, in characters; the end is the first place after
 the finding. ``hint`` is empty and ``fix`` null where there is none; a fix edits the finding's file, and a
-``safe`` one leaves what the file means as it is. A byte order mark stands in column 0. ``report`` is the
-version of this shape: keys may be added to it, and none is taken away or given another meaning.
+``safe`` one leaves what the file means as it is. ``omitted`` says how many more findings a file has than the
+hundred that are listed; ``errors`` and ``warnings`` count these too. A byte order mark stands in column 0.
+``report`` is the version of this shape: keys may be added to it, and none is taken away or given another meaning.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ import json
 from typing import Final
 
 from toolc.diagnostics import Diagnostic, Fix, Severity
-from toolc.reporters.base import Report
+from toolc.reporters.base import Report, shown
 from toolc.schema import JsonObject
 
 VERSION: Final = 1
@@ -41,10 +43,11 @@ VERSION: Final = 1
 def report(findings: Report) -> str:
     """Every finding in order, and how many there are."""
     found = findings.diagnostics.sorted()
-    severities = [each.code.severity for each in found]
+    some, severities = shown(found), [each.code.severity for each in found]
     shape: JsonObject = {
         "report": VERSION,
-        "findings": [_finding(each, findings) for each in found],
+        "findings": [_finding(each, findings) for each in some.findings],
+        "omitted": [{"path": findings.relative(path), "findings": count} for path, count in some.omitted.items()],
         "errors": severities.count(Severity.ERROR),
         "warnings": severities.count(Severity.WARNING),
     }

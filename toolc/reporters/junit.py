@@ -9,16 +9,19 @@ from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from toolc.diagnostics import Diagnostic
-from toolc.reporters.base import Report
+from toolc.reporters.base import Report, more, shown
 from toolc.reporters.text import printable
 
 
 def report(findings: Report) -> str:
     """Every finding in order, as a whole document."""
-    found = findings.diagnostics.sorted()
+    some = shown(findings.diagnostics.sorted())
+    found = some.findings
     root = Element("testsuites", name="toolc", tests=str(len(found) or 1), failures=str(len(found)), errors="0")
     for path, each in groupby(found, key=lambda finding: finding.span.path):
-        _suite(root, findings.relative(path), list(each))
+        suite = _suite(root, findings.relative(path), list(each))
+        if path in some.omitted:
+            SubElement(suite, "system-out").text = more(some.omitted[path])
     if not found:
         suite = SubElement(root, "testsuite", name="toolc", tests="1", failures="0", errors="0")
         SubElement(suite, "testcase", name="no findings", classname="toolc")
@@ -27,7 +30,7 @@ def report(findings: Report) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root).decode("ascii")}\n'
 
 
-def _suite(root: Element, path: str, found: list[Diagnostic]) -> None:
+def _suite(root: Element, path: str, found: list[Diagnostic]) -> Element:
     name = _text(path)
     count = str(len(found))
     suite = SubElement(root, "testsuite", name=name, tests=count, failures=count, errors="0")
@@ -42,6 +45,7 @@ def _suite(root: Element, path: str, found: list[Diagnostic]) -> None:
         lines = [f"{name}:{place}: {each.code.severity} {each.code.number}: {_text(each.message)}"]
         lines += [f"help: {_text(each.hint)}"] if each.hint else []
         failure.text = "\n".join(lines)
+    return suite
 
 
 def _text(text: str) -> str:

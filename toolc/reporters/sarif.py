@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import quote
 
 from toolc.diagnostics import Code, Diagnostic, Fix
-from toolc.reporters.base import Report
+from toolc.reporters.base import Report, Shown, more, shown
 from toolc.schema import JsonObject, JsonValue
 from toolc.source import Span
 
@@ -23,30 +23,41 @@ FINGERPRINT: Final = "toolcFinding/v1"
 
 def report(findings: Report) -> str:
     """Every finding in order, as one run of a log."""
-    found = findings.diagnostics.sorted()
+    some = shown(findings.diagnostics.sorted())
+    found = some.findings
     codes = {each.code.number: each.code for each in reversed(found)}
     numbers = sorted(codes)
-    log: JsonObject = {
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "toolc",
-                        "semanticVersion": findings.version,
-                        "rules": [_rule(codes[number], findings) for number in numbers],
-                    }
-                },
-                "columnKind": "unicodeCodePoints",
-                "results": [
-                    _result(each, fingerprint, numbers, findings)
-                    for each, fingerprint in zip(found, _fingerprints(found, findings), strict=True)
-                ],
+    run: JsonObject = {
+        "tool": {
+            "driver": {
+                "name": "toolc",
+                "semanticVersion": findings.version,
+                "rules": [_rule(codes[number], findings) for number in numbers],
             }
+        },
+        "columnKind": "unicodeCodePoints",
+        "results": [
+            _result(each, fingerprint, numbers, findings)
+            for each, fingerprint in zip(found, _fingerprints(found, findings), strict=True)
         ],
     }
+    log: JsonObject = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run | _invocations(some, findings)]}
     return json.dumps(log, indent=2) + "\n"
+
+
+def _invocations(some: Shown, findings: Report) -> JsonObject:
+    """What is told of the run itself: which files have more findings than the log; nothing where none has."""
+    notes: list[JsonValue] = [
+        {
+            "level": "note",
+            "message": {"text": more(count)},
+            "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(findings.relative(path))}}}],
+        }
+        for path, count in some.omitted.items()
+    ]
+    if not notes:
+        return {}
+    return {"invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}]}
 
 
 def _rule(code: Code, findings: Report) -> JsonObject:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolc.diagnostics import Diagnostic, Diagnostics, Severity
-from toolc.reporters.base import Report
+from toolc.reporters.base import Report, more, shown
 from toolc.source import SourceText, Span
 
 WIDTH: Final = 100
@@ -51,7 +51,7 @@ def report(findings: Report) -> str:
 
 
 def render(diagnostics: Diagnostics, *, color: bool) -> str:
-    """Every finding in order and a line that counts them; empty where there is none.
+    """Every finding in order, of one file no more than ``MAX_PER_FILE``, and a line that counts all; else empty.
 
     ``color`` adds ANSI colours. The text ends with a line feed.
     """
@@ -59,7 +59,9 @@ def render(diagnostics: Diagnostics, *, color: bool) -> str:
     if not found:
         return ""
     style = _Style(color)
-    blocks = ["\n".join(_lines(each, diagnostics.source(each.span.path), style)) for each in found]
+    some = shown(found)
+    blocks = ["\n".join(_lines(each, diagnostics.source(each.span.path), style)) for each in some.findings]
+    blocks += [f"{style(_BOLD, printable(path))}: {more(count)}" for path, count in some.omitted.items()]
     return "\n\n".join([*blocks, summary(found)]) + "\n"
 
 

@@ -1,7 +1,7 @@
 """A folder's files by descriptor: no path is ever resolved anew, and no symbolic link is followed.
 
-Whoever renames a parent, or puts a link in its place, cannot make an operation happen anywhere else: each
-step of a path is opened from the one before it, as a folder and nothing else, on the same file system.
+Whoever renames a parent, or puts a link in its place, cannot make an operation happen anywhere else: what a
+path leads over is opened as a folder and nothing else, in the same mount.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Final, Self
 
-FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+from toolc.runtime.open_beneath import FOLDER, open_beneath
+
+__all__ = ["FOLDER", "READ", "RENAME_EXCHANGE", "RENAME_NOREPLACE", "Root", "rename", "write_all"]
+
 # Not blocking: what was a file a moment ago may be a fifo that nobody writes to.
 READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
@@ -51,17 +54,9 @@ class Root:
 
     @contextmanager
     def folder(self, path: bytes) -> Iterator[int]:
-        """A descriptor of the folder at ``path``. Raises ``OSError``, EXDEV where another file system stands."""
-        descriptor = os.dup(self.descriptor)
+        """A descriptor of the folder at ``path``. Raises ``OSError``, EXDEV where something else is mounted."""
+        descriptor = open_beneath(self.descriptor, path, FOLDER) if path else os.dup(self.descriptor)
         try:
-            for name in path.split(b"/") if path else ():
-                if name in {b"", b".", b".."}:
-                    raise OSError(errno.EINVAL, f"not a path inside a folder: {path!r}")
-                below = os.open(name, FOLDER, dir_fd=descriptor)
-                os.close(descriptor)
-                descriptor = below
-                if os.fstat(descriptor).st_dev != self.status.st_dev:
-                    raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
             yield descriptor
         finally:
             os.close(descriptor)
@@ -98,9 +93,7 @@ class Root:
     @contextmanager
     def file(self, path: bytes) -> Iterator[int]:
         """A descriptor of the regular file at ``path``, for reading. Raises ``OSError``."""
-        parent, _, name = path.rpartition(b"/")
-        with self.folder(parent) as folder:
-            descriptor = os.open(name, READ, dir_fd=folder)
+        descriptor = open_beneath(self.descriptor, path, READ)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OSError(errno.EINVAL, "not a regular file")

@@ -24,7 +24,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
 
 from toolc.backends.base import PlanError
@@ -150,8 +149,8 @@ def _run(
         return Outcome(ending="cancelled"), {"user": ""}
     sandbox, profile = start(plan.profile, BOOTSTRAP_ARGUMENTS)
     plan = replace(plan, profile=profile)
-    timing.lap("create")
-    timing.split("create", "start", (perf_counter() - sandbox.created) * 1000)
+    timing.lap("create", until=sandbox.created)
+    timing.lap("start")
     try:
         outcome = converse(
             sandbox,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from toolc.engines import janitor_process, owner, select, store, store_sweep
 from toolc.engines.base import Leftover
+from toolc.engines.names import ENGINES
 from toolc.engines.owner import Owner
 from toolc.errors import InfrastructureError
 from toolc.runtime import scratch, scratch_sweep
@@ -41,7 +42,7 @@ def survey() -> Survey:
 
 def _engines() -> Iterator[Callable[[], tuple[Leftover, ...]]]:
     """The engines that work here: one that doesn't has nothing either, or nobody can ask it."""
-    for name in select.ENGINES:
+    for name in ENGINES:
         if select.probe(name).available:
             yield select.load(name).leftovers
 
@@ -49,7 +50,12 @@ def _engines() -> Iterator[Callable[[], tuple[Leftover, ...]]]:
 def _views() -> Iterator[Leftover]:
     """What transactions show to tools, with what a commit that was cut short put aside in its workspace."""
     for whose, folder in scratch.directories():
-        yield _folder(whose, folder, partial(scratch_sweep.sweep, folder))
+        yield _folder(whose, folder, partial(_sweep, folder))
+
+
+def _sweep(folder: Path) -> None:
+    if unfinished := scratch_sweep.sweep(folder).unfinished:
+        raise InfrastructureError("; ".join(each.told for each in unfinished))
 
 
 def _drafts() -> Iterator[Leftover]:

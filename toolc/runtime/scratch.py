@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -21,15 +20,19 @@ from toolc.runtime import scratch_sweep
 _NUMBERS: Final = itertools.count(1)
 
 
-def make_scratch() -> Path:
-    """A new empty folder, which ``scratch_sweep.discard`` removes. Raises ``InfrastructureError``.
+def make_scratch(workspace: str) -> Path:
+    """A new empty folder, which ``scratch_sweep.discard`` removes, for a transaction in ``workspace``.
+
+    Raises ``InfrastructureError``, also where the workspace has a part of a killed call's changes in it.
 
     Nobody else may pass through it: what a view shows may stand in a private home. An engine whose sandboxes
     are set up by a user of their own lets that one in.
     """
-    owner = Owner.current()
-    directory = _base() / owner.label()
-    _ready(directory, owner)
+    directory = _base() / Owner.current().label()
+    for entry in _ready(directory):
+        for each in scratch_sweep.roll_back(entry):
+            if each.workspace == workspace:
+                raise InfrastructureError(each.told)
     scratch = directory / str(next(_NUMBERS))
     try:
         directory.mkdir(mode=0o711, exist_ok=True)
@@ -38,6 +41,15 @@ def make_scratch() -> Path:
     except OSError as error:
         raise InfrastructureError(_unusable(error)) from error
     return scratch
+
+
+def remove_dead() -> None:
+    """Remove what was left by owners that were dead before this process's first transaction.
+
+    To be called once that has started a sandbox, which has ended theirs: what they use must not be gone before.
+    """
+    for entry in _ready(_base() / Owner.current().label()):
+        scratch_sweep.sweep(entry)
 
 
 def directories() -> Iterator[tuple[Owner, Path]]:
@@ -49,12 +61,10 @@ def directories() -> Iterator[tuple[Owner, Path]]:
 
 
 @functools.cache
-def _ready(directory: Path, owner: Owner) -> None:
-    """Once per process: what dead owners left is removed, and this one's is sure to be."""
-    for other, entry in directories():
-        if other != owner and other.is_dead():
-            scratch_sweep.sweep(entry)
-    janitor.register([sys.executable, "-I", "-S", str(Path(scratch_sweep.__file__)), str(directory)])
+def _ready(directory: Path) -> tuple[Path, ...]:
+    """Once per process: its own folder is sure to be removed. Returns those of owners that are dead."""
+    janitor.register_folders(scratch_sweep.command(directory))
+    return tuple(entry for owner, entry in directories() if entry != directory and owner.is_dead())
 
 
 def _base() -> Path:

@@ -1,43 +1,80 @@
-"""Remove the scratch folders of one owner: ``python -I -S scratch_sweep.py DIRECTORY``, exit 0 if there was none.
+"""Remove the scratch folders of one owner, after what a commit that was cut short has begun is rolled back.
 
-A tool wrote what is in there, so it may be of any depth and mode. Where a commit was cut short, what it had
-put aside in the workspace goes too. Run by its path by the janitor, so it imports only the standard library.
+A tool wrote what is in there, so it may be of any depth and mode. The janitor runs ``main`` in a Python that
+has the standard library and toolc's own folder, so this imports nothing else.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import stat
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-JOURNAL: Final = "journal.json"
-"""The file of a scratch folder that says where a commit stages: workspace, its device and inode, and the name."""
+from toolc.runtime.transaction_journal import NAMES
+from toolc.runtime.transaction_recovery import Unfinished, recover
 
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_PROGRAM: Final = (
+    "import sys; sys.path.append(sys.argv[1]); from toolc.runtime.scratch_sweep import main; main(sys.argv[2])"
+)
 
 
-def sweep(directory: Path) -> bool:
-    """Remove every scratch folder in an owner's ``directory``, and it; True if it was there."""
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """``found``: whether anything was there to remove. ``unfinished``: what had to stay."""
+
+    found: bool
+    unfinished: tuple[Unfinished, ...] = ()
+
+
+def command(directory: Path) -> list[str]:
+    """What the janitor is to run for an owner's ``directory``: exits with 0 if there was nothing to remove."""
+    return [sys.executable, "-I", "-S", "-c", _PROGRAM, str(Path(__file__).parents[2]), str(directory)]
+
+
+def main(directory: str) -> None:
+    """What the janitor runs."""
+    sys.exit(sweep(Path(directory)).found)
+
+
+def sweep(directory: Path) -> Swept:
+    """Remove every scratch folder in an owner's ``directory``, and it."""
     try:
-        found = sorted(directory.iterdir())
+        # What was moved up by a removal that was cut short comes first, or it would be in the way of the next.
+        scratches = sorted(directory.iterdir(), reverse=True)
     except OSError:
-        return False
-    for scratch in found:
-        discard(scratch)
+        return Swept(found=False)
+    unfinished = [each for scratch in scratches if (each := discard(scratch))]
     with contextlib.suppress(OSError):
         directory.rmdir()
-    return True
+    return Swept(len(unfinished) < len(scratches) or not directory.exists(), tuple(unfinished))
 
 
-def discard(scratch: Path) -> None:
-    """Remove one scratch folder, after what its commit has left in the workspace."""
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        _remove_staging(json.loads((scratch / JOURNAL).read_text(encoding="ascii")))
-    remove_tree(scratch)
+def roll_back(directory: Path) -> tuple[Unfinished, ...]:
+    """Roll back the commits in an owner's ``directory``, and remove nothing yet; what had to be left unfinished."""
+    try:
+        scratches = sorted(directory.iterdir())
+    except OSError:
+        return ()
+    # See ``discard``.
+    return tuple(each for scratch in scratches if scratch.name.isdigit() and (each := recover(scratch)))
+
+
+def discard(scratch: Path) -> Unfinished | None:
+    """Remove one scratch folder, and what its commit has left in the workspace.
+
+    Where that had to be left unfinished, the journal stays, and what it says is returned.
+    """
+    # What has another name was moved there by ``remove_tree``, and a tool may have written a journal in it.
+    unfinished = recover(scratch) if scratch.name.isdigit() else None
+    if unfinished is None:
+        remove_tree(scratch)
+    else:
+        for entry in [each for each in scratch.iterdir() if each.name not in NAMES]:
+            remove_tree(entry)
+    return unfinished
 
 
 def remove_tree(top: Path) -> None:
@@ -72,36 +109,3 @@ def _is_removed(folder: Path) -> bool:
     except OSError:
         return not folder.exists()
     return True
-
-
-def _remove_staging(journal: dict[str, object]) -> None:
-    """Empty and remove a staging folder, if the workspace is still the folder that the commit was in."""
-    workspace = os.open(str(journal["workspace"]), _FOLDER)
-    try:
-        status = os.fstat(workspace)
-        if [status.st_dev, status.st_ino] == [journal["device"], journal["inode"]]:
-            remove_staging(workspace, str(journal["name"]))
-    finally:
-        os.close(workspace)
-
-
-def remove_staging(workspace: int, name: str) -> None:
-    """Remove the folder ``name`` of ours in the open folder ``workspace``: files, and folders that are empty."""
-    staging = os.open(name, _FOLDER, dir_fd=workspace)
-    try:
-        if os.fstat(staging).st_uid != os.geteuid():
-            return
-        with os.scandir(staging) as found:
-            names = [entry.name for entry in found]
-        for each in names:
-            if stat.S_ISDIR(os.stat(each, dir_fd=staging, follow_symlinks=False).st_mode):
-                os.rmdir(each, dir_fd=staging)
-            else:
-                os.unlink(each, dir_fd=staging)
-    finally:
-        os.close(staging)
-    os.rmdir(name, dir_fd=workspace)
-
-
-if __name__ == "__main__":
-    sys.exit(sweep(Path(sys.argv[1])))

@@ -14,9 +14,13 @@ class Timing:
         self._last = perf_counter()
         self._ms: dict[str, float] = {}
 
-    def lap(self, name: str) -> None:
-        """What was done since the last lap is called ``name``."""
-        now = perf_counter()
+    def lap(self, name: str, *, until: float | None = None) -> None:
+        """What was done since the last lap is called ``name``.
+
+        ``until`` is a moment of ``perf_counter`` that has passed, else it is now. What was over before the lap
+        began took no time of it.
+        """
+        now = perf_counter() if until is None else max(until, self._last)
         self._ms[name] = (now - self._last) * 1000
         self._last = now
 

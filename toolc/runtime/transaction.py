@@ -9,6 +9,7 @@ half of what a tool did is a state that nobody has seen. The view is removed wit
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +23,7 @@ from toolc.errors import InfrastructureError, UsageError
 from toolc.plan import Mount, Profile
 from toolc.result import Ending, Text, ToolFailure, ToolResult
 from toolc.runtime.beneath import Root
-from toolc.runtime.scratch import make_scratch
+from toolc.runtime.scratch import make_scratch, remove_dead
 from toolc.runtime.scratch_sweep import discard
 from toolc.runtime.transaction_clock import Moment
 from toolc.runtime.transaction_commit import ConflictError, StuckError, commit
@@ -44,7 +45,10 @@ class Transaction:
     """One call's view of its workspace. Not shared between threads; to be closed, and left by ``with``."""
 
     def __init__(self, tool: ToolSpec, call_id: str, mount: Mount) -> None:
-        """Raises ``UsageError`` where the folder is gone, ``InfrastructureError`` without a place for the view."""
+        """Raises ``UsageError`` where the folder is gone, ``InfrastructureError`` without a place for the view.
+
+        Also where a killed call has left its changes in the folder, which could not be undone.
+        """
         assert tool.sandbox.transaction is not None
         self._tool = tool.name
         self._terms: Terms = tool.sandbox.transaction
@@ -53,7 +57,7 @@ class Transaction:
         self._moment: Moment | None = None
         self._view: View | None = None
         self._note = ""
-        self._scratch = make_scratch()
+        self._scratch = make_scratch(mount.source)
         try:
             self._real = Root.open(mount.source)
         except OSError as error:
@@ -64,11 +68,12 @@ class Transaction:
             raise UsageError(f"the workspace {mount.source} was replaced by another folder; start the call again")
 
     def close(self) -> None:
-        """Remove the view."""
+        """Remove the view, and those that dead owners left."""
         if self._view is not None:
             self._view.root.close()
         self._real.close()
         discard(self._scratch)
+        remove_dead()
 
     def __enter__(self) -> Self:
         return self
@@ -97,7 +102,11 @@ class Transaction:
                 # Only trying tells whether kernel, daemon and policies agree to it; a copy they all can do.
                 obstacle = str(error)
             else:
-                self._view = Overlay(Root.open(str(self._scratch / "upper")), self._real, self._moment.stamp_ns)
+                with contextlib.ExitStack() as undo:
+                    undo.callback(sandbox.close)
+                    upper = Root.open(str(self._scratch / "upper"))
+                    undo.pop_all()
+                self._view = Overlay(upper, self._real, self._moment.stamp_ns)
                 return sandbox, replace(profile, workspace=overlay)
         self._note = obstacle
         profile = replace(profile, workspace=self._copied(obstacle))
@@ -158,7 +167,7 @@ class Transaction:
         except StuckError as error:
             raise InfrastructureError(
                 f"the workspace {self._mount.source} has only a part of the call's changes, for somebody else was "
-                f"changing the same files: {error}"
+                f"changing the same files: {error}; take what you need from there, and remove that folder"
             ) from error
         except ConflictError as error:
             return _Kept("file", f"{error} was changed by somebody else while the tool ran")

@@ -1,18 +1,18 @@
 """Put a call's changes into the real files: each file is the old one or the new one at every moment.
 
-Theory of operation. The new files are first copied into a staging folder in the workspace, which can fail for
-want of room and then nothing has happened. Then every change is one rename: a new file to its place, never
-over another; a changed one in exchange for the old; a deleted one into the staging folder. What came out is
-compared with what was there when the changes were listed; if it is another file, or anything fails, all is
-renamed back. At last the staging folder goes, with the old files. If toolc is killed meanwhile, the janitor
-removes the folder: ``scratch_sweep`` knows its name from the journal.
+Theory of operation. The new files and folders are first made in a staging folder in the workspace, which can
+fail for want of room and then nothing has happened. Then the plan of all steps is written to the scratch
+folder, and each step is one rename: a new file to its place, never over another; a changed one in exchange for
+the old; a deleted one into the staging folder. What came out is compared with what was there when the changes
+were listed; if it is another file, or anything fails, all is rolled back by the plan. When the last step is
+done the plan goes, and then the staging folder with the old files. Whoever finds the plan of a process that
+was killed rolls it back (``transaction_recovery``).
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import secrets
 import stat
@@ -23,9 +23,10 @@ from typing import Final
 
 from toolc.changes import Change
 from toolc.plan import Mount
-from toolc.runtime import scratch_sweep
 from toolc.runtime.beneath import FOLDER, RENAME_EXCHANGE, RENAME_NOREPLACE, Root, rename, write_all
 from toolc.runtime.transaction_diff import Differences
+from toolc.runtime.transaction_journal import Identity, Mode, Move, Plan, Staging, forget_plan, is_planned, locked
+from toolc.runtime.transaction_recovery import holds_anything, remove_staging, roll_back, told
 
 PREFIX: Final = ".toolc-"
 _PIECE: Final = 1 << 20
@@ -37,7 +38,7 @@ class ConflictError(Exception):
 
 
 class StuckError(Exception):
-    """What was begun could not be undone; ``str(error)`` says where the old files are."""
+    """What was begun could not be undone; ``str(error)`` says which files, and where the old ones are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,6 @@ class _Commit:
     mount: Mount
     staging: int
     expected: dict[str, os.stat_result]
-    undo: contextlib.ExitStack
-    stuck: list[str]
 
 
 def commit(real: Root, made: Root, found: Differences, mount: Mount, scratch: Path) -> None:
@@ -56,34 +55,42 @@ def commit(real: Root, made: Root, found: Differences, mount: Mount, scratch: Pa
 
     Raises ``ConflictError`` and ``OSError``: then nothing is done. Raises ``StuckError`` where something is.
     """
-    changes = found.changes
-    for change in changes:
+    for change in found.changes:
         _check_unchanged(real, change, found.before.get(change.path))
     name = f"{PREFIX}{secrets.token_hex(8)}"
-    journal = {"workspace": mount.source, "device": real.status.st_dev, "inode": real.status.st_ino, "name": name}
-    # Before the folder exists: a kill in between leaves a journal of nothing.
-    (scratch / scratch_sweep.JOURNAL).write_text(json.dumps(journal), encoding="ascii")
-    os.mkdir(name, 0o700, dir_fd=real.descriptor)
-    staging = os.open(name, FOLDER, dir_fd=real.descriptor)
-    stuck: list[str] = []
+    with locked(scratch):
+        # Before the folder exists: a kill in between leaves a journal of nothing.
+        Staging(mount.source, real.status.st_ino, name).write(scratch)
+        os.mkdir(name, 0o700, dir_fd=real.descriptor)
+        staging = os.open(name, FOLDER, dir_fd=real.descriptor)
+        try:
+            # Whoever may write in the workspace could have put another folder there at once.
+            if os.fstat(staging).st_uid != os.geteuid() or holds_anything(staging, b"."):
+                raise ConflictError(name)
+            _carry_out(_Commit(real, made, mount, staging, found.before), found.changes, scratch)
+        except StuckError as error:
+            raise StuckError(f"{error}, in {name}") from error.__cause__
+        finally:
+            os.close(staging)
+            # As long as there is a plan, the old files are needed.
+            if not is_planned(scratch):
+                with contextlib.suppress(OSError):
+                    remove_staging(real.descriptor, name)
+
+
+def _carry_out(work: _Commit, changes: tuple[Change, ...], scratch: Path) -> None:
+    """Stage everything, then rename everything, or nothing."""
+    plan = _staged(work, changes)
+    os.fsync(work.staging)
+    plan.write(scratch)
     try:
-        # Whoever may write in the workspace could have put another folder there at once.
-        if os.fstat(staging).st_uid != os.geteuid() or _holds_anything(staging, b"."):
-            raise ConflictError(name)
-        with contextlib.ExitStack() as undo:
-            work = _Commit(real, made, mount, staging, found.before, undo, stuck)
-            for number, change in enumerate(changes):
-                if change.action != "deleted" and change.kind != "directory":
-                    _stage(work, change, _new(number))
-            _apply(work, changes)
-            undo.pop_all()
-    finally:
-        os.close(staging)
-        if stuck:
-            (scratch / scratch_sweep.JOURNAL).unlink()
-            raise StuckError(f"{', '.join(stuck)} could not be put back; the old files are in {name}")
-        with contextlib.suppress(OSError):
-            scratch_sweep.remove_staging(real.descriptor, name)
+        _apply(work, plan)
+        forget_plan(scratch, work.staging)
+    except BaseException as error:
+        if conflicts := roll_back(work.real, work.staging, plan):
+            raise StuckError(told(conflicts)) from error
+        forget_plan(scratch, work.staging)
+        raise
 
 
 def _check_unchanged(real: Root, change: Change, was: os.stat_result | None) -> None:
@@ -97,29 +104,70 @@ def _check_unchanged(real: Root, change: Change, was: os.stat_result | None) -> 
         raise ConflictError(change.shown_path)
 
 
-def _apply(work: _Commit, changes: tuple[Change, ...]) -> None:
+def _staged(work: _Commit, changes: tuple[Change, ...]) -> Plan:
+    """Make what is new in the staging folder, and say what is to be done with it."""
+    moves, modes = [], []
     numbered = list(enumerate(changes))
     # From the inside out, so that folders are empty when their turn comes; then from the outside in.
     for number, change in reversed(numbered):
         if change.action == "deleted":
-            _take_out(work, change, _old(number))
+            moves.append(Move(change.path, f"old.{number}"))
+    inherited: dict[str, int] = {}
     for number, change in numbered:
-        if change.action == "added":
-            _put_in(work, change, _new(number))
-        elif change.action == "changed":
-            _replace(work, change, _new(number))
-    # Last, for a folder may be closed to its owner as well.
-    for _, change in reversed(numbered):
-        if change.kind == "directory" and change.action != "deleted":
-            _set_mode(work, change)
+        if change.action == "deleted":
+            continue
+        name, old = f"new.{number}", work.expected.get(change.path)
+        if change.kind == "directory" and change.action == "changed":
+            assert old is not None
+            bits = stat.S_IMODE(old.st_mode)
+            modes.append(Mode(change.path, old.st_ino, bits, change.mode & 0o777 | bits & stat.S_ISGID))
+            continue
+        made = _stage(work, change, os.fsencode(name))
+        moves.append(Move(change.path, name, Identity.of(made), replaces=change.action == "changed"))
+        if change.kind == "directory":
+            inherited[change.path] = _set_group_id(work.real, change, inherited)
+            new = change.mode & 0o777 | inherited[change.path]
+            modes.append(Mode(change.path, made.st_ino, stat.S_IMODE(made.st_mode), new))
+    # The last, and from the inside out: a folder may be closed to its owner as well.
+    return Plan(os.fstat(work.staging).st_ino, tuple(moves), tuple(reversed(modes)))
 
 
-def _stage(work: _Commit, change: Change, name: bytes) -> None:
-    """Copy a new file or link into the staging folder, as it shall be."""
+def _set_group_id(real: Root, change: Change, inherited: dict[str, int]) -> int:
+    """The set-group-id bit of the folder that a new one is made in, which a share may rely on."""
+    parent = change.path.rpartition("/")[0]
+    if parent in inherited:
+        return inherited[parent]
+    status = real.status_of(parent.encode("utf-8", "surrogateescape"))
+    return 0 if status is None else status.st_mode & stat.S_ISGID
+
+
+def _apply(work: _Commit, plan: Plan) -> None:
+    for move in plan.moves:
+        if move.new is None:
+            _take_out(work, move)
+        elif move.replaces:
+            _replace(work, move)
+        else:
+            _put_in(work, move)
+    for mode in plan.modes:
+        _set_mode(work, mode)
+
+
+def _stage(work: _Commit, change: Change, name: bytes) -> os.stat_result:
+    """Make a new file, link or folder in the staging folder, as it shall be, and on disk."""
+    if change.kind == "directory":
+        os.mkdir(name, 0o700, dir_fd=work.staging)
+        folder = os.open(name, FOLDER, dir_fd=work.staging)
+        try:
+            _give(work, change, lambda uid, gid: os.fchown(folder, uid, gid))
+            os.fchmod(folder, 0o700)
+            return os.fstat(folder)
+        finally:
+            os.close(folder)
     if change.kind == "symlink":
         os.symlink(work.made.read_link(change.raw_path), name, dir_fd=work.staging)
         _give(work, change, lambda uid, gid: os.chown(name, uid, gid, dir_fd=work.staging, follow_symlinks=False))
-        return
+        return os.stat(name, dir_fd=work.staging, follow_symlinks=False)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     target = os.open(name, flags, 0o600, dir_fd=work.staging)
     try:
@@ -129,6 +177,8 @@ def _stage(work: _Commit, change: Change, name: bytes) -> None:
         _copy_access_list(work, change, target)
         _give(work, change, lambda uid, gid: os.fchown(target, uid, gid))
         os.fchmod(target, change.mode & 0o777)
+        os.fsync(target)
+        return os.fstat(target)
     finally:
         os.close(target)
 
@@ -169,55 +219,40 @@ def _give(work: _Commit, change: Change, chown: Callable[[int, int], None]) -> N
             chown(-1, gid)
 
 
-def _take_out(work: _Commit, change: Change, aside: bytes) -> None:
-    with _parent(work.real, change) as (folder, name):
+def _take_out(work: _Commit, move: Move) -> None:
+    aside = os.fsencode(move.name)
+    with _parent(work.real, move) as (folder, name):
         rename(folder, name, work.staging, aside, RENAME_NOREPLACE)
-        work.undo.callback(_back, work, change, aside)
-        _check(work, change, aside)
-        if change.kind == "directory" and _holds_anything(work.staging, aside):
-            raise ConflictError(change.shown_path)
+        status = _check(work, move)
+        if stat.S_ISDIR(status.st_mode) and holds_anything(work.staging, aside):
+            raise ConflictError(move.shown_path)
 
 
-def _put_in(work: _Commit, change: Change, new: bytes) -> None:
-    with _parent(work.real, change) as (folder, name):
-        try:
-            if change.kind == "directory":
-                os.mkdir(name, 0o700, dir_fd=folder)
-                work.undo.callback(_remove_folder, work, change)
-                with work.real.folder(change.raw_path) as made:
-                    _give(work, change, lambda uid, gid: os.fchown(made, uid, gid))
-            else:
-                rename(work.staging, new, folder, name, RENAME_NOREPLACE)
-                work.undo.callback(_out_again, work, change, new)
-        except FileExistsError:
-            raise ConflictError(change.shown_path) from None
+def _put_in(work: _Commit, move: Move) -> None:
+    with _parent(work.real, move) as (folder, name):
+        rename(work.staging, os.fsencode(move.name), folder, name, RENAME_NOREPLACE)
 
 
-def _replace(work: _Commit, change: Change, new: bytes) -> None:
-    if change.kind == "directory":
-        return
-    with _parent(work.real, change) as (folder, name):
-        try:
-            rename(work.staging, new, folder, name, RENAME_EXCHANGE)
-        except FileNotFoundError:
-            raise ConflictError(change.shown_path) from None
-        work.undo.callback(_exchange_again, work, change, new)
-        _check(work, change, new)
+def _replace(work: _Commit, move: Move) -> None:
+    with _parent(work.real, move) as (folder, name):
+        rename(work.staging, os.fsencode(move.name), folder, name, RENAME_EXCHANGE)
+        _check(work, move)
 
 
-def _set_mode(work: _Commit, change: Change) -> None:
-    with work.real.folder(change.raw_path) as folder:
-        old = os.fstat(folder).st_mode & 0o7777
-        # A folder's own set-group-id bit, which a share may rely on, stays.
-        os.fchmod(folder, change.mode & 0o777 | (old & stat.S_ISGID))
-        work.undo.callback(_restore_mode, work, change, old)
+def _set_mode(work: _Commit, mode: Mode) -> None:
+    with work.real.folder(mode.path.encode("utf-8", "surrogateescape")) as folder:
+        if os.fstat(folder).st_ino != mode.inode:
+            raise ConflictError(mode.path)
+        os.fchmod(folder, mode.new)
 
 
-def _check(work: _Commit, change: Change, taken: bytes) -> None:
+def _check(work: _Commit, move: Move) -> os.stat_result:
     """That what came out is what was there when the changes were listed; a rename alone moves only its ctime."""
-    was, found = work.expected.get(change.path), os.stat(taken, dir_fd=work.staging, follow_symlinks=False)
+    was = work.expected.get(move.path)
+    found = os.stat(move.name, dir_fd=work.staging, follow_symlinks=False)
     if was is None or _stamp(was) != _stamp(found):
-        raise ConflictError(change.shown_path)
+        raise ConflictError(move.shown_path)
+    return found
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:
@@ -226,65 +261,13 @@ def _stamp(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_mode, *times)
 
 
-def _holds_anything(staging: int, name: bytes) -> bool:
-    folder = os.open(name, FOLDER, dir_fd=staging)
-    try:
-        with os.scandir(folder) as found:
-            return any(found)
-    finally:
-        os.close(folder)
-
-
 @contextlib.contextmanager
-def _parent(real: Root, change: Change) -> Iterator[tuple[int, bytes]]:
-    parent, _, name = change.raw_path.rpartition(b"/")
+def _parent(real: Root, place: Change | Move) -> Iterator[tuple[int, bytes]]:
+    parent, _, name = place.raw_path.rpartition(b"/")
     try:
         with real.folder(parent) as folder:
             yield folder, name
     except OSError as error:
         if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.ENOTEMPTY}:
-            raise ConflictError(change.shown_path) from error
+            raise ConflictError(place.shown_path) from error
         raise
-
-
-def _back(work: _Commit, change: Change, aside: bytes) -> None:
-    with _undoing(work, change) as (folder, name):
-        rename(work.staging, aside, folder, name, RENAME_NOREPLACE)
-
-
-def _remove_folder(work: _Commit, change: Change) -> None:
-    with _undoing(work, change) as (folder, name):
-        os.rmdir(name, dir_fd=folder)
-
-
-def _out_again(work: _Commit, change: Change, new: bytes) -> None:
-    with _undoing(work, change) as (folder, name):
-        rename(folder, name, work.staging, new, RENAME_NOREPLACE)
-
-
-def _exchange_again(work: _Commit, change: Change, new: bytes) -> None:
-    with _undoing(work, change) as (folder, name):
-        rename(work.staging, new, folder, name, RENAME_EXCHANGE)
-
-
-def _restore_mode(work: _Commit, change: Change, mode: int) -> None:
-    with contextlib.suppress(OSError), work.real.folder(change.raw_path) as folder:
-        os.fchmod(folder, mode)
-
-
-@contextlib.contextmanager
-def _undoing(work: _Commit, change: Change) -> Iterator[tuple[int, bytes]]:
-    try:
-        with _parent(work.real, change) as found:
-            yield found
-    except (OSError, ConflictError):
-        # Somebody is changing the same files at this very moment; nothing of theirs, or of ours, is lost.
-        work.stuck.append(change.shown_path)
-
-
-def _new(number: int) -> bytes:
-    return b"new.%d" % number
-
-
-def _old(number: int) -> bytes:
-    return b"old.%d" % number

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import Final
 
 from toolc.runtime.beneath import READ, Root, write_all
+from toolc.runtime.open_beneath import FOLDER, open_beneath
 from toolc.runtime.transaction_view import MOST_ENTRIES, Copy, Stamp, TooManyError, check_depth
 from toolc.spec import MIB
 
@@ -64,6 +66,8 @@ def _entries(real: Root, folder: bytes) -> list[tuple[bytes, os.stat_result]]:
 def _copy(source: int, made: int, name: bytes, status: os.stat_result) -> bool:
     """Copy one entry of the folder ``source`` into the folder ``made``; False if it is none that is copied."""
     if stat.S_ISDIR(status.st_mode):
+        if _is_mounted(source, name):
+            return False
         os.mkdir(name, 0o700, dir_fd=made)
     elif stat.S_ISLNK(status.st_mode):
         os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=made)
@@ -76,11 +80,28 @@ def _copy(source: int, made: int, name: bytes, status: os.stat_result) -> bool:
     return True
 
 
-def _copy_file(source: int, made: int, name: bytes, status: os.stat_result) -> bool:
+def _is_mounted(source: int, name: bytes) -> bool:
+    """Whether a folder is a mount: of the same file system, for the device of another has told of it already."""
     try:
-        opened = os.open(name, READ, dir_fd=source)
+        os.close(open_beneath(source, name, FOLDER))
     except PermissionError:
         return False
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        return True
+    return False
+
+
+def _copy_file(source: int, made: int, name: bytes, status: os.stat_result) -> bool:
+    try:
+        opened = open_beneath(source, name, READ)
+    except PermissionError:
+        return False
+    except OSError as error:
+        if error.errno == errno.EXDEV:
+            return False
+        raise
     try:
         if not stat.S_ISREG(os.fstat(opened).st_mode):
             return False

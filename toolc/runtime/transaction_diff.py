@@ -66,7 +66,7 @@ def _compared(real: Root, view: View, entry: Entry) -> Iterator[_Found]:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        reason = "another file system is mounted there, which the tool did not see"
+        reason = "something else is mounted there, which the tool did not see"
         yield Change(path=entry.path.decode(*_RAW), action="changed", kind="special", refused=reason), True, None
 
 

@@ -48,15 +48,13 @@ _SHORT: Final = re.compile(r"([^~]{1,6})~[0-9]+(?:\.(.{0,3}))?")
 
 def refusal(change: Change, writes: tuple[str, ...], target: bytes | None) -> str:
     """Why this change may not reach the real files; empty if it may. ``target`` is a symbolic link's."""
-    parts = change.path.split("/")
-    for part in parts:
-        if _folded(part) in PROTECTED:
-            return f"{part} is protected: programs outside of the sandbox act on it"
+    if part := _protected(change.path):
+        return f"{part} is protected: programs outside of the sandbox act on it"
     if change.action != "deleted" and change.kind == "special":
         return "it is a fifo, a socket or a device"
     if target is not None and leads_outside(change.raw_path, target):
         return "it is a symbolic link that may lead out of the workspace"
-    if target is not None and is_protected(target.decode("utf-8", "surrogateescape")):
+    if target is not None and _protected(target.decode("utf-8", "surrogateescape")):
         return "it is a symbolic link to what is protected"
     if writes and not any(matches(pattern, change.path) for pattern in writes):
         # A folder that is new comes with what is in it, and that is judged by itself.
@@ -64,11 +62,6 @@ def refusal(change: Change, writes: tuple[str, ...], target: bytes | None) -> st
             return ""
         return "the spec's writes do not list it"
     return ""
-
-
-def is_protected(path: str) -> bool:
-    """Whether a path is, or is in, what no transaction changes."""
-    return any(_folded(part) in PROTECTED for part in path.split("/"))
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -96,6 +89,11 @@ def kind_of(mode: int) -> Kind:
     if stat.S_ISDIR(mode):
         return "directory"
     return "symlink" if stat.S_ISLNK(mode) else "special"
+
+
+def _protected(path: str) -> str:
+    """The part of a path that is protected, with everything in it; empty if none is."""
+    return next((part for part in path.split("/") if _folded(part) in PROTECTED), "")
 
 
 def _may_hold(pattern: str, folder: str) -> bool:

@@ -86,6 +86,7 @@ def _automaton(pattern: str) -> Automaton:
     return automaton(parse(pattern))
 
 
+@lru_cache(maxsize=1024)
 def ways_to_match(pattern: str, length: int) -> int:
     """An upper bound of the ways to match a text of ``length`` from one place, or ``MAX_STEPS + 1``."""
     if speed(pattern) != "fine":

@@ -31,6 +31,10 @@ def about(text: str) -> str:
         ("Say hi. <!-- and more -->", "has a comment, which is hidden where it is rendered"),
         ("Say \x1b[8mhi\x1b[0m", "has a control character: U+001B"),
         ("Say hi\x07", "has a control character: U+0007"),
+        ("Say hi\x08", "has a control character: U+0008"),
+        ("Say hi\x0c", "has a control character: U+000C"),
+        ("Say hi\x7f", "has a control character: U+007F"),
+        ("Say hi\x85", "has a control character: U+0085"),
         (f"Say hi {BLOB}", f"has {len(BLOB)} characters of encoded data, which nobody can review"),
     ],
 )  # fmt: skip

@@ -28,6 +28,12 @@ def test_a_name_that_nothing_replaces(tmp_path: Path, more: str) -> None:
     ]
 
 
+def test_a_name_is_found_however_it_is_spelt(tmp_path: Path) -> None:
+    said = ["nothing replaces a secret under 'label': this stays as it stands"]
+    for label in (r'"{{ \x73ecrets.KEY }}"', r'"{{ \u0073ecrets.KEY }}"', '"{{ sec\\\n  rets.KEY }}"'):
+        assert messages(tmp_path, misplaced_secrets, shell("{}", "{argv: [a]}", f"label: {label}\n")) == said
+
+
 def test_a_name_in_a_command_line_is_an_error_of_the_same_number(tmp_path: Path) -> None:
     text = shell("{}", '{argv: [a, "--key={{ secrets.KEY }}"]}', "sandbox: {secrets: {KEY: {expose: env}}}\n")
     assert findings(tmp_path, misplaced_secrets, text) == ["tool.yaml:6:28 the secret 'KEY' cannot stand here"]

@@ -13,8 +13,9 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Mapping, Node, Scalar, Sequence
+from toolc.compiler.document import Scalar
 from toolc.compiler.rule import Rule
+from toolc.compiler.strings import strings
 from toolc.compiler.templates import parse
 from toolc.diagnostics import Diagnostic
 from toolc.source import Span
@@ -39,7 +40,9 @@ _SQL_HINT: Final = "let the database bind it: e.g. psql -v name=…, and :'name'
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Each text of the backend that is SQL or JSON with a value inside that can change it."""
-    for node, text in _texts(tool.node.get("backend")):
+    for node, text in strings(tool.node.get("backend"), _NOT_TEMPLATES):
+        if "{{" not in text:
+            continue
         is_sql = bool(_SQL.match(text))
         if not is_sql and not _JSON_START.match(text):
             continue
@@ -50,22 +53,6 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
             message = f"a value of '{found}' becomes a part of this {what}, and can change what it says"
             yield Diagnostic(codes.BUILT_TEXT, message, _place(tool, node, found), hint)
     yield from _in_script(tool)
-
-
-def _texts(node: Node | None) -> Iterator[tuple[Scalar, str]]:
-    """The strings of a backend that may hold templates, in the order of the file."""
-    match node:
-        case Mapping(entries=entries):
-            for entry in entries:
-                if entry.key not in _NOT_TEMPLATES:
-                    yield from _texts(entry.value)
-        case Sequence(items=items):
-            for item in items:
-                yield from _texts(item)
-        case Scalar(value=str() as text) if "{{" in text:
-            yield node, text
-        case _:
-            pass
 
 
 def _harmful(template: Template, tool: LocatedTool, *, escaped_by: str | None) -> str | None:

@@ -22,6 +22,8 @@ from toolc.spec import AgentBackend, CompositeBackend, Step
 
 def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Each call of a tool that is not there, each circle of calls, each step that passes on what fits nothing."""
+    if not any(isinstance(tool.spec.backend, CompositeBackend | AgentBackend) for tool in tools):
+        return
     known = {name: tool for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}
     targets = {tool.spec.name: frozenset(_targets(tool, known)) for tool in tools if "backend" not in tool.damaged}
     circular = _in_circles(targets)

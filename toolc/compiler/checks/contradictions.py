@@ -37,6 +37,7 @@ _READS: Final = frozenset(
         "show", "stat", "status", "view",
     }
 )  # fmt: skip
+_KNOWN: Final = _DESTROYS | _CHANGES | _READS
 _WORD: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
 
 
@@ -66,8 +67,7 @@ def _contradiction(tool: LocatedTool, key: str, message: str) -> Diagnostic:
 
 def _verb(name: str) -> str | None:
     words = [word.lower() for word in _WORD.findall(name)]
-    known = _DESTROYS | _CHANGES | _READS
-    return next((word for word in (*words[:1], *words[-1:]) if word in known), None)
+    return next((word for word in (*words[:1], *words[-1:]) if word in _KNOWN), None)
 
 
 def _can_change(tool: LocatedTool) -> bool:

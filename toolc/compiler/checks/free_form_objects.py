@@ -11,6 +11,7 @@ from toolc.compiler.document import Mapping
 from toolc.compiler.properties import has_type, parameters, says
 from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
+from toolc.schema import JsonObject
 
 NEEDS: Final = frozenset({"parameters"})
 
@@ -53,7 +54,8 @@ _SAYS_WHAT: Final = (
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Each parameter that is such an object, or a list of them."""
-    for entry, schema in parameters(tool):
+    may_be = any(map(_may_be_free, tool.spec.parameters.properties.values()))
+    for entry, schema in parameters(tool) if may_be else ():
         items = schema.get("items")
         inner = items if has_type(schema, "array") and isinstance(items, Mapping) else schema
         if has_type(inner, "object") and not says(inner, *_SAYS_WHAT):
@@ -63,3 +65,9 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
             message = f"{what} is an object of which nothing is said"
             hint = "name its keys under properties, or say what its values are with additionalProperties"
             yield Diagnostic(codes.FREE_FORM, message, kind.span, hint)
+
+
+def _may_be_free(schema: JsonObject) -> bool:
+    """A glance: most parameters are strings and numbers."""
+    kind = schema.get("type")
+    return isinstance(kind, list) or kind in {"object", "array"}

@@ -62,7 +62,7 @@ _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """The first hidden character, and the first disguised word, of each string that a model sees."""
-    for each in tool.visible:
+    for each in tool.visible if not tool.words.isascii() else ():
         if not each.text.isascii():
             yield from _hidden(tool, each)
             yield from _lookalike(tool, each)

@@ -31,6 +31,8 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Argv):
         return
     properties = tool.spec.parameters.properties
+    if not any(map(_dashed_value, properties.values())):
+        return
     mended = False  # one '--' is for all that stands after it
     for template, route in _before_end_of_options(backend.command):
         placeholder = template.sole
@@ -73,8 +75,8 @@ def _before_end_of_options(argv: Argv) -> Iterator[tuple[Template, tuple[str | i
 
 
 def _dashed_value(schema: JsonObject) -> str | None:
-    items = schema.get("items")
     if schema.get("type") == "array":
+        items = schema.get("items")
         schema = items if isinstance(items, dict) else {}
     enum = schema.get("enum")
     values: list[JsonValue] = [
@@ -83,7 +85,7 @@ def _dashed_value(schema: JsonObject) -> str | None:
         schema.get("default"),
     ]
     for value in values:
-        if value is not None and as_text(value).startswith("-"):
+        if isinstance(value, str | int | float) and str(value).startswith("-"):
             return repr(as_text(value))
     for bound in (schema.get("minimum"), schema.get("exclusiveMinimum")):
         if isinstance(bound, int | float) and bound < 0:

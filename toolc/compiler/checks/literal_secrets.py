@@ -32,9 +32,9 @@ def check_text(source: SourceText) -> Iterator[Diagnostic]:
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Each secret in the files beside the spec that the tool takes along."""
-    folder = PurePosixPath(tool.path).parent
     for path, text in _files(tool):
-        yield from check_text(SourceText((folder / path).as_posix(), text))
+        beside = PurePosixPath(tool.path).parent / path
+        yield from check_text(SourceText(beside.as_posix(), text))
 
 
 def _files(tool: LocatedTool) -> Iterator[tuple[str, str]]:

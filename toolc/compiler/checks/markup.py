@@ -13,6 +13,7 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.rule import Rule
+from toolc.compiler.runs import ALPHANUMERIC, has_run, table
 from toolc.compiler.visible import Visible
 from toolc.diagnostics import Diagnostic
 
@@ -48,20 +49,30 @@ _TAG: Final = re.compile(
     r"|<\|[a-z_]{2,30}\|>|\[/?(?:INST|SYSTEM)\]|<</?SYS>>",
     re.IGNORECASE,
 )
+_BRACKET: Final = re.compile(r"\[/?(?:INST|SYSTEM)", re.IGNORECASE)
 _PLACEHOLDER: Final = re.compile(r"<(?:system|assistant|developer|admin|instructions?)>", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"<!--")
 _ESCAPE: Final = re.compile("\x1b|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
+_WRITTEN_ESCAPE: Final = re.compile(r"\\(?:u00|b|f)")
+_ENCODED: Final = table(f"{ALPHANUMERIC}+/")
 _BLOB: Final = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{80,}={0,2}")
 
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """What each string holds that is no plain text; data may hold tags and comments."""
-    for each in tool.visible:
+    for each in tool.visible if _may_have(tool.words) else ():
         found = _found(each)
         if found:
             part, message = found
             hint = "take it out, and say what matters in plain words"
             yield Diagnostic(codes.MARKUP, f"{each.what} {message}", each.place(tool.source, part), hint)
+
+
+def _may_have(words: str) -> bool:
+    """Whether there can be a finding in a text of all strings, as JSON has them."""
+    if "<" in words or not words.isprintable() or _BRACKET.search(words) or _WRITTEN_ESCAPE.search(words):
+        return True
+    return has_run(words, _ENCODED, 80)
 
 
 def _found(each: Visible) -> tuple[str, str] | None:

@@ -13,9 +13,11 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Mapping, Node, Scalar, Sequence
+from toolc.compiler.document import Mapping, Scalar
 from toolc.compiler.properties import parameters
 from toolc.compiler.rule import Rule
+from toolc.compiler.strings import strings
+from toolc.compiler.written import may_hold
 from toolc.diagnostics import Diagnostic
 
 NEEDS: Final = frozenset({"parameters"})
@@ -44,14 +46,15 @@ _DECLARE: Final = "declare it under sandbox.secrets: its value comes from whoeve
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Each secret that is named, asked for or written out where it can be seen."""
-    for key in _READ_BY_OTHERS:
-        for node, text in _strings(tool.node.get(key)):
+    for key in _READ_BY_OTHERS if may_hold(tool, ("secrets",)) else ():
+        for node, text in strings(tool.node.get(key)):
             for match in _NAMED.finditer(text) if "secrets" in text else ():
                 yield Diagnostic(
                     codes.MISPLACED_SECRET, f"nothing replaces a secret under '{key}': this stays as it stands",
                     tool.source.locate(node.span, match[0]), "name secrets where they are used, in the backend",
                 )  # fmt: skip
-    for entry, _ in parameters(tool):
+    asks = not _ASKS.isdisjoint(map(str.lower, tool.spec.parameters.properties))
+    for entry, _ in parameters(tool) if asks else ():
         if entry.key.lower() in _ASKS:
             message = f"'{entry.key}' asks the model for a secret: it then stands in the conversation and in logs"
             yield Diagnostic(codes.MISPLACED_SECRET, message, entry.key_span, _DECLARE)
@@ -59,7 +62,7 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _written_out(tool: LocatedTool) -> Iterator[Diagnostic]:
-    for node, text in _strings(tool.node.get("backend")):
+    for node, text in strings(tool.node.get("backend")) if may_hold(tool, ("=", "@")) else ():
         for mark, pattern, where in (("--", _OPTION, "a command line"), ("://", _URL, "a URL")):
             for match in pattern.finditer(text) if mark in text else ():
                 span = tool.source.locate(node.span, match["value"])
@@ -70,21 +73,6 @@ def _written_out(tool: LocatedTool) -> Iterator[Diagnostic]:
         if isinstance(value, str) and _VARIABLE.fullmatch(entry.key.upper()) and _VALUE.fullmatch(value):
             message = f"the value of '{entry.key}' is written out, and its name says that it is a secret"
             yield Diagnostic(codes.MISPLACED_SECRET, message, entry.value.span, _DECLARE)
-
-
-def _strings(node: Node | None) -> Iterator[tuple[Scalar, str]]:
-    """Every string below ``node``, in the order of the file."""
-    match node:
-        case Mapping(entries=entries):
-            for entry in entries:
-                yield from _strings(entry.value)
-        case Sequence(items=items):
-            for item in items:
-                yield from _strings(item)
-        case Scalar(value=str() as text):
-            yield node, text
-        case _:
-            pass
 
 
 _BAD: Final = """\

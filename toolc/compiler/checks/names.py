@@ -32,6 +32,14 @@ class _Name:
 
 def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Each name or alias that an earlier tool (by file and line; names before aliases) has, or nearly has."""
+    yield from _clashes(tools)
+    yield from similar_names(tools)
+
+
+def _clashes(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
+    names = [name.lower() for tool in tools for name in (tool.spec.name, *tool.spec.aliases)]
+    if len(set(names)) == len(names):
+        return
     taken: dict[str, _Name] = {}
     for name in sorted(_names(tools), key=lambda name: name.order):
         first = taken.setdefault(name.text.lower(), name)
@@ -44,7 +52,6 @@ def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
         yield Diagnostic(
             codes.DUPLICATE_NAME, f"'{name.text}' is taken: {message}", name.span, f"choose another {what}"
         )
-    yield from similar_names(tools)
 
 
 def _names(tools: Sequence[LocatedTool]) -> Iterator[_Name]:

@@ -31,6 +31,8 @@ _FILES: Final = frozenset(
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Each parameter with the name of a file where there are no files."""
+    if _FILES.isdisjoint(tool.spec.parameters.properties):
+        return
     if tool.spec.sandbox.workspace != "none" or not _has_no_files(tool):
         return
     for entry, schema in parameters(tool):

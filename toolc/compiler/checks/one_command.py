@@ -16,7 +16,7 @@ from toolc.compiler import codes
 from toolc.compiler.checks.shell_code import SHELLS
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Scalar
-from toolc.compiler.edits import fix, is_toml, replace
+from toolc.compiler.edits import fix, is_toml, replace, written
 from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic, Edit, Fix
 from toolc.schema import Schema
@@ -64,8 +64,8 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _fix(tool: LocatedTool, argv: list[str]) -> Fix | None:
     """``argv`` in the place of the script, where nothing but the command goes with it."""
     node = tool.node_at("backend", "shell", "script")
-    written = tool.source.between(node.span) if isinstance(node, Scalar) and not node.vars else ""
-    if not isinstance(node, Scalar) or not written or "#" in written or written[0] in "&*!":
+    text = written(tool.source, node.span) if isinstance(node, Scalar) and not node.vars else ""
+    if not isinstance(node, Scalar) or not text or "#" in text or text[0] == "*":
         return None
     items = [each if each.startswith('"') or not is_toml(tool.source) else f'"{each}"' for each in argv]
     key = replace(tool.source, tool.key_span("backend", "shell", "script"), "script", "argv")

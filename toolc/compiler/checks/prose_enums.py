@@ -13,6 +13,7 @@ from toolc.compiler.properties import has_type, parameters, says, text_of
 from toolc.compiler.reader import first_line
 from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
+from toolc.schema import JsonObject
 
 NEEDS: Final = frozenset({"parameters"})
 
@@ -59,12 +60,14 @@ _SEPARATOR: Final = re.compile(_BETWEEN)
 _OPEN: Final = re.compile(
     r"\b(?:etc|any other|others?|more|custom|another|omitted|path|name|number|string)\b|…|\.\.\."
 )
+_NO_STRINGS: Final = ("boolean", "integer", "null", "number", "object")
 _CLOSED_BY: Final = ("enum", "const", "pattern", "format", "$ref", "anyOf", "oneOf", "allOf")
 
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Each string parameter, or array of strings, whose description lists all it may be."""
-    for entry, schema in parameters(tool):
+    may_be = any(map(_may_be_open, tool.spec.parameters.properties.values()))
+    for entry, schema in parameters(tool) if may_be else ():
         text = text_of(schema, "description")
         values = _closed_set(text) if text and _is_open_string(schema) else None
         if values:
@@ -73,6 +76,12 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
             span = first_line(tool.source.locate(node.span, values))
             message = f"'{entry.key}' is a closed set in words only: {values[:80]}"
             yield Diagnostic(codes.PROSE_ENUM, message, span, "list the values under enum, e.g. enum: [a, b]")
+
+
+def _may_be_open(schema: JsonObject) -> bool:
+    """A glance: many parameters are numbers, or closed anyway."""
+    kind = schema.get("type")
+    return kind not in _NO_STRINGS and (kind != "string" or not any(key in schema for key in _CLOSED_BY))
 
 
 def _is_open_string(schema: Mapping) -> bool:

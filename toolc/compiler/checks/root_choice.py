@@ -21,7 +21,8 @@ REFUSED: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Each keyword at the root that some provider refuses there."""
-    for key in sorted(REFUSED & tool.spec.parameters.value.keys()):
+    schema = tool.spec.parameters.value
+    for key in sorted(REFUSED & schema.keys()) if not REFUSED.isdisjoint(schema) else ():
         yield Diagnostic(
             codes.ROOT_CHOICE, f"providers refuse '{key}' at the root of the parameters; a model reads it as words",
             tool.key_span("parameters", key),

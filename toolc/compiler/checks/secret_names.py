@@ -12,9 +12,11 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Mapping, Node, Scalar, Sequence
+from toolc.compiler.document import Node, Scalar
 from toolc.compiler.reader import listed, suggestion
 from toolc.compiler.rule import Rule
+from toolc.compiler.strings import strings
+from toolc.compiler.written import may_hold
 from toolc.diagnostics import Diagnostic
 
 NEEDS: Final = frozenset({"backend", "sandbox"})
@@ -26,9 +28,11 @@ _CODE: Final = frozenset({"script", "code"})
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Each name without a declaration, and each declaration without a name."""
     declared = {secret.name: secret for secret in tool.spec.sandbox.secrets}
+    if not declared and not may_hold(tool, ("secrets",)):
+        return
     used: set[str] = set()
     for node in (tool.node.get("backend"), tool.node_at("sandbox", "env")):
-        for scalar, match in _names(node):
+        for scalar, match in _named(node):
             name = match[1] or match[2]
             used.add(name)
             if name not in declared:
@@ -46,19 +50,9 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def _names(node: Node | None) -> Iterator[tuple[Scalar, re.Match[str]]]:
-    match node:
-        case Mapping(entries=entries):
-            for entry in entries:
-                if entry.key not in _CODE:
-                    yield from _names(entry.value)
-        case Sequence(items=items):
-            for item in items:
-                yield from _names(item)
-        case Scalar(value=str() as text):
-            yield from ((node, match) for match in _NAMED.finditer(text))
-        case _:
-            pass
+def _named(node: Node | None) -> Iterator[tuple[Scalar, re.Match[str]]]:
+    for scalar, text in strings(node, _CODE):
+        yield from ((scalar, match) for match in _NAMED.finditer(text))
 
 
 _BAD: Final = """\

@@ -15,7 +15,7 @@ from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.spec import Argv, ShellBackend, WhenGroup
-from toolc.template import Placeholder, Template
+from toolc.template import Template
 
 NEEDS: Final = frozenset({"backend"})
 
@@ -28,8 +28,11 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     backend = tool.spec.backend
     if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Argv):
         return
+    words = tuple(_words(backend.command))
+    if not any(_is_shell(_constant(template)) for template, _ in words):
+        return
     shell_seen = code_follows = False
-    for template, route in _words(backend.command):
+    for template, route in words:
         constant = _constant(template)
         if code_follows and template.sole is None and template.names:
             yield Diagnostic(
@@ -39,7 +42,7 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
         if code_follows:
             shell_seen = False
         code_follows = shell_seen and constant is not None and bool(_CODE_FOLLOWS.fullmatch(constant))
-        shell_seen = shell_seen or (constant is not None and constant.rpartition("/")[2] in SHELLS)
+        shell_seen = shell_seen or _is_shell(constant)
 
 
 def _words(argv: Argv) -> Iterator[tuple[Template, tuple[str | int, ...]]]:
@@ -53,9 +56,14 @@ def _words(argv: Argv) -> Iterator[tuple[Template, tuple[str | int, ...]]]:
 
 
 def _constant(template: Template) -> str | None:
-    if any(isinstance(part, Placeholder) for part in template.parts):
-        return None
-    return "".join(part for part in template.parts if isinstance(part, str))
+    """What a template without placeholders says: such a one has one part, or none."""
+    if len(template.parts) == 1 and isinstance(template.parts[0], str):
+        return template.parts[0]
+    return None if template.parts else ""
+
+
+def _is_shell(constant: str | None) -> bool:
+    return constant is not None and constant.rpartition("/")[2] in SHELLS
 
 
 RULE: Final = Rule(

@@ -49,6 +49,9 @@ tools:
 )
 
 _WORD: Final = re.compile(r"\w+")
+_SMALL_WORDS: Final = bytes(
+    ord(chr(byte).lower()) if _WORD.match(chr(byte)) else ord(" ") for byte in range(128)
+).ljust(256)
 _RUN: Final = 3
 _FILED: Final = 4
 _SHORTEST: Final = 8
@@ -59,7 +62,7 @@ def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Each tool whose description is nearly that of an earlier one."""
     first: dict[int, tuple[LocatedTool, frozenset[int]]] = {}
     readable = [tool for tool in tools if not tool.damaged & {"name", "description"}]
-    for tool in sorted(readable, key=_order):
+    for tool in sorted(readable, key=lambda tool: tool.path):
         runs = _runs(tool.spec.description)
         filed = sorted(runs)[:_FILED]
         twin = next((each for key in filed if (each := first.get(key)) and _is_alike(runs, each[1])), None)
@@ -73,18 +76,20 @@ def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
             yield Diagnostic(codes.SIMILAR_DESCRIPTION, message, tool.span("description"), hint)
 
 
-def _order(tool: LocatedTool) -> tuple[str, int, int]:
-    start = tool.span("description").start
-    return (tool.path, start.line, start.column)
-
-
 def _runs(description: str) -> frozenset[int]:
     """A hash of each run of three words; none for a description too short to compare."""
-    words = [word.encode() for word in _WORD.findall(description.lower())]
+    words = _words_in_order(description)
     if len(words) < _SHORTEST:
         return frozenset()
     runs = zip(*(words[at:] for at in range(_RUN)), strict=False)
     return frozenset(map(crc32, map(b" ".join, runs)))
+
+
+def _words_in_order(description: str) -> list[bytes]:
+    """The words in small letters; where all is ASCII, without a regular expression."""
+    if description.isascii():
+        return description.encode().translate(_SMALL_WORDS).split()
+    return [word.encode() for word in _WORD.findall(description.lower())]
 
 
 def _says_what_it_is(tool: LocatedTool, twin: LocatedTool) -> bool:

@@ -81,7 +81,7 @@ def _may_match(text: str) -> bool:
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """The first such phrase of each string that a model sees."""
-    for each in tool.visible:
+    for each in tool.visible if _may_match(tool.words) else ():
         match = _SUSPICIOUS.search(each.text) if _may_match(each.text) else None
         if match:
             words = " ".join(match[0].split())

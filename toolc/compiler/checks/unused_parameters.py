@@ -15,6 +15,7 @@ from toolc.compiler.rule import Rule
 from toolc.compiler.uses import names
 from toolc.diagnostics import Diagnostic
 from toolc.spec import Argv, CompositeBackend, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
+from toolc.template import Placeholder
 
 NEEDS: Final = frozenset({"backend", "parameters", "result"})
 
@@ -27,6 +28,8 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     if isinstance(backend, PythonBackend | PluginBackend):
         return
     used = _used(backend) if isinstance(backend, ShellBackend) else names(backend)
+    if used.issuperset(tool.spec.parameters.properties):
+        return
     used |= names(tool.spec.result) | frozenset(_ARGUMENT.findall(tool.spec.result.template or ""))
     if isinstance(backend, CompositeBackend):
         used |= frozenset(name for step in backend.steps for name in _ARGUMENT.findall(step.condition or ""))
@@ -47,16 +50,19 @@ def _is_full(tool: LocatedTool) -> bool:
 
 
 def _used(backend: ShellBackend) -> frozenset[str]:
-    used = backend.stdin.names if backend.stdin else frozenset[str]()
+    used = set(backend.stdin.names if backend.stdin else ())
     match backend.command:
         case Argv(elements=elements):
             for element in elements:
-                templates = element.argv if isinstance(element, WhenGroup) else (element,)
-                used |= frozenset(name for template in templates for name in template.names)
-                used |= frozenset({element.when} if isinstance(element, WhenGroup) else ())
+                if isinstance(element, WhenGroup):
+                    used.add(element.when)
+                for template in element.argv if isinstance(element, WhenGroup) else (element,):
+                    for part in template.parts:
+                        if isinstance(part, Placeholder):
+                            used.add(part.name)
         case Script(text=text):
-            used |= frozenset(re.findall(r"ARG_([A-Za-z_][A-Za-z0-9_]*)", text))
-    return used
+            used.update(re.findall(r"ARG_([A-Za-z_][A-Za-z0-9_]*)", text))
+    return frozenset(used)
 
 
 RULE: Final = Rule(

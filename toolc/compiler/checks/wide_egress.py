@@ -31,7 +31,7 @@ _METADATA: Final = frozenset(
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Each entry that is a wildcard, an IP address or a metadata service."""
-    node = tool.node_at("sandbox", "network", "allow")
+    node = tool.node_at("sandbox", "network", "allow") if tool.spec.sandbox.network.allow else None
     for item in node.items if isinstance(node, Sequence) else ():
         if not isinstance(item, Scalar) or not isinstance(item.value, str):
             continue

@@ -95,7 +95,10 @@ def _python() -> JsonObject:
             "files": items(
                 "More files that it needs.", text("A pattern of paths beside the spec: 'data/**/*.json'.")
             ),
-            "requirements": items("Packages that it needs.", text("One of them, pinned: 'requests==2.32.3'.")),
+            "requirements": items(
+                "Packages that it needs.",
+                text("One of them, pinned: 'requests==2.32.3', with or without --hash=sha256:..."),
+            ),
         },
     )
 

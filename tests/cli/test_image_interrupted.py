@@ -1,0 +1,124 @@
+"""``toolc image build`` that is ended at any moment: the exit code says so, nothing is left, the next one works."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import docker
+import pytest
+
+from toolc.engines.docker_host import NoHostError, find_socket
+from toolc.engines.images import base_tag
+from toolc.errors import InfrastructureError
+
+PATIENCE = 40.0
+
+BUILD = """
+import sys
+from pathlib import Path
+from toolc.cli import main
+from toolc.engines import docker_debian, images
+folder, version, public = sys.argv[1:4]
+images.asset = lambda name: Path(folder) / name
+images._version = lambda: version
+images.PUBLIC_BASE = public
+docker_debian.tag = lambda: "toolc-test/none:" + version
+main(["image", "build", "base"])
+"""
+
+CODES = {signal.SIGINT: {130}, signal.SIGTERM: {-signal.SIGTERM, 143}, signal.SIGKILL: {-signal.SIGKILL}}
+
+
+@pytest.fixture
+def api() -> Iterator[docker.APIClient]:
+    try:
+        api = docker.APIClient(base_url=f"unix://{find_socket(os.environ)}", version="auto")
+        if not api.images(base_tag()):
+            pytest.skip("needs the base image")
+    except (NoHostError, InfrastructureError, docker.errors.DockerException) as error:
+        pytest.skip(f"needs a Docker daemon: {error}")
+    yield api
+    api.close()
+
+
+@pytest.fixture
+def version(api: docker.APIClient) -> Iterator[str]:
+    version = f"test-{os.getpid()}-{time.monotonic_ns()}"
+    yield version
+    if api.images(f"toolc/base:{version}"):
+        api.remove_image(f"toolc/base:{version}", force=True)
+
+
+def write(folder: Path, step: str) -> None:
+    (folder / "sandbox-images" / "base").mkdir(parents=True, exist_ok=True)
+    (folder / "sandbox-images" / "base" / "Dockerfile").write_text(f"ARG BASE\nFROM ${{BASE}}\nRUN {step}\n")
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def build(folder: Path, version: str, public: str, path: str = "") -> subprocess.Popen[str]:
+    environment = os.environ | {"TOOLC_STORE": str(folder / "store"), "PATH": f"{path}:{os.environ['PATH']}"}
+    argv = [sys.executable, "-c", BUILD, str(folder), version, public]
+    return subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def ended(builder: subprocess.Popen[str], how: signal.Signals) -> None:
+    with builder:
+        builder.send_signal(how)
+        _, said = builder.communicate(timeout=PATIENCE)
+    assert builder.returncode in CODES[how], said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("how", CODES)
+def test_in_a_step_of_the_build(api: docker.APIClient, version: str, tmp_path: Path, how: signal.Signals) -> None:
+    def steps() -> list[str]:
+        return [each["Id"] for each in api.containers(all=True) if f"sleep 1000; : {version}" in each["Command"]]
+
+    write(tmp_path, f"sleep 1000; : {version}")
+    builder = build(tmp_path, version, base_tag())
+    wait_until(steps)
+    ended(builder, how)
+    wait_until(lambda: not steps())
+    assert api.images(f"toolc/base:{version}") == []
+    write(tmp_path, "true")
+    with build(tmp_path, version, base_tag()) as builder:
+        assert builder.communicate(timeout=PATIENCE)[0] == f"toolc/base:{version}\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("how", CODES)
+def test_while_a_base_is_made(version: str, tmp_path: Path, how: signal.Signals) -> None:
+    """A program of another name's runs for a minute, with children of its own, and fills a folder."""
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "mmdebstrap"
+    program.write_text('#!/bin/sh\necho half > "$TMPDIR/half"\nsleep 1000 & sleep 1001\n')
+    program.chmod(0o755)
+    write(tmp_path, "true")
+    scratch = tmp_path / "store" / "scratch"
+    builder = build(tmp_path, version, "127.0.0.1:1/none:none", str(tmp_path / "bin"))
+    wait_until(lambda: list(scratch.glob("*/half")))
+    ended(builder, how)
+    wait_until(lambda: list(scratch.iterdir()) == [] and not working_in(scratch))
+
+
+def working_in(folder: Path) -> list[str]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if str((process / "cwd").readlink()).startswith(str(folder)):
+                found.append((process / "cmdline").read_text())
+        except OSError:
+            continue
+    return found

@@ -1,0 +1,64 @@
+"""What a command imports is what its user waits for: of some modules, that nobody waits in vain."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LOADED = """
+import json, sys
+from toolc.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit as end:
+    assert not end.code, end.code
+print(json.dumps([*sys.modules]))
+"""
+SHELL = """\
+toolc: 1
+name: count_words
+description: Count the words of one text file in the workspace, and say how many there are.
+parameters: {path: {type: string, description: The file, maxLength: 100, pattern: '^[a-z]+$'}}
+backend: {shell: {argv: [wc, -w, --, "{{ path }}"]}}
+sandbox: {workspace: ro, limits: {timeout: 5s}}
+annotations: {read_only: true}
+tests: [{args: {path: a}, expect: {text: "1 a\\n"}}]
+"""
+ELSEWHERE = {
+    "toolc.engines.base", "toolc.engines.select", "toolc.plan",  # sandboxes
+    "toolc.api", "toolc.registry", "rfc8785",  # registries
+    "toolc.compiler.load_toml", "toolc.compiler.toml_positions", "tomli",  # the other language
+    "toolc.compiler.decode_http", "toolc.compiler.decode_python", "toolc.compiler.decode_agent",  # other backends
+    "toolc.compiler.workers", "pickle", "multiprocessing",  # many files
+    "jinja2", "jmespath", "jsonschema",  # what this spec has none of
+    "difflib", "email", "importlib.metadata", "socket", "tempfile",  # slow to import
+}  # fmt: skip
+
+
+def loaded(folder: Path, *arguments: str) -> set[str]:
+    """The modules that a command line has loaded when it ends."""
+    run = [sys.executable, "-c", LOADED, *arguments]
+    said = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=True).stdout
+    return set(json.loads(said.splitlines()[-1]))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "one.yaml").write_text(SHELL, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_check_of_one_file_imports_only_what_reads_it(folder: Path) -> None:
+    modules = loaded(folder, "check", "one.yaml")
+    assert "toolc.compiler.decode_shell" in modules
+    assert sorted(modules & ELSEWHERE) == []
+
+
+def test_the_version_imports_no_command(folder: Path) -> None:
+    modules = loaded(folder, "--version")
+    assert sorted(each for each in modules if each.startswith("toolc")) == ["toolc", "toolc.cli"]

@@ -1,0 +1,325 @@
+"""A build of what has not changed writes nothing, and whatever has changed is built anew."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from toolc import artifacts
+from toolc.api import write_build
+from toolc.cli import main
+from toolc.compiler import cache_answers
+from toolc.compiler.compile import compile_specs
+from toolc.compiler.compile_file import FileCompiler, Piece
+from toolc.compiler.document import Document
+from toolc.compiler.find import Found
+from toolc.compiler.finished import Finished
+from toolc.diagnostics import Diagnostics
+from toolc.errors import SpecError, UsageError
+from toolc.providers import anthropic_strict
+
+SPEC = """\
+toolc: 1
+name: alpha
+description: Count the words of one file of the workspace and say how many there are.
+parameters: {path: {type: string, description: The file to read}}
+backend: {shell: {argv: [wc, "{{ path }}"]}}
+"""
+BUILT = "built 1 tool for 5 providers into build\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with one tool, a finding and a build, in which nothing counts as changed just now."""
+    project = tmp_path / "project"
+    (project / "specs").mkdir(parents=True)
+    (project / ".git").mkdir()
+    (project / "specs/a.yaml").write_text(SPEC, encoding="utf-8")
+    (project / "toolc.yaml").write_text("vars: {}\n", encoding="utf-8")
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
+    assert build() == 0
+    return project
+
+
+def build(*options: str) -> object:
+    """The exit code of a build of the specs."""
+    with pytest.raises(SystemExit) as end:
+        main(["build", "specs", *options])
+    return end.value.code
+
+
+@pytest.fixture
+def writes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Grows with each build that is written."""
+    written: list[str] = []
+    write = artifacts.write
+
+    def noted(tools: Sequence[Finished], names: Sequence[str], out: str | Path) -> artifacts.Built:
+        written.append(str(out))
+        return write(tools, names, out)
+
+    monkeypatch.setattr(artifacts, "write", noted)
+    return written
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_build_of_what_has_not_changed_says_the_same_and_writes_nothing(
+    folder: Path, writes: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    shutil.rmtree(folder.parent / "cache")
+    assert build() == 0
+    first = capsys.readouterr()
+    assert build() == 0
+    assert capsys.readouterr() == first
+    assert first.out == BUILT
+    assert writes == ["build"]
+
+
+def _new_spec() -> None:
+    Path("specs/b.yaml").write_text(SPEC.replace("alpha", "beta"), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: Path("specs/a.yaml").write_text(SPEC + "owner: us\n"),
+        lambda: Path("toolc.yaml").write_text("vars: {a: b}\n"),
+        _new_spec,
+        lambda: Path("build/registry.json").write_text("{}"),
+        lambda: Path("build/registry.json").unlink(),
+        lambda: Path("build/providers/mcp.json").chmod(0o600),
+        lambda: Path("build/providers/mcp.json").touch(),
+        lambda: Path("build/loss.json").rename("build/lost.json"),
+        lambda: shutil.rmtree("build/providers"),
+        lambda: shutil.rmtree("build"),
+        lambda: (Path("build").rename("old"), shutil.copytree("old", "build")),
+    ],
+)
+def test_whatever_changed_is_built_anew(folder: Path, writes: list[str], change: Callable[[], object]) -> None:
+    change()
+    ours = not Path("build/lost.json").exists()
+    assert build() == (0 if ours else 2)
+    assert writes == ["build"]
+    assert build("--out", "fresh") == 0
+    assert not ours or files(folder / "build") == files(folder / "fresh")
+
+
+def test_a_file_that_no_build_wrote_is_seen(folder: Path, writes: list[str]) -> None:
+    Path("build/mine.txt").write_text("mine\n", encoding="utf-8")
+    assert build() == 2
+    assert writes == ["build"]
+
+
+def test_strict_refuses_what_was_built_without(folder: Path, writes: list[str]) -> None:
+    assert build("--strict") == 1
+    assert writes == []
+
+
+def test_each_folder_and_each_choice_of_findings_has_a_build_of_its_own(folder: Path, writes: list[str]) -> None:
+    for _ in range(2):
+        assert build("--out", "other") == 0
+        assert build("--ignore", "TC403") == 0
+    assert writes == ["other", "build"]
+    assert files(folder / "other") == files(folder / "build")
+
+
+def _put_fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda path: path.write_bytes(path.read_bytes()[:-3]),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.chmod(0o666),
+        lambda path: (path.unlink(), path.mkdir()),
+        _put_fifo,
+    ],
+)
+def test_a_spoilt_cache_is_no_answer(
+    folder: Path, writes: list[str], spoil: Callable[[Path], object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place,) = (folder.parent / "cache/toolc").iterdir()
+    spoil(place)
+    capsys.readouterr()
+    assert build() == 0
+    assert capsys.readouterr().out == BUILT
+    assert writes == ["build"]
+
+
+def test_a_cache_that_cannot_be_written_is_none(
+    folder: Path, writes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    assert [build(), build()] == [0, 0]
+    assert writes == ["build", "build"]
+
+
+STRICT = "providers: {anthropic: {strict: true}}\n"
+SPECS = {
+    "specs/alpha.yaml": SPEC,
+    "specs/beta.yaml": SPEC.replace("alpha", "beta").replace("[wc,", "[wc, --,") + STRICT,
+    "specs/two.yaml": """\
+toolc: 1
+tools:
+  - name: gamma
+    label: Gamma
+    description: Say hello to everybody, in the language that the caller speaks best.
+    backend: {shell: {argv: [echo, "{{ vars.word }}"]}}
+  - name: aaa
+    description: Tell what day it is where the caller says, as ISO 8601 writes it.
+    parameters: {type: object, properties: {n: {type: integer, multipleOf: 2}}, oneOf: [{required: [n]}, {}]}
+    backend: {shell: {argv: [date]}}
+""",
+    "specs/delta.yaml": """\
+toolc: 1
+name: delta
+description: Return the length of a text in characters, as Python counts them.
+backend: {python: {file: delta.py}}
+""",
+    "specs/delta.py": "def delta():\n    return 1\n",
+    "toolc.yaml": "vars: {word: one}\n",
+}
+OTHERS = {
+    "specs/caller.yaml": """\
+toolc: 1
+name: caller
+description: Count the words of one file after another, and say hello once that is done.
+backend:
+  composite: {strategy: sequential, steps: [{id: one, tool: gamma, args: {}}]}
+""",
+    "specs/zeta.yaml": SPEC.replace("alpha", "zeta") + STRICT,
+}
+EDITS = (
+    ("[wc,", "[wc, --,"),
+    ("toolc: 1\n", "toolc: 1\nowner: us\n"),
+    ("name: alpha", "name: omega"),
+    ("name: alpha", "name: beta"),
+    ("name: gamma", "name: gamma\n    aliases: [old]"),
+    ("    label: Gamma\n", ""),
+    ("multipleOf", "minimum"),
+    ("oneOf: [{required: [n]}, {}]", "maxProperties: 3"),
+    ("Count the words", "Count all words"),
+    ("return 1", "return 2"),
+    ("word: one", "word: two"),
+    ("vars", "out: elsewhere\nvars"),
+    ("backend:", "backend"),
+    (STRICT, ""),
+    ("argv: [date]}}", "argv: [date]}}\n    providers: {anthropic: {strict: true}, openai_chat: {strict: true}}"),
+)
+"""Each a text and what takes its place."""
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> tuple[str, str | None]:
+    """A file, and what it holds from now on: its text with some edits, or nothing."""
+    path = draw(st.sampled_from([*SPECS, *OTHERS]))
+    text = (SPECS | OTHERS)[path]
+    for before, after in draw(st.lists(st.sampled_from(EDITS), max_size=2)):
+        text = text.replace(before, after)
+    return path, draw(st.sampled_from([text] * 6 + [None]))
+
+
+def place(path: str, text: str | None) -> None:
+    if text is None:
+        Path(path).unlink(missing_ok=True)
+        return
+    Path(path).parent.mkdir(exist_ok=True)
+    Path(path).write_text(text, encoding="utf-8")
+
+
+def a_build() -> tuple[object, dict[str, bytes]]:
+    """What a build with the cache leaves in its folder, and its exit code."""
+    return build("--out", "kept"), files(Path("kept"))
+
+
+def a_cold_build() -> tuple[object, dict[str, bytes]]:
+    """The same of a build of all tools at once, which knows no cache."""
+    try:
+        write_build(compile_specs([Path("specs")]), "cold")
+    except (SpecError, UsageError) as error:
+        return (1 if isinstance(error, SpecError) else 2), files(Path("cold"))
+    return 0, files(Path("cold"))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(steps(), min_size=1, max_size=6))
+@example([("specs/alpha.yaml", SPEC + STRICT), ("specs/alpha.yaml", SPEC)])
+def test_whatever_is_edited_the_bytes_are_a_cold_build_s(
+    monkeypatch: pytest.MonkeyPatch, edits: list[tuple[str, str | None]]
+) -> None:
+    monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(anthropic_strict, "MAX_TOOLS", 1)
+    with TemporaryDirectory() as folder, contextlib.chdir(folder):
+        monkeypatch.setenv("XDG_CACHE_HOME", f"{folder}/cache")
+        Path(".git").mkdir()
+        for path, text in SPECS.items():
+            place(path, text)
+        assert a_build() == a_cold_build()
+        for path, changed in edits:
+            place(path, changed)
+            assert a_build() == a_cold_build()
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that are compiled, in order."""
+    names: list[str] = []
+    compile_document = FileCompiler.compile_document
+
+    def noted(compiler: FileCompiler, found: Found, document: Document | None, diagnostics: Diagnostics) -> Piece:
+        names.append(found.path.name)
+        return compile_document(compiler, found, document, diagnostics)
+
+    monkeypatch.setattr(FileCompiler, "compile_document", noted)
+    return names
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        SPEC + "owner: us\n",
+        SPEC.replace("Count the", "Tell the number of the"),
+        SPEC.replace("name: alpha", "name: omega"),
+        SPEC + STRICT,
+    ],
+)
+def test_one_changed_file_costs_one_file(folder: Path, compiled: list[str], changed: str) -> None:
+    for path, text in SPECS.items():
+        place(path, text.replace(STRICT, ""))
+    place("specs/a.yaml", None)
+    assert build() == 0
+    compiled.clear()
+    place("specs/alpha.yaml", changed)
+    assert build() == 0
+    assert set(compiled) == {"alpha.yaml"}
+    assert build("--out", "fresh") == 0
+    assert files(folder / "build") == files(folder / "fresh")
+
+
+def test_texts_of_another_folder_are_not_used(folder: Path, compiled: list[str]) -> None:
+    _new_spec()
+    assert build() == 0
+    compiled.clear()
+    data = Path("build/registry.json").read_bytes()
+    Path("build/registry.json").write_bytes(data.replace(b"Count", b"Drop "))
+    Path("specs/b.yaml").write_text(SPEC.replace("alpha", "gamma"), encoding="utf-8")
+    assert build() == 0
+    assert set(compiled) == {"a.yaml", "b.yaml"}
+    assert b"Drop" not in Path("build/registry.json").read_bytes()

@@ -1,0 +1,101 @@
+"""The glance is never wrong: in what it calls flawless the checks of every node find nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolc.compiler import decode_schema
+from toolc.compiler.flawless_schemas import is_flawless
+from toolc.compiler.load import load_data
+from toolc.compiler.reader import Findings
+from toolc.diagnostics import Diagnostic, Diagnostics
+from toolc.schema import JsonObject, JsonValue, Schema
+
+_CHOICES: list[JsonValue] = [None, True, 1, 1.5, "a", [], ["a", 1.5], {}]
+_VALUES = st.sampled_from(_CHOICES)
+_LIKELY: dict[str, st.SearchStrategy[JsonValue]] = {
+    "$comment": st.just("a"),
+    "$ref": st.just("#"),
+    "$schema": st.just("http://json-schema.org/draft-07/schema#"),
+    "const": _VALUES,
+    "default": _VALUES,
+    "description": st.just("a"),
+    "enum": st.lists(_VALUES, max_size=2),
+    "minimum": st.sampled_from([0, 2, "2"]),
+    "nullable": st.booleans(),
+    "pattern": st.sampled_from(["^a+$", "^(a+)+$", "(?P<name>a)", "[", "\\p{L}"]),
+    "type": st.sampled_from(["string", "integer", "array", "str"]),
+}
+
+
+def _schemas(inner: st.SearchStrategy[JsonValue]) -> st.SearchStrategy[JsonObject]:
+    named: st.SearchStrategy[JsonValue] = st.dictionaries(st.sampled_from(["a", "b"]), inner, max_size=2)
+    holding: dict[str, st.SearchStrategy[JsonValue]] = {
+        "properties": named,
+        "items": inner,
+        "anyOf": st.lists(inner, max_size=2),
+        "definitions": named,
+    }
+    return st.fixed_dictionaries({}, optional=holding | _LIKELY)
+
+
+_SCHEMAS: st.SearchStrategy[JsonObject] = st.recursive(st.fixed_dictionaries({}, optional=_LIKELY), _schemas)
+
+
+def judged(schema: JsonObject) -> tuple[Schema | None, tuple[Diagnostic, ...]]:
+    """The schema, and the findings, that come of one written out."""
+    diagnostics = Diagnostics()
+    document = load_data(json.dumps(schema).encode(), Path("a.yaml"), "a.yaml", diagnostics)
+    assert document
+    return decode_schema.check_schema(document.root, Findings(document.source, diagnostics)), diagnostics.sorted()
+
+
+@settings(max_examples=50)
+@given(_SCHEMAS)
+def test_what_the_checks_find_they_find_with_a_glance_before_them(schema: JsonObject) -> None:
+    quickly = judged(schema)
+    with patch.object(decode_schema, "is_flawless", return_value=False):
+        assert quickly == judged(schema)
+
+
+def test_the_schemas_that_people_write_are_flawless() -> None:
+    assert is_flawless(
+        {
+            "type": "object",
+            "properties": {
+                "id": {"type": "string", "pattern": "^[A-Z]-[0-9]+$"},
+                "many": {"type": "array", "items": {"type": "integer", "minimum": 1}, "default": []},
+                "size": {"enum": ["s", "l"], "default": "s"},
+            },
+            "required": ["id"],
+            "additionalProperties": False,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array"},
+        {"pattern": "["},
+        {"pattern": "^(a+)+$"},
+        {"pattern": "(?P<name>a)"},
+        {"type": "string", "default": 1},
+        {"enum": [3.9]},
+        {"const": 3.9},
+        {"$schema": "https://json-schema.org/draft/2020-12/schema"},
+        {"definitions": {}},
+        {"$ref": "#"},
+        {"nullable": True},
+    ],
+)
+def test_what_may_have_to_be_reported_is_left_to_the_checks(schema: JsonObject) -> None:
+    assert not is_flawless(schema)
+    assert not is_flawless({"type": "object", "properties": {"a": schema}})
+    assert not is_flawless({"anyOf": [{}, schema]})

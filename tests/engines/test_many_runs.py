@@ -1,0 +1,74 @@
+"""Ten ``toolc run`` at once: processes that know nothing of each other, with one host, daemon and user."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from configurations import CONFIGURATIONS, as_user
+from gvisor_daemon import gvisor_socket
+
+from toolc.schema import JsonValue
+
+SPEC = """\
+toolc: 1
+name: say
+description: Says back a word after a moment. Use it where several calls are to be under way at once.
+parameters: {{word: {{type: string}}}}
+backend:
+  shell: {{argv: [sh, -c, 'echo "$1"; sleep 0.5', sh, "{{{{ word }}}}"]}}
+sandbox: {{min_isolation: {}}}
+"""
+
+COUNT = 10
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    # Not tmp_path: an ordinary user may not look into that.
+    with tempfile.TemporaryDirectory(prefix="toolc-many-") as made:
+        Path(made).chmod(0o755)
+        yield Path(made)
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_ten_runs_at_once(folder: Path, name: str) -> None:
+    configuration = CONFIGURATIONS[name]
+    if reason := configuration.lacks():
+        pytest.skip(reason)
+    (folder / "say.yaml").write_text(SPEC.format(configuration.min_isolation), encoding="utf-8")
+    engine = "oci" if name.startswith("oci") else "docker"
+    socket = {"DOCKER_HOST": f"unix://{gvisor_socket()}"} if name == "docker+gvisor" else {}
+
+    def work() -> JsonValue:
+        return run_all(str(folder / "say.yaml"), engine, socket)
+
+    for number, row in enumerate(as_user(work) if configuration.uid else work()):  # type: ignore[arg-type]
+        assert row == [0, f"word {number}\n", ""]
+
+
+def run_all(spec: str, engine: str, more: dict[str, str]) -> JsonValue:
+    """What each process came to: its exit code, what it printed, and what it complained of."""
+    argv = [sys.executable, "-m", "toolc", "run", spec, "--engine", engine]
+    running = [
+        subprocess.Popen(
+            [*argv, "--args", json.dumps({"word": f"word {number}"})],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | more,
+        )
+        for number in range(COUNT)
+    ]
+    found: list[JsonValue] = []
+    for process in running:
+        with process:
+            said, complained = process.communicate(timeout=100)
+        found.append([process.returncode, said, complained])
+    return found

@@ -1,0 +1,27 @@
+"""The socket that swallows answers leaves none of its own open, however late it is asked something."""
+
+from __future__ import annotations
+
+import gc
+import socket
+import warnings
+from pathlib import Path
+
+import pytest
+from silent_daemon import SilentDaemon
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_whoever_asks_in_the_last_moment_is_turned_away(tmp_path: Path, number: int) -> None:
+    with socket.socket(socket.AF_UNIX) as upstream:
+        upstream.bind(str(tmp_path / "upstream"))
+        upstream.listen(64)
+        with warnings.catch_warnings(), SilentDaemon(tmp_path / "silent", str(tmp_path / "upstream")) as silent:
+            warnings.simplefilter("error", ResourceWarning)
+            asking = [socket.socket(socket.AF_UNIX) for _ in range(3)]
+            for each in asking:
+                each.connect(silent.path)
+    for each in asking:
+        each.close()
+    # A socket that nobody closed is an unraisable exception, which pytest takes for a failure.
+    gc.collect()

@@ -1,0 +1,69 @@
+"""Unpacked images that no name means any more are found, and removed where no call runs in them."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from image_cases import archive, busybox, needs_busybox
+from oci_cases import needs_oci
+
+from toolc.engines import oci_images, store, unpacked
+from toolc.engines.oci import OciEngine
+from toolc.errors import InfrastructureError
+from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
+from toolc.plan import Profile
+
+
+@pytest.fixture(autouse=True)
+def _own_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    # Not below pytest's own folders, which nobody else may enter: the user of a sandbox could not.
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)
+        monkeypatch.setenv(store.VARIABLE, folder)
+        yield
+
+
+def take(tmp_path: Path, name: str, comment: str, layer: bytes = b"") -> oci_images.Unpacked:
+    return oci_images.take(name, archive(tmp_path / "image.tar", name, layer or bytes(1024), comment))
+
+
+def test_an_image_that_was_unpacked_anew_is_stale_and_goes(tmp_path: Path) -> None:
+    old, new = take(tmp_path, "own/tool:1", "old"), take(tmp_path, "own/tool:1", "new")
+    take(tmp_path, "again:1", "new")
+
+    named, stale = unpacked.stored()
+    assert (named.digest, named.names, named.folder) == (new.digest, ("again:1", "own/tool:1"), new.root.parent)
+    assert (stale.digest, stale.is_stale) == (old.digest, True)
+    assert 0 < named.size_bytes() < 10_000
+
+    unpacked.remove(stale)
+    unpacked.remove(stale)
+    assert [each.digest for each in unpacked.stored()] == [new.digest]
+    assert not old.root.exists()
+    assert list((store.place() / "scratch").iterdir()) == []
+
+
+def test_nothing_is_unpacked_in_a_new_store() -> None:
+    assert unpacked.stored() == ()
+
+
+@needs_oci
+@needs_busybox
+def test_an_image_that_a_call_runs_in_stays(tmp_path: Path) -> None:
+    take(tmp_path, "mine:1", "old", busybox())
+    with contextlib.closing(OciEngine()) as engine:
+        sandbox = engine.start(Profile(image="mine:1"), BOOTSTRAP_ARGUMENTS)
+        try:
+            take(tmp_path, "mine:1", "new", busybox())
+            (stale,) = [each for each in unpacked.stored() if each.is_stale]
+            with pytest.raises(InfrastructureError, match=r"^a call of process \d+ runs in it; try again later$"):
+                unpacked.remove(stale)
+            assert stale.folder.is_dir()
+        finally:
+            sandbox.close()
+        unpacked.remove(stale)
+    assert not stale.folder.exists()

@@ -1,0 +1,47 @@
+"""A copied view shows nothing that is mounted in the workspace, and nothing becomes real there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import os, sys
+from pathlib import Path
+from toolc.runtime.beneath import Root
+from toolc.runtime.transaction_copy import copy_tree
+from toolc.runtime.transaction_diff import differences
+
+real, made = map(Path, sys.argv[1:])
+with Root.open(str(real)) as source, Root.open(str(made)) as target:
+    view = copy_tree(source, target)
+    print(sorted(str(path.relative_to(made)) for path in made.rglob("*")))
+    (made / "folder").mkdir()
+    (made / "folder/new").write_text("new")
+    (made / "own/new").write_text("new")
+    for change in differences(source, view, ()).changes: print(change.path, change.action, change.refused)
+"""
+
+
+def test_what_is_mounted_in_the_workspace_is_none_of_a_call(tmp_path: Path) -> None:
+    """Of the same file system too, whose device is the workspace's own."""
+    real, made, outside = (tmp_path / name for name in ("real", "made", "outside"))
+    for folder in (real / "own", real / "folder", made, outside):
+        folder.mkdir(parents=True)
+    for file in (real / "own/file", real / "file", outside / "file"):
+        file.write_text("text", encoding="utf-8")
+    mounts = f"mount --bind {outside} {real}/folder && mount --bind {outside}/file {real}/file"
+    apart = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
+    done = subprocess.run(
+        [*apart, "sh", "-ec", f'{mounts}; exec "$@"', "sh", sys.executable, "-c", PROGRAM, str(real), str(made)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == [
+        "['own', 'own/file']",
+        "folder/new changed something else is mounted there, which the tool did not see",
+        "own/new added ",
+    ]

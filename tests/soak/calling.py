@@ -1,0 +1,45 @@
+"""Makes many calls at once, and looks that they hold nothing more when they are over and leave nothing."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Final
+
+from killing import HERE, PATIENCE_SECONDS, setup
+from remains import Before, Owned, adopting, seconds_until_clean
+
+GROWTH_KIB: Final = 4096
+"""By how much memory may grow with the calls: allocators keep some."""
+
+
+def seconds_for(name: str, calls: int, threads: int) -> float:
+    """How long it takes to make first ``threads`` calls and then ``calls``, so many at once.
+
+    Raises ``AssertionError`` that says what was wrong, held or left.
+    """
+    with setup(name) as place, adopting():
+        daemon = place.daemon()
+        before = Before.look(daemon)
+        began = time.monotonic()
+        words = (*place.engine_words(), str(calls), str(threads), str(place.workspace / "hello.yaml"))
+        with place.start(str(HERE / "many_calls.py"), *words) as process:
+            told, _ = process.communicate()
+        seconds = time.monotonic() - began
+        assert process.returncode == 0, f"it ended with {process.returncode}\n{told}"
+        found = json.loads(told)
+        _judge(found)
+        owned = Owned(label=found["label"], top=place.top, daemon=daemon, before=before)
+        seconds_until_clean(owned, PATIENCE_SECONDS)
+        return seconds
+
+
+def _judge(found: dict[str, dict[str, int]]) -> None:
+    before, during, after = found["before"], found["during"], found["after"]
+    assert found["right"], found
+    assert during["descriptors"] <= before["descriptors"], found
+    assert during["threads"] <= before["threads"], found
+    assert during["memory_kib"] < before["memory_kib"] + GROWTH_KIB, found
+    # The janitor is the only child, and its pipe the only descriptor beside the standard ones and the list's own.
+    assert (after["threads"], after["children"]) == (1, 1), found
+    assert after["descriptors"] <= 6, found
