@@ -35,7 +35,7 @@ from toolc import (
 )
 from toolc.engines.fake import FakeEngine
 from toolc.plan import Exec, Plan, Profile
-from toolc.result import Capture, Outcome
+from toolc.result import Capture, Outcome, Resource
 
 HELLO = """\
 toolc: 1
@@ -302,12 +302,15 @@ def test_an_executor_refuses_what_it_cannot_do(specs: Path) -> None:
 
 def test_a_result_is_json_with_pictures_in_base64() -> None:
     result = ToolResult(
-        content=(Text("hi"), Image(b"\x89PNG", "image/png")), structured=(None,), details={"engine": "fake"}
+        content=(Text("hi"), Image(b"\x89PNG", "image/png"), Resource(b"%PDF", "application/pdf", "a.pdf")),
+        structured=(None,),
+        details={"engine": "fake"},
     )
     assert result_to_json(result) == {
         "content": [
             {"type": "text", "text": "hi"},
             {"type": "image", "mime_type": "image/png", "data": "iVBORw=="},
+            {"type": "resource", "name": "a.pdf", "mime_type": "application/pdf", "data": "JVBERg=="},
         ],
         "structured": None,
         "details": {"engine": "fake"},

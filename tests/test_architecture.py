@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "toolc"
 CORE = frozenset(
     "source errors diagnostics spec spec_backends spec_http schema "  # noqa: SIM905
-    "template registry call plan result events changes".split()
+    "template registry call plan result events changes plan_http hosts loopback attempt".split()
 )
 SEES: dict[str, frozenset[str]] = {
     **dict.fromkeys(CORE, CORE),
@@ -27,14 +27,16 @@ SEES: dict[str, frozenset[str]] = {
     "guest": frozenset(),
     "data": frozenset(),
     "runtime": CORE | {"backends", "engines", "guest", "digest", "validation"},
-    "configuration": CORE | {"compiler", "engines"},
+    "secret_sources": CORE | {"compiler"},
+    "configuration": CORE | {"compiler", "engines", "secret_sources"},
     "artifacts": CORE | {"digest", "compiler", "providers"},
     "api": CORE
-    | {"artifacts", "configuration", "digest", "compiler", "providers", "backends", "engines", "runtime"},
+    | {"artifacts", "configuration", "digest", "compiler", "providers", "backends", "engines", "runtime"}
+    | {"secret_sources"},
     "serve": CORE | {"api", "engines", "runtime", "providers"},
     "cli": CORE
     | {"__init__", "api", "assets", "compiler", "digest", "engines", "reporters", "runtime", "serve", "providers"}
-    | {"configuration", "artifacts"},
+    | {"artifacts", "configuration", "secret_sources"},
     "__init__": CORE | {"api", "artifacts", "configuration", "runtime"},
     "__main__": frozenset({"cli"}),
 }
@@ -44,6 +46,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "digest": frozenset({"rfc8785"}),
     "compiler": frozenset({"yaml", "tomli", "jinja2", "jmespath", "jsonschema", "referencing"}),
     "validation": frozenset({"jsonschema", "referencing"}),
+    "guest": frozenset({"jinja2", "jmespath"}),  # toolc/guest/brought.py: their source is sent
     "runtime": frozenset({"jsonschema", "referencing"}),
     "engines": frozenset({"docker", "urllib3"}),
     "api": frozenset({"jsonschema"}),

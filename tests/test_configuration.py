@@ -11,6 +11,7 @@ import pytest
 
 from toolc.configuration import Configuration, configuration_folder, load_configuration
 from toolc.errors import UsageError
+from toolc.secret_sources import EnvSource
 
 
 @pytest.fixture
@@ -178,4 +179,8 @@ def test_the_page_about_it_shows_one_that_works(home: dict[str, str]) -> None:
     page = (Path(__file__).parent.parent / "docs/configuration.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     write(home, example)
-    assert load_configuration(home) == Configuration(engine="auto", accept_unenforced=("memory", "cpus"))
+    assert load_configuration(home) == Configuration(
+        engine="auto",
+        accept_unenforced=("memory", "cpus"),
+        secrets={"GITHUB_TOKEN": EnvSource("GH_TOKEN")},
+    )

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         ToolcError,
         UsageError,
     )
-    from toolc.events import Event, ToolEnd, ToolStart, ToolUpdate
-    from toolc.result import Content, Image, Text, ToolFailure, ToolResult
+    from toolc.events import Event, ToolConnect, ToolEnd, ToolStart, ToolUpdate
+    from toolc.result import Content, Image, Resource, Text, ToolFailure, ToolResult
     from toolc.runtime.cancellation import Cancellation
     from toolc.spec import ToolSpec
 
@@ -51,9 +51,11 @@ __all__ = [
     "Proposal",
     "Registry",
     "RegistryError",
+    "Resource",
     "SandboxDiedError",
     "SpecError",
     "Text",
+    "ToolConnect",
     "ToolEnd",
     "ToolFailure",
     "ToolResult",
@@ -86,8 +88,8 @@ _HOMES: Final = {
         "ToolcError",
         "UsageError",
     ),
-    "toolc.events": ("Event", "ToolEnd", "ToolStart", "ToolUpdate"),
-    "toolc.result": ("Content", "Image", "Text", "ToolFailure", "ToolResult"),
+    "toolc.events": ("Event", "ToolConnect", "ToolEnd", "ToolStart", "ToolUpdate"),
+    "toolc.result": ("Content", "Image", "Resource", "Text", "ToolFailure", "ToolResult"),
     "toolc.runtime.cancellation": ("Cancellation",),
     "toolc.spec": ("ToolSpec",),
 }

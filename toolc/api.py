@@ -8,10 +8,10 @@ from __future__ import annotations
 import base64
 import difflib
 import math
-import secrets
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
+from secrets import token_hex
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -25,15 +25,16 @@ from toolc.engines.base import Engine
 from toolc.engines.names import engine_names
 from toolc.engines.select import Selection, close_unused, in_use, select, selection
 from toolc.errors import NoEngineError, RegistryError, UsageError
-from toolc.events import Event, ToolStart, ToolUpdate
+from toolc.events import Event, ToolConnect, ToolStart, ToolUpdate
 from toolc.plan import Profile
 from toolc.providers.table import PROVIDERS
 from toolc.registry import RegisteredTool, RegistryFile, registry_from_json
-from toolc.result import Content, Text, ToolResult
+from toolc.result import Content, Resource, Text, ToolResult
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.executor import Listener, Setting, execute
 from toolc.runtime.streaming import events
 from toolc.schema import JsonObject, JsonValue
+from toolc.secret_sources import SecretStore
 from toolc.spec import MIB, ToolSpec
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ class Executor:
         timeout: float | None = None,
         ask: Ask | None = None,
         configuration: Configuration | None = None,
+        secrets: SecretStore | None = None,
     ) -> None:
         if isinstance(engine, str) and engine not in engine_names():
             raise UsageError(f"there is no engine {engine!r}; choose one of: {', '.join(engine_names())}")
@@ -154,6 +156,7 @@ class Executor:
             workspace=Path(workspace) if workspace is not None else None,
             timeout_ms=max(1, round(timeout * 1000)) if timeout is not None else None,
             ask=ask,
+            reveal=(secrets or SecretStore(configuration.secrets)).reveal,
         )
 
     def run(
@@ -172,7 +175,7 @@ class Executor:
         a refused workspace, and ``InfrastructureError`` where the sandbox could not do its work.
         """
         tool = self.registry.registered(name)
-        call = ToolCall(name=name, arguments=arguments, call_id=call_id or f"call_{secrets.token_hex(8)}")
+        call = ToolCall(name=name, arguments=arguments, call_id=call_id or f"call_{token_hex(8)}")
         with in_use():
             return execute(tool, call, self._setting, on_event=on_event, cancellation=cancellation)
 
@@ -246,10 +249,12 @@ def result_to_json(result: ToolResult) -> JsonObject:
 
 
 def event_to_json(event: Event) -> JsonObject:
-    """An event as JSON: ``event`` is ``start``, ``update`` or ``end``, which holds the result."""
+    """An event as JSON: ``event`` is ``start``, ``update``, ``connect`` or ``end``, which holds the result."""
     about: JsonObject = {"name": event.name, "call_id": event.call_id}
     if isinstance(event, ToolStart):
         return {"event": "start"} | about
+    if isinstance(event, ToolConnect):
+        return {"event": "connect"} | about | event.attempt.to_json()
     if not isinstance(event, ToolUpdate):
         return {"event": "end"} | about | {"result": result_to_json(event.result)}
     if event.stream:
@@ -260,6 +265,9 @@ def event_to_json(event: Event) -> JsonObject:
 def _content_to_json(block: Content) -> JsonObject:
     if isinstance(block, Text):
         return {"type": "text", "text": block.text}
+    if isinstance(block, Resource):
+        data = base64.b64encode(block.data).decode("ascii")
+        return {"type": "resource", "name": block.name, "mime_type": block.mime_type, "data": data}
     return {
         "type": "image",
         "mime_type": block.mime_type,

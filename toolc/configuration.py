@@ -4,6 +4,7 @@
 
     engine: auto
     accept_unenforced: [memory, cpus]
+    secrets: {GITHUB_TOKEN: {env: GH_TOKEN}}
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolc.engines.base import LIMITS
 from toolc.engines.names import AUTO, engine_names
 from toolc.errors import UsageError
+from toolc.secret_sources import SecretSource, read_sources
 
 if TYPE_CHECKING:
     from toolc.compiler.document import Document
@@ -32,10 +34,12 @@ class Configuration:
     """What a user decides for all of his calls.
 
     ``accept_unenforced`` names limits that a call may do without where the host cannot enforce them.
+    ``secrets`` says where the values of secrets are.
     """
 
     engine: str = AUTO
     accept_unenforced: tuple[str, ...] = ()
+    secrets: Mapping[str, SecretSource] = field(default_factory=dict)
 
 
 def load_configuration(environment: Mapping[str, str] | None = None) -> Configuration:
@@ -117,6 +121,7 @@ def _decode(document: Document, findings: Findings) -> Configuration:
     configuration = Configuration(
         engine=reader.default("engine", choice(engine_names()), AUTO),
         accept_unenforced=reader.default("accept_unenforced", list_of(choice(LIMITS)), ()),
+        secrets=reader.default("secrets", read_sources, {}),
     )
     reader.close()
     return configuration

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from toolc.attempt import Attempt
 from toolc.result import ToolResult
 
 
@@ -46,4 +47,13 @@ class ToolEnd:
     result: ToolResult
 
 
-Event: TypeAlias = ToolStart | ToolUpdate | ToolEnd
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolConnect:
+    """A call asked for a connection: it was made, refused, failed, or was ended for a reason."""
+
+    name: str
+    call_id: str
+    attempt: Attempt
+
+
+Event: TypeAlias = ToolStart | ToolUpdate | ToolConnect | ToolEnd

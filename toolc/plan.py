@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
+from toolc.loopback import Loopback
+from toolc.plan_http import HttpCall
 from toolc.schema import JsonObject
-from toolc.spec import Build, EnvVar, File, Limits, MinIsolation
+from toolc.spec import Build, Destination, EnvVar, File, Limits, MinIsolation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,7 @@ class Profile:
     """What is fixed when a sandbox is made. Two calls may share a kind of sandbox only if these are equal.
 
     ``accept_unenforced`` names the limits that the user, in his own configuration, can do without.
+    ``loopback`` is what programs in it can connect to.
     """
 
     image: str | None = None
@@ -45,6 +48,12 @@ class Profile:
     build: Build | None = None
     requirements: tuple[str, ...] = ()
     accept_unenforced: tuple[str, ...] = ()
+    loopback: Loopback = field(default_factory=Loopback)
+
+    @property
+    def hosts(self) -> tuple[tuple[str, str], ...]:
+        """Addresses and names that the sandbox's ``/etc/hosts`` has beside its own."""
+        return self.loopback.hosts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +80,23 @@ class PythonCall:
     files: tuple[File, ...]
 
 
-Invocation: TypeAlias = Exec | PythonCall
+Invocation: TypeAlias = Exec | PythonCall | HttpCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretFile:
+    """A secret that the tool reads from a file: ``path`` is below ``/tool``; nobody but the tool can read it."""
+
+    path: str
+    text: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """One call, whole: the sandbox it needs and what is to happen in it.
 
-    ``env`` is all of the tool's environment; ``stdin`` is empty where the tool reads none.
+    ``env`` is all of the tool's environment; ``stdin`` is empty where the tool reads none. ``allow`` is what
+    the call may connect to.
     """
 
     profile: Profile
@@ -86,6 +104,8 @@ class Plan:
     call_id: str
     env: tuple[EnvVar, ...] = ()
     stdin: bytes = b""
+    allow: tuple[Destination, ...] = ()
+    secret_files: tuple[SecretFile, ...] = ()
 
     @property
     def working_directory(self) -> str:

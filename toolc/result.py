@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from toolc.attempt import Attempt
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import ErrorKind
 
@@ -63,7 +64,8 @@ class Outcome:
 
     ``status`` is the exit status where the ending is ``exited``, the signal's number where it is
     ``signaled``. ``reply`` is what a Python call answered: the guest's JSON, not yet trusted.
-    ``reason`` says why where the ending is ``not_started``.
+    ``reason`` says why where the ending is ``not_started``. ``attempts`` are the connections that were asked
+    for; beside them there were ``unlisted_attempts``.
     """
 
     ending: Ending
@@ -73,6 +75,8 @@ class Outcome:
     reply: Capture | None = None
     reason: str = ""
     usage: Usage = field(default_factory=Usage)
+    attempts: tuple[Attempt, ...] = ()
+    unlisted_attempts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,16 @@ class Image:
     mime_type: str
 
 
-Content: TypeAlias = Text | Image
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A file that is neither text nor a picture: its bytes, its MIME type, and a name for it."""
+
+    data: bytes
+    mime_type: str
+    name: str
+
+
+Content: TypeAlias = Text | Image | Resource
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,10 +90,24 @@ def test_a_file_outside_the_workspace_is_refused(path: str, tmp_path: Path) -> N
         place((File(path=path, text=""),), tmp_path / "workspace")
 
 
-def test_no_tool_that_runs_yet_can_connect_to_anything() -> None:
-    there = Destination(kind="exact", host="a.example", port=443)
+def test_a_call_reaches_nothing_but_what_is_listed() -> None:
+    attempts: list[JsonValue] = [
+        {"host": "a.example", "port": 443, "allowed": True},
+        {"host": "b.c.example", "port": 443, "allowed": True},
+        {"host": "evil.example", "port": 443, "allowed": False},
+    ]
+    result = ToolResult(content=(), details={"network": attempts})
+    exact = Destination(kind="exact", host="a.example", port=443)
+    wildcard = Destination(kind="wildcard", host="c.example", port=443)
 
     assert problems(Expect(network=()), said("x")) == []
-    assert problems(Expect(network=(there,)), said("x")) == [
-        "expected connections to a.example:443, and no tool that this version runs can make one"
+    assert problems(Expect(network=(exact,)), said("x")) == []
+    assert problems(Expect(network=(exact, wildcard)), result) == []
+    assert problems(Expect(network=(Destination(kind="public", host="", port=443),)), result) == []
+    assert problems(Expect(network=(exact,)), result) == [
+        "reached b.c.example:443, which expect.network does not list"
+    ]
+    assert problems(Expect(network=(Destination(kind="exact", host="c.example", port=443),)), result) == [
+        "reached a.example:443, which expect.network does not list",
+        "reached b.c.example:443, which expect.network does not list",
     ]

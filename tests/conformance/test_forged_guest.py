@@ -15,7 +15,7 @@ from toolc.errors import SandboxDiedError
 from toolc.plan import Exec, Plan, Profile
 from toolc.runtime.wire import converse
 from toolc.schema import JsonObject
-from toolc.spec import MinIsolation
+from toolc.spec import Destination, MinIsolation
 
 PRELUDE = r"""
 import os, signal, struct, sys, time
@@ -24,7 +24,7 @@ def frame(kind, stream=0, payload=b""): return struct.pack(">IBI", len(payload),
 def send(*frames):
     data = b"".join(frames)
     while data: data = data[os.write(1, data):]
-READY, PART, CALL, DATA, END, WINDOW, PROGRESS, EXIT = range(1, 9)
+READY, PART, CALL, DATA, END, WINDOW, PROGRESS, EXIT, OPEN, REQUEST, OPENED, CLOSE = range(1, 13)
 HELLO = READY, 0, b'{"python": "3.11.2"}'
 EXITED = b'{"ending": "exited", "status": 0, "reason": ""}'
 """
@@ -57,6 +57,22 @@ while True: time.sleep(60)""",
         "send(frame(*HELLO)); [os.fork() or (os.setsid(), time.sleep(1000)) for _ in range(3)]\nwhile True: pass",
         None,
     ),
+    "a connection that was never opened": (
+        "send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3); send(frame(DATA, 99, b'x')); time.sleep(60)",
+        "it spoke of a connection 99, which it does not have",
+    ),
+    "connections that it never closes": (
+        """send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3)
+for number in range(16, 1000): send(frame(OPEN, number, b'{"host": "127.0.0.1", "port": 1}'))
+time.sleep(60)""",
+        "it opened more than 256 connections at once",
+    ),
+    "connections without end, whose answers it does not hear": (
+        """send(frame(*HELLO)); os.read(0, 1); time.sleep(0.3); number = 16
+while True:
+    send(frame(OPEN, number, b'{"host": "127.0.0.1", "port": 1}'), frame(CLOSE, number, b'{}')); number += 1""",
+        None,
+    ),
     "its own end": ("send(frame(*HELLO)); os.read(0, 1)", "the sandbox ended before its call did"),
 }
 """What the forger does, and what our failure says; None where the deadline or its verdict ends the call."""
@@ -72,7 +88,8 @@ def play_all(engine: Engine, min_isolation: MinIsolation) -> JsonObject:
 def play(engine: Engine, program: str, min_isolation: MinIsolation) -> JsonObject:
     """One call of half a second over such a guest: how it ended, how long that took, and what is left of it."""
     profile = Profile(min_isolation=min_isolation)
-    plan = Plan(profile=profile, invocation=Exec(argv=("true",)), call_id="c1")
+    allow = (Destination(kind="exact", host="127.0.0.1", port=9),)
+    plan = Plan(profile=profile, invocation=Exec(argv=("true",)), call_id="c1", allow=allow)
     sandbox: Sandbox = engine.start(profile, ["-I", "-S", "-c", PRELUDE + program])
     before = time.monotonic()
     try:

@@ -53,6 +53,8 @@ def started(plan: Plan = EXEC, told: list[object] | None = None) -> Conversation
         on_progress=lambda percent, message: heard.append((percent, message)),
         on_output=lambda stream, text: heard.append((stream, text)),
     )
+    # What was sent before the guest could be ready: its bundle.
+    conversation.outgoing.clear()
     conversation.receive(encode(READY, 0, b"{}"))
     conversation.call()
     conversation.outgoing.clear()

@@ -18,6 +18,7 @@ from toolc.spec import (
     Build,
     Destination,
     File,
+    HttpBackend,
     Network,
     PluginBackend,
     PythonBackend,
@@ -25,6 +26,7 @@ from toolc.spec import (
     Retry,
     Sandbox,
     Secret,
+    SecretEnvVar,
     ShellBackend,
     ToolSpec,
     Transaction,
@@ -49,14 +51,11 @@ def in_sandbox(sandbox: Sandbox) -> ToolSpec:
         (replace(TOOL, backend=PluginBackend(command=("x",))), "'backend.plugin'"),
         (replace(TOOL, retry=Retry()), "'retry'"),
         (replace(TOOL, confirm=True), "'confirm'"),
-        (replace(TOOL, result_schema=Schema({})), "'result.schema'"),
         (replace(TOOL, result=Result(files=(Template(("a",)),))), "'result.files'"),
-        (replace(TOOL, result=Result(select="a", template="b")), "'result.select', 'result.template'"),
         (
-            in_sandbox(Sandbox(network=Network(allow=(Destination(kind="public", host="", port=443),)))),
-            "'sandbox.network'",
+            in_sandbox(Sandbox(secret_env=(SecretEnvVar(name="A", value=Template(())),))),
+            "'sandbox.env with secrets'",
         ),
-        (in_sandbox(Sandbox(secrets=(Secret(name="A"),))), "'sandbox.secrets'"),
         (in_sandbox(Sandbox(lifetime="session")), "'sandbox.lifetime: session'"),
     ],
 )
@@ -66,10 +65,18 @@ def test_a_feature_of_the_format_that_is_not_run_yet_is_named(tool: ToolSpec, fe
 
 def test_everything_else_is_ready() -> None:
     assert unready(TOOL) is None
+    assert unready(replace(TOOL, result=Result(select="a", template="b"))) is None
     assert unready(in_sandbox(Sandbox(workspace="rw", image="debian:bookworm"))) is None
+    public = Destination(kind="public", host="", port=443)
+    assert unready(in_sandbox(Sandbox(network=Network(allow=(public,))))) is None
     assert (
         unready(in_sandbox(Sandbox(build=Build(folder="a", files=(File(path="a/Dockerfile", text=""),))))) is None
     )
+    secret = Secret(name="A", hosts=("example.com",))
+    assert unready(in_sandbox(Sandbox(secrets=(secret, Secret(name="B", expose="env"))))) is None
+    assert unready(replace(TOOL, result_schema=Schema({}))) is None
+    http = HttpBackend(url=Template(("https://example.com/",)))
+    assert unready(replace(TOOL, backend=http, result=Result(select="a", template="b"))) is None
     packages = PythonBackend(entry="a.py", function="a", files=(), requirements=("a==1",))
     assert unready(replace(TOOL, backend=packages)) is None
     assert unready(in_sandbox(Sandbox(workspace="transaction", transaction=Transaction()))) is None

@@ -11,10 +11,10 @@ import anyio
 import pytest
 from fake_tools import executor, registry, text, tool
 from mcp import Client, MCPError
-from mcp.types import ImageContent, TextContent
+from mcp.types import EmbeddedResource, ImageContent, TextContent
 
 from toolc.errors import UsageError
-from toolc.result import Image, Text, ToolResult, failure
+from toolc.result import Image, Resource, Text, ToolResult, failure
 from toolc.schema import JsonObject
 from toolc.serve.mcp import check_ready, check_workspace, make_server, to_call_result
 
@@ -120,6 +120,16 @@ async def test_a_cancelled_call_ends_in_the_sandbox_and_the_next_one_runs() -> N
     kinds = {result.error.kind for result in results if result.error}
     assert kinds == {"cancelled"}
     assert after.content == [TextContent(type="text", text="next")]
+
+
+def test_files_are_embedded_resources() -> None:
+    (block,) = to_call_result(ToolResult(content=(Resource(b"%PDF", "application/pdf", "a b.pdf"),))).content
+    assert isinstance(block, EmbeddedResource)
+    assert block.resource.model_dump(exclude_none=True) == {
+        "uri": "toolc:///a%20b.pdf",
+        "mime_type": "application/pdf",
+        "blob": base64.b64encode(b"%PDF").decode(),
+    }
 
 
 def test_pictures_are_image_blocks() -> None:

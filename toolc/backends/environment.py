@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolc.call import BoundCall
+from toolc.loopback import loopback, proxy_environment
 from toolc.spec import EnvVar
 
 BASE: Final = {
@@ -30,7 +31,7 @@ GIT_READS: Final = {
 def environment(call: BoundCall) -> tuple[EnvVar, ...]:
     """The base environment, the call's id as ``TOOLC_CALL_ID``, and the spec's ``sandbox.env``, which wins.
 
-    With a workspace also what git needs there.
+    With a workspace also what git needs there, and with a network the way to the proxy, if there is one.
     """
     values = BASE | {"TOOLC_CALL_ID": call.call_id}
     mode = call.tool.sandbox.workspace
@@ -38,5 +39,6 @@ def environment(call: BoundCall) -> tuple[EnvVar, ...]:
         values |= GIT
     if mode == "transaction":
         values |= GIT_READS
-    values |= {variable.name: variable.value for variable in call.tool.sandbox.env}
+    proxy = proxy_environment(loopback(call.tool.sandbox.network.allow))
+    values |= {variable.name: variable.value for variable in (*proxy, *call.tool.sandbox.env)}
     return tuple(EnvVar(name=name, value=value) for name, value in values.items())

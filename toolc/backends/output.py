@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 from typing import Final, NoReturn
 
@@ -11,6 +12,10 @@ from toolc.schema import JsonValue
 
 IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """The pictures that every provider takes."""
+
+
+MAX_DIGITS: Final = 4300
+"""How many digits a whole number may have: what Python itself reads by default (CVE-2020-10735)."""
 
 
 def image_type(data: bytes) -> str | None:
@@ -29,11 +34,15 @@ def image_type(data: bytes) -> str | None:
 def parse_json(data: bytes) -> JsonValue:
     """One JSON value in UTF-8, strictly: no NaN or Infinity, no nesting that would exhaust us.
 
+    No number is beyond what a double holds either, or has more than ``MAX_DIGITS`` digits.
+
     Half a surrogate pair, which JSON can escape and no UTF-8 stream can hold, becomes ``?``.
     Raises ``ValueError`` with words for a person.
     """
     try:
-        value: JsonValue = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+        value: JsonValue = json.loads(
+            data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_float, parse_int=_int
+        )
         if b"\\ud" in data.lower():
             whole = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
             value = json.loads(whole)
@@ -69,6 +78,19 @@ def signal_name(number: int) -> str:
 
 def _ended(text: str) -> str:
     return text if not text or text.endswith("\n") else text + "\n"
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError(f"{digits[:40]} is too large a number")
+    return value
+
+
+def _int(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a number has more than {MAX_DIGITS} digits")
+    return int(digits)
 
 
 def _refuse_constant(name: str) -> NoReturn:

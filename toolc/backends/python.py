@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from dataclasses import replace
 from typing import Final, get_args
 
@@ -15,9 +16,11 @@ from toolc.backends.environment import environment
 from toolc.backends.output import IMAGE_TYPES, both_streams, image_type, parse_json, signal_name, with_note
 from toolc.call import BoundCall
 from toolc.plan import Plan, Profile, PythonCall
-from toolc.result import Capture, Content, Image, Outcome, Text, ToolFailure, ToolResult, failure
+from toolc.result import Capture, Content, Image, Outcome, Resource, Text, ToolFailure, ToolResult, failure
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import ErrorKind, PythonBackend, Result
+
+_MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
 
 MAX_BLOCKS: Final = 100
 """How many content blocks one answer may hold."""
@@ -90,7 +93,8 @@ def _read_reply(reply: Capture) -> ToolResult:
         raise _MalformedReplyError(f"it is not JSON ({error})") from None
     answer = _object(value, "the answer")
     if "error" in answer:
-        return _read_error(_object(answer["error"], "error"))
+        failed = _read_error(_object(answer["error"], "error"))
+        return replace(failed, details=failed.details | _tool_details(answer))
     structured = answer.get("structured")
     if structured is not None and not (isinstance(structured, list) and len(structured) == 1):
         raise _MalformedReplyError("'structured' is not a list of one")
@@ -138,21 +142,35 @@ def _read_block(block: JsonObject) -> Content:
             return Text(_string(block.get("text"), "a text block's text"))
         case "image":
             return _read_image(block)
+        case "resource":
+            name = _string(block.get("name"), "a resource's name")
+            return Resource(_read_base64(block, "a resource's"), _media_type(block), name)
         case other:
             raise _MalformedReplyError(f"a content block has the type {other!r:.40}")
 
 
 def _read_image(block: JsonObject) -> Image:
-    try:
-        data = base64.b64decode(_string(block.get("data"), "an image's data"), validate=True)
-    except (binascii.Error, ValueError):
-        raise _MalformedReplyError("an image's data is not base64") from None
+    data = _read_base64(block, "an image's")
     mime_type = image_type(data)
     if mime_type is None:
         raise _MalformedReplyError(f"an image is none of {', '.join(IMAGE_TYPES)}")
     if block.get("mime_type") != mime_type:
         raise _MalformedReplyError(f"an image says {block.get('mime_type')!r:.40} and is {mime_type}")
     return Image(data, mime_type)
+
+
+def _read_base64(block: JsonObject, whose: str) -> bytes:
+    try:
+        return base64.b64decode(_string(block.get("data"), f"{whose} data"), validate=True)
+    except (binascii.Error, ValueError):
+        raise _MalformedReplyError(f"{whose} data is not base64") from None
+
+
+def _media_type(block: JsonObject) -> str:
+    mime_type = _string(block.get("mime_type"), "a resource's type")
+    if not _MEDIA_TYPE.fullmatch(mime_type):
+        raise _MalformedReplyError(f"a resource has the type {mime_type!r:.40}")
+    return mime_type
 
 
 def _object(value: JsonValue, what: str) -> JsonObject:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from toolc.compiler.settings import Settings
     from toolc.configuration import Configuration
     from toolc.diagnostics import Diagnostics
+    from toolc.secret_sources import SecretStore
 
 FINDINGS: Final = 1
 """The exit code of ``build``, ``check`` and ``test`` where specs have errors or tests fail."""
@@ -69,6 +70,27 @@ def user_configuration() -> Configuration:
         handler.setFormatter(logging.Formatter("toolc: warning: %(message)s"))
         logging.getLogger("toolc").addHandler(handler)
     return configuration
+
+
+secrets_option = click.option(
+    "--secrets",
+    metavar="FILE",
+    help="A file of lines NAME: value, for secrets that your configuration does not have.",
+)
+"""``--secrets``, for ``secret_store``."""
+
+
+def secret_store(path: str | None, configuration: Configuration, *, only_given: bool = False) -> SecretStore:
+    """Where secrets come from: the file of ``--secrets``, the configuration, the environment, in this order.
+
+    ``only_given`` leaves it at the file. Raises ``UsageError``.
+    """
+    from toolc.secret_sources import SecretStore, load_secrets  # start-up time
+
+    given = load_secrets(Path(path)) if path is not None else {}
+    if only_given:
+        return SecretStore(given, from_environment=False)
+    return SecretStore({**configuration.secrets, **given})
 
 
 format_option = click.option(

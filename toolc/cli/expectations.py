@@ -13,8 +13,8 @@ from typing import Final
 from toolc.digest import canonical
 from toolc.errors import UsageError
 from toolc.result import ToolResult
-from toolc.schema import JsonValue
-from toolc.spec import Expect, File
+from toolc.schema import JsonObject, JsonValue
+from toolc.spec import Destination, Expect, File
 
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 """The largest file that a test compares."""
@@ -41,9 +41,25 @@ def compare(expect: Expect, result: ToolResult, workspace: Path) -> Iterator[str
         yield from _compare_json(expect.json[0], result)
     for file in expect.files:
         yield from _compare_file(file, workspace)
-    if expect.network:
-        names = ", ".join(f"{each.host}:{each.port}" for each in expect.network)
-        yield f"expected connections to {names}, and no tool that this version runs can make one"
+    if expect.network is not None:
+        yield from _compare_network(expect.network, result)
+
+
+def _compare_network(listed: tuple[Destination, ...], result: ToolResult) -> Iterator[str]:
+    """What the call reached, and the test does not list."""
+    attempts = result.details.get("network")
+    for each in attempts if isinstance(attempts, list) else ():
+        if isinstance(each, dict) and each["allowed"] and not any(_is(entry, each) for entry in listed):
+            yield f"reached {each['host']}:{each['port']}, which expect.network does not list"
+
+
+def _is(entry: Destination, attempt: JsonObject) -> bool:
+    host = str(attempt["host"])
+    if entry.port != attempt["port"]:
+        return False
+    if entry.kind == "wildcard":
+        return host.endswith(f".{entry.host}")
+    return entry.kind == "public" or host == entry.host
 
 
 def _ending(kind: str | None) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolc.cli.changes import Question, print_changes
-from toolc.cli.common import CANNOT, duration, engine_option, note, user_configuration
+from toolc.cli.common import CANNOT, duration, engine_option, note, secret_store, secrets_option, user_configuration
 from toolc.cli.live import Live, LiveOutput
 from toolc.cli.printed import print_content, print_rest, print_timing
 from toolc.errors import UsageError
@@ -32,9 +32,11 @@ TOOL_FAILED: Final = 1
 @click.option("--workspace", metavar="DIR", default=".", help="The folder to work on.  [default: this one]")
 @engine_option
 @click.option("--timeout", callback=duration, metavar="10s", help="Lowers the spec's limit; never raises it.")
+@secrets_option
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 @click.option("--events", "as_events", is_flag=True, help="Print events as they come, each a line of JSON.")
 @click.option("--yes", is_flag=True, help="Let a transaction that would ask change the workspace.")
+@click.option("--explain-network", is_flag=True, help="Show each connection, and the line of the spec it is about.")
 @click.option("--timing", is_flag=True, help="Show where the time of the call went, on stderr.")
 def command(  # noqa: PLR0913, PLR0917  one parameter per option
     target: str,
@@ -44,9 +46,11 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     workspace: str,
     engine: str | None,
     timeout: float | None,
+    secrets: str | None,
     as_json: bool,
     as_events: bool,
     yes: bool,
+    explain_network: bool,
     timing: bool,
 ) -> None:
     """Run one call of a tool in a sandbox of its own.
@@ -78,12 +82,14 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     show = None if as_json else _print_event if as_events else live.show
     load_ms = (time.perf_counter() - started) * 1000
     question = Question(live.close, yes=yes)
+    configuration = user_configuration()
     executor = Executor(
         found,
         workspace=workspace,
         engine=engine,
         timeout=timeout,
-        configuration=user_configuration(),
+        configuration=configuration,
+        secrets=secret_store(secrets, configuration),
         ask=question.ask(),
     )
     with executor, contextlib.closing(live):
@@ -100,6 +106,10 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
         print_changes(result, listed=question.was_asked)
     else:
         note(result.text)
+    if explain_network and ran:
+        from toolc.cli.network import explain  # start-up time
+
+        explain(result, tool, target, registry)
     if timing:
         print_timing(result, load_ms)
     if result.is_error:

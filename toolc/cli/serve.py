@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import toolc
-from toolc.cli.common import engine_option, open_registry, user_configuration
+from toolc.cli.common import engine_option, open_registry, secret_store, secrets_option, user_configuration
 from toolc.errors import MissingExtraError
 
 
@@ -15,7 +15,8 @@ from toolc.errors import MissingExtraError
 @click.argument("target", metavar="TARGET")
 @click.option("--workspace", metavar="DIR", help="The folder that tools work on; there is no default.")
 @engine_option
-def command(target: str, workspace: str | None, engine: str | None) -> None:
+@secrets_option
+def command(target: str, workspace: str | None, engine: str | None, secrets: str | None) -> None:
     """Offer tools to an MCP client over stdin and stdout.
 
     TARGET is a spec file, a folder of them, or a registry.json. The command ends when its input does.
@@ -34,5 +35,8 @@ def command(target: str, workspace: str | None, engine: str | None) -> None:
     check_ready(registry)
     check_workspace(registry, folder)
     configuration = user_configuration()
-    with Executor(registry, workspace=folder, engine=engine, configuration=configuration) as executor:
+    store = secret_store(secrets, configuration)
+    with Executor(
+        registry, workspace=folder, engine=engine, configuration=configuration, secrets=store
+    ) as executor:
         serve_stdio(make_server(executor, version=toolc.__version__))

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import FINDINGS, compile_or_exit, engine_option, named, printable, user_configuration
+from toolc.cli.common import (
+    FINDINGS,
+    compile_or_exit,
+    engine_option,
+    named,
+    printable,
+    secret_store,
+    secrets_option,
+    user_configuration,
+)
 from toolc.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +34,8 @@ if TYPE_CHECKING:
 @click.command("test")
 @click.argument("targets", nargs=-1, required=True, callback=named, metavar="TARGETS...")
 @engine_option
-def command(targets: tuple[str, ...], engine: str | None) -> None:
+@secrets_option
+def command(targets: tuple[str, ...], engine: str | None, secrets: str | None) -> None:
     """Run the tests that tools hold, each call in a sandbox and a workspace of its own.
 
     TARGETS are spec files, folders of them, or a build's registry.json; SPEC#NAME takes one tool.
@@ -42,7 +52,9 @@ def command(targets: tuple[str, ...], engine: str | None) -> None:
     if not cases:
         count = sum(map(len, registries))
         raise UsageError(f"there is nothing to test: none of {count} tools has `tests:`")
-    make = partial(Executor, engine=engine, configuration=user_configuration(), ask=_yes)
+    configuration = user_configuration()
+    store = secret_store(secrets, configuration, only_given=True)
+    make = partial(Executor, engine=engine, configuration=configuration, ask=_yes, secrets=store)
     failed = sum(not _passes(partial(make, registry), tool, number, test) for registry, tool, number, test in cases)
     print(f"{len(cases) - failed} passed, {failed} failed")
     if failed:

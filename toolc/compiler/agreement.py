@@ -57,6 +57,10 @@ def _url_from_argument(tool: LocatedTool) -> Iterator[Diagnostic]:
         span = tool.key_span("backend", "http", "url_from_argument")
         hint = 'list where they may go: sandbox: {network: {allow: ["*.example.com:443"]}}'
         yield Diagnostic(codes.MISSING_KEY, message, span, hint)
+    if isinstance(backend.auth, OAuth2Auth):
+        message = "callers choose the host, and an access token, which has no 'hosts', would go to any of them"
+        hint = "write the host out, or send a secret of 'sandbox.secrets', which goes to its own hosts only"
+        yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("backend", "http", "auth"), hint)
 
 
 def _secret_hosts(tool: LocatedTool) -> Iterator[Diagnostic]:

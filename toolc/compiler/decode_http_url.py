@@ -7,9 +7,9 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.document import Node, Scalar
-from toolc.compiler.hosts import HostError, canonical_host
 from toolc.compiler.reader import Findings, text
 from toolc.compiler.templates import Scope, parse, read_template
+from toolc.hosts import HostError, canonical_host
 from toolc.spec_http import Scheme, Url
 from toolc.template import Placeholder, Template
 

@@ -12,7 +12,7 @@ from toolc.engines import docker_limits, docker_overlay, docker_podman, oci_secc
 from toolc.engines.base import limits_refusal, unenforced
 from toolc.engines.docker_daemon import Daemon
 from toolc.engines.docker_runtime import Runtime, choose
-from toolc.engines.etc_files import HOSTNAME, LOOPBACK, NAMES
+from toolc.engines.etc_files import HOSTNAME, LOOPBACK
 from toolc.engines.guest_limits import guest_limits
 from toolc.engines.oci_config import MASKED_PATHS, READONLY_PATHS, tmpfs_bounds
 from toolc.plan import Mount, Profile
@@ -155,7 +155,7 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
         "CapDrop": ["ALL"],
         "SecurityOpt": ["no-new-privileges", *_seccomp(profile, daemon)],
         "NetworkMode": "none",
-        **({} if daemon.podman else _names()),
+        **_names(profile, daemon),
         "IpcMode": "none",
         "ReadonlyRootfs": True,
         # Root's workspace makes root of the tool, and Docker's own list leaves root things to read.
@@ -171,18 +171,37 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
         # core(5): with 1 the kernel neither writes a core file nor runs the host's crash handler.
         "Ulimits": [{"Name": "core", "Soft": 1, "Hard": 1}],
         "Tmpfs": _tmpfs(profile, daemon, image, user),
+        **_sysctls(profile),
         "Mounts": [*_workspace(profile), *(_bind(*each, read_only=True) for each in image.binds)],
     }
 
 
-def _names() -> JsonObject:
+def _names(profile: Profile, daemon: Daemon) -> JsonObject:
     """Names as the oci engine has them; without the first three Docker writes the host's own resolver into it."""
+    if daemon.podman:
+        # It refuses words about names where there is no network, so it hears only those that it must.
+        return {"ExtraHosts": _extra_hosts(profile.hosts)} if profile.hosts else {}
     return {
         "Dns": [LOOPBACK],
         "DnsSearch": ["."],
         "DnsOptions": ["ndots:1"],
-        "ExtraHosts": [f"{name}:{address}" for name, address in NAMES.items()],
+        "ExtraHosts": _extra_hosts(((LOOPBACK, HOSTNAME), *profile.hosts)),
     }
+
+
+def _extra_hosts(names: Sequence[tuple[str, str]]) -> list[JsonValue]:
+    return [f"{name}:{address}" for address, name in names]
+
+
+def _sysctls(profile: Profile) -> JsonObject:
+    """That the guest, which has no privilege, may listen on any port."""
+    if not profile.loopback.forwards:
+        return {}
+    settings: JsonObject = {"net.ipv4.ip_unprivileged_port_start": "0"}
+    if any(":" in each.address for each in profile.loopback.forwards):
+        # The daemon turns IPv6 off where a container has no network, on loopback too.
+        settings["net.ipv6.conf.all.disable_ipv6"] = "0"
+    return {"Sysctls": settings}
 
 
 def _pids(limits: Limits, runtime: Runtime) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 HOSTNAME: Final = "sandbox"
@@ -10,15 +10,11 @@ HOSTNAME: Final = "sandbox"
 LOOPBACK: Final = "127.0.0.1"
 """Where nobody answers for names, so a question ends at once."""
 
-NAMES: Final[Mapping[str, str]] = {HOSTNAME: LOOPBACK}
-"""The names that a sandbox knows besides ``localhost``, with their addresses."""
 
-
-def hosts(names: Mapping[str, str] = NAMES) -> str:
-    """The text of hosts(5) for these names and ``localhost``."""
-    known = {"localhost": LOOPBACK, **names}
-    by_address = {address: [name for name in known if known[name] == address] for address in known.values()}
-    return "".join(f"{address} {' '.join(each)}\n" for address, each in by_address.items()) + "::1 localhost\n"
+def hosts(names: Sequence[tuple[str, str]] = ()) -> str:
+    """The text of hosts(5) with these addresses and names beside those of the sandbox itself."""
+    own = ((LOOPBACK, f"localhost {HOSTNAME}"), ("::1", "localhost"))
+    return "".join(f"{address} {name}\n" for address, name in (*own, *names))
 
 
 FILES: Final[Mapping[str, str]] = {"hostname": f"{HOSTNAME}\n", "hosts": hosts(), "resolv.conf": ""}

@@ -79,6 +79,8 @@ def config(
             "uidMappings": [_mapping(pair) for pair in identity.uids],
             "gidMappings": [_mapping(pair) for pair in identity.gids],
             "resources": resources,
+            # The guest has no privilege, and listens where the tool's programs expect a server.
+            **({"sysctl": {"net.ipv4.ip_unprivileged_port_start": "0"}} if profile.loopback.forwards else {}),
             "seccomp": oci_seccomp.profile(),
             "maskedPaths": [*MASKED_PATHS],
             "readonlyPaths": [*READONLY_PATHS],

@@ -10,11 +10,11 @@ import json
 import os
 import sys
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from toolc.engines import janitor, oci_cgroup, oci_limits, oci_rootfs, oci_sweep, overlay
+from toolc.engines import etc_files, janitor, oci_cgroup, oci_limits, oci_rootfs, oci_sweep, overlay
 from toolc.engines.janitor_process import remove_tree
 from toolc.engines.oci_config import config, resources
 from toolc.engines.oci_fitting import Fitting
@@ -115,6 +115,16 @@ class Home:
         """Remove the folder; only when no sandbox of it is left."""
         remove_tree(self.directory)
 
+    def _naming(self, profile: Profile, fitting: Fitting) -> Fitting:
+        """``fitting`` with an ``/etc/hosts`` of the profile's own, where it needs one."""
+        if not profile.hosts:
+            return fitting
+        # Beside the roots, which whoever sets the sandbox up can reach.
+        path = self.directory / "roots" / f"hosts-{next(_NUMBERS)}"
+        path.write_text(etc_files.hosts(profile.hosts), encoding="utf-8")
+        path.chmod(0o644)
+        return replace(fitting, binds=(*fitting.binds, (str(path), "/etc/hosts")))
+
     def _bundle(self, profile: Profile, who: Identity, arguments: tuple[str, ...], fitting: Fitting) -> Path:
         key = (profile, who, arguments, fitting)
         if key not in self.bundles:
@@ -133,7 +143,7 @@ class Home:
                 who,
                 root=fitting.image.root if fitting.image else self.roots[who],
                 workspace=str(workspace) if workspace else None,
-                fitting=fitting if fitting.image else fitting.on_host(python),
+                fitting=self._naming(profile, fitting if fitting.image else fitting.on_host(python)),
                 arguments=arguments,
                 resources=self._resources(profile.limits),
             )

@@ -17,7 +17,7 @@ import os
 from collections.abc import Iterator
 from types import TracebackType
 
-from toolc.guest.context import Result, ToolError, image_type
+from toolc.guest.context import Resource, Result, ToolError, image_type
 from toolc.guest.job import TOOL_DIRECTORY
 
 MAX_TRACEBACK = 16 * 1024
@@ -106,6 +106,9 @@ def _block(value: object) -> Json | None:
         return _text(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return _image(bytes(value))
+    if isinstance(value, Resource):
+        data = binascii.b2a_base64(value.data, newline=False).decode()
+        return {"type": "resource", "mime_type": value.mime_type, "name": value.name, "data": data}
     if isinstance(value, type):
         return None
     if callable(png := getattr(value, "_repr_png_", None)) and isinstance(data := png(), (bytes, bytearray)):

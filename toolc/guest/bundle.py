@@ -13,8 +13,9 @@ from typing import Final
 from toolc.guest.frames import LENGTH
 
 MODULES: Final = (
-    "answer", "context", "frames", "job", "pace", "processes", "python_tool", "streams", "supervisor", "told",
-    "worker", "workspace", "yields",
+    "answer", "brought", "connection", "context", "credit", "frames", "http_exchange", "http_greeting",
+    "http_parse", "http_reading", "http_request", "http_tool", "job", "network", "pace", "processes", "proxy",
+    "python_tool", "shaping", "streams", "supervisor", "told", "worker", "workspace", "yields",
 )  # fmt: skip
 """The modules that are sent; this one and the loader are not imported inside."""
 

@@ -30,6 +30,15 @@ class Result:
         self.details = details
 
 
+class Resource:
+    """A file that is neither text nor a picture."""
+
+    def __init__(self, data: bytes, mime_type: str, name: str) -> None:
+        self.data = data
+        self.mime_type = mime_type
+        self.name = name
+
+
 _NOTHING = object()
 
 

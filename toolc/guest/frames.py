@@ -20,6 +20,23 @@ PROGRESS guest  0          JSON ``{"percent": 40.0 | null, "message": "..."}``; 
 EXIT     guest  0          JSON, the last frame of all: how the call ended (see ``toolc.guest.supervisor``)
 ======== ====== ========== =============================================================================
 
+Streams from ``FIRST_CONNECTION`` on are connections to servers, each with a number that the guest chooses and
+never uses again:
+
+======== ====== ===============================================================================================
+type     sender payload
+======== ====== ===============================================================================================
+OPEN     guest  JSON ``{"host": "api.example.com", "port": 443}``, the first frame: where to connect to
+REQUEST  guest  JSON, the first frame in place of OPEN: an HTTP request that the host is to make
+OPENED   host   empty: the server answers
+DATA     both   raw bytes
+END      both   no more DATA in this direction
+WINDOW   both   JSON number: that many more bytes may be sent, beside the first ``FIRST_WINDOW``
+CLOSE    both   JSON, the last frame of its sender: ``{}``, or ``{"reason": "...", "kind": "denied"}``
+======== ====== ===============================================================================================
+
+Whoever gets a CLOSE answers with its own, unless it has sent one; then the connection is gone.
+
 A stream's sender may have at most ``WINDOW_BYTES`` unacknowledged bytes under way; the receiver sends
 WINDOW as it consumes. There is no cancel frame: closing the stream ends the sandbox.
 """
@@ -35,7 +52,16 @@ MAX_PAYLOAD = 64 * 1024
 MAX_CONTROL = 64 * 1024 * 1024
 WINDOW_BYTES = 1024 * 1024
 
+FIRST_CONNECTION = 16
+FIRST_WINDOW = 64 * 1024
+CONNECTION_WINDOW = 256 * 1024
+"""What a receiver lets its peer send on one connection: at first, and once it has consumed something."""
+
+MAX_CONNECTIONS = 256
+"""How many connections a sandbox may have at once, those that end among them."""
+
 READY, PART, CALL, DATA, END, WINDOW, PROGRESS, EXIT = range(1, 9)
+OPEN, REQUEST, OPENED, CLOSE = range(9, 13)
 STDIN, STDOUT, STDERR, REPLY, YIELDED = range(1, 6)
 
 Frame = tuple[int, int, bytes]
@@ -58,6 +84,12 @@ def encode_control(kind: int, message: bytes) -> bytes:
     return b"".join([encode(PART, 0, piece) for piece in pieces[:-1]] + [encode(kind, 0, pieces[-1])])
 
 
+def _is_known(kind: int, stream: int) -> bool:
+    if stream >= FIRST_CONNECTION:
+        return DATA <= kind <= WINDOW or OPEN <= kind <= CLOSE
+    return READY <= kind <= EXIT and stream <= YIELDED
+
+
 class FrameReader:
     """Cuts a byte stream into frames and joins control messages. Feed it what arrives, in any pieces."""
 
@@ -74,11 +106,12 @@ class FrameReader:
         try:
             while len(self._buffer) - start >= HEADER.size:
                 length, kind, stream = HEADER.unpack_from(self._buffer, start)
-                if length > MAX_PAYLOAD or not READY <= kind <= EXIT or stream > YIELDED:
+                if length > MAX_PAYLOAD or not _is_known(kind, stream):
                     raise FrameError("frame of length %d, type %d, stream %d" % (length, kind, stream))
                 if len(self._buffer) - start < HEADER.size + length:
                     break
-                payload = bytes(self._buffer[start + HEADER.size : start + HEADER.size + length])
+                with memoryview(self._buffer) as view:
+                    payload = bytes(view[start + HEADER.size : start + HEADER.size + length])
                 start += HEADER.size + length
                 if kind == PART:
                     self._keep(payload)

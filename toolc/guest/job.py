@@ -5,7 +5,11 @@ The CALL frame's JSON::
     {"call_id": "c1", "timeout_ms": 30000, "directory": "/workspace", "environment": {"NAME": "value"},
      "files": [{"path": "script", "text": "..."}, {"path": "a/b", "base64": "..."}],
      "open_files": 1024, "file_size_bytes": 1073741824,
+     "network": (see ``toolc.guest.network``; only where there is one),
      "argv": ["wc", "-w"]}        or: "python": {"entry": "tool.py", "function": "run", "arguments": {}}
+                                  or: "http": (see ``toolc.guest.http_reading``)
+
+A file with ``"secret": true`` can be read by the tool alone.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ class PythonFunction:
 
 
 class Job:
-    """A parsed CALL frame. Exactly one of ``argv`` and ``python`` is not None."""
+    """A parsed CALL frame. Exactly one of ``argv``, ``python`` and ``http`` is not None."""
 
     def __init__(self, message: bytes) -> None:
         call = json.loads(message)
@@ -47,7 +51,9 @@ class Job:
         self.open_files: int = call["open_files"]
         self.file_size_bytes: int = call["file_size_bytes"]
         self.argv: list[str] | None = call.get("argv")
+        self.network: dict[str, list[list[object]]] | None = call.get("network")
         self.python = PythonFunction(**call["python"]) if "python" in call else None
+        self.http: dict[str, object] | None = call.get("http")
 
 
 def prepare(job: Job) -> None:
@@ -66,13 +72,18 @@ def prepare(job: Job) -> None:
 
 
 def _write(path: str, file: dict[str, str]) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    is_secret = "secret" in file
+    os.makedirs(os.path.dirname(path), mode=0o700 if is_secret else 0o777, exist_ok=True)
     if "text" in file:
         data = file["text"].encode("utf-8", "surrogateescape")
     else:
         data = binascii.a2b_base64(file["base64"])
-    with open(path, "wb") as output:
+    with open(path, "wb", opener=_private if is_secret else None) as output:
         output.write(data)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o400)
 
 
 def _limit(which: int, value: int) -> None:

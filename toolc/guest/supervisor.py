@@ -18,14 +18,18 @@ import select
 import signal
 import sys
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from toolc.guest import frames, workspace
 from toolc.guest.frames import Frame, FrameError, FrameReader, encode
 from toolc.guest.job import Job
 from toolc.guest.processes import Children, cpu_ms, forbid_inspection, kill_all, oom_kills, peak_memory_bytes
 from toolc.guest.streams import Inlet, Notes, Outlet
-from toolc.guest.told import insist_on_kernel
-from toolc.guest.worker import Pipes, fork
+from toolc.guest.told import get_ready, insist_on_kernel
+from toolc.guest.worker import IDLE_MS, Pipes, fork
+
+if TYPE_CHECKING:
+    from toolc.guest.network import Network
 
 MAX_OUT = 256 * 1024
 """With this much unsent, the tool's pipes are left alone until the host has read, in bytes."""
@@ -57,6 +61,8 @@ class Supervisor:
             frames.YIELDED: Outlet(frames.YIELDED, pipes.yielded[0]),
         }
         self._notes = Notes(pipes.notes[0])
+        self._network: Network | None = None
+        self._drained_by: float | None = None
         self._children = children
         self._wakeup = _wakeup_on_child()
         self._cpu_ms = cpu_ms()
@@ -65,6 +71,7 @@ class Supervisor:
         self._timed_out = False
         self._give_up: float | None = None
         self._exited = False
+        self._is_idle = False
 
     def run(self) -> None:
         """Serve until the host closes the stream. Raises ``FrameError`` for a host that breaks the protocol."""
@@ -99,14 +106,23 @@ class Supervisor:
                     poll.register(outlet.fd, select.POLLIN)
             if self._notes.is_open:
                 poll.register(self._notes.fd, select.POLLIN)
-        return {fd for fd, _ in poll.poll(self._timeout_ms())}
+            if self._network is not None:
+                poll.register(self._network.fileno(), select.POLLIN)
+        ready = {fd for fd, _ in poll.poll(self._timeout_ms())}
+        if not ready and self._deadline is None:
+            import toolc.guest.network  # noqa: F401  see IDLE_MS
+
+            self._is_idle = True
+        return ready
 
     def _timeout_ms(self) -> float | None:
+        if self._deadline is None and not self._is_idle:
+            return IDLE_MS
         if self._deadline is None or self._exited:
             return None
         if self._give_up is None:
             return max(0.0, (self._deadline - monotonic()) * 1000)
-        return None if self._children.all_gone else KILL_INTERVAL * 1000
+        return KILL_INTERVAL * 1000 if self._drained_by or not self._children.all_gone else None
 
     def _receive(self) -> bool:
         try:
@@ -125,7 +141,9 @@ class Supervisor:
             job = Job(payload)
             self._deadline = monotonic() + job.timeout_ms / 1000
             self._call = payload
-            if job.python is None:
+            if job.network is not None:
+                self._connect(job.network)
+            if job.argv is not None:
                 for unused in (frames.REPLY, frames.YIELDED):
                     os.close(self._outlets.pop(unused).fd)
         elif kind == frames.DATA and stream == frames.STDIN:
@@ -136,8 +154,21 @@ class Supervisor:
             self._stdin.pump(self._out)
         elif kind == frames.WINDOW and stream in self._outlets:
             self._outlets[stream].widen(int(payload))
+        elif stream >= frames.FIRST_CONNECTION and self._network is not None:
+            self._network.take(kind, stream, payload, self._out)
         else:
             raise FrameError("frame of type %d on stream %d at this point" % (kind, stream))
+
+    def _connect(self, setting: dict[str, list[list[object]]]) -> None:
+        """Listen before the call can connect; a call without its network is not begun."""
+        from toolc.guest.network import Network, NetworkError  # most calls have none
+
+        try:
+            self._network = Network(setting)
+        except NetworkError as error:
+            self._notes.failed = str(error)
+            self._call = b""
+            os.close(self._call_fd)
 
     def _pump(self, ready: set[int]) -> None:
         if self._call:
@@ -149,6 +180,8 @@ class Supervisor:
                 outlet.pump(self._out)
         if self._notes.is_open and self._notes.fd in ready:
             self._notes.pump(self._out)
+        if self._network is not None and self._network.fileno() in ready and not self._exited:
+            self._network.serve(self._out, MAX_OUT)
 
     def _pass_call(self) -> None:
         try:
@@ -193,11 +226,19 @@ class Supervisor:
             while outlet.may_send and len(self._out) < MAX_OUT:
                 if not outlet.pump(self._out):
                     outlet.end(self._out)
-        if any(outlet.is_open for outlet in self._outlets.values()):
+        if any(outlet.is_open for outlet in self._outlets.values()) or not self._is_drained():
             return
         self._stdin.close()
         self._out += encode(frames.EXIT, 0, json.dumps(self._verdict()).encode())
         self._exited = True
+
+    def _is_drained(self) -> bool:
+        """Whether what the tool sent on its connections is on its way, as it would be without us."""
+        if self._network is None:
+            return True
+        if self._drained_by is None:
+            self._drained_by = monotonic() + GIVE_UP
+        return self._network.drain(self._out, MAX_OUT) or monotonic() >= self._drained_by
 
     def _verdict(self) -> dict[str, object]:
         status = self._children.worker_status or 0
@@ -239,6 +280,7 @@ def main() -> None:
         worker = fork(pipes, (wire_in, wire_out))
         # Only after the fork: the worker must stay dumpable, or it could not write its own /proc files.
         forbid_inspection()
+        get_ready()
         Supervisor(wire_in, wire_out, pipes, Children(worker)).run()
         status = 0
     except BrokenPipeError:

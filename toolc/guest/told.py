@@ -1,7 +1,7 @@
 """What an engine tells process 1 on its command line: ``pids=128 memory=268435456 not-kernel=6.1.0``.
 
 ``pids`` and ``memory`` are limits that the engine cannot set itself. ``not-kernel`` is the release of the
-host's own kernel, where the sandbox was to have another.
+host's own kernel, where the sandbox was to have another. ``network``: a call may come that connects somewhere.
 """
 
 from __future__ import annotations
@@ -12,6 +12,15 @@ import sys
 
 LIMITS = {"memory": resource.RLIMIT_DATA, "pids": resource.RLIMIT_NPROC}
 """What of a process's own limits comes near to each."""
+
+
+NETWORK_ARGUMENT = "network"
+
+
+def get_ready() -> None:
+    """Load what a call will need that connects somewhere, before anybody waits for it."""
+    if NETWORK_ARGUMENT in sys.argv[1:]:
+        import toolc.guest.network  # noqa: F401  seldom needed, and slow to load
 
 
 def insist_on_kernel() -> None:

@@ -22,7 +22,7 @@ class NotStartedError(Exception):
 
 
 IDLE_MS = 30
-"""A worker that waits for longer was made ahead, and has time to load what a Python call will need."""
+"""Who waits for longer was made ahead, and has time to load what a call may need."""
 
 NICENESS = 10
 """How far a call stands behind the supervisor, as nice(2) counts; it weighs nothing outside the sandbox."""
@@ -122,6 +122,10 @@ def _serve(pipes: Pipes) -> int:
         from toolc.guest.python_tool import run  # loaded while idle, or not at all
 
         return run(job, job.python, pipes)
+    if job.http is not None:
+        from toolc.guest import http_tool  # as above
+
+        return http_tool.run(job, job.http, pipes)
     assert job.argv is not None
     _execute(job.argv, job.environment)
     return NOT_STARTED_STATUS
@@ -131,6 +135,7 @@ def _receive(fd: int) -> bytes:
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     if not poll.poll(IDLE_MS):
+        import toolc.guest.http_tool
         import toolc.guest.python_tool  # noqa: F401  see IDLE_MS
     pieces = []
     while piece := os.read(fd, 1 << 20):

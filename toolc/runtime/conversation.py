@@ -8,18 +8,23 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, TypeGuard, get_args
+from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, get_args
 
 from toolc.backends.output import parse_json
 from toolc.events import Stream
 from toolc.guest import frames
 from toolc.guest.bundle import bundle
 from toolc.guest.pace import most_reports
+from toolc.hosts import show_host
+from toolc.loopback import PROXY_PORT, Loopback
 from toolc.plan import Exec, Plan
+from toolc.plan_http import HttpCall
 from toolc.result import Capture
+from toolc.runtime import http_message
 from toolc.runtime.capture import HeadAndTail
 from toolc.runtime.live_output import LiveOutput, OutputSink
 from toolc.runtime.progress_lines import MAX_MESSAGE, ProgressLines, ProgressSink
+from toolc.runtime.redaction import RedactedStream, Redactor
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import File
 
@@ -66,6 +71,13 @@ class Verdict:
     peak_memory_bytes: int | None
 
 
+class Connections(Protocol):
+    """Who obeys the frames of streams that are connections."""
+
+    def take(self, kind: int, stream: int, payload: bytes) -> None:
+        """Obey one frame. Raises ``ProtocolError``."""
+
+
 class Conversation:
     """One call over one wire, from the bundle to EXIT.
 
@@ -73,17 +85,24 @@ class Conversation:
     """
 
     def __init__(
-        self, plan: Plan, timeout_ms: int, on_progress: ProgressSink, on_output: OutputSink | None = None
+        self,
+        plan: Plan,
+        timeout_ms: int,
+        on_progress: ProgressSink,
+        on_output: OutputSink | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
         self.outgoing = bytearray(bundle())
         self.is_ready = False
         self.ready: JsonObject = {}
         self.verdict: Verdict | None = None
+        self.connections: Connections | None = None
         self._plan = plan
         self._timeout_ms = timeout_ms
         self._on_progress = on_progress
         self._reader = frames.FrameReader(MAX_CONTROL)
-        self._outputs = _outputs(plan, self._report)
+        self._redactor = redactor or Redactor()
+        self._outputs = _outputs(plan, self._report, self._redactor)
         limit = plan.profile.limits.output_bytes
         self._live = LiveOutput(_SHOWN.values(), limit, on_output) if on_output else None
         self._called = False
@@ -149,6 +168,9 @@ class Conversation:
             return
         if not self._called:
             raise ProtocolError("it spoke before its call")
+        if stream >= frames.FIRST_CONNECTION and self.connections is not None:
+            self.connections.take(kind, stream, payload)
+            return
         match kind:
             case frames.DATA | frames.END:
                 self._take_output(kind, stream, payload)
@@ -211,42 +233,46 @@ class Conversation:
         # What the tool wrote before it reported comes before it.
         if self._live:
             self._live.tell()
-        self._on_progress(percent, message)
+        self._on_progress(percent, self._redactor.text(message))
 
 
 class _Output:
     """One output stream: what is kept of it, how much more the guest may send, whether it ended."""
 
-    def __init__(self, limit: int, lines: ProgressLines | None = None) -> None:
+    def __init__(self, limit: int, redactor: Redactor, lines: ProgressLines | None = None) -> None:
         self.kept = HeadAndTail(limit)
+        self._stream = RedactedStream(redactor)
         self.window = frames.WINDOW_BYTES
         self.ended = False
         self._lines = lines
 
     def add(self, payload: bytes) -> bytes:
         """Keep what came next; returns what of it is output."""
-        data = self._lines.feed(payload) if self._lines else payload
+        data = self._stream.feed(payload)
+        data = self._lines.feed(data) if self._lines else data
         self.kept.add(data)
         return data
 
     def finish(self) -> bytes:
         """Keep what may be waiting for the rest of a line, and return it; twice is the same as once."""
-        data = self._lines.finish() if self._lines else b""
+        data = self._stream.finish()
+        data = self._lines.feed(data) + self._lines.finish() if self._lines else data
         self.kept.add(data)
         return data
 
 
-def _outputs(plan: Plan, report: ProgressSink) -> dict[int, _Output]:
+def _outputs(plan: Plan, report: ProgressSink, redactor: Redactor) -> dict[int, _Output]:
     """The streams that the guest may send on."""
     limit = plan.profile.limits.output_bytes
-    outputs = {frames.STDOUT: _Output(limit)}
+    outputs = {frames.STDOUT: _Output(limit, redactor)}
     if isinstance(plan.invocation, Exec):
-        outputs[frames.STDERR] = _Output(limit, ProgressLines(report) if plan.invocation.progress else None)
+        lines = ProgressLines(report) if plan.invocation.progress else None
+        outputs[frames.STDERR] = _Output(limit, redactor, lines)
     else:
-        outputs[frames.STDERR] = _Output(limit)
-        outputs[frames.REPLY] = _Output(2 * limit + REPLY_SLACK)
+        outputs[frames.STDERR] = _Output(limit, redactor)
+        outputs[frames.REPLY] = _Output(2 * limit + REPLY_SLACK, redactor)
         # Told while it comes, and never kept: the reply has it all once more.
-        outputs[frames.YIELDED] = _Output(0)
+        outputs[frames.YIELDED] = _Output(0, redactor)
     return outputs
 
 
@@ -258,11 +284,21 @@ def call_message(plan: Plan, timeout_ms: int) -> bytes:
         "timeout_ms": timeout_ms,
         "directory": plan.working_directory,
         "environment": {variable.name: variable.value for variable in plan.env},
-        "files": [_file(file) for file in invocation.files],
+        "files": [_file(file) for file in invocation.files]
+        + [{"path": file.path, "text": file.text, "secret": True} for file in plan.secret_files],
         "open_files": plan.profile.limits.files,
         "file_size_bytes": plan.profile.limits.file_size_bytes,
     }
-    if isinstance(invocation, Exec):
+    listening = plan.profile.loopback
+    if listening != Loopback():
+        call["network"] = {
+            "forwards": [[each.address, each.port, show_host(each.host)] for each in listening.forwards],
+            "proxy": [listening.proxy, PROXY_PORT] if listening.proxy else None,
+        }
+    if isinstance(invocation, HttpCall):
+        call["network"] = {"requests": [*http_message.ADDRESS]}
+        call["http"] = http_message.message(invocation, plan.profile.limits.output_bytes)
+    elif isinstance(invocation, Exec):
         call["argv"] = list(invocation.argv)
     else:
         call["python"] = {

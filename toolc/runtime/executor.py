@@ -1,6 +1,6 @@
 """One call, from arguments to result.
 
-Theory of operation. A call goes through seven steps, each a function of its own::
+Theory of operation. A call goes through eight steps, each a function of its own::
 
     bind      arguments  -> BoundCall    validated, defaults filled in        toolc.runtime.bind
     plan      BoundCall  -> Plan         pure, by the tool's backend          toolc.backends
@@ -9,6 +9,7 @@ Theory of operation. A call goes through seven steps, each a function of its own
     converse  Plan       -> Outcome      everything on the one wire           toolc.runtime.wire
     close                                always, whatever was raised
     read      Outcome    -> ToolResult   pure, by the tool's backend          toolc.backends
+    shape     ToolResult -> ToolResult   where the spec says so, sandboxed    toolc.runtime.shaping
 
 What the caller or the tool did wrong ends as a ``ToolResult`` with ``is_error``: bad arguments before
 anything started, a failure of the tool, a limit that ended it. What *we* could not do (no engine, a
@@ -26,27 +27,36 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from toolc.attempt import Attempt
 from toolc.backends.base import PlanError
 from toolc.backends.table import BACKENDS
-from toolc.call import ToolCall
+from toolc.call import BoundCall, ToolCall
 from toolc.changes import Ask
 from toolc.engines.base import Engine, Sandbox
 from toolc.engines.select import Selection
 from toolc.errors import UsageError
-from toolc.events import Event, Stream, ToolEnd, ToolStart, ToolUpdate
+from toolc.events import Event, Stream, ToolConnect, ToolEnd, ToolStart, ToolUpdate
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
+from toolc.guest.told import NETWORK_ARGUMENT
+from toolc.loopback import Loopback, loopback
 from toolc.plan import Mount, Plan, Profile
 from toolc.registry import RegisteredTool
 from toolc.result import Outcome, ToolResult, failure
 from toolc.runtime.bind import BindError, bind
 from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.egress import Egress
+from toolc.runtime.http_call import prepared
 from toolc.runtime.interrupted import ENDINGS, interrupted
+from toolc.runtime.redaction import Redactor
+from toolc.runtime.result_schema import as_promised
+from toolc.runtime.secrets import Reveal, exposed, no_secrets, redacted, secrets_of
+from toolc.runtime.shaping import shaped, shaping
 from toolc.runtime.timing import Timing
 from toolc.runtime.unready import unready
 from toolc.runtime.wire import converse
 from toolc.runtime.workspace import mount
 from toolc.schema import JsonObject
-from toolc.spec import PythonBackend, ToolSpec
+from toolc.spec import PythonBackend, ShellBackend, ToolSpec
 
 if TYPE_CHECKING:
     from toolc.runtime.transaction import Transaction
@@ -74,6 +84,7 @@ class Setting:
     timeout_ms: int | None = None
     accept_unenforced: tuple[str, ...] = ()
     ask: Ask | None = None
+    reveal: Reveal = no_secrets
 
 
 def execute(
@@ -98,7 +109,7 @@ def execute(
         timing.lap("bind")
         profile = _profile(tool.spec, setting)
         backend = BACKENDS[tool.spec.backend.tag]
-        plan = backend.plan(tool.spec.backend, bound, profile)
+        plan, egress = _with_secrets(backend.plan(tool.spec.backend, bound, profile), tool.spec, setting)
     except (BindError, PlanError) as error:
         result = failure("invalid_args", str(error), _details(tool, call))
         tell(ToolEnd(name=tool.spec.name, call_id=call.call_id, result=result))
@@ -110,31 +121,44 @@ def execute(
         _warn(tool.spec.name, selection)
     timeout_ms = _timeout_ms(tool.spec, setting)
     tell(ToolStart(name=tool.spec.name, call_id=call.call_id))
-    heard = _Heard(tool.spec.name, call.call_id, tell) if on_event else None
+    heard = _Heard(tool.spec.name, call.call_id, tell, egress.redactor) if on_event else None
+    egress = replace(egress, on_attempt=heard.attempt) if heard else egress
     with ExitStack() as until_settled:
         start: Start = partial(_start, selection.engine)
         if transaction := _transaction(tool.spec, call, profile):
             until_settled.enter_context(transaction)
             start = partial(transaction.start, selection.engine)
-        outcome, sandboxed = _run(plan, start, timeout_ms, cancellation, heard, timing)
-        if outcome.ending in ENDINGS:
-            result = interrupted(outcome, tool.spec.sandbox.limits, timeout_ms)
-        else:
-            result = backend.read(tool.spec.backend, tool.spec.result, outcome)
+        with egress.redactor.errors():
+            outcome, sandboxed = _run(plan, start, timeout_ms, cancellation, heard, timing, egress)
+        again = partial(_run_again, selection.engine, cancellation, egress.redactor)
+        result = _judged(bound, profile, outcome, timeout_ms, again)
         timing.lap("read")
         if transaction:
             result = transaction.settle(result, outcome.ending, setting.ask)
             timing.lap("commit")
+    is_cut = result.details.get("truncated") is True
     details = result.details | _details(tool, call) | _measured(outcome, is_error=result.is_error)
+    details["truncated"] = is_cut or details["truncated"]
     details |= {"engine": selection.engine.name} | sandboxed
     if selection.notes:
         details["engine_notes"] = [*selection.notes]
     if selection.unenforced:
         details["unenforced"] = [*selection.unenforced]
     details["timing_ms"] = timing.to_json()
-    result = replace(result, details=details)
+    result = redacted(replace(result, details=details), egress.redactor)
     tell(ToolEnd(name=tool.spec.name, call_id=call.call_id, result=result))
     return result
+
+
+def _with_secrets(plan: Plan, tool: ToolSpec, setting: Setting) -> tuple[Plan, Egress]:
+    """``plan`` with its allow-list and what the tool is told, and all else that is to leave the call.
+
+    Raises ``UsageError`` that names every secret without a value, and ``PlanError``.
+    """
+    secrets = secrets_of(tool, setting.reveal)
+    plan = exposed(replace(plan, allow=plan.allow or tool.sandbox.network.allow), tool, secrets)
+    plan, requests = prepared(plan, secrets, tool.sandbox.secrets)
+    return plan, Egress(requests=requests, redactor=secrets.redactor)
 
 
 def _run(
@@ -144,10 +168,12 @@ def _run(
     cancellation: Cancellation | None,
     heard: _Heard | None,
     timing: Timing,
+    egress: Egress,
 ) -> tuple[Outcome, JsonObject]:
     if cancellation is not None and cancellation.is_cancelled:
         return Outcome(ending="cancelled"), {"user": ""}
-    sandbox, profile = start(plan.profile, BOOTSTRAP_ARGUMENTS)
+    arguments = (*BOOTSTRAP_ARGUMENTS, NETWORK_ARGUMENT) if plan.allow else BOOTSTRAP_ARGUMENTS
+    sandbox, profile = start(plan.profile, arguments)
     plan = replace(plan, profile=profile)
     timing.lap("create", until=sandbox.created)
     timing.lap("start")
@@ -159,6 +185,7 @@ def _run(
             cancellation=cancellation,
             on_progress=heard.progress if heard else _no_progress,
             on_output=heard.output if heard else None,
+            egress=egress,
         )
         timing.lap("ready")
         timing.split("ready", "run", outcome.usage.duration_ms)
@@ -166,6 +193,31 @@ def _run(
         sandbox.close()
     timing.lap("close")
     return outcome, _about(sandbox)
+
+
+def _run_again(
+    engine: Engine, cancellation: Cancellation | None, redactor: Redactor, plan: Plan, timeout_ms: int
+) -> Outcome:
+    """Run what follows a call: nobody hears of it, and it connects to nothing."""
+    start = partial(_start, engine)
+    return _run(plan, start, timeout_ms, cancellation, None, Timing(), Egress(redactor=redactor))[0]
+
+
+def _judged(
+    call: BoundCall, profile: Profile, outcome: Outcome, timeout_ms: int, again: Callable[[Plan, int], Outcome]
+) -> ToolResult:
+    """What came of a call; ``again`` runs a plan within milliseconds, for what the spec makes of a result."""
+    spec = call.tool
+    limits = spec.sandbox.limits
+    if outcome.ending in ENDINGS:
+        return interrupted(outcome, limits, timeout_ms)
+    result = BACKENDS[spec.backend.tag].read(spec.backend, spec.result, outcome)
+    if plan := shaping(call, profile, result, outcome):
+        words = again(plan, max(1, timeout_ms - round(outcome.usage.duration_ms)))
+        if words.ending in ENDINGS:
+            return interrupted(words, limits, timeout_ms)
+        result = shaped(result, words)
+    return as_promised(result, spec)
 
 
 def _about(sandbox: Sandbox) -> JsonObject:
@@ -182,9 +234,15 @@ class _Heard:
     name: str
     call_id: str
     tell: Listener
+    redactor: Redactor
 
     def progress(self, percent: float | None, message: str) -> None:
         self.tell(ToolUpdate(name=self.name, call_id=self.call_id, percent=percent, message=message))
+
+    def attempt(self, attempt: Attempt) -> None:
+        host, reason, remedy = map(self.redactor.text, (attempt.host, attempt.reason, attempt.remedy))
+        attempt = replace(attempt, host=host, reason=reason, remedy=remedy)
+        self.tell(ToolConnect(name=self.name, call_id=self.call_id, attempt=attempt))
 
     def output(self, stream: Stream, text: str) -> None:
         self.tell(ToolUpdate(name=self.name, call_id=self.call_id, stream=stream, text=text))
@@ -205,7 +263,14 @@ def _profile(tool: ToolSpec, setting: Setting) -> Profile:
         accept_unenforced=setting.accept_unenforced,
         build=wanted.build,
         requirements=tool.backend.requirements if isinstance(tool.backend, PythonBackend) else (),
+        loopback=_loopback(tool),
     )
+
+
+def _loopback(tool: ToolSpec) -> Loopback:
+    """What the tool's own programs connect to; without any it needs none."""
+    has_programs = isinstance(tool.backend, ShellBackend | PythonBackend)
+    return loopback(tool.sandbox.network.allow) if has_programs else Loopback()
 
 
 def _mount(tool: ToolSpec, workspace: Path | None) -> Mount | None:
@@ -247,6 +312,10 @@ def _measured(outcome: Outcome, *, is_error: bool) -> JsonObject:
         "peak_memory_bytes": outcome.usage.peak_memory_bytes,
         "truncated": any(stream.truncated for stream in streams),
     }
+    if outcome.attempts:
+        measured["network"] = [each.to_json() for each in outcome.attempts]
+    if outcome.unlisted_attempts:
+        measured["network_not_listed"] = outcome.unlisted_attempts
     # A failure's content has both streams already.
     if not is_error:
         measured["stderr"] = outcome.stderr.text()

@@ -80,26 +80,34 @@ def discard(scratch: Path) -> Unfinished | None:
 def remove_tree(top: Path) -> None:
     """Remove a folder whatever is in it: each folder below is moved up first, so that no path gets long.
 
-    Moved beside ``top``, so that one that cannot be removed is found by the next sweep.
+    Moved beside ``top``, so that one that cannot be removed is found by the next sweep. Two processes may do
+    this at once (what a janitor has started outlives it): none moves a folder onto the other's, and what one
+    has taken away does not keep the other from the rest.
     """
     waiting, number = [top], 0
     while waiting:
         folder = waiting.pop()
         if _is_removed(folder):
             continue
-        with contextlib.suppress(OSError):
-            folder.chmod(0o700)
-            with os.scandir(folder) as found:
-                entries = list(found)
-            for entry in entries:
-                path = folder / entry.name
+        for entry in _entries(folder):
+            path = folder / entry.name
+            number += 1
+            with contextlib.suppress(OSError):
                 if not entry.is_dir(follow_symlinks=False):
                     path.unlink()
                 elif not _is_removed(path):
-                    number += 1
                     path.chmod(0o700)
-                    waiting.append(path.rename(top.with_name(f"{top.name}.{number}")))
+                    waiting.append(path.rename(top.with_name(f"{top.name}.{os.getpid()}.{number}")))
+        with contextlib.suppress(OSError):
             folder.rmdir()
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    with contextlib.suppress(OSError):
+        folder.chmod(0o700)
+        with os.scandir(folder) as found:
+            return list(found)
+    return []
 
 
 def _is_removed(folder: Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from toolc.spec import PythonBackend, Sandbox, ShellBackend, ToolSpec
+from toolc.spec import HttpBackend, PythonBackend, Sandbox, ShellBackend, ToolSpec
 
 
 def unready(tool: ToolSpec) -> str | None:
@@ -17,15 +17,12 @@ def unready(tool: ToolSpec) -> str | None:
 
 def _features(tool: ToolSpec) -> Iterator[str]:
     backend = tool.backend
-    if not isinstance(backend, ShellBackend | PythonBackend):
+    if not isinstance(backend, HttpBackend | ShellBackend | PythonBackend):
         yield f"'backend.{backend.tag}'"
     for key, value in (
         ("retry", tool.retry),
         ("confirm", tool.confirm),
-        ("result.schema", tool.result_schema),
         ("result.files", tool.result.files),
-        ("result.select", tool.result.select),
-        ("result.template", tool.result.template),
     ):
         if value:
             yield f"'{key}'"
@@ -34,8 +31,7 @@ def _features(tool: ToolSpec) -> Iterator[str]:
 
 def _sandbox_features(sandbox: Sandbox) -> Iterator[str]:
     for key, value in (
-        ("network", sandbox.network.allow),
-        ("secrets", sandbox.secrets or sandbox.secret_env),
+        ("env with secrets", sandbox.secret_env),
         ("lifetime: session", sandbox.lifetime == "session"),
     ):
         if value:

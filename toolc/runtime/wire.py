@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from time import monotonic
 from typing import Final, ParamSpec
@@ -15,6 +16,7 @@ from toolc.plan import Plan
 from toolc.result import REPLACEMENT, Capture, Ending, Outcome, Usage
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.conversation import CallTooLargeError, Conversation, ProtocolError
+from toolc.runtime.egress import Broker, Egress
 from toolc.runtime.live_output import OutputSink
 from toolc.runtime.progress_lines import ProgressSink
 from toolc.runtime.same_folder import check
@@ -26,6 +28,13 @@ GRACE_SECONDS: Final = 0.5
 """How long after the deadline the guest's own verdict is waited for."""
 
 
+DELIVERY_SECONDS: Final = 1.0
+"""How long after a call servers may take for what it has sent."""
+
+EXPIRY_SECONDS: Final = 1.0
+"""How often connections are looked at that wait for too long."""
+
+
 def converse(
     sandbox: Sandbox,
     plan: Plan,
@@ -34,6 +43,7 @@ def converse(
     cancellation: Cancellation | None,
     on_progress: ProgressSink,
     on_output: OutputSink | None = None,
+    egress: Egress | None = None,
 ) -> Outcome:
     """Run the call of ``plan`` in a fresh sandbox, which the caller closes whatever comes of it.
 
@@ -42,10 +52,22 @@ def converse(
     sink raises, and ``KeyboardInterrupt``, pass through.
     """
     listening = _Listening()
-    conversation = Conversation(
-        plan, timeout_ms, listening.timed(on_progress), listening.timed(on_output) if on_output else None
-    )
-    line = _Line(sandbox, conversation, cancellation, listening)
+    egress = egress or Egress()
+    told = listening.timed(on_output) if on_output else None
+    conversation = Conversation(plan, timeout_ms, listening.timed(on_progress), told, egress.redactor)
+    if not plan.allow:
+        line = _Line(sandbox, conversation, cancellation, listening)
+        return _converse(line, sandbox, conversation, plan, timeout_ms)
+    egress = replace(egress, on_attempt=listening.timed(egress.on_attempt))
+    with closing(Broker(plan.allow, conversation.outgoing, egress)) as broker:
+        conversation.connections = broker
+        line = _Line(sandbox, conversation, cancellation, listening, broker)
+        outcome = _converse(line, sandbox, conversation, plan, timeout_ms)
+        line.deliver(monotonic() + DELIVERY_SECONDS)
+        return replace(outcome, attempts=broker.attempts(), unlisted_attempts=broker.unlisted)
+
+
+def _converse(line: _Line, sandbox: Sandbox, conversation: Conversation, plan: Plan, timeout_ms: int) -> Outcome:
     started = monotonic()
     try:
         if not line.run_until(monotonic() + START_SECONDS, lambda: conversation.is_ready):
@@ -106,11 +128,13 @@ class _Line:
         conversation: Conversation,
         cancellation: Cancellation | None,
         listening: _Listening,
+        broker: Broker | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._conversation = conversation
         self._cancellation = cancellation
         self._listening = listening
+        self._broker = broker
         self.cancelled = False
 
     def run_until(self, deadline: float, done: Callable[[], bool]) -> bool:
@@ -127,6 +151,8 @@ class _Line:
                 self._conversation.receive(data)
                 if done():
                     break
+            if self._broker is not None:
+                self._broker.serve()
             remaining = deadline + self._listening.seconds - monotonic()
             self.cancelled = self._cancellation is not None and self._cancellation.is_cancelled
             if self.cancelled or remaining <= 0:
@@ -134,6 +160,19 @@ class _Line:
             if data is None:
                 self._wait(remaining)
         return True
+
+    def deliver(self, deadline: float) -> None:
+        """Let servers have what the tool sent before it ended, as the kernel would; not if it was cancelled."""
+        broker = self._broker
+        while broker is not None and broker.has_pending and not self.cancelled:
+            self._conversation.outgoing.clear()
+            poll = select.poll()
+            poll.register(broker.fileno(), select.POLLIN)
+            remaining = deadline - monotonic()
+            if remaining <= 0:
+                return
+            poll.poll(min(remaining, EXPIRY_SECONDS) * 1000)
+            broker.serve()
 
     def _send(self) -> None:
         outgoing = self._conversation.outgoing
@@ -152,6 +191,10 @@ class _Line:
         )
         if self._cancellation is not None:
             poll.register(self._cancellation.fileno(), select.POLLIN)
+        if self._broker is not None:
+            if self._broker.has_room:
+                poll.register(self._broker.fileno(), select.POLLIN)
+            seconds = min(seconds, EXPIRY_SECONDS)
         poll.poll(max(0.0, seconds * 1000))
 
 

@@ -10,6 +10,7 @@ import base64
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import anyio
 from mcp import MCPError
@@ -18,9 +19,11 @@ from mcp.server.lowlevel import Server
 from mcp.types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    BlobResourceContents,
     CallToolRequestParams,
     CallToolResult,
     ContentBlock,
+    EmbeddedResource,
     ImageContent,
     ListToolsResult,
     PaginatedRequestParams,
@@ -30,7 +33,7 @@ from mcp.types import (
 
 from toolc.api import Executor, Registry
 from toolc.errors import ToolcError, UsageError
-from toolc.result import Content, Text, ToolResult
+from toolc.result import Content, Resource, Text, ToolResult
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.unready import unready
 from toolc.runtime.workspace import mount
@@ -143,4 +146,8 @@ def _block(block: Content) -> ContentBlock:
     if isinstance(block, Text):
         return TextContent(type="text", text=block.text)
     data = base64.b64encode(block.data).decode("ascii")
+    if isinstance(block, Resource):
+        uri = f"toolc:///{quote(block.name)}"
+        contents = BlobResourceContents(uri=uri, mime_type=block.mime_type, blob=data)
+        return EmbeddedResource(type="resource", resource=contents)
     return ImageContent(type="image", data=data, mime_type=block.mime_type)

@@ -13,9 +13,9 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Scalar, Sequence
-from toolc.compiler.hosts import HostError, parse_destination
 from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
+from toolc.hosts import HostError, parse_destination
 from toolc.spec import Destination
 
 NEEDS: Final = frozenset({"sandbox"})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.compiler.hosts import HostError, canonical_host, parse_destination
+from toolc.hosts import HostError, canonical_host, parse_destination
 from toolc.spec import Destination
 
 

@@ -1,0 +1,320 @@
+"""The HTTP backend: what a call's arguments become in each place of a request."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from toolc.backends.base import PlanError
+from toolc.backends.http import Http
+from toolc.call import BoundCall
+from toolc.plan import Plan, Profile
+from toolc.plan_http import Base64, FormPart, HttpCall, MultipartForm, Named, PlainBody, Slot
+from toolc.result import Capture, Outcome, Resource, Text, ToolFailure, ToolResult
+from toolc.schema import JsonObject, JsonValue, Schema
+from toolc.spec import Annotations, Destination, HttpBackend, Network, Result, Sandbox, ToolSpec
+from toolc.spec_http import (
+    ApiKeyAuth,
+    BasicAuth,
+    BearerAuth,
+    Body,
+    Field,
+    FormBody,
+    HttpRetry,
+    JsonBody,
+    MultipartBody,
+    OAuth2Auth,
+    Part,
+    TextBody,
+    Url,
+)
+from toolc.template import JsonConstant, JsonEntry, JsonList, JsonMap, Placeholder, Template
+
+TOKEN = Template((Placeholder("secrets", ("TOKEN",)),))
+
+
+def text(*parts: str | Placeholder) -> Template:
+    return Template(parts)
+
+
+def arg(name: str) -> Placeholder:
+    return Placeholder(name)
+
+
+def url(*path: str | Placeholder, query: str = "") -> Url:
+    return Url(scheme="https", host="api.example.com", port=443, path=text(*path), query=query)
+
+
+def plan(backend: HttpBackend, /, **arguments: JsonValue) -> Plan:
+    tool = ToolSpec(name="t", description="d", parameters=Schema({"type": "object"}), backend=backend)
+    return Http().plan(backend, BoundCall(tool=tool, arguments=arguments, call_id="c"), Profile())
+
+
+def call(backend: HttpBackend, /, **arguments: JsonValue) -> HttpCall:
+    invocation = plan(backend, **arguments).invocation
+    assert isinstance(invocation, HttpCall)
+    return invocation
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ("plain", "/items/plain"),
+        ("a/b", "/items/a%2Fb"),
+        ("a b?c#d", "/items/a%20b%3Fc%23d"),
+        ("100%", "/items/100%25"),
+        ("%2e%2e", "/items/%252e%252e"),
+        ("é", "/items/%C3%A9"),
+        ("...", "/items/..."),
+        ("a\r\nHost: b", "/items/a%0D%0AHost%3A%20b"),
+        (7, "/items/7"),
+        ({"a": 1}, "/items/%7B%22a%22%3A1%7D"),
+    ],
+)
+def test_an_argument_in_the_path_is_one_segment_whatever_it_holds(value: JsonValue, path: str) -> None:
+    assert call(HttpBackend(url=url("/items/", arg("id"))), id=value).url == f"https://api.example.com:443{path}"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("..", "id: '..' would lead to another place in the URL's path"),
+        (".", "id: '.' would lead to another place in the URL's path"),
+        ("", "id: an empty text cannot stand in the URL's path"),
+    ],
+)
+def test_an_argument_is_no_step_to_another_folder(value: str, message: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        call(HttpBackend(url=url("/items/", arg("id"), "/x")), id=value)
+    assert str(caught.value) == message
+
+
+def test_two_arguments_together_are_no_step_either() -> None:
+    with pytest.raises(PlanError, match=r"a, b: '\.\.' would lead"):
+        call(HttpBackend(url=url("/", arg("a"), arg("b"))), a=".", b=".")
+
+
+def test_what_the_spec_writes_in_the_path_stays() -> None:
+    assert call(HttpBackend(url=url("/a%20b/;v=1/é", query="x=1&y=%20"))).url == (
+        "https://api.example.com:443/a%20b/;v=1/%C3%A9?x=1&y=%20"
+    )
+
+
+def test_an_address_of_ipv6_stands_in_brackets() -> None:
+    backend = HttpBackend(url=Url(scheme="http", host="::1", port=8080, path=text("/")))
+    assert call(backend).url == "http://[::1]:8080/"
+
+
+def test_a_field_whose_argument_is_absent_is_left_out() -> None:
+    backend = HttpBackend(
+        url=url("/"),
+        query=(Field(name="a&b", value=text(arg("here"))), Field(name="gone", value=text(arg("gone")))),
+        headers=(Field(name="X-Here", value=text("<", arg("here"), ">")), Field(name="X", value=text(arg("gone")))),
+        method="POST",
+        body=FormBody(fields=(Field(name="a", value=text(arg("here"))), Field(name="b", value=text(arg("gone"))))),
+    )
+    found = call(backend, here="1 & 2=3")
+    assert found.query == (Named("a%26b", ("1%20%26%202%3D3",)),)
+    assert found.headers == (Named("X-Here", ("<", "1 & 2=3", ">")),)
+    assert found.body == PlainBody(content_type="application/x-www-form-urlencoded", pieces=("a=1+%26+2%3D3",))
+
+
+@pytest.mark.parametrize("value", ["a\r\nX: b", "a\nb", "a\0b", "a\x1bb", "\x7f"])
+def test_a_header_refuses_what_would_end_it(value: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        call(HttpBackend(url=url("/"), headers=(Field(name="X", value=text(arg("v"))),)), v=value)
+    assert str(caught.value) == "v: a line end or control character cannot stand in the header 'X'"
+
+
+def test_a_json_body_keeps_types_and_escapes_text() -> None:
+    value = JsonMap(
+        entries=(
+            JsonEntry(key="all", value=JsonList(items=(text(arg("n")), JsonConstant(value=None), text(arg("o"))))),
+            JsonEntry(key="gone", value=text(arg("gone"))),
+            JsonEntry(key='k"', value=text("say ", arg("word"))),
+            JsonEntry(key="secret", value=TOKEN),
+        )
+    )
+    backend = HttpBackend(url=url("/"), method="POST", body=JsonBody(value=value))
+    found = call(backend, n=1.5, o={"a": [True]}, word='"hi"\n{{ secrets.TOKEN }}')
+    assert found.body == PlainBody(
+        content_type="application/json",
+        pieces=(
+            '{"all":[1.5,null,{"a":[true]}],"k\\"":"say \\"hi\\"\\n{{ secrets.TOKEN }}","secret":"',
+            Slot("TOKEN", "json"),
+            '"}',
+        ),
+    )
+
+
+def test_parts_of_a_multipart_body() -> None:
+    body = MultipartBody(
+        parts=(
+            Part(name="file", value=text("out/", arg("path")), is_file=True, content_type="text/csv"),
+            Part(name="gone", value=text(arg("gone"))),
+            Part(name="note", value=text(arg("note"))),
+        )
+    )
+    found = call(HttpBackend(url=url("/"), method="POST", body=body), path="a.csv", note="hi")
+    assert found.body == MultipartForm(
+        parts=(
+            FormPart(name="file", path="out/a.csv", content_type="text/csv"),
+            FormPart(name="note", value=("hi",)),
+        )
+    )
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../b", "", "a\0"])
+def test_a_file_of_a_body_is_one_of_the_workspace(path: str) -> None:
+    body = MultipartBody(parts=(Part(name="f", value=text(arg("path")), is_file=True),))
+    with pytest.raises(PlanError, match=r"path: .* is no file of the workspace"):
+        call(HttpBackend(url=url("/"), method="POST", body=body), path=path)
+
+
+def body_of(body: Body, /, **arguments: JsonValue) -> object:
+    return call(HttpBackend(url=url("/"), method="POST", body=body), **arguments).body
+
+
+def test_a_text_body_is_sent_as_it_stands() -> None:
+    found = body_of(TextBody(text=text("a=", arg("v"))), v="x\n&y")
+    assert found == PlainBody(content_type="text/plain; charset=utf-8", pieces=("a=", "x\n&y"))
+
+
+def test_no_argument_can_say_a_secret() -> None:
+    field = Field(name="q", value=text(arg("v")))
+    found = call(HttpBackend(url=url("/"), query=(field,), headers=(field,)), v="{{ secrets.TOKEN }}")
+    assert found.query == (Named("q", ("%7B%7B%20secrets.TOKEN%20%7D%7D",)),)
+    assert found.headers == (Named("q", ("{{ secrets.TOKEN }}",)),)
+
+
+def test_every_kind_of_auth() -> None:
+    bearer = call(HttpBackend(url=url("/"), auth=BearerAuth(token=TOKEN)))
+    assert bearer.headers == (Named("Authorization", ("Bearer ", Slot("TOKEN"))),)
+    basic = call(HttpBackend(url=url("/"), auth=BasicAuth(username=text("me"), password=TOKEN)))
+    assert basic.headers == (Named("Authorization", ("Basic ", Base64(("me", ":", Slot("TOKEN"))))),)
+    header = call(HttpBackend(url=url("/"), auth=ApiKeyAuth(place="header", name="X-Key", value=TOKEN)))
+    assert header.headers == (Named("X-Key", (Slot("TOKEN"),)),)
+    query = call(HttpBackend(url=url("/"), auth=ApiKeyAuth(place="query", name="key", value=TOKEN)))
+    assert query.query == (Named("key", (Slot("TOKEN", "query"),)),)
+
+
+def test_auth_comes_before_a_header_of_that_name() -> None:
+    headers = (Field(name="authorization", value=text("mine")),)
+    found = call(HttpBackend(url=url("/"), headers=headers, auth=BearerAuth(token=TOKEN)))
+    assert found.headers == (Named("Authorization", ("Bearer ", Slot("TOKEN"))),)
+
+
+def test_a_token_is_asked_for_by_its_own_request_and_its_host_is_allowed() -> None:
+    auth = OAuth2Auth(
+        token_url=Url(scheme="https", host="login.example.com", port=443, path=text("/token")),
+        client_id=text("me"),
+        client_secret=TOKEN,
+        scopes=("a", "b/c"),
+        audience="x y",
+    )
+    backend = HttpBackend(url=url("/"), auth=auth)
+    token = call(backend).token
+    assert token is not None
+    assert token.url == "https://login.example.com:443/token"
+    assert token.form == (
+        Named("grant_type", ("client_credentials",)),
+        Named("scope", ("a+b%2Fc",)),
+        Named("audience", ("x+y",)),
+    )
+    assert token.slots == {"TOKEN"}
+    assert [each.host for each in plan(backend).allow] == ["api.example.com", "login.example.com"]
+
+
+def test_a_call_may_reach_the_list_and_its_own_url() -> None:
+    listed = Destination(kind="wildcard", host="example.org", port=443)
+    backend = HttpBackend(url=url("/"))
+    tool = ToolSpec(
+        name="t",
+        description="d",
+        parameters=Schema({}),
+        backend=backend,
+        sandbox=Sandbox(network=Network(allow=(listed,))),
+    )
+    found = Http().plan(backend, BoundCall(tool=tool, arguments={}, call_id="c"), Profile())
+    assert found.allow == (Destination(kind="exact", host="api.example.com", port=443), listed)
+
+
+def test_a_url_of_the_callers_is_no_right_to_reach_it() -> None:
+    found = plan(HttpBackend(url=text(arg("url"))), url="https://elsewhere.example/a b".replace(" ", "%20"))
+    assert found.allow == ()
+    assert isinstance(found.invocation, HttpCall)
+    assert found.invocation.url == "https://elsewhere.example/a%20b"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("/etc/passwd", "url: '/etc/passwd' is no URL; write one like https://example.com/page"),
+        ("file:///etc/passwd", "url: 'file:///etc/passwd' is no URL; write one like https://example.com/page"),
+        ("https://a b/", "url: a URL cannot hold spaces, control characters or '\\'; percent-encode them"),
+        ("https://a/\r\nX: y", "url: a URL cannot hold spaces, control characters or '\\'; percent-encode them"),
+        (f"https://a/{'x' * 9000}", "the URL would have 9010 characters, and 8000 are allowed; send less"),
+    ],
+)
+def test_a_url_of_the_callers_must_be_one(value: str, message: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        plan(HttpBackend(url=text(arg("url"))), url=value)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("method", "idempotent", "repeated"),
+    [
+        ("GET", None, True),
+        ("PUT", None, True),
+        ("POST", None, False),
+        ("POST", True, True),
+        ("PATCH", False, False),
+    ],
+)
+def test_only_what_may_be_sent_twice_is_retried(method: str, idempotent: bool | None, repeated: bool) -> None:
+    backend = HttpBackend(url=url("/"), method=method, retry=HttpRetry())  # type: ignore[arg-type]
+    tool = ToolSpec(
+        name="t",
+        description="d",
+        parameters=Schema({}),
+        backend=backend,
+        annotations=Annotations(idempotent=idempotent),
+        result=Result(template="x"),
+    )
+    found = Http().plan(backend, BoundCall(tool=tool, arguments={"a": 1}, call_id="c"), Profile()).invocation
+    assert isinstance(found, HttpCall)
+    assert (found.reading.retry is not None) is repeated
+    assert found.reading.arguments == {"a": 1}
+
+
+def read(reply: JsonObject) -> ToolResult:
+    data = json.dumps(reply).encode()
+    outcome = Outcome(ending="exited", reply=Capture(head=data, total_bytes=len(data)))
+    return Http().read(HttpBackend(url=url("/")), Result(), outcome)
+
+
+def test_what_the_guest_says_of_the_response_is_in_the_details() -> None:
+    content: JsonValue = [{"type": "text", "text": "hi"}]
+    about: JsonObject = {"status": 200, "content_type": "text/plain", "truncated": True}
+    found = read({"content": content, "structured": None, "details": about})
+    assert found == ToolResult(
+        content=(Text("hi"),),
+        details={"http": {"status": 200, "content_type": "text/plain"}, "truncated": True},
+    )
+
+
+def test_a_file_is_a_resource_and_its_type_must_be_one() -> None:
+    block: JsonObject = {"type": "resource", "name": "a", "mime_type": "application/pdf", "data": "JVBERg=="}
+    assert read({"content": [block], "structured": None}).content == (Resource(b"%PDF", "application/pdf", "a"),)
+    wrongs: list[JsonObject] = [{"mime_type": "a b"}, {"mime_type": "text/html\r\n"}, {"data": "!"}, {"name": None}]
+    for wrong in wrongs:
+        found = read({"content": [block | wrong], "structured": None})
+        assert found.error is not None
+        assert found.error.kind == "execution"
+
+
+def test_an_error_of_the_guests_has_its_kind() -> None:
+    found = read({"error": {"kind": "rate_limit", "message": "slow"}})
+    assert found.error == ToolFailure("rate_limit", "slow")

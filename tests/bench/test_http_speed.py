@@ -1,0 +1,84 @@
+"""What an HTTP tool's call costs in a sandbox that was started ahead, beside the same request by httpx.
+
+Run with `make bench`. Medians over rounds in which every subject takes its turn; nothing here fails on a time.
+"""
+
+from __future__ import annotations
+
+import statistics
+from contextlib import closing
+from pathlib import Path
+from time import perf_counter
+
+import httpx2
+import pytest
+from http_tools import http_spec
+from scripted_server import ScriptedServer, json_reply
+
+from toolc.api import Registry
+from toolc.backends.http import Http
+from toolc.call import BoundCall
+from toolc.engines.base import Engine
+from toolc.engines.select import load
+from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
+from toolc.plan import Profile
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.conversation import Conversation
+from toolc.runtime.egress import Broker, Egress
+from toolc.runtime.http_call import prepared
+from toolc.runtime.secrets import CallSecrets
+from toolc.runtime.wire import _Line, _Listening
+from toolc.spec import HttpBackend, ToolSpec
+
+ROUNDS = 15
+IDLE_SECONDS = 0.3
+"""How long a sandbox stands ready before its call, as one of a pool would."""
+
+
+def warm_call(engine: Engine, tool: ToolSpec) -> float:
+    """The milliseconds from sending a call to its verdict, in a sandbox that was started ahead."""
+    assert isinstance(tool.backend, HttpBackend)
+    plan = Http().plan(tool.backend, BoundCall(tool=tool, arguments={}, call_id="c"), Profile())
+    plan, requests = prepared(plan, CallSecrets(), ())
+    sandbox = engine.start(plan.profile, BOOTSTRAP_ARGUMENTS)
+    conversation = Conversation(plan, 20_000, lambda *_: None)
+    with closing(sandbox), closing(Broker(plan.allow, conversation.outgoing, Egress(requests=requests))) as broker:
+        conversation.connections = broker
+        line = _Line(sandbox, conversation, None, _Listening(), broker)
+        assert line.run_until(perf_counter() + 20, lambda: conversation.is_ready)
+        with Cancellation() as never:
+            # A wait that is no sleep: what the guest says meanwhile is heard.
+            idle = _Line(sandbox, conversation, never, _Listening(), broker)
+            idle.run_until(perf_counter() + IDLE_SECONDS, lambda: False)
+        started = perf_counter()
+        conversation.call()
+        assert line.run_until(perf_counter() + 20, lambda: conversation.verdict is not None)
+        taken = (perf_counter() - started) * 1000
+    assert conversation.verdict is not None
+    assert conversation.verdict.ending == "exited"
+    return taken
+
+
+@pytest.mark.timeout(300)
+def test_a_warm_http_call_beside_httpx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    times: dict[str, list[float]] = {"httpx.get": [], "httpx.Client": [], "docker": [], "oci": []}
+    with ScriptedServer({"/": json_reply({"a": 1})}) as server, httpx2.Client() as client:
+        spec = tmp_path / "bench.yaml"
+        spec.write_text(http_spec({"url": f"{server.url}/"}, result={"format": "json"}))
+        tool = Registry.load(spec).registered("ask").spec
+        for turn in range(ROUNDS + 1):
+            for name, get in (("httpx.get", httpx2.get), ("httpx.Client", client.get)):
+                started = perf_counter()
+                get(f"{server.url}/").json()
+                times[name].append((perf_counter() - started) * 1000)
+            for name in ("docker", "oci"):
+                times[name].append(warm_call(load(name), tool))
+            if not turn:
+                for each in times.values():
+                    each.clear()
+    found = {name: statistics.median(each) for name, each in times.items()}
+    with capsys.disabled():
+        print()
+        for name, taken in found.items():
+            beside = ", ".join(f"{taken / found[peer]:5.2f} x {peer}" for peer in ("httpx.get", "httpx.Client"))
+            print(f"{name:14} {taken:8.2f} ms   {beside}")

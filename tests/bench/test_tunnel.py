@@ -1,0 +1,109 @@
+"""What the broker costs: a download and a small exchange from inside a sandbox, beside a plain relay in Python.
+
+Run with ``make bench``. A relay is what anybody would write: a thread for each direction, 64 KiB at a time. Each
+figure is a median over rounds in which every subject takes its turn. Nothing here fails on a time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tunnel_servers import DOWNLOAD_BYTES, peer, relay
+
+from toolc import Executor, Registry
+
+ROUNDS = 3
+
+CLIENT = f"""
+import socket, sys, time
+
+def download(port):
+    start = time.perf_counter()
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(b"download")
+        buffer, received = bytearray(1 << 18), 0
+        while size := connection.recv_into(buffer):
+            received += size
+    assert received == {DOWNLOAD_BYTES}, received
+    return received / (time.perf_counter() - start) / 1e6
+
+def exchange(port):
+    times = []
+    for _ in range(100):
+        start = time.perf_counter()
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(b"exchange")
+            assert connection.recv(10) == b"done"
+        times.append(time.perf_counter() - start)
+    return sorted(times)[50] * 1000
+
+def at_once(port):
+    start = time.perf_counter()
+    connections = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
+    for connection in connections:
+        connection.sendall(b"exchange")
+    whole = sum(connection.recv(10) == b"done" for connection in connections)
+    for connection in connections:
+        connection.close()
+    assert whole == 200, whole
+    return (time.perf_counter() - start) * 1000
+
+def measure(port):
+    return f"{{download(port):.1f}} {{exchange(port):.3f}} {{at_once(port):.1f}}"
+"""
+
+
+@pytest.mark.timeout(600)
+def test_a_tunnel_beside_a_plain_relay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ExitStack() as stack:
+        port = stack.enter_context(peer())
+        relayed = stack.enter_context(relay(port))
+        subjects = {"no relay": port, "a plain relay": relayed}
+        spec = {
+            "toolc": 1,
+            "name": "measure",
+            "description": "Measure a way out of a sandbox, to see what the broker costs.",
+            "backend": {
+                "python": {"function": "tool", "code": f"{CLIENT}\ndef tool():\n    return measure({port})\n"}
+            },
+            "sandbox": {"network": {"allow": [f"127.0.0.1:{port}"]}, "limits": {"timeout": "60s"}},
+        }
+        path = tmp_path / "measure.yaml"
+        path.write_text(json.dumps(spec), encoding="utf-8")
+        registry = Registry.load(path)
+        found: dict[str, list[list[float]]] = {}
+        for _ in range(ROUNDS):
+            for name, target in subjects.items():
+                found.setdefault(name, []).append(_on_the_host(target))
+            for engine in ("docker", "oci"):
+                result = Executor(registry, engine=engine).run("measure", {})
+                assert not result.is_error, result
+                found.setdefault(f"toolc {engine}", []).append(_numbers(result.text))
+    medians = {
+        name: [statistics.median(each) for each in zip(*rounds, strict=True)] for name, rounds in found.items()
+    }
+    base = medians["a plain relay"]
+    with capsys.disabled():
+        print()
+        for name, (rate, exchange, at_once) in medians.items():
+            print(
+                f"  {name:14} {rate:7.0f} MB/s {rate / base[0]:5.2f} x   exchange {exchange:6.2f} ms "
+                f"{exchange / base[1]:5.2f} x   200 at once {at_once:6.0f} ms {at_once / base[2]:5.2f} x"
+            )
+
+
+def _on_the_host(port: int) -> list[float]:
+    code = f"{CLIENT}\nprint(measure({port}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return _numbers(done.stdout)
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(each) for each in re.findall(r"[0-9.]+", text)]

@@ -1,0 +1,115 @@
+"""``toolc run --explain-network``: the line that allowed a connection, or the line that would."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_engines import engines
+from scripted_server import ScriptedServer, reply
+
+SPEC = """\
+toolc: 1
+name: fetch
+description: A tool that exists for the tests of the command line and for nothing else.
+backend:
+  python:
+    code: |
+      import socket, urllib.error, urllib.request
+      def fetch():
+          socket.create_connection(("127.0.0.1", {port})).close()
+          for url in ("http://other.example.com/", "https://127.0.0.2:{port}/"):
+              try:
+                  urllib.request.urlopen(url)
+              except urllib.error.URLError:
+                  pass
+          return "done"
+sandbox:
+  network:
+    allow:
+      - API.example.com:443
+      - "127.0.0.1:{port}"
+"""
+
+
+def run(folder: Path, engine: str, *options: str, target: str = "fetch.yaml") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "toolc", "run", target, "--engine", engine, "--explain-network", *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "200"},
+        check=False,
+    )
+
+
+@pytest.fixture
+def port() -> int:
+    """A port at which nobody listens."""
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        found: int = closed.getsockname()[1]
+    return found
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_each_connection_is_told_with_the_line_it_is_about(engine: str, port: int, tmp_path: Path) -> None:
+    (tmp_path / "fetch.yaml").write_text(SPEC.format(port=port), encoding="utf-8")
+    done = run(tmp_path, engine)
+    assert done.stdout == "done"
+    told = [line for line in done.stderr.splitlines() if line.startswith("toolc: ")]
+    failed = f"127.0.0.1:{port}: 127.0.0.1, port {port}: connection refused"
+    add = "to allow it add {0} to sandbox.network.allow (fetch.yaml:18:5)"
+    name, address = "other.example.com:80", f"127.0.0.2:{port}"
+    assert told[-3:] == [
+        f"toolc: failed {failed}; allowed by 127.0.0.1:{port} (fetch.yaml:20:9)",
+        f"toolc: refused {name}: no entry of network.allow covers {name}; {add.format(name)}",
+        f"toolc: refused {address}: no entry of network.allow covers {address}; {add.format(address)}",
+    ]
+
+
+@pytest.mark.parametrize("engine", engines()[-1:])
+def test_a_registry_has_no_lines(engine: str, port: int, tmp_path: Path) -> None:
+    (tmp_path / "fetch.yaml").write_text(SPEC.format(port=port), encoding="utf-8")
+    build = [sys.executable, "-m", "toolc", "build", "fetch.yaml", "--out", "build"]
+    subprocess.run(build, cwd=tmp_path, check=True, capture_output=True)
+    done = run(tmp_path, engine, "--registry", "build/registry.json", target="fetch")
+    assert f"; allowed by 127.0.0.1:{port}\n" in done.stderr
+    assert "; to allow it add other.example.com:80 to sandbox.network.allow\n" in done.stderr
+
+
+@pytest.mark.parametrize("engine", engines()[-1:])
+def test_a_tool_without_a_network_connects_to_nothing(engine: str, tmp_path: Path) -> None:
+    spec = {
+        "toolc": 1,
+        "name": "fetch",
+        "description": "A tool that exists for the tests of the command line and for nothing else.",
+        "backend": {"shell": {"script": "echo done"}},
+    }
+    (tmp_path / "fetch.yaml").write_text(json.dumps(spec), encoding="utf-8")
+    assert "toolc: the tool may connect to nothing\n" in run(tmp_path, engine).stderr
+    spec["sandbox"] = {"network": {"allow": ["api.example.com:443"]}}
+    (tmp_path / "fetch.yaml").write_text(json.dumps(spec), encoding="utf-8")
+    assert "toolc: the tool asked for no connection; " in run(tmp_path, engine).stderr
+
+
+@pytest.mark.parametrize("engine", engines()[:1])
+def test_a_redirect_to_no_url_has_no_host_to_name(engine: str, tmp_path: Path) -> None:
+    with ScriptedServer({"/": reply(status=302, Location="gopher://x")}) as server:
+        spec = {
+            "toolc": 1,
+            "name": "fetch",
+            "description": "A tool that exists for the tests of the command line and for nothing else.",
+            "backend": {"http": {"url": f"{server.url}/"}},
+        }
+        (tmp_path / "fetch.yaml").write_text(json.dumps(spec))
+        ran = run(tmp_path, engine)
+
+    reason = "'gopher://x' is no URL of http or https"
+    assert ran.stderr.splitlines()[-1] == f"toolc: refused a request: {reason}"
+    assert ran.stdout == f"the server redirected to gopher://x: {reason}"

@@ -1,0 +1,95 @@
+"""``--secrets`` and what is said where a secret has no value."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_engines import engines
+
+from toolc.cli import main
+
+SPEC = """\
+toolc: 1
+name: who
+label: Who
+description: Say who we are. It exists for the tests of the command line and for nothing else.
+backend: {shell: {script: "echo I am $USER_NAME"}}
+sandbox: {secrets: {USER_NAME: {expose: env}}}
+tests:
+  - expect: {text: "I am [secret USER_NAME]\\n"}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("TOOLC_SECRET_USER_NAME", raising=False)
+    (tmp_path / "who.yaml").write_text(SPEC)
+    (tmp_path / "mine.yaml").write_text("USER_NAME: deploy-bot\n")
+    return tmp_path
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return int(ended.value.code or 0)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_missing_secret_is_exit_code_2_before_anything_starts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("run", "who.yaml") == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(
+        "toolc: tool 'who' cannot be called:\nthe secret 'USER_NAME' has no value; set the variable "
+    )
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("engine", engines())
+def test_a_file_of_secrets_is_used_and_its_values_are_not_shown(
+    engine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("run", "who.yaml", "--engine", engine, "--secrets", "mine.yaml") == 0
+    assert capsys.readouterr().out == "I am [secret USER_NAME]\n"
+    assert run("run", "who.yaml", "--engine", engine, "--secrets", "mine.yaml", "--events") == 0
+    out = capsys.readouterr().out
+    assert json.loads(out.splitlines()[-1])["result"]["content"][0]["text"] == "I am [secret USER_NAME]\n"
+    assert "deploy-bot" not in out
+
+
+def test_the_configuration_and_the_environment_are_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TOOLC_SECRET_USER_NAME", "deploy-bot")
+    assert run("run", "who.yaml") == 0
+    monkeypatch.delenv("TOOLC_SECRET_USER_NAME")
+    (folder / "config" / "toolc").mkdir(parents=True, mode=0o700)
+    configuration = folder / "config" / "toolc" / "config.yaml"
+    configuration.write_text("secrets: {USER_NAME: {env: MY_NAME}}\n")
+    configuration.chmod(0o600)
+    monkeypatch.setenv("MY_NAME", "deploy-bot")
+    assert run("run", "who.yaml") == 0
+    assert capsys.readouterr().out == "I am [secret USER_NAME]\n" * 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_tests_get_what_they_are_given_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TOOLC_SECRET_USER_NAME", "deploy-bot")
+    assert run("test", "who.yaml") == 2
+    assert "the secret 'USER_NAME' has no value; tests get none unless they are given" in capsys.readouterr().err
+    assert run("test", "who.yaml", "--secrets", "mine.yaml") == 0
+    assert capsys.readouterr().out.endswith("1 passed, 0 failed\n")
+
+
+def test_a_file_of_secrets_that_is_wrong(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "mine.yaml").write_text("USER_NAME: short\n")
+    assert run("run", "who.yaml", "--secrets", "mine.yaml") == 2
+    assert "has fewer than 8 characters" in capsys.readouterr().err
+    assert run("run", "who.yaml", "--secrets", "none.yaml") == 2
+    assert "there is no file none.yaml" in capsys.readouterr().err

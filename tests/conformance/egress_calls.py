@@ -1,0 +1,86 @@
+"""Calls that connect to local servers: the spec, the sandbox, and what came of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+import pytest
+from configurations import CONFIGURATIONS, Configuration
+from local_servers import Servers
+
+from toolc.api import Executor, Registry, result_to_json
+from toolc.configuration import Configuration as UserConfiguration
+from toolc.engines.base import Engine
+from toolc.schema import JsonObject, JsonValue
+
+PROGRAMS: Final = {"docker": "toolc/shell-tools:0.1.0", "docker+gvisor": "toolc/shell-tools:0.1.0"}
+"""Where programs come from where it is not the machine itself."""
+
+
+class Call:
+    """Runs a script in a sandbox that may connect to ``allow``, and the servers' own addresses by name."""
+
+    def __init__(self, folder: Path, there: Servers) -> None:
+        self.folder = folder
+        self.there = there
+
+    def __call__(
+        self, name: str, script: str, *allow: str, image: str | None = None, literals: bool = True
+    ) -> JsonObject:
+        configuration = available(name)
+        ports = (self.there.http, self.there.https, self.there.database, self.there.banner)
+        named = [f"127.0.0.1:{port}" for port in ports] if literals else []
+        found = image or PROGRAMS.get(name)
+        sandbox: JsonObject = {
+            "network": {"allow": [*allow, *named]},
+            "env": {"CA": self.there.authority},
+            **configuration.sandbox,
+            **({"image": found} if found else {}),
+        }
+        spec: JsonObject = {
+            "toolc": 1,
+            "name": "client",
+            "description": "Reach a server, to show how. Use it in the conformance suite and nowhere else.",
+            "parameters": {},
+            "backend": {"shell": {"script": script}},
+            "sandbox": sandbox,
+        }
+        return run(configuration, spec, self.folder)
+
+
+def available(name: str) -> Configuration:
+    configuration = CONFIGURATIONS[name]
+    if reason := configuration.lacks():
+        pytest.skip(reason)
+    return configuration
+
+
+def run(configuration: Configuration, spec: JsonObject, folder: Path) -> JsonObject:
+    path = folder / "spec.yaml"
+    path.write_text(json.dumps(spec), encoding="utf-8")
+    registry = Registry.load(path)
+
+    def work(engine: Engine) -> JsonValue:
+        executor = Executor(registry, engine=engine, configuration=UserConfiguration())
+        return result_to_json(executor.run("client", {}))
+
+    found = configuration.run(work)
+    assert isinstance(found, dict)
+    return found
+
+
+def text(result: JsonObject) -> str:
+    content = result["content"]
+    assert isinstance(content, list)
+    assert not result["is_error"], content
+    return "".join(str(block["text"]) for block in content if isinstance(block, dict))
+
+
+def network(result: JsonObject) -> list[JsonObject]:
+    details = result["details"]
+    assert isinstance(details, dict)
+    found = details.get("network", [])
+    assert isinstance(found, list)
+    return [each for each in found if isinstance(each, dict)]

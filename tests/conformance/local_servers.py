@@ -1,0 +1,201 @@
+"""Servers on this machine for tools to reach, with names that lead to them and certificates of their own."""
+
+from __future__ import annotations
+
+import http.server
+import io
+import socket
+import ssl
+import subprocess
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+NAMES: Final = ("api.toolc.test", "git.toolc.test", "index.toolc.test", "db.toolc.test", "ssh.toolc.test")
+"""Names that lead to this machine, as does everything below ``wild.toolc.test``."""
+
+WILD: Final = "*.wild.toolc.test"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Servers:
+    """Ports of 127.0.0.1, and the certificate that those with TLS have, which is its own authority."""
+
+    http: int
+    https: int
+    database: int
+    banner: int
+    authority: str
+
+
+class _Files(http.server.SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  as the base class has it
+        pass
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 512
+    context: ssl.SSLContext | None = None
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """On the connection's own thread: one that is cut off during TLS is nothing to the others."""
+        if self.context is None:
+            super().finish_request(request, client_address)
+            return
+        # Python loses the socket of one that is gone before TLS begins.
+        if not request.recv(1, socket.MSG_PEEK):
+            return
+        with self.context.wrap_socket(request, server_side=True) as connection:
+            super().finish_request(connection, client_address)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that goes away is no news."""
+
+
+@contextmanager
+def servers(folder: Path) -> Iterator[Servers]:
+    """All servers, with their files in ``folder``."""
+    certificate, key = folder / "cert.pem", folder / "key.pem"
+    alternatives = ",".join(f"DNS:{name}" for name in (*NAMES, WILD, "localhost")) + ",IP:127.0.0.1"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"),
+            *("-days", "2", "-subj", "/CN=toolc tests", "-addext", f"subjectAltName={alternatives}"),
+            *("-keyout", str(key), "-out", str(certificate)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    files = folder / "files"
+    _fill(files)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with ExitStack() as stack:
+        yield Servers(
+            http=stack.enter_context(_http(files, None)),
+            https=stack.enter_context(_http(files, context)),
+            database=stack.enter_context(tcp(_postgres)),
+            banner=stack.enter_context(tcp(_banner)),
+            authority=certificate.read_text(encoding="ascii"),
+        )
+
+
+@contextmanager
+def _http(files: Path, context: ssl.SSLContext | None) -> Iterator[int]:
+    server = _Server(("127.0.0.1", 0), partial(_Files, directory=str(files)))
+    server.context = context
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@contextmanager
+def tcp(serve: Callable[[socket.socket], object], address: str = "127.0.0.1") -> Iterator[int]:
+    """A server whose every connection is served by ``serve`` on a thread of its own, and then closed."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listener = socket.create_server((address, 0), family=family, backlog=512)
+
+    def one(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            serve(connection)
+
+    def loop() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                connection.settimeout(20)
+                threading.Thread(target=one, args=(connection,), daemon=True).start()
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+
+
+def _fill(files: Path) -> None:
+    """A greeting, a Git repository to be cloned over plain files, and a package index with one package."""
+    files.mkdir()
+    (files / "hello").write_text("hello from the server\n", encoding="utf-8")
+    work = files.parent / "work"
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@toolc.test", "-c", "init.defaultBranch=main"]
+    for command in (
+        [*git, "init", "--quiet", str(work)],
+        [*git, "-C", str(work), "commit", "--quiet", "--allow-empty", "--message", "first of all"],
+        [*git, "clone", "--quiet", "--bare", str(work), str(files / "repo.git")],
+        [*git, "-C", str(files / "repo.git"), "update-server-info"],
+    ):
+        subprocess.run(command, check=True, capture_output=True)
+    index = files / "simple" / "toolc-greets"
+    index.mkdir(parents=True)
+    name = "toolc_greets-1.0-py3-none-any.whl"
+    (index / "index.html").write_text(f'<a href="{name}">{name}</a>', encoding="utf-8")
+    (index / name).write_bytes(_wheel())
+
+
+def _wheel() -> bytes:
+    about = "toolc_greets-1.0.dist-info"
+    contents = {
+        "toolc_greets.py": "GREETING = 'hello from the package'\n",
+        f"{about}/METADATA": "Metadata-Version: 2.1\nName: toolc-greets\nVersion: 1.0\n",
+        f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: toolc\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{about}/RECORD": "".join(f"{each},,\n" for each in ("toolc_greets.py", f"{about}/METADATA")),
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as wheel:
+        for path, text in contents.items():
+            wheel.writestr(path, text)
+    return buffer.getvalue()
+
+
+def _banner(connection: socket.socket) -> None:
+    """What an SSH server says before anybody else has spoken (RFC 4253, 4.2)."""
+    connection.sendall(b"SSH-2.0-toolc_test\r\n")
+    connection.recv(1)
+
+
+def _postgres(connection: socket.socket) -> None:
+    """Enough of PostgreSQL's protocol (version 3) to refuse TLS, let anybody in, and answer a query."""
+    stream = connection.makefile("rwb")
+
+    def say(kind: bytes, body: bytes) -> None:
+        stream.write(kind + (len(body) + 4).to_bytes(4, "big") + body)
+
+    while True:
+        size = int.from_bytes(stream.read(4), "big")
+        body = stream.read(size - 4)
+        if body[:4] == (80877103).to_bytes(4, "big"):
+            stream.write(b"N")
+            stream.flush()
+            continue
+        break
+    say(b"R", bytes(4))
+    say(b"S", b"server_version\x0015.0\0")
+    say(b"Z", b"I")
+    stream.flush()
+    while (kind := stream.read(1)) == b"Q":
+        stream.read(int.from_bytes(stream.read(4), "big") - 4)
+        say(b"T", b"\0\1greeting\0" + bytes(6) + (25).to_bytes(4, "big") + b"\xff\xff" + b"\xff" * 4 + b"\0\0")
+        row = b"hello from the database"
+        say(b"D", b"\0\1" + len(row).to_bytes(4, "big") + row)
+        say(b"C", b"SELECT 1\0")
+        say(b"Z", b"I")
+        stream.flush()
+    assert kind in {b"X", b""}

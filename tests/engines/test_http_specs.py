@@ -1,0 +1,222 @@
+"""The tools of ``specs/`` that use the network, called against servers that answer as the real ones do."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import parse_qs
+
+import pytest
+from configurations import CONFIGURATIONS
+from http_tools import failed
+from scripted_server import ScriptedServer, json_reply, reply
+
+from toolc.api import Executor, Registry
+from toolc.compiler.compile import compile_specs
+from toolc.engines.oci import OciEngine
+from toolc.reporters.text import render
+from toolc.result import ToolResult
+from toolc.schema import JsonObject
+from toolc.secret_sources import GivenSource, SecretStore
+
+SPECS = Path(__file__).parents[2] / "specs"
+Call: TypeAlias = Callable[..., ToolResult]
+"""See the fixture ``call``."""
+
+NAMES = ("get_weather", "github_issue", "http", "web_search")
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[OciEngine]:
+    if reason := CONFIGURATIONS["oci root"].lacks():
+        pytest.skip(reason)
+    made = OciEngine()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as made:
+        yield made
+
+
+@pytest.fixture
+def call(engine: OciEngine, server: ScriptedServer, tmp_path: Path) -> Call:
+    """Calls ``name`` of a spec whose host is the test's server."""
+
+    def called(spec: str, host: str, name: str, arguments: JsonObject, **secrets: str) -> ToolResult:
+        text = (SPECS / f"{spec}.yaml").read_text()
+        assert host in text
+        here = f"127.0.0.1:{server.port}"
+        text = (
+            text.replace(f"https://{host}", f"http://{here}").replace("public:443", here).replace(host, "127.0.0.1")
+        )
+        (tmp_path / f"{spec}.yaml").write_text(text)
+        (tmp_path / "http_client.py").write_text((SPECS / "http_client.py").read_text())
+        store = SecretStore({key: GivenSource(value) for key, value in secrets.items()}, {})
+        with Executor(Registry.load(tmp_path / f"{spec}.yaml"), engine=engine, secrets=store) as executor:
+            return executor.run(name, arguments)
+
+    return called
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_spec_has_no_findings(name: str) -> None:
+    assert render(compile_specs([SPECS / f"{name}.yaml"]).diagnostics, color=False) == ""
+
+
+def test_web_search(call: Call, server: ScriptedServer) -> None:
+    found: JsonObject = {
+        "type": "search",
+        "web": {"results": [{"title": "One", "url": "https://one.example/", "description": "First", "age": "1d"}]},
+    }
+    server.answers["/res/v1/web/search"] = json_reply(found)
+    result = call("web_search", "api.search.brave.com", "web_search", {"query": "a&b"}, BRAVE_API_KEY="brave-key-1")
+    assert result.structured == (
+        {"results": [{"title": "One", "url": "https://one.example/", "description": "First"}]},
+    )
+    assert result.text == "1. One\n   https://one.example/\n   First\n"
+    (asked,) = server.asked
+    assert parse_qs(asked.path.partition("?")[2]) == {"q": ["a&b"], "count": ["5"], "search_lang": ["en"]}
+    assert asked.headers["x-subscription-token"] == "brave-key-1"
+
+
+@pytest.mark.parametrize("answer", [{"type": "search"}, {"web": {"results": []}}])
+def test_a_search_that_finds_nothing(call: Call, server: ScriptedServer, answer: JsonObject) -> None:
+    server.answers["/res/v1/web/search"] = json_reply(answer)
+    result = call("web_search", "api.search.brave.com", "web_search", {"query": "x"}, BRAVE_API_KEY="brave-key-1")
+    assert (result.structured, result.text) == (({"results": []},), "Nothing was found for: x\n")
+
+
+def test_get_weather(call: Call, server: ScriptedServer) -> None:
+    server.answers["/v1/forecast"] = json_reply(
+        {
+            "latitude": 52.52,
+            "current_units": {"temperature_2m": "°C"},
+            "current": {
+                "time": "2026-11-22T07:00",
+                "temperature_2m": 3.4,
+                "relative_humidity_2m": 81,
+                "wind_speed_10m": 11.2,
+                "weather_code": 3,
+            },
+        }
+    )
+    result = call("get_weather", "api.open-meteo.com", "get_weather", {"latitude": 52.52, "longitude": 13})
+    assert result.structured == (
+        {
+            "time": "2026-11-22T07:00",
+            "temperature": 3.4,
+            "unit": "°C",
+            "humidity": 81,
+            "wind_speed": 11.2,
+            "weather_code": 3,
+        },
+    )
+    (asked,) = server.asked
+    assert asked.path.startswith("/v1/forecast?current=temperature_2m%2C")
+    assert asked.path.endswith("&latitude=52.52&longitude=13&temperature_unit=celsius")
+    server.answers["/v1/forecast"] = json_reply({"error": True, "reason": "no such place"}, status=400)
+    kind, message = failed(
+        call("get_weather", "api.open-meteo.com", "get_weather", {"latitude": 1, "longitude": 1})
+    )
+    assert (kind, "no such place" in message) == ("invalid_args", True)
+
+
+def test_github_issue(call: Call, server: ScriptedServer) -> None:
+    made: JsonObject = {
+        "number": 7,
+        "html_url": "https://github.com/o/r/issues/7",
+        "state": "open",
+        "title": "T",
+        "user": {},
+    }
+    server.answers["/repos/o/r/issues"] = json_reply(made, status=201)
+    arguments: JsonObject = {"owner": "o", "repo": "r", "title": "T", "labels": ["bug"]}
+    result = call("github_issue", "api.github.com", "github_issue", arguments, GITHUB_TOKEN="ghp-token-1")
+    assert result.text == "Opened issue #7: https://github.com/o/r/issues/7"
+    assert result.structured == (
+        {"number": 7, "url": "https://github.com/o/r/issues/7", "state": "open", "title": "T"},
+    )
+    (asked,) = server.asked
+    assert json.loads(asked.body) == {"title": "T", "labels": ["bug"]}
+    assert asked.headers["authorization"] == "Bearer ghp-token-1"
+    for status, kind in ((401, "authentication"), (404, "not_found"), (410, "denied"), (422, "invalid_args")):
+        server.answers["/repos/o/r/issues"] = json_reply({"message": "Validation Failed"}, status=status)
+        found = failed(
+            call("github_issue", "api.github.com", "github_issue", arguments, GITHUB_TOKEN="ghp-token-1")
+        )
+        assert found == (kind, f'HTTP {status} Status: {{"message": "Validation Failed"}}')
+
+
+PAGE = b"""<!doctype html><html><head><title>A &amp; B</title><style>p {}</style></head><body>
+<nav><a href="/">Home</a></nav><h1>Words</h1><p>One <b>bold</b>
+word.</p><script>no()</script><ul><li>first<li>second</ul><pre>a  b
+  c</pre><p>caf\xc3\xa9</p></body></html>"""
+
+
+def fetched(call: Call, server: ScriptedServer, answer: bytes, **arguments: int) -> ToolResult:
+    server.answers["/page"] = answer
+    return call("http", "public:443", "http_fetch", {"url": f"{server.url}/page", **arguments})
+
+
+def test_a_page_is_read_as_words(call: Call, server: ScriptedServer) -> None:
+    answer = reply(gzip.compress(PAGE), kind="text/html; charset=utf-8", Content_Encoding="gzip")
+    result = fetched(call, server, answer)
+    words = "Home\n\nWords\n\nOne bold word.\n\n- first\n- second\n\na  b\n  c\n\ncaf\u00e9"
+    assert result.text == f"# A & B\n\n{words}"
+    assert result.structured == (
+        {
+            "url": f"{server.url}/page",
+            "status": 200,
+            "title": "A & B",
+            "content_type": "text/html",
+            "body": words,
+            "truncated": False,
+        },
+    )
+
+
+def test_a_long_page_is_cut(call: Call, server: ScriptedServer) -> None:
+    result = fetched(call, server, reply(b"x" * 500), max_characters=100)
+    assert result.text == "x" * 100 + "\n[the rest is left out]"
+    assert result.structured is not None
+    assert result.structured[0]["truncated"] is True  # type: ignore[index, call-overload]
+
+
+def test_what_is_no_page(call: Call, server: ScriptedServer) -> None:
+    kind, message = failed(fetched(call, server, reply(b"<p>gone</p>", status=404)))
+    assert (kind, message) == ("not_found", "HTTP 404 Status: gone")
+    assert failed(fetched(call, server, reply(b"\0\1", kind="application/zip")))[0] == "serialization"
+    picture = failed(fetched(call, server, reply(b"GIF89a", kind="image/gif")))
+    assert picture == ("serialization", "the page is image/gif, which is no text")
+    elsewhere = failed(call("http", "public:443", "http_fetch", {"url": "http://127.0.0.1:9/"}))
+    assert elsewhere[0] == "network"
+    loop = failed(fetched(call, server, reply(status=302, Location="/page")))
+    assert loop[0] == "network"
+
+
+def test_a_request_says_all_of_its_response(call: Call, server: ScriptedServer) -> None:
+    server.answers["/x"] = reply(b'{"no": 1}', status=418, kind="application/json", X_Tea="yes")
+    arguments: JsonObject = {
+        "url": f"{server.url}/x?a=1",
+        "method": "PATCH",
+        "headers": {"X-A": "b"},
+        "body": '{"k": "v"}',
+    }
+    result = call("http", "public:443", "http_request", arguments)
+    assert result.structured == (
+        {
+            "status": 418,
+            "headers": {"content-type": "application/json", "content-length": "9", "x-tea": "yes"},
+            "body": '{"no": 1}',
+            "truncated": False,
+        },
+    )
+    (asked,) = server.asked
+    assert (asked.method, asked.path, asked.body) == ("PATCH", "/x?a=1", b'{"k": "v"}')
+    assert (asked.headers["x-a"], asked.headers["content-type"]) == ("b", "application/json")

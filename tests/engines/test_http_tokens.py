@@ -1,0 +1,153 @@
+"""``auth: oauth2``: the token is fetched and kept by the host, and renewed once where the server refuses it."""
+
+from __future__ import annotations
+
+import base64
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import pytest
+from configurations import CONFIGURATIONS
+from http_tools import call_http, failed, http_spec
+from scripted_server import Asked, ScriptedServer, json_reply, reply
+
+from toolc.engines.oci import OciEngine
+from toolc.result import ToolResult
+from toolc.schema import JsonObject
+
+SECRET = "s3cret/with+signs"
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[OciEngine]:
+    if reason := CONFIGURATIONS["oci root"].lacks():
+        pytest.skip(reason)
+    made = OciEngine()
+    yield made
+    made.close()
+
+
+class Login(ScriptedServer):
+    """A token server: gives ``tokens`` in turn."""
+
+    def __init__(self, *tokens: str, expires_in: float | None = 3600, in_form: bool = False) -> None:
+        super().__init__({"/token": self.token})
+        self.tokens = list(tokens)
+        self.expires_in = expires_in
+        self.in_form = in_form
+
+    def token(self, asked: Asked, connection: socket.socket) -> None:
+        form = parse_qs(asked.body.decode())
+        pair = base64.b64encode(f"me:{SECRET.replace('/', '%2F').replace('+', '%2B')}".encode()).decode()
+        by_form = (form.get("client_id"), form.get("client_secret")) == (["me"], [SECRET])
+        by_header = asked.headers.get("authorization") == f"Basic {pair}"
+        if not (by_form if self.in_form else by_header) or form["grant_type"] != ["client_credentials"]:
+            connection.sendall(json_reply({"error": "invalid_client", "hint": SECRET}, status=401))
+            return
+        answer = {"access_token": self.tokens.pop(0), "token_type": "Bearer", "scope": form["scope"][0]}
+        connection.sendall(json_reply(answer | ({"expires_in": self.expires_in} if self.expires_in else {})))
+
+
+def api(*good: str) -> ScriptedServer:
+    """A server that takes these tokens, and tells what it was given."""
+
+    def answer(asked: Asked, connection: socket.socket) -> None:
+        given = asked.headers.get("authorization", "").removeprefix("Bearer ")
+        connection.sendall(reply(given.encode(), status=200 if given in good else 401))
+
+    return ScriptedServer({"/": answer})
+
+
+def call(engine: OciEngine, folder: Path, login: ScriptedServer, server: ScriptedServer) -> ToolResult:
+    oauth2: JsonObject = {
+        "token_url": f"{login.url}/token",
+        "client_id": "me",
+        "client_secret": "{{ secrets.SECRET }}",
+        "scopes": ["a", "b"],
+    }
+    spec = http_spec(
+        {"url": f"{server.url}/", "auth": {"oauth2": oauth2}},
+        sandbox={"secrets": {"SECRET": {"hosts": ["127.0.0.1"]}}},
+    )
+    return call_http(engine, folder, spec, secrets={"SECRET": SECRET})
+
+
+def test_a_token_is_fetched_once_and_never_shown(engine: OciEngine, tmp_path: Path) -> None:
+    with Login("first-token") as login, api("first-token") as server:
+        for _ in range(2):
+            found = call(engine, tmp_path, login, server)
+            assert (found.is_error, found.text) == (False, "[secret access_token]")
+        assert len(login.asked) == 1
+        assert parse_qs(login.asked[0].body.decode()) == {"grant_type": ["client_credentials"], "scope": ["a b"]}
+        assert [each.headers["authorization"] for each in server.asked] == ["Bearer first-token"] * 2
+
+
+def test_a_token_that_is_refused_is_renewed_once(engine: OciEngine, tmp_path: Path) -> None:
+    with Login("first-token", "second-token", "third-token") as login, api("first-token") as server:
+        assert not call(engine, tmp_path, login, server).is_error
+        server.answers["/"] = api("second-token").answers["/"]
+        assert not call(engine, tmp_path, login, server).is_error
+        server.answers["/"] = api("no-such-token").answers["/"]
+        kind, message = failed(call(engine, tmp_path, login, server))
+        assert (kind, message) == ("authentication", "HTTP 401 Status: [secret access_token]")
+        assert len(login.asked) == 3
+
+
+def test_a_token_that_has_expired_is_not_used(engine: OciEngine, tmp_path: Path) -> None:
+    with (
+        Login("first-token", "second-token", expires_in=0.001) as login,
+        api("first-token", "second-token") as server,
+    ):
+        for _ in range(2):
+            assert not call(engine, tmp_path, login, server).is_error
+        assert [each.headers["authorization"] for each in server.asked] == [
+            "Bearer first-token",
+            "Bearer second-token",
+        ]
+
+
+def test_a_server_that_reads_the_form_only_gets_the_client_there(engine: OciEngine, tmp_path: Path) -> None:
+    with Login("first-token", in_form=True) as login, api("first-token") as server:
+        assert not call(engine, tmp_path, login, server).is_error
+        assert len(login.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted"),
+    [
+        (reply(b"oops", status=500), ("network", "the token server gave no access token (HTTP 500)")),
+        (
+            json_reply({"error": "invalid_client", "hint": SECRET}, status=401),
+            ("authentication", "the token server gave no access token (HTTP 401): invalid_client"),
+        ),
+        (
+            json_reply({"access_token": "short"}),
+            (
+                "network",
+                "the token server gave no access token (HTTP 502): the token server's answer has no access_token",
+            ),
+        ),
+        (
+            json_reply({"access_token": "long-enough", "token_type": "mac"}),
+            (
+                "network",
+                "the token server gave no access token (HTTP 502): the token server's token is no bearer token",
+            ),
+        ),
+        (b"", ("network", "the token server gave no access token (HTTP 502)")),
+        (reply(b"{", kind="application/json"), None),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{",
+            ("network", "the token server gave no access token (HTTP 502)"),
+        ),
+    ],
+)
+def test_no_token_is_an_error_of_its_own(
+    engine: OciEngine, tmp_path: Path, answer: bytes, wanted: tuple[str, str] | None
+) -> None:
+    with ScriptedServer({"/token": answer}) as login, api() as server:
+        found = failed(call(engine, tmp_path, login, server))
+        assert found == wanted or (wanted is None and found[0] == "network")
+        assert server.asked == []

@@ -1,0 +1,139 @@
+"""Shell and Python tools whose specs select from their results, or put them into words."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+from configurations import CONFIGURATIONS
+from http_tools import call_http, failed
+
+from toolc.engines.base import Engine
+from toolc.engines.oci import OciEngine
+from toolc.result import Image, Text, ToolResult
+from toolc.schema import JsonObject, JsonValue
+
+PICTURE = "\\x89PNG\\r\\n\\x1a\\n"
+
+
+def spec(backend: JsonObject, result: JsonObject, sandbox: JsonObject | None = None) -> str:
+    found: JsonObject = {
+        "toolc": 1,
+        "name": "ask",
+        "description": "Say something that a test wants to hear. Use it there and nowhere else.",
+        "parameters": {"n": {"type": "integer", "description": "A number"}},
+        "backend": backend,
+        "result": result,
+        "sandbox": sandbox or {},
+    }
+    return json.dumps(found)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[OciEngine]:
+    if reason := CONFIGURATIONS["oci root"].lacks():
+        pytest.skip(reason)
+    made = OciEngine()
+    yield made
+    made.close()
+
+
+Call: TypeAlias = Callable[..., ToolResult]
+"""See the fixture ``call``."""
+
+
+@pytest.fixture
+def call(engine: OciEngine, tmp_path: Path) -> Call:
+    """Calls a tool of this backend and result with the argument ``n``, 3."""
+
+    def called(
+        backend: JsonObject, result: JsonObject, sandbox: JsonObject | None = None, timeout: float = 30
+    ) -> ToolResult:
+        text = spec(backend, result, sandbox)
+        return call_http(engine, tmp_path, text, {"n": 3}, {"KEY": "correct-horse"}, timeout=timeout)
+
+    return called
+
+
+def shell(script: str, **more: str) -> JsonObject:
+    return {"shell": {"script": script, **more}}
+
+
+def python(code: str) -> JsonObject:
+    return {"python": {"code": code, "function": "run"}}
+
+
+ROWS = shell("""echo "{\\"rows\\": [1, 2, $ARG_n]}" """)
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_every_engine_selects_and_puts_into_words(name: str) -> None:
+    configuration = CONFIGURATIONS[name]
+    if reason := configuration.lacks():
+        pytest.skip(reason)
+    words = "{{ result | join('+') }} of {{ args.n }}"
+    text = spec(ROWS, {"format": "json", "select": "rows[1:]", "template": words}, configuration.sandbox)
+
+    def work(engine: Engine) -> JsonValue:
+        with tempfile.TemporaryDirectory() as made:
+            found = call_http(engine, Path(made), text, {"n": 3})
+            assert found.structured is not None, found
+            return [found.text, found.structured[0]]
+
+    assert configuration.run(work) == ["2+3 of 3", [2, 3]]
+
+
+def test_words_may_be_all_there_is(call: Call) -> None:
+    assert call(shell("echo noise"), {"format": "none", "template": "Did {{ args.n }}."}).text == "Did 3."
+
+
+def test_the_schema_is_that_of_what_was_selected(call: Call) -> None:
+    wanted: JsonObject = {"format": "json", "select": "rows[2]", "schema": {"type": "integer"}}
+
+    assert call(ROWS, wanted).structured == (3,)
+
+
+def test_a_functions_picture_stays_behind_the_words(call: Call) -> None:
+    code = f'def run(n, ctx):\n    return ctx.result(["words", b"{PICTURE}"], structured={{"n": n}})\n'
+
+    found = call(python(code), {"template": "{{ text }}: {{ result.n }}"})
+
+    assert found.content[0] == Text("words: 3")
+    assert isinstance(found.content[1], Image)
+    assert found.structured == ({"n": 3},)
+
+
+def test_an_error_stays_as_it_is(call: Call) -> None:
+    result = call(shell("echo no; exit 4"), {"template": "all is well"})
+    assert failed(result) == ("exit_status", "the command ended with exit status 4")
+    assert result.text == "no\n[exit status 4]"
+
+
+def test_a_failure_that_is_no_error_stays_as_it_is(call: Call) -> None:
+    result = call(shell("echo no; exit 4", success_exit_codes="any"), {"select": "a"})
+    assert (result.is_error, result.text) == (False, "no\n[exit status 4]")
+
+
+def test_what_does_not_fit_is_an_error_without_a_trace_of_toolcs_own_code(call: Call) -> None:
+    result = call(shell("echo no"), {"template": "{{ result.a.b }}"})
+    reason = "result.template does not fit what came: 'str object' has no attribute 'a'"
+    assert (failed(result), result.text) == (("serialization", reason), reason)
+    assert "traceback" not in result.details
+
+
+def test_a_template_ends_with_the_calls_time(call: Call) -> None:
+    endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+    result = call(shell("echo"), {"template": endless}, timeout=1.5)
+    assert failed(result)[0] == "timeout"
+
+
+def test_a_template_sees_no_secret(call: Call) -> None:
+    sandbox: JsonObject = {"secrets": {"KEY": {"expose": "env"}}}
+
+    result = call(shell("echo $KEY"), {"template": "{{ text | reverse }}"}, sandbox)
+
+    assert result.text == "[secret KEY]\n"[::-1]

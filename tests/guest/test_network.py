@@ -1,0 +1,236 @@
+"""The sandbox's way out, driven frame by frame: what programs say becomes frames, and frames become answers."""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+from collections.abc import Callable, Iterator
+from time import monotonic
+
+import pytest
+
+from toolc.guest import frames
+from toolc.guest.frames import FrameError, FrameReader
+from toolc.guest.network import Network, NetworkError
+from toolc.schema import JsonObject
+
+PATIENCE = 20.0
+MAX_OUT = 256 * 1024
+FIRST = frames.FIRST_CONNECTION
+
+
+def listening(setting: JsonObject) -> Network:
+    """A network as the wire tells it to listen."""
+    return Network(json.loads(json.dumps(setting)))
+
+
+class Way:
+    """A network with one forward and a proxy, and the host's side of it by hand."""
+
+    def __init__(self) -> None:
+        self.port, self.proxy = _free(), _free()
+        self.network = listening(
+            {"forwards": [["127.0.0.1", self.port, "api.example.com"]], "proxy": ["127.0.0.1", self.proxy]}
+        )
+        self.out = bytearray()
+        self.said: list[tuple[int, int, bytes]] = []
+        self._reader = FrameReader()
+        self._programs: list[socket.socket] = []
+
+    def connect(self, port: int) -> socket.socket:
+        """A program's connection."""
+        program = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        self._programs.append(program)
+        return program
+
+    def until(self, done: Callable[[], bool]) -> None:
+        """Let the network work until ``done``."""
+        end = monotonic() + PATIENCE
+        while not done():
+            assert monotonic() < end, self.said
+            poll = select.poll()
+            poll.register(self.network.fileno(), select.POLLIN)
+            poll.poll(50)
+            self.network.serve(self.out, MAX_OUT)
+            self._hear()
+
+    def say(self, kind: int, stream: int, payload: bytes = b"") -> None:
+        """A frame of the host's."""
+        self.network.take(kind, stream, payload, self.out)
+        self._hear()
+
+    def kinds(self, stream: int = FIRST) -> list[int]:
+        """The types of what was said on a stream."""
+        return [kind for kind, at, _ in self.said if at == stream]
+
+    def data(self, stream: int = FIRST) -> bytes:
+        """What a program said."""
+        return b"".join(payload for kind, at, payload in self.said if at == stream and kind == frames.DATA)
+
+    def opened(self, stream: int = FIRST) -> JsonObject:
+        """What a connection was opened to."""
+        self.until(lambda: frames.OPEN in self.kinds(stream))
+        message: JsonObject = json.loads(next(payload for _, at, payload in self.said if at == stream))
+        return message
+
+    def close(self) -> None:
+        """Close the programs' ends, and the listeners."""
+        for program in self._programs:
+            program.close()
+        self.network.close()
+
+    def _hear(self) -> None:
+        data = bytes(self.out)
+        self.out.clear()
+        self.said += list(self._reader.feed(data))
+
+
+@pytest.fixture
+def way() -> Iterator[Way]:
+    found = Way()
+    yield found
+    found.close()
+
+
+def _free() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port: int = closed.getsockname()[1]
+    return port
+
+
+def test_a_connection_to_a_forward_is_opened_before_the_program_says_anything(way: Way) -> None:
+    program = way.connect(way.port)
+    assert way.opened() == {"host": "api.example.com", "port": way.port}
+    way.say(frames.OPENED, FIRST)
+    way.say(frames.DATA, FIRST, b"the server speaks first")
+    assert program.recv(100) == b"the server speaks first"
+
+
+def test_bytes_go_both_ways_and_both_ends_are_heard(way: Way) -> None:
+    program = way.connect(way.port)
+    program.sendall(b"question")
+    way.until(lambda: way.data() == b"question")
+    way.say(frames.OPENED, FIRST)
+    program.shutdown(socket.SHUT_WR)
+    way.until(lambda: frames.END in way.kinds())
+    way.say(frames.DATA, FIRST, b"answer")
+    way.say(frames.END, FIRST)
+    assert program.recv(100) + program.recv(100) == b"answer"
+    assert way.kinds()[-1] == frames.CLOSE
+    way.say(frames.CLOSE, FIRST, b"{}")
+    assert way.network.is_empty
+
+
+def test_a_program_is_not_read_further_than_the_host_takes(way: Way) -> None:
+    program = way.connect(way.port)
+    program.setblocking(False)
+    sent = program.send(bytes(4 * frames.FIRST_WINDOW))
+    way.until(lambda: len(way.data()) == min(sent, frames.FIRST_WINDOW))
+    way.network.serve(way.out, MAX_OUT)
+    assert len(way.data()) == frames.FIRST_WINDOW
+    way.say(frames.WINDOW, FIRST, b"10")
+    way.until(lambda: len(way.data()) == frames.FIRST_WINDOW + 10)
+
+
+def test_what_a_program_takes_is_acknowledged_and_no_more_is_kept(way: Way) -> None:
+    program = way.connect(way.port)
+    way.opened()
+    way.say(frames.OPENED, FIRST)
+    way.say(frames.DATA, FIRST, bytes(frames.FIRST_WINDOW))
+    way.until(lambda: frames.WINDOW in way.kinds())
+    assert len(program.recv(frames.FIRST_WINDOW, socket.MSG_WAITALL)) == frames.FIRST_WINDOW
+    with pytest.raises(FrameError, match="beyond its window"):  # noqa: PT012
+        for _ in range(100):
+            way.say(frames.DATA, FIRST, bytes(frames.MAX_PAYLOAD))
+
+
+def test_a_refused_forward_is_a_reset(way: Way) -> None:
+    program = way.connect(way.port)
+    way.opened()
+    way.say(frames.CLOSE, FIRST, b'{"reason": "no", "kind": "denied"}')
+    with pytest.raises(ConnectionResetError):
+        program.recv(1)
+    assert way.kinds() == [frames.OPEN, frames.CLOSE]
+
+
+def test_a_refused_request_to_the_proxy_is_answered_with_the_reason(way: Way) -> None:
+    program = way.connect(way.proxy)
+    program.sendall(b"CONNECT other.example:443 HTTP/1.1\r\n\r\n")
+    assert way.opened() == {"host": "other.example", "port": 443}
+    way.say(frames.CLOSE, FIRST, b'{"reason": "no entry covers it", "kind": "denied"}')
+    answer = b"".join(iter(lambda: program.recv(1000), b""))
+    assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n")
+    assert answer.endswith(b"\r\n\r\ntoolc: no entry covers it\n")
+    program.close()
+    way.until(lambda: way.network.is_empty)
+
+
+def test_a_tunnel_is_there_once_the_host_says_so(way: Way) -> None:
+    program = way.connect(way.proxy)
+    program.sendall(b"CONNECT a.example.org:443 HTTP/1.1\r\n\r\nhello")
+    way.until(lambda: way.data() == b"hello")
+    way.say(frames.OPENED, FIRST)
+    assert program.recv(100) == b"HTTP/1.1 200 Connection established\r\n\r\n"
+
+
+def test_what_is_no_request_is_answered_without_the_host(way: Way) -> None:
+    program = way.connect(way.proxy)
+    program.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    way.until(lambda: bool(select.select([program], [], [], 0)[0]))
+    assert program.recv(1000).startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert way.said == []
+
+
+def test_numbers_are_given_in_the_order_in_which_the_host_is_asked(way: Way) -> None:
+    slow = way.connect(way.proxy)
+    slow.sendall(b"CONNECT a.example.org:443")
+    quick = way.connect(way.port)
+    quick.sendall(b"x")
+    way.until(lambda: way.data() == b"x")
+    slow.sendall(b" HTTP/1.1\r\n\r\n")
+    assert way.opened(FIRST + 1) == {"host": "a.example.org", "port": 443}
+
+
+def test_a_program_that_breaks_off_is_told_to_the_host(way: Way) -> None:
+    program = way.connect(way.port)
+    way.opened()
+    way.say(frames.OPENED, FIRST)
+    program.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    program.close()
+    way.until(lambda: frames.CLOSE in way.kinds())
+    way.say(frames.DATA, FIRST, b"on its way already")
+    way.say(frames.CLOSE, FIRST, b"{}")
+    with pytest.raises(FrameError, match="which is none"):
+        way.say(frames.DATA, FIRST, b"x")
+
+
+def test_no_more_programs_are_let_in_than_there_is_room_for(way: Way) -> None:
+    programs = [way.connect(way.port) for _ in range(frames.MAX_CONNECTIONS + 5)]
+    last = FIRST + frames.MAX_CONNECTIONS
+    way.opened(last - 1)
+    way.network.serve(way.out, MAX_OUT)
+    assert frames.OPEN not in way.kinds(last)
+    programs[0].close()
+    way.until(lambda: frames.END in way.kinds(FIRST))
+    way.say(frames.END, FIRST)
+    way.say(frames.CLOSE, FIRST, b"{}")
+    way.opened(last)
+
+
+def test_what_dead_programs_wrote_is_still_sent(way: Way) -> None:
+    program = way.connect(way.port)
+    program.sendall(b"last words")
+    program.close()
+    # Nobody has been let in so far.
+    assert way.network.drain(way.out, MAX_OUT)
+    way.say(frames.OPENED, FIRST)
+    assert way.data() == b"last words"
+    assert way.kinds()[-1] == frames.END
+
+
+def test_a_place_that_is_taken_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(NetworkError, match=f"cannot listen on 127.0.0.1, port {port}: Address already in use"):
+            listening({"forwards": [["127.0.0.1", port, "x"]]})

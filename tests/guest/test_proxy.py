@@ -1,0 +1,113 @@
+"""The sandbox's HTTP proxy reads where a program wants to go, and judges nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.guest.frames import OPEN
+from toolc.guest.proxy import MAX_HEAD, Greeted, GreetingError, ProxyGreeting
+
+
+def greeted(data: bytes) -> Greeted:
+    greeting = ProxyGreeting()
+    whole = None
+    for byte in data:
+        assert whole is None
+        whole = greeting.feed(bytes([byte]))
+    assert whole is not None
+    assert whole.kind == OPEN
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "port"),
+    [
+        (b"api.example.com:443", "api.example.com", 443),
+        (b"10.0.0.5:5432", "10.0.0.5", 5432),
+        (b"[2001:db8::1]:443", "[2001:db8::1]", 443),
+        (b"0x7f.1:443", "0x7f.1", 443),
+    ],
+)
+def test_connect_names_a_host_and_a_port(target: bytes, host: str, port: int) -> None:
+    found = greeted(b"CONNECT " + target + b" HTTP/1.1\r\nHost: other.example\r\n\r\n")
+    assert found.message == {"host": host, "port": port}
+    assert found.first == b""
+    assert found.answer == b"HTTP/1.1 200 Connection established\r\n\r\n"
+
+
+def test_what_follows_the_head_goes_to_the_server() -> None:
+    found = ProxyGreeting().feed(b"CONNECT a.example:1 HTTP/1.0\r\n\r\n\x16\x03\x01")
+    assert found is not None
+    assert found.first == b"\x16\x03\x01"
+
+
+def test_a_url_becomes_a_request_to_its_server_for_one_answer() -> None:
+    found = greeted(
+        b"GET http://A.example:8080/x?q=1#f HTTP/1.1\r\nHost: A.example:8080\r\nProxy-Connection: keep-alive\r\n"
+        b"Connection: keep-alive\r\nProxy-Authorization: Basic eDp5\r\nAccept: */*\r\n\r\n"
+    )
+    assert found.message == {"host": "A.example", "port": 8080}
+    assert found.answer == b""
+    assert found.first == (
+        b"GET /x?q=1 HTTP/1.1\r\nHost: A.example:8080\r\nAccept: */*\r\nConnection: close\r\n\r\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "path"), [(b"http://a.example", b"/"), (b"HTTP://a.example?q", b"/?q"), (b"http://a.example/", b"/")]
+)
+def test_a_url_without_port_or_path_has_the_usual_ones(url: bytes, path: bytes) -> None:
+    found = greeted(b"GET " + url + b" HTTP/1.1\r\n\r\n")
+    assert found.message == {"host": "a.example", "port": 80}
+    assert found.first.startswith(b"GET " + path + b" HTTP/1.1\r\n")
+
+
+def test_port_0_is_not_the_usual_one() -> None:
+    assert greeted(b"GET http://a.example:0/ HTTP/1.1\r\n\r\n").message == {"host": "a.example", "port": 0}
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET / HTTP/1.1",
+        b"GET https://a.example/ HTTP/1.1",
+        b"GET ftp://a.example/ HTTP/1.1",
+        b"GET http:///x HTTP/1.1",
+        b"GET http://user@a.example/ HTTP/1.1",
+        b"GET http://a.example:80@evil.test/ HTTP/1.1",
+        b"GET http://a.example:x/ HTTP/1.1",
+        b"GET http://a b/ HTTP/1.1",
+        b"CONNECT a.example HTTP/1.1",
+        b"CONNECT a.example: HTTP/1.1",
+        b"CONNECT a@b:443 HTTP/1.1",
+        b"CONNECT ::1:443 HTTP/1.1",
+        b"CONNECT a.example:443 HTTP/2",
+        b"CONNECT a.example\0.b:443 HTTP/1.1",
+        b"get http://a.example/ HTTP/1.1",
+        b"\x05\x01\0",
+        b"",
+    ],
+)
+def test_what_is_no_request_to_a_proxy_is_none(head: bytes) -> None:
+    with pytest.raises(GreetingError):
+        ProxyGreeting().feed(head + b"\r\n\r\n")
+
+
+def test_a_head_has_an_end() -> None:
+    greeting = ProxyGreeting()
+    with pytest.raises(GreetingError, match="too long"):
+        greeting.feed(b"CONNECT a.example:443 HTTP/1.1\r\n" + b"x" * MAX_HEAD)
+
+
+def test_a_refusal_is_an_answer_with_the_reason() -> None:
+    assert ProxyGreeting().refusal("denied", "no entry").split(b"\r\n") == [
+        b"HTTP/1.1 403 Forbidden",
+        b"Content-Type: text/plain; charset=utf-8",
+        b"Content-Length: 16",
+        b"Connection: close",
+        b"",
+        b"toolc: no entry\n",
+    ]
+    assert ProxyGreeting().refusal("network", "x").startswith(b"HTTP/1.1 502 ")
+    assert ProxyGreeting().refusal("timeout", "x").startswith(b"HTTP/1.1 504 ")
+    assert ProxyGreeting().refusal("bad", "x").startswith(b"HTTP/1.1 400 ")

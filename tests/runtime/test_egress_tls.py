@@ -1,0 +1,255 @@
+"""The server's name at the beginning of TLS: read from any cut of the stream, and refused unless it is the one."""
+
+from __future__ import annotations
+
+import ssl
+import struct
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted_server import certificate
+
+from toolc.runtime.egress_tls import MAX_BYTES, ServerName
+from toolc.runtime.egress_transport import RefusedError
+
+HOST = "api.example.com"
+
+
+def openssl_hello(name: str | None) -> bytes:
+    """What Python's own TLS says first."""
+    context = ssl.create_default_context()
+    context.check_hostname = name is not None
+    outgoing = ssl.MemoryBIO()
+    tls = context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname=name)
+    with pytest.raises(ssl.SSLWantReadError):
+        tls.do_handshake()
+    return outgoing.read()
+
+
+def vector(size: int, body: bytes) -> bytes:
+    return len(body).to_bytes(size, "big") + body
+
+
+def name_list(*names: bytes, kind: int = 0) -> bytes:
+    return vector(2, b"".join(bytes([kind]) + vector(2, name) for name in names))
+
+
+def hello(*extensions: tuple[int, bytes], tail: bytes = b"") -> bytes:
+    body = b"\x03\x03" + bytes(32) + vector(1, b"") + vector(2, b"\x13\x01") + vector(1, b"\0")
+    body += vector(2, b"".join(struct.pack(">H", kind) + vector(2, data) for kind, data in extensions)) + tail
+    return b"\x01" + vector(3, body)
+
+
+def records(message: bytes, size: int = 1 << 14) -> bytes:
+    cuts = range(0, len(message), size)
+    return b"".join(b"\x16\x03\x01" + vector(2, message[at : at + size]) for at in cuts)
+
+
+def named(name: bytes) -> bytes:
+    return records(hello((0, name_list(name))))
+
+
+def refusal(stream: bytes, host: str = HOST) -> str:
+    check = ServerName(host)
+    try:
+        passed = [check.feed(bytes([byte])) for byte in stream]
+    except RefusedError as error:
+        return str(error)
+    raise AssertionError(passed)
+
+
+@pytest.mark.parametrize("name", [HOST, HOST.upper(), HOST + "."])
+def test_the_allowed_name_passes_in_any_spelling_of_it(name: str) -> None:
+    stream = named(name.encode())
+    assert ServerName(HOST).feed(stream) == stream
+
+
+def test_a_real_greeting_passes_whole_and_once() -> None:
+    stream = openssl_hello(HOST)
+    check = ServerName(HOST)
+    assert check.feed(stream[:100]) == b""
+    assert check.feed(stream[100:]) == stream
+    assert not check.is_settled
+    for data in (b"\x17\x03\x03\0\x04", b"data", named(b"evil.test")):
+        assert check.feed(data) == data
+        assert check.is_settled
+
+
+@given(st.lists(st.integers(1, 600), max_size=8), st.integers(1, 200))
+def test_neither_segments_nor_records_hide_a_name(cuts: list[int], record: int) -> None:
+    for name, passes in ((HOST, True), ("evil.test", False)):
+        stream = records(hello((10, b"\0\x02\0\x1d"), (0, name_list(name.encode()))), record) + b"early data"
+        check = ServerName(HOST)
+        passed, at = b"", 0
+        try:
+            for cut in [*cuts, len(stream)]:
+                passed += check.feed(stream[at : at + cut])
+                at += cut
+        except RefusedError:
+            assert not passes
+            assert passed == b""
+        else:
+            assert passes
+            assert passed == stream
+
+
+@pytest.mark.parametrize(
+    ("stream", "reason"),
+    [
+        (named(b"evil.test"), "the client's TLS names evil.test, and the connection is to api.example.com"),
+        (openssl_hello(None), "the client's TLS names no server, and must name api.example.com"),
+        (records(hello()), "the client's TLS names no server, and must name api.example.com"),
+        (
+            records(hello((0, name_list(HOST.encode(), b"evil.test")))),
+            "the client's TLS names more than one server",
+        ),
+        (
+            records(hello((0, name_list(HOST.encode())), (0, name_list(b"evil.test")))),
+            "the client's TLS greeting says something twice",
+        ),
+        (records(hello((0, name_list(HOST.encode(), kind=1)))), "the client's TLS names more than one server"),
+        (records(hello((0, name_list(HOST.encode()) + b"\0"))), "the client's TLS names more than one server"),
+        (records(hello((0, b""))), "the client's TLS greeting is damaged"),
+        (records(hello((0, name_list(HOST.encode())), tail=b"\0")), "the client's TLS greeting is damaged"),
+        (
+            records(hello((0, name_list(HOST.encode())), (0xFE0D, b"\0"))),
+            "the client's TLS encrypts the server's name (ECH); turn that off in the client",
+        ),
+        (b"\x16\x03\x01\0\0", "the client's TLS greeting is damaged"),
+        (b"\x16\x03\x01\xff\xff", "the client's TLS greeting is damaged"),
+        (b"\x16\x03\x01\0\x01\x01\x15\x03\x01\0\x02\x01\0", "the client's TLS greeting is damaged"),
+        (records(b"\x02\0\0\x01\0"), "the client's TLS does not begin with a greeting"),
+        (records(b"\x01\xff\xff\xff"), "the client's TLS greeting has no end"),
+        (b"\x80\x2e\x01\x03\x01", "the client speaks a version of SSL that names no server"),
+    ],
+)
+def test_what_names_no_server_or_another_is_refused(stream: bytes, reason: str) -> None:
+    assert refusal(stream) == reason
+
+
+@pytest.mark.parametrize(
+    "name",
+    [b"evil.test\0" + HOST.encode(), HOST.encode() + b"\0", b"10.0.0.1", b"[::1]", b"", b"a b", b"\xe4.example"],
+)
+def test_no_trick_in_the_name_passes(name: bytes) -> None:
+    assert "names" in refusal(named(name))
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        b"GET / HTTP/1.1\r\n",
+        b"SSH-2.0-OpenSSH\r\n",
+        bytes.fromhex("0000000804d2162f"),  # PostgreSQL asks whether it may speak TLS
+        b"\x16\x10\x01",
+        bytes.fromhex("16000001 8da2"),  # MySQL: 22 bytes, the first packet
+        b"\x80\x01\x02",
+        b"\x80\x01\x01\x04",
+        b"\0",
+    ],
+)
+def test_what_is_not_tls_passes_at_once(stream: bytes) -> None:
+    check = ServerName(HOST)
+    assert b"".join(check.feed(bytes([byte])) for byte in stream) == stream
+
+
+def test_a_greeting_without_end_is_not_collected_for_ever() -> None:
+    pieces = [records(b"\x01" + (30_000).to_bytes(3, "big") + bytes(100), 1), *[records(bytes(100), 1)] * MAX_BYTES]
+    check = ServerName(HOST)
+    with pytest.raises(RefusedError, match="has no end"):
+        b"".join(check.feed(piece) for piece in pieces)
+
+
+@given(st.binary(max_size=300))
+def test_nothing_breaks_the_reader(data: bytes) -> None:
+    for stream in (data, b"\x16\x03\x01" + data, records(b"\x01" + data) if data else b""):
+        try:
+            passed = ServerName(HOST).feed(stream)
+        except RefusedError:
+            continue
+        assert passed in {b"", stream}
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        # Go's server takes any version below 0x1000, and drops a warning that comes first (crypto/tls, conn.go).
+        b"\x16\x00\x00" + named(b"evil.test")[3:],
+        b"\x16\x02\x00" + named(b"evil.test")[3:],
+        b"\x16\x0f\xff" + records(hello((0, name_list(b"evil.test"))), 1)[3:],
+        b"\x15\x03\x01\0\x02\x01\x5a" + named(b"evil.test"),
+        b"\x15\x00\x00\0\x02\x01\x5a" + named(b"evil.test"),
+        b"\x14\x03\x01\0\x01\x01" + named(b"evil.test"),
+    ],
+)
+def test_what_some_server_takes_for_tls_is_no_other_protocol(stream: bytes) -> None:
+    assert "the client's TLS" in refusal(stream)
+
+
+CHANGE = b"\x14\x03\x03\0\x01\x01"
+WARNING = b"\x15\x03\x03\0\x02\x01\x5a"
+EARLY = b"\x17\x03\x03\0\x03abc"
+
+
+@pytest.mark.parametrize("between", [b"", CHANGE, WARNING, CHANGE + WARNING + CHANGE, b"\x16\x03\x03\0\0"])
+def test_a_second_greeting_is_held_to_the_name_too(between: bytes) -> None:
+    assert "names evil.test" in refusal(named(HOST.encode()) + between + named(b"evil.test"))
+    stream = named(HOST.encode()) + between + named(HOST.encode()) + EARLY + named(b"anything")
+    check = ServerName(HOST)
+    assert b"".join(check.feed(bytes([byte])) for byte in stream) == stream
+    assert check.is_settled
+
+
+def test_early_data_does_not_hide_a_second_greeting() -> None:
+    first = records(hello((0, name_list(HOST.encode())), (42, b"")))
+    assert "names evil.test" in refusal(first + EARLY * 3 + CHANGE + named(b"evil.test"))
+    assert ServerName(HOST).feed(first + EARLY * 3) == first + EARLY * 3
+
+
+def test_a_second_greeting_in_pieces_is_no_encrypted_message() -> None:
+    pieces = records(hello((0, name_list(b"evil.test"))), 1)
+    assert refusal(named(HOST.encode()) + CHANGE + pieces) == "the client's TLS greeting is damaged"
+    assert "names evil.test" in refusal(named(HOST.encode()) + pieces)
+
+
+def test_nothing_rides_behind_a_greeting_in_its_record() -> None:
+    good, evil = (hello((0, name_list(name))) for name in (HOST.encode(), b"evil.test"))
+    assert refusal(records(good + evil)) == "the client's TLS greeting is damaged"
+
+
+@pytest.mark.parametrize(
+    ("version", "curve", "greetings"),
+    [
+        (ssl.TLSVersion.TLSv1_2, None, 1),
+        (ssl.TLSVersion.TLSv1_3, None, 1),
+        (ssl.TLSVersion.TLSv1_3, "prime256v1", 2),
+    ],
+)
+def test_a_whole_handshake_passes(
+    tmp_path: Path, version: ssl.TLSVersion, curve: str | None, greetings: int
+) -> None:
+    serving, _ = certificate(tmp_path)
+    if curve is not None:
+        serving.set_ecdh_curve(curve)
+    asking = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    asking.check_hostname, asking.verify_mode, asking.maximum_version = False, ssl.CERT_NONE, version
+    to_server, to_client, sent = ssl.MemoryBIO(), ssl.MemoryBIO(), ssl.MemoryBIO()
+    server = serving.wrap_bio(to_server, to_client, server_side=True)
+    client = asking.wrap_bio(to_client, sent, server_hostname=HOST)
+    check = ServerName(HOST)
+    said = 0
+    for _ in range(4):
+        for end in (client, server):
+            with suppress(ssl.SSLWantReadError):
+                end.do_handshake()
+            flight = sent.read()
+            said += flight.count(HOST.encode())
+            to_server.write(check.feed(flight))
+    assert said == greetings
+    client.write(b"a secret")
+    to_server.write(check.feed(sent.read()))
+    assert server.read() == b"a secret"
+    assert check.is_settled

@@ -1,0 +1,251 @@
+"""The host's part of an HTTP call: what a guest may ask for, and what is sent where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from toolc.plan_http import FormPart, HttpCall, MultipartForm, Named, PlainBody, Reading, Slot, TokenRequest
+from toolc.runtime.conversation import ProtocolError
+from toolc.runtime.egress_transport import Opening, RefusedError
+from toolc.runtime.http_broker import HttpBroker
+from toolc.runtime.http_target import Target, parse_url
+from toolc.runtime.redaction import Redactor
+from toolc.schema import JsonValue
+from toolc.spec import Secret
+from toolc.spec_http import CursorPages, Pagination
+
+VALUES = {"KEY": 'correct "horse" & co'}
+DECLARED = (Secret(name="KEY", hosts=("api.example.com",)),)
+CALL = HttpCall(method="GET", url="https://api.example.com:443/v1/items")
+
+
+def broker(
+    call: HttpCall, values: Mapping[str, str] = VALUES, declared: tuple[Secret, ...] = DECLARED
+) -> HttpBroker:
+    def read_file(path: str) -> bytes:
+        return f"<{path}>".encode()
+
+    return HttpBroker(call, values=values, declared=declared, redactor=Redactor(values), read_file=read_file)
+
+
+def opened(call: HttpCall, **asked: JsonValue) -> Opening:
+    return broker(call).open(json.dumps(asked).encode())
+
+
+def refusal(call: HttpCall, **asked: JsonValue) -> str:
+    with pytest.raises(RefusedError) as caught:
+        opened(call, **asked)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "target"),
+    [
+        ("https://API.example.com.", Target(scheme="https", host="api.example.com", port=443, path="/")),
+        (
+            "HTTP://a.example:8080/x y".replace(" ", "%20"),
+            Target(scheme="http", host="a.example", port=8080, path="/x%20y"),
+        ),
+        ("https://a.example?x=1#y", Target(scheme="https", host="a.example", port=443, path="/?x=1")),
+        ("https://[::1]:8/é", Target(scheme="https", host="::1", port=8, path="/%C3%A9")),
+    ],
+)
+def test_a_url_is_read_in_one_way(url: str, target: Target) -> None:
+    assert parse_url(url) == target
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "/path",
+        "//a.example/",
+        "file:///etc/passwd",
+        "gopher://a.example/",
+        "https:/a.example/",
+        "https:\\\\a.example",
+        "https://a.example\\@b.example/",
+        "https://b.example@a.example/",
+        "https://a.example:0/",
+        "https://a.example:99999/",
+        "https://a.example:x/",
+        "https://127.1/",
+        "https://0x7f.0.0.1/",
+        "https://2130706433/",
+        "https://a.example/ HTTP/1.1",
+        "https://a.example/\r\nX: y",
+        "https://a.example\0.b.example/",
+        "https://a%2eexample/",
+        "https://\uff41.example/",
+        f"https://a.example/{'x' * 9000}",
+    ],
+)
+def test_a_url_that_can_be_read_in_two_ways_is_refused(url: str) -> None:
+    with pytest.raises(RefusedError):
+        parse_url(url)
+
+
+def test_the_request_is_made_of_the_plan() -> None:
+    call = replace(
+        CALL,
+        url="https://api.example.com:443/v1/items?a=1",
+        query=(Named("k", (Slot("KEY", "query"),)),),
+        headers=(Named("X-Key", ("<", Slot("KEY"), ">")), Named("Accept", ("text/csv",))),
+    )
+    opening = opened(call)
+    assert (opening.host, opening.port, opening.is_opaque) == ("api.example.com", 443, False)
+    assert opening.head == (
+        b"GET /v1/items?a=1&k=correct%20%22horse%22%20%26%20co HTTP/1.1\r\nHost: api.example.com\r\n"
+        b'X-Key: <correct "horse" & co>\r\nAccept: text/csv\r\n'
+        b"Accept-Encoding: gzip, deflate\r\nUser-Agent: toolc\r\nConnection: close\r\n\r\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "sent"),
+    [
+        (
+            PlainBody(content_type="application/json", pieces=('{"k":"', Slot("KEY", "json"), '"}')),
+            b"application/json",
+            b'{"k":"correct \\"horse\\" & co"}',
+        ),
+        (
+            PlainBody(content_type="x/form", pieces=("k=", Slot("KEY", "form"))),
+            b"x/form",
+            b"k=correct+%22horse%22+%26+co",
+        ),
+    ],
+)
+def test_a_secret_is_escaped_for_its_place(body: PlainBody, kind: bytes, sent: bytes) -> None:
+    head = opened(replace(CALL, method="POST", body=body)).head
+    assert head.endswith(
+        b"Content-Type: " + kind + b"\r\nContent-Length: %d" % len(sent) + b"\r\nConnection: close\r\n\r\n" + sent
+    )
+
+
+def test_a_boundary_stands_in_no_part_and_is_the_same_each_time() -> None:
+    form = MultipartForm(parts=(FormPart(name='a"\r\n', path="x/é.txt"), FormPart(name="b", value=("--toolc-",))))
+    heads = {opened(replace(CALL, method="POST", body=form)).head for _ in range(2)}
+    (head,) = heads
+    boundary = head.partition(b"boundary=")[2].partition(b"\r\n")[0]
+    first = '\r\nContent-Disposition: form-data; name="a%22%0D%0A"; filename="é.txt"\r\n'
+    first += "Content-Type: application/octet-stream\r\n\r\n<x/é.txt>\r\n"
+    parts = head.partition(b"\r\n\r\n")[2].split(b"--" + boundary)
+    assert parts == [
+        b"",
+        first.encode(),
+        b'\r\nContent-Disposition: form-data; name="b"\r\n\r\n--toolc-\r\n',
+        b"--\r\n",
+    ]
+
+
+def test_a_secret_with_a_line_end_is_no_header() -> None:
+    call = replace(CALL, headers=(Named("X", (Slot("KEY"),)),))
+    with pytest.raises(RefusedError) as caught:
+        broker(call, {"KEY": "one\r\nX-Other: two"}).open(b"{}")
+    assert str(caught.value) == "the secret in the header 'X' holds a line end, which no header can"
+
+
+def test_a_secret_goes_to_the_hosts_of_its_own_entry_and_over_tls() -> None:
+    call = replace(CALL, headers=(Named("X", (Slot("KEY"),)),))
+    elsewhere = replace(call, url="https://other.example.com/")
+    assert refusal(elsewhere) == "the secret 'KEY' may go to api.example.com, not to other.example.com"
+    assert refusal(replace(call, url="http://api.example.com/")) == (
+        "the secret 'KEY' goes over TLS only, and api.example.com is asked over http"
+    )
+    declared = (Secret(name="KEY", hosts=("127.0.0.1",)),)
+    assert broker(replace(call, url="http://127.0.0.1:8080/"), declared=declared).open(b"{}").port == 8080
+
+
+def test_where_a_redirect_leads_gets_no_secret_of_another_origin() -> None:
+    call = replace(
+        CALL,
+        headers=(Named("X-Key", (Slot("KEY"),)), Named("Cookie", ("a=b",)), Named("X-Plain", ("p",))),
+        query=(Named("q", ("1",)),),
+    )
+    same = opened(call, url="https://api.example.com/other", method="GET").head
+    assert same.startswith(b'GET /other HTTP/1.1\r\nHost: api.example.com\r\nX-Key: correct "horse" & co\r\n')
+    for url in ("https://other.example.com/", "http://api.example.com/", "https://api.example.com:8443/"):
+        head = opened(call, url=url, method="GET").head
+        assert b"horse" not in head
+        assert b"Cookie" not in head
+        assert b"X-Plain: p\r\n" in head
+
+
+def test_a_redirect_cannot_carry_a_secret_away() -> None:
+    call = replace(CALL, headers=(Named("X-Key", (Slot("KEY"),)),))
+    assert refusal(call, url="https://evil.example/?k=correct%20%22horse%22%20%26%20co", method="GET") == (
+        "the server redirected to another with a secret in the URL"
+    )
+    post = replace(CALL, method="POST", body=PlainBody(content_type="x", pieces=(Slot("KEY"),)))
+    assert refusal(post, url="https://evil.example/", method="POST") == (
+        "the server redirected a secret in the body to another, evil.example"
+    )
+    assert b"horse" not in opened(post, url="https://evil.example/", method="GET").head
+
+
+def test_a_page_changes_one_field_of_the_query() -> None:
+    pages = Pagination(style=CursorPages(parameter="page&", next="next"))
+    call = replace(
+        CALL,
+        url="https://api.example.com:443/?page%26=1&z=1",
+        query=(Named("page%26", ("2",)), Named("q", ("x",))),
+        reading=Reading(pagination=pages),
+    )
+    assert opened(call, query={"page&": "a/b&c"}).head.startswith(b"GET /?z=1&q=x&page%26=a%2Fb%26c HTTP/1.1\r\n")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        b"",
+        b"[]",
+        b"nonsense",
+        b'{"headers": {"X": "y"}}',
+        b'{"body": "x"}',
+        b'{"method": "POST"}',
+        b'{"method": "DELETE", "url": "https://api.example.com/"}',
+        b'{"url": 1}',
+        b'{"method": []}',
+        b'{"method": {}}',
+        b'{"query": []}',
+        b'{"query": 1}',
+        b'{"url": "https://api.example.com/", "url": 1}',
+        b"[" * 60_000,
+        b'{"query": {"q": "x"}}',
+        b'{"url": "https://api.example.com/", "query": {"q": "x"}}',
+        b'{"token": true}',
+    ],
+)
+def test_a_guest_can_ask_for_nothing_else(asked: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        broker(CALL).open(asked)
+
+
+@pytest.mark.parametrize(
+    "lead", ["ftp://evil.test/", "//evil.test/", "https://u@evil.test/", "https://a b/", "https://"]
+)
+def test_no_piece_of_a_secret_stands_in_what_is_said_of_a_redirect(lead: str) -> None:
+    secret = "0123456789" * 15
+    call = replace(CALL, query=(Named("k", (Slot("KEY", "query"),)),))
+    asked = broker(call, {"KEY": secret})
+    with pytest.raises(RefusedError) as caught:
+        asked.open(json.dumps({"url": f"{lead}?{secret}"}).encode())
+    assert str(caught.value) == "the server redirected to no URL, with a secret in it"
+
+
+def test_a_guest_can_ask_for_a_token_a_few_times_only() -> None:
+    token = TokenRequest(
+        url="https://api.example.com/token", form=(), client_id=("me",), client_secret=(Slot("KEY"),)
+    )
+    asked = broker(replace(CALL, token=token))
+    with pytest.raises(RefusedError, match="there is no access token for this request"):
+        asked.open(b"{}")
+    for _ in range(4):
+        assert asked.open(b'{"token": true}').head.startswith(b"POST /token HTTP/1.1\r\n")
+    with pytest.raises(ProtocolError):
+        asked.open(b'{"token": true}')

@@ -1,0 +1,124 @@
+"""Secrets are taken out of whatever leaves a call: every form of them, in one piece or in several."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolc.errors import SandboxDiedError
+from toolc.runtime.redaction import RedactedStream, Redactor
+
+VALUE = 'pa/ss+w0rd "é&\\<1>\n2'
+REDACTOR = Redactor({"TOKEN": VALUE})
+MARK = "[secret TOKEN]"
+
+FORMS = {
+    "as it is": VALUE,
+    "in a URL": quote(VALUE, safe=""),
+    "in a URL's path": quote(VALUE),
+    "in a form": quote_plus(VALUE),
+    "in a URL, small letters": quote(VALUE, safe="").replace("%2F", "%2f").replace("%2B", "%2b").lower(),
+    "in JSON": json.dumps(VALUE)[1:-1],
+    "in JSON, with its letters": json.dumps(VALUE, ensure_ascii=False)[1:-1],
+    "in JSON in JSON": json.dumps(json.dumps(VALUE))[3:-3],
+    "in JavaScript": json.dumps(VALUE)[1:-1].replace("/", "\\/"),
+    "in HTML": html.escape(VALUE),
+    "in hexadecimal": VALUE.encode().hex(),
+    "in HEXADECIMAL": VALUE.encode().hex().upper(),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_is_found(name: str) -> None:
+    assert REDACTOR.text(f"a {FORMS[name]} b") == f"a {MARK} b"
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "abc", "user:"])
+@pytest.mark.parametrize("after", ["", "x", "xy"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_base64_is_found_wherever_it_stands(before: str, after: str, encode) -> None:  # type: ignore[no-untyped-def]
+    encoded = encode((before + VALUE + after).encode()).decode()
+    found = REDACTOR.text(f"<{encoded}>")
+    assert MARK in found
+    # What is left around the mark holds no whole byte of the secret.
+    assert len(found) - len(MARK) - 2 <= len(base64.b64encode((before + after).encode())) + 8
+
+
+@pytest.mark.parametrize("width", [64, 76])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_base64_is_found_in_lines(width: int, end: str) -> None:
+    secret = "github_pat_" + "0a1B2c3D4e" * 9
+    encoded = base64.b64encode(f"{secret}\n".encode()).decode()
+    lines = [encoded[at : at + width] for at in range(0, len(encoded), width)]
+    found = Redactor({"KEY": secret}).text(end.join(lines))
+    assert found.startswith("[secret KEY]")
+    assert len(found) <= len("[secret KEY]") + 4
+
+
+def test_a_host_is_written_small() -> None:
+    assert Redactor({"KEY": "A1b2C3d4"}).text("https://a1b2c3d4.evil.test") == "https://[secret KEY].evil.test"
+
+
+def test_other_words_stay() -> None:
+    assert REDACTOR.text("pa/ss+w0rd") == "pa/ss+w0rd"
+    assert not Redactor()
+    assert Redactor().text(VALUE) == VALUE
+
+
+def test_a_secret_that_begins_with_another_keeps_its_own_name() -> None:
+    redactor = Redactor({"SHORT": "abcdefgh", "LONG": "abcdefghij"})
+    assert redactor.text("abcdefghij abcdefgh") == "[secret LONG] [secret SHORT]"
+
+
+def test_each_long_line_of_a_key_is_a_secret() -> None:
+    key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\nshort\n-----END KEY-----\n"
+    redactor = Redactor({"KEY": key})
+    assert redactor.text("  MIIEvQIBADANBgkqhkiG\n  short\n-----END KEY-----") == (
+        "  [secret KEY]\n  short\n-----END KEY-----"
+    )
+
+
+def test_json_is_redacted_in_its_texts_and_keys() -> None:
+    assert REDACTOR.json({VALUE: [VALUE, 1, None, {"a": f"<{VALUE}>"}]}) == {
+        MARK: [MARK, 1, None, {"a": f"<{MARK}>"}]
+    }
+
+
+def test_a_secret_that_is_learnt_later_is_found_from_then_on() -> None:
+    redactor = Redactor()
+    stream = RedactedStream(redactor)
+    assert stream.feed(b"first-token") == b"first-token"
+    redactor.add("access_token", "first-token")
+    assert stream.feed(b" first-token") + stream.finish() == b" [secret access_token]"
+
+
+def test_our_own_errors_are_redacted_too() -> None:
+    with pytest.raises(SandboxDiedError) as caught, REDACTOR.errors():
+        raise SandboxDiedError(f"it said: {VALUE}")
+    assert str(caught.value) == f"it said: {MARK}"
+
+
+@given(st.sampled_from(sorted(FORMS)), st.lists(st.integers(1, 12), max_size=40), st.binary(max_size=20))
+def test_a_stream_is_redacted_however_it_is_cut(name: str, cuts: list[int], noise: bytes) -> None:
+    data = noise + FORMS[name].encode() + b"." + FORMS[name].encode()
+    stream = RedactedStream(REDACTOR)
+    found = b""
+    for size in cuts:
+        found += stream.feed(data[:size])
+        data = data[size:]
+    found += stream.feed(data) + stream.finish()
+    assert found.endswith(f"{MARK}.{MARK}".encode())
+    assert VALUE.encode() not in found
+
+
+def test_nothing_is_held_back_that_cannot_be_a_secret() -> None:
+    stream = RedactedStream(Redactor({"TOKEN": "correct horse"}))
+    assert stream.feed(b"correct hors") == b""
+    assert stream.feed(b"es") == b"[secret TOKEN]s"
+    assert stream.feed(b"50 % done\n") == b"50 % done\n"

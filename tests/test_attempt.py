@@ -1,0 +1,37 @@
+"""How a connection that a call asked for is told: in ``details.network``, and as an event."""
+
+from __future__ import annotations
+
+from toolc.api import event_to_json
+from toolc.attempt import Attempt
+from toolc.events import ToolConnect
+
+REFUSED = Attempt(
+    host="other.example.com",
+    port=443,
+    allowed=False,
+    reason="no entry of network.allow covers other.example.com:443",
+    remedy="other.example.com:443",
+    duration_ms=0.12345,
+)
+AS_JSON = {
+    "host": "other.example.com",
+    "port": 443,
+    "allowed": False,
+    "address": None,
+    "entry": None,
+    "reason": "no entry of network.allow covers other.example.com:443",
+    "would_allow": "other.example.com:443",
+    "bytes_in": 0,
+    "bytes_out": 0,
+    "duration_ms": 0.123,
+}
+
+
+def test_an_attempt_has_every_key_and_null_where_there_is_nothing() -> None:
+    assert REFUSED.to_json() == AS_JSON
+
+
+def test_an_event_says_which_call_asked() -> None:
+    event = ToolConnect(name="fetch", call_id="c1", attempt=REFUSED)
+    assert event_to_json(event) == {"event": "connect", "name": "fetch", "call_id": "c1", **AS_JSON}

@@ -1,0 +1,101 @@
+"""What a sandbox listens on: an address for each name, loopback as it stands, and a proxy for all else."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolc.hosts import parse_destination
+from toolc.loopback import Forward, Loopback, is_loopback, loopback, proxy_environment
+
+
+def found(*allow: str) -> Loopback:
+    return loopback([parse_destination(each) for each in allow])
+
+
+def test_nothing_is_allowed_and_nothing_listens() -> None:
+    assert found() == Loopback()
+    assert proxy_environment(found()) == ()
+
+
+def test_each_name_has_an_address_of_its_own_with_all_its_ports() -> None:
+    assert found("b.example:443", "a.example:22", "b.example:80") == Loopback(
+        hosts=(("127.0.1.1", "a.example"), ("127.0.1.2", "b.example")),
+        forwards=(
+            Forward(address="127.0.1.1", port=22, host="a.example"),
+            Forward(address="127.0.1.2", port=80, host="b.example"),
+            Forward(address="127.0.1.2", port=443, host="b.example"),
+        ),
+        proxy="127.0.1.3",
+        direct=("127.0.0.1", "::1", "a.example", "b.example", "localhost"),
+    )
+
+
+def test_loopback_addresses_are_listened_on_as_they_stand() -> None:
+    assert found("127.0.0.1:8080", "[::1]:8080", "127.9.9.9:1").forwards == (
+        Forward(address="127.0.0.1", port=8080, host="127.0.0.1"),
+        Forward(address="127.9.9.9", port=1, host="127.9.9.9"),
+        Forward(address="::1", port=8080, host="::1"),
+    )
+
+
+def test_localhost_is_listened_on_and_a_literal_goes_before_it() -> None:
+    assert found("localhost:80").forwards == (Forward(address="127.0.0.1", port=80, host="localhost"),)
+    assert found("localhost:80", "127.0.0.1:80").forwards == (
+        Forward(address="127.0.0.1", port=80, host="127.0.0.1"),
+    )
+
+
+def test_no_name_gets_an_address_that_an_entry_names() -> None:
+    listening = found("a.example:80", "b.example:80", "127.0.1.1:80", "127.0.1.2:443", "*.b.example:80")
+    assert listening.hosts == (("127.0.1.3", "a.example"), ("127.0.1.4", "b.example"))
+    assert listening.proxy == "127.0.1.5"
+
+
+def test_what_cannot_be_listed_goes_through_the_proxy() -> None:
+    for entry in ("*.example.com:443", "public:443", "10.0.0.5:5432", "[2001:db8::1]:443"):
+        assert found(entry) == Loopback(proxy="127.0.1.1", direct=("127.0.0.1", "::1", "localhost"))
+
+
+def test_a_name_is_reached_without_the_proxy_unless_something_below_it_may_need_one() -> None:
+    assert "api.example.com" in found("api.example.com:443", "*.example.org:443").direct
+    assert "example.com" not in found("example.com:443", "*.example.com:443").direct
+    assert "example.com" not in found("example.com:443", "*.b.example.com:443").direct
+    assert "a.example.com" not in found("a.example.com:443", "*.example.com:443").direct
+    assert "example.com" not in found("example.com:443", "public:443").direct
+
+
+def test_programs_are_told_of_the_proxy_in_both_spellings() -> None:
+    environment = {each.name: each.value for each in proxy_environment(found("*.example.com:443", "127.0.0.5:80"))}
+    proxy, direct = "http://127.0.1.1:3128", "127.0.0.1,127.0.0.5,::1,localhost"
+    assert environment == {
+        "http_proxy": proxy,
+        "https_proxy": proxy,
+        "all_proxy": proxy,
+        "no_proxy": direct,
+        "HTTP_PROXY": proxy,
+        "HTTPS_PROXY": proxy,
+        "ALL_PROXY": proxy,
+        "NO_PROXY": direct,
+        "NODE_USE_ENV_PROXY": "1",
+    }
+
+
+HOSTS = st.sampled_from(["a.example", "b.example", "localhost", "127.0.0.1", "127.0.1.1", "127.0.1.2", "10.0.0.1"])
+
+
+@given(st.lists(st.tuples(HOSTS, st.sampled_from([80, 443])), max_size=12))
+def test_listeners_depend_on_the_entries_and_not_on_their_order(entries: list[tuple[str, int]]) -> None:
+    texts = [f"{host}:{port}" for host, port in entries]
+    listening = found(*texts)
+    assert found(*sorted(texts, reverse=True)) == listening
+    places = [(each.address, each.port) for each in listening.forwards]
+    assert len(places) == len(set(places))
+    assert all(is_loopback(address) for address, _ in places)
+    reachable = {(each.host, each.port) for each in listening.forwards}
+    assert all(
+        (host, port) in reachable
+        or host == "10.0.0.1"
+        or (host == "localhost" and ("127.0.0.1", port) in reachable)
+        for host, port in entries
+    )

@@ -1,0 +1,226 @@
+"""Where values of secrets come from, in what order, and what is said where one is missing or unfit."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from toolc import secret_sources
+from toolc.configuration import configuration_folder, load_configuration
+from toolc.errors import UsageError
+from toolc.secret_sources import (
+    CommandSource,
+    EnvSource,
+    FileSource,
+    GivenSource,
+    SecretSource,
+    SecretStore,
+    load_secrets,
+)
+
+VALUE = "correct horse"
+
+
+def reveal(source: SecretSource, environment: dict[str, str] | None = None) -> str:
+    return SecretStore({"A": source}, environment or {}).reveal(["A"])["A"]
+
+
+def problem(source: SecretSource, environment: dict[str, str] | None = None) -> str:
+    with pytest.raises(UsageError) as caught:
+        reveal(source, environment)
+    return str(caught.value)
+
+
+def test_a_value_comes_from_a_variable_a_file_or_a_command(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_text(f"{VALUE}\n")
+    assert reveal(EnvSource("X"), {"X": VALUE}) == VALUE
+    assert reveal(FileSource(str(file))) == VALUE
+    assert reveal(CommandSource((sys.executable, "-c", f"print({VALUE!r})"))) == VALUE
+    assert reveal(GivenSource(VALUE)) == VALUE
+
+
+def test_what_nothing_configures_is_a_variable_by_its_name() -> None:
+    assert SecretStore({}, {"TOOLC_SECRET_A": VALUE}).reveal(["A"]) == {"A": VALUE}
+    assert reveal(GivenSource(VALUE), {"TOOLC_SECRET_A": "another one"}) == VALUE
+
+
+def test_all_that_are_missing_are_named_at_once() -> None:
+    with pytest.raises(UsageError) as caught:
+        SecretStore({}, {}).reveal(["B", "A"])
+    assert str(caught.value) == (
+        "the secret 'A' has no value; set the variable TOOLC_SECRET_A, or say in your own configuration "
+        "(~/.config/toolc/config.yaml) where it is: secrets: {A: {file: ~/.secrets/a}}\n"
+        "the secret 'B' has no value; set the variable TOOLC_SECRET_B, or say in your own configuration "
+        "(~/.config/toolc/config.yaml) where it is: secrets: {B: {file: ~/.secrets/b}}"
+    )
+
+
+def test_tests_get_what_they_are_given() -> None:
+    store = SecretStore({}, {"TOOLC_SECRET_A": VALUE}, from_environment=False)
+    with pytest.raises(UsageError) as caught:
+        store.reveal(["A"])
+    assert str(caught.value) == (
+        "the secret 'A' has no value; tests get none unless they are given: --secrets FILE"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("", "is empty"),
+        (" " * 10, "is empty"),
+        ("1234567", "has fewer than 8 characters, too few to be kept out of what a tool says"),
+        ("1234567\0", "holds a NUL or what is not Unicode text"),
+        ("1234567\udc80", "holds a NUL or what is not Unicode text"),
+        ("x" * 65537, "is longer than 64 KiB"),
+    ],
+)
+def test_a_value_that_is_unfit_is_refused_and_never_shown(value: str, reason: str) -> None:
+    assert problem(GivenSource(value)) == f"the value of the secret 'A' {reason}; give it another one"
+
+
+def test_what_is_wrong_with_a_source(tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff" * 20)
+    program = (sys.executable, "-c", "import sys; print('hidden value'); sys.exit(3)")
+    assert problem(EnvSource("X")) == "the secret 'A' is to be the variable X, which is not set; set it"
+    assert (
+        problem(FileSource(f"{tmp_path}/no"))
+        == f"the secret 'A': cannot read {tmp_path}/no: No such file or directory"
+    )
+    assert problem(FileSource(str(tmp_path))) == f"the secret 'A': cannot read {tmp_path}: Is a directory"
+    assert problem(FileSource(f"{tmp_path}/binary")) == (
+        f"the secret 'A': the file {tmp_path}/binary is not text in UTF-8; store its Base64 instead"
+    )
+    assert problem(CommandSource(("/no/such/program",))) == (
+        "the secret 'A': cannot run '/no/such/program': No such file or directory"
+    )
+    failed = problem(CommandSource(program))
+    assert failed.startswith(
+        f"the secret 'A': {sys.executable!r} ended with status 3; run it yourself to see why: "
+    )
+
+
+def test_a_path_that_can_be_no_path_is_a_problem_too() -> None:
+    assert problem(FileSource("~no-such-user/a")) == (
+        "the secret 'A': cannot read ~no-such-user/a: Could not determine home directory."
+    )
+    assert problem(FileSource("/a\0b")).endswith("embedded null byte")
+    assert problem(CommandSource(("pass", "a\0b"))) == "the secret 'A': cannot run 'pass': embedded null byte"
+
+
+def test_a_command_that_writes_without_end_is_ended() -> None:
+    code = "import sys\nwhile True: sys.stdout.write('x' * 4096)"
+    assert problem(CommandSource((sys.executable, "-c", code))) == (
+        "the value of the secret 'A' is longer than 64 KiB; give it another one"
+    )
+
+
+@pytest.mark.parametrize("code", ["pass", "import os; os.close(1)"])
+def test_a_command_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    monkeypatch.setattr(secret_sources, "COMMAND_SECONDS", 0.5)
+    waiting = problem(CommandSource((sys.executable, "-c", f"{code}; import time; time.sleep(60)")))
+    assert waiting.startswith(f"the secret 'A': {sys.executable!r} took over 0.5 seconds; run it yourself")
+
+
+def test_no_shell_reads_a_command(tmp_path: Path) -> None:
+    code = "import sys; print(sys.argv[1])"
+    word = f"$(touch {tmp_path}/made); `id` | $HOME"
+    assert reveal(CommandSource((sys.executable, "-c", code, word))) == word
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_value_is_looked_up_once(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    code = f"open({str(count)!r}, 'a').write('x'); print({VALUE!r})"
+    store = SecretStore({"A": CommandSource((sys.executable, "-c", code))}, {})
+    threads = [threading.Thread(target=store.reveal, args=(["A"],)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert count.read_text() == "x"
+
+
+def test_nothing_shows_a_value() -> None:
+    store = SecretStore({"A": GivenSource(VALUE)}, {"TOOLC_SECRET_B": VALUE})
+    store.reveal(["A", "B"])
+    assert repr(store) == "<SecretStore: A>"
+    assert VALUE not in repr(GivenSource(VALUE))
+
+
+def test_the_configuration_says_where_values_are(tmp_path: Path) -> None:
+    home = {"XDG_CONFIG_HOME": str(tmp_path)}
+    configuration_folder(home).mkdir(mode=0o700)
+    path = configuration_folder(home) / "config.yaml"
+    path.write_text("secrets:\n  A: {env: X}\n  B: {file: ~/b}\n  C: {command: [pass, show, c]}\n")
+    path.chmod(0o600)
+    assert load_configuration(home).secrets == {
+        "A": EnvSource("X"),
+        "B": FileSource("~/b"),
+        "C": CommandSource(("pass", "show", "c")),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("secrets: {A: hunter2hunter2}", ":1:14: secrets.A says where the value is, and is not the value itself"),
+        ("secrets: {A: {file: b}}", ":1:14: secrets.A.file is not a whole path; begin it with / or ~"),
+        ("secrets: {A: {}}", ":1:14: "),
+        ("secrets: {A: {env: X, file: /b}}", ":1:"),
+        ("secrets: {A: {vault: X}}", ":1:"),
+    ],
+)
+def test_what_is_wrong_with_the_configuration(tmp_path: Path, text: str, wanted: str) -> None:
+    home = {"XDG_CONFIG_HOME": str(tmp_path)}
+    configuration_folder(home).mkdir(mode=0o700)
+    path = configuration_folder(home) / "config.yaml"
+    path.write_text(text)
+    path.chmod(0o600)
+    with pytest.raises(UsageError) as caught:
+        load_configuration(home)
+    assert str(caught.value).startswith(f"{path}{wanted}")
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("s.yaml", "A: correct horse\nB: {env: X}\n"),
+        ("s.toml", 'A = "correct horse"\nB = {env = "X"}\n'),
+        ("secrets", '"A": "correct horse"\nB: {env: X}\n'),
+    ],
+)
+def test_a_file_of_secrets(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    assert load_secrets(tmp_path / name) == {"A": GivenSource("correct horse"), "B": EnvSource("X")}
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("A: 1234567890", ":1:4: the value of 'A' is no text; write it in quotes"),
+        ("A: [correct horse]", ":1:4: A says where the value is, and is not the value itself"),
+        (
+            "A: 'correct horse",
+            ":1:4: cannot be read; a file of secrets has lines like NAME: value, values in quotes",
+        ),
+        ("- correct horse", ":1:1: cannot be read; a file of secrets has lines like NAME: value, values in quotes"),
+        ("A=correct horse", ":1:1: cannot be read; a file of secrets has lines like NAME: value, values in quotes"),
+    ],
+)
+def test_a_file_of_secrets_that_is_none_is_not_quoted(tmp_path: Path, text: str, wanted: str) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        load_secrets(path)
+    assert str(caught.value) == f"{path}{wanted}"
+
+
+def test_a_file_of_secrets_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"there is no file .*; --secrets takes one of lines like NAME: value"):
+        load_secrets(tmp_path / "no")

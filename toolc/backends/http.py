@@ -1,0 +1,156 @@
+"""``backend.http``: one declared request, and what is made of the guest's reading of its response."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from toolc.backends.base import PlanError
+from toolc.backends.environment import environment
+from toolc.backends.http_body import body
+from toolc.backends.http_text import encoded, field, header, optional, render_url, secret_text, written_path
+from toolc.backends.python import Python
+from toolc.call import BoundCall
+from toolc.plan import Plan, Profile
+from toolc.plan_http import Base64, HttpCall, Named, Reading, TokenRequest
+from toolc.result import Outcome, ToolResult
+from toolc.schema import JsonObject
+from toolc.spec import Destination, PythonBackend, Result
+from toolc.spec_http import ApiKeyAuth, Auth, BasicAuth, BearerAuth, Field, HttpBackend, OAuth2Auth, Url
+from toolc.template import Template, TemplateError
+
+AUTHORIZATION: Final = "Authorization"
+
+_IDEMPOTENT: Final = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
+
+_ANSWERED: Final = PythonBackend(entry="", function="the request", files=())
+
+
+class Http:
+    """The backend kind ``http``."""
+
+    def plan(self, backend: HttpBackend, call: BoundCall, profile: Profile) -> Plan:
+        """The request to send, escaped for every place, secrets left open. Raises ``PlanError``."""
+        try:
+            invocation = _call(backend, call)
+        except TemplateError as error:
+            raise PlanError(str(error)) from None
+        return Plan(
+            profile=profile,
+            invocation=invocation,
+            call_id=call.call_id,
+            env=environment(call),
+            allow=_allow(backend, call.tool.sandbox.network.allow),
+        )
+
+    def read(self, backend: HttpBackend, result: Result, outcome: Outcome) -> ToolResult:
+        """Read the guest's answer, which is as little trusted as any function's."""
+        # The guest has read the body as ``result.format`` says, and a template makes text of data.
+        read = Python().read(_ANSWERED, Result(), outcome)
+        about = read.details.get("tool")
+        if not isinstance(about, dict):
+            return read
+        # The guest of an HTTP call runs no tool's code: what it says of the response is toolc's own word.
+        details = {key: value for key, value in read.details.items() if key != "tool"}
+        truncated: JsonObject = {"truncated": True} if about.pop("truncated", False) is True else {}
+        return replace(read, details=details | {"http": about} | truncated)
+
+
+def _allow(backend: HttpBackend, listed: tuple[Destination, ...]) -> tuple[Destination, ...]:
+    """What the call may connect to: the list, the host of its own URL and that of its token."""
+    own = [backend.url] if isinstance(backend.url, Url) else []
+    if isinstance(backend.auth, OAuth2Auth):
+        own.append(backend.auth.token_url)
+    found = {*listed, *(Destination(kind="exact", host=url.host, port=url.port) for url in own)}
+    return tuple(sorted(found, key=lambda each: (each.host, each.port, each.kind)))
+
+
+def _call(backend: HttpBackend, call: BoundCall) -> HttpCall:
+    arguments = call.arguments
+    query = _fields(backend.query, arguments, "query")
+    headers = _fields(backend.headers, arguments, "header")
+    auth_headers, auth_query, token = _auth(backend.auth, arguments)
+    return HttpCall(
+        method=backend.method,
+        url=_url(backend.url, arguments),
+        query=query + auth_query,
+        headers=_over(headers, auth_headers),
+        body=body(backend.body, arguments) if backend.body else None,
+        token=token,
+        reading=Reading(
+            format=call.tool.result.format,
+            retry=backend.retry if _may_repeat(backend, call) else None,
+            pagination=backend.pagination,
+            errors=backend.errors,
+            select=call.tool.result.select,
+            template=call.tool.result.template,
+            arguments=arguments if call.tool.result.template else {},
+        ),
+    )
+
+
+def _may_repeat(backend: HttpBackend, call: BoundCall) -> bool:
+    """Whether a request may be sent again (RFC 9110, 9.2.2): by its method, or because the spec says so."""
+    return backend.method in _IDEMPOTENT or call.tool.annotations.idempotent is True
+
+
+def _url(url: Url | Template, arguments: JsonObject) -> str:
+    if isinstance(url, Template):
+        return render_url(url, arguments)
+    host = f"[{url.host}]" if ":" in url.host else url.host
+    query = f"?{url.query}" if url.query else ""
+    return f"{url.scheme}://{host}:{url.port}{written_path(url.path, arguments)}{query}"
+
+
+def _fields(fields: tuple[Field, ...], arguments: JsonObject, place: str) -> tuple[Named, ...]:
+    found: list[Named] = []
+    for each in fields:
+        if optional(each.value, arguments):
+            if place == "header":
+                found.append(Named(each.name, header(each.name, each.value, arguments)))
+            else:
+                found.append(field(each.name, each.value, arguments, "query"))
+    return tuple(found)
+
+
+def _auth(
+    auth: Auth | None, arguments: JsonObject
+) -> tuple[tuple[Named, ...], tuple[Named, ...], TokenRequest | None]:
+    """What ``auth`` adds to the headers and to the query, and the token that it needs first."""
+    match auth:
+        case None:
+            return (), (), None
+        case BearerAuth():
+            return (Named(AUTHORIZATION, ("Bearer ", *header(AUTHORIZATION, auth.token, arguments))),), (), None
+        case BasicAuth():
+            user = secret_text(auth.username, arguments)
+            if any(isinstance(piece, str) and ":" in piece for piece in user):
+                raise PlanError("a user name cannot hold ':', which ends it (RFC 7617)")
+            pair = (*user, ":", *secret_text(auth.password, arguments))
+            return (Named(AUTHORIZATION, ("Basic ", Base64(pair))),), (), None
+        case ApiKeyAuth(place="header"):
+            return (Named(auth.name, header(auth.name, auth.value, arguments)),), (), None
+        case ApiKeyAuth():
+            return (), (field(auth.name, auth.value, arguments, "query"),), None
+        case OAuth2Auth():
+            return (), (), _token(auth, arguments)
+
+
+def _token(auth: OAuth2Auth, arguments: JsonObject) -> TokenRequest:
+    form = [Named("grant_type", ("client_credentials",))]
+    if auth.scopes:
+        form.append(Named("scope", (encoded(" ".join(auth.scopes), "form"),)))
+    if auth.audience is not None:
+        form.append(Named("audience", (encoded(auth.audience, "form"),)))
+    return TokenRequest(
+        url=_url(auth.token_url, {}),
+        form=tuple(form),
+        client_id=secret_text(auth.client_id, arguments),
+        client_secret=secret_text(auth.client_secret, arguments),
+    )
+
+
+def _over(headers: tuple[Named, ...], more: tuple[Named, ...]) -> tuple[Named, ...]:
+    """``more`` after ``headers``, in the place of those of the same name."""
+    names = {each.name.lower() for each in more}
+    return (*(each for each in headers if each.name.lower() not in names), *more)

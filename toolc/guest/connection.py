@@ -1,0 +1,242 @@
+"""A program's connection to a listener of the sandbox, and its stream on the wire. Nothing here ever blocks."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Union
+
+from toolc.guest.credit import Credit
+from toolc.guest.frames import (
+    CLOSE,
+    DATA,
+    END,
+    FIRST_WINDOW,
+    MAX_PAYLOAD,
+    OPENED,
+    WINDOW,
+    FrameError,
+    encode,
+)
+from toolc.guest.http_greeting import RequestGreeting
+from toolc.guest.proxy import GreetingError, ProxyGreeting
+
+Greeting = Union[ProxyGreeting, RequestGreeting]
+
+TURNS = 4
+"""How often one program is read before the others have their turn."""
+
+RESET = struct.pack("ii", 1, 0)
+"""For SO_LINGER: closing is then a reset."""
+
+
+class Connection:
+    """One program's. ``sock`` is None once the program's end is closed.
+
+    With a ``greeting`` the program says first where it wants to go. Once the host was asked ``is_open``, and
+    ``stream`` is the connection's number on the wire, which comes from ``numbers``.
+    """
+
+    def __init__(self, numbers: Iterator[int], sock: socket.socket, greeting: Greeting | None) -> None:
+        self._numbers = numbers
+        self.stream = 0
+        self.sock: socket.socket | None = sock
+        self.fd = sock.fileno()
+        self.is_open = False
+        self.close_sent = False
+        self._close_received = False
+        self._greeting = greeting
+        self._refused = False
+        self._answered = False
+        self._answer = b""
+        self._answer_left = 0
+        self._credit = Credit()
+        self._host_takes = FIRST_WINDOW
+        self._to_program = bytearray()
+        self._first = b""
+        self._program_ended = self._host_ended = self._finished = False
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing of it is left, on either side."""
+        return self.sock is None and (not self.is_open or (self.close_sent and self._close_received))
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether all that the program has said was passed on."""
+        return self.sock is None or (self._program_ended and not self._first)
+
+    @property
+    def wants_read(self) -> bool:
+        """Whether the program is to be listened to."""
+        return not self._program_ended and (self._host_takes > 0 or not self.is_open or self._refused)
+
+    @property
+    def wants_write(self) -> bool:
+        """Whether there is something for the program."""
+        return bool(self._to_program)
+
+    def open(self, kind: int, message: dict[str, object], first: bytes, out: bytearray) -> None:
+        """Ask the host for a connection, and have it send ``first``."""
+        self.is_open = True
+        self.stream = next(self._numbers)
+        self._first = first
+        out += encode(kind, self.stream, json.dumps(message).encode())
+        self._send_first(out)
+
+    def take(self, kind: int, payload: bytes, out: bytearray, widely: bool) -> None:  # noqa: FBT001  as in Credit
+        """Obey a frame of the host's. Raises ``FrameError``."""
+        if kind == CLOSE:
+            self._close_received = True
+            self._end(json.loads(payload), out)
+        elif kind == WINDOW:
+            self._host_takes += int(payload)
+            self._send_first(out)
+            self._settle(out)
+        elif kind == DATA:
+            if not self._credit.spend(len(payload)):
+                raise FrameError("data of connection %d beyond its window" % self.stream)
+            if not self.close_sent and self.sock is not None:
+                self._give(payload, out, widely)
+        elif kind == END:
+            self._host_ended = True
+            self.write(out, widely)
+        elif kind == OPENED:
+            self._answered = True
+            self._to_program += self._answer
+            self._answer_left = len(self._answer)
+            self.write(out, widely)
+        else:
+            raise FrameError("frame of type %d on connection %d" % (kind, self.stream))
+
+    def read(self, out: bytearray) -> None:
+        """Pass on what the program says."""
+        for _ in range(TURNS):
+            if self.sock is None or not self.wants_read:
+                return
+            try:
+                heard = not self.is_open or self._refused
+                data = self.sock.recv(MAX_PAYLOAD if heard else min(MAX_PAYLOAD, self._host_takes))
+            except BlockingIOError:
+                return
+            except OSError:
+                self._abort(out)
+                return
+            if not data:
+                self._program_ended = True
+                if self.is_open and not self._first:
+                    self._say(END, b"", out)
+                self._settle(out)
+            elif self._refused:
+                continue
+            elif not self.is_open:
+                self._greet(data, out)
+            else:
+                self._host_takes -= len(data)
+                self._say(DATA, data, out)
+
+    def write(self, out: bytearray, widely: bool) -> None:  # noqa: FBT001  as in Credit
+        """Give the program what it takes now."""
+        if self._to_program:
+            del self._to_program[: self._send(self._to_program, out, widely)]
+        self._settle(out)
+
+    def _give(self, payload: bytes, out: bytearray, widely: bool) -> None:  # noqa: FBT001  as in Credit
+        """What is taken at once need not be kept."""
+        sent = 0 if self._to_program else self._send(payload, out, widely)
+        if sent < len(payload) and self.sock is not None:
+            self._to_program += payload[sent:] if sent else payload
+
+    def _send(self, data: bytes | bytearray, out: bytearray, widely: bool) -> int:  # noqa: FBT001  as in Credit
+        if self.sock is None:
+            return 0
+        try:
+            sent = self.sock.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            self._abort(out)
+            return 0
+        # The answer is our own, and was never the host's to account for.
+        own = min(sent, self._answer_left)
+        self._answer_left -= own
+        granted = self._credit.give_back(sent - own, widely)
+        if granted and not self._host_ended:
+            self._say(WINDOW, b"%d" % granted, out)
+        return sent
+
+    def _greet(self, data: bytes, out: bytearray) -> None:
+        assert self._greeting is not None
+        try:
+            greeted = self._greeting.feed(data)
+        except GreetingError as error:
+            self._refuse("bad", str(error), out)
+            return
+        if greeted is not None:
+            self._answer = greeted.answer
+            self.open(greeted.kind, greeted.message, greeted.first, out)
+
+    def _send_first(self, out: bytearray) -> None:
+        while self._first and self._host_takes:
+            piece = self._first[: min(MAX_PAYLOAD, self._host_takes)]
+            self._first = self._first[len(piece) :]
+            self._host_takes -= len(piece)
+            self._say(DATA, piece, out)
+            if self._program_ended and not self._first:
+                self._say(END, b"", out)
+
+    def _end(self, message: dict[str, str], out: bytearray) -> None:
+        """The host has said its last."""
+        if self.sock is None:
+            self._say_close(out)
+        elif "reason" not in message:
+            self._host_ended = True
+            self._settle(out)
+        elif self._greeting is not None and not self._answered:
+            self._say_close(out)
+            self._refuse(message.get("kind", ""), message["reason"], out)
+        else:
+            self._abort(out)
+
+    def _refuse(self, kind: str, reason: str, out: bytearray) -> None:
+        """Answer a proxy's client, and then read it to its end: closing before would take the answer away."""
+        assert self._greeting is not None
+        self._refused = self._host_ended = True
+        self._to_program += self._greeting.refusal(kind, reason)
+        self.write(out, False)
+
+    def _settle(self, out: bytearray) -> None:
+        """End what has ended: the program hears of it once it has got everything."""
+        if self.sock is None or self._to_program:
+            return
+        if self._host_ended and not self._finished:
+            self._finished = True
+            with suppress(OSError):  # the program may be gone already
+                self.sock.shutdown(socket.SHUT_WR)
+        if self._program_ended and (self._finished or not self.is_open) and not self._first:
+            self._shut()
+            self._say_close(out)
+
+    def _abort(self, out: bytearray) -> None:
+        if self.sock is not None:
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        self._shut()
+        self._say_close(out)
+
+    def _shut(self) -> None:
+        if self.sock is not None:
+            self.sock.close()
+            self.sock = None
+        self._to_program.clear()
+
+    def _say_close(self, out: bytearray) -> None:
+        if self.is_open and not self.close_sent:
+            self.close_sent = True
+            out += encode(CLOSE, self.stream, b"{}")
+
+    def _say(self, kind: int, payload: bytes, out: bytearray) -> None:
+        if not self.close_sent:
+            out += encode(kind, self.stream, payload)

@@ -1,0 +1,127 @@
+"""An HTTP/1.1 response as it comes (RFC 9112), read within bounds and as strictly as a client may.
+
+``http.client`` would do, and costs more to import than all the rest of a call: it brings the whole of ``email``.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+
+PIECE = 64 * 1024
+MAX_LINE = 64 * 1024
+"""The longest line of a head, in bytes."""
+
+MAX_FIELDS = 200
+"""How many fields a response may have."""
+
+STATUS_LINE = re.compile(rb"HTTP/1\.[0-9] ([1-5][0-9]{2})(?: (.*))?")
+FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*", re.DOTALL)
+LENGTH = re.compile("[0-9]{1,18}")
+CHUNK = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
+
+
+class ResponseError(ValueError):
+    """Not HTTP, or not whole; ``str(error)`` says what is wrong, as the rest of a sentence about the server."""
+
+
+class Head:
+    """Status and fields: names in lower case, several of one name joined."""
+
+    def __init__(self, status: int, reason: str, fields: dict[str, str]) -> None:
+        self.status = status
+        self.reason = reason
+        self.fields = fields
+
+
+def read_head(stream: io.BufferedReader) -> Head:
+    """The head of a response, without interim ones before it. Raises ``ResponseError``."""
+    while True:
+        head = _read_head(stream)
+        # 101 would be another protocol, which nobody asked for.
+        if not 100 <= head.status < 200 or head.status == 101:
+            return head
+
+
+def read_body(stream: io.BufferedReader, head: Head, method: str) -> Iterator[bytes]:
+    """The pieces of the body, its transfer coding taken off (RFC 9112, 6.3). Raises ``ResponseError``."""
+    if method == "HEAD" or head.status in (101, 204, 304):
+        return iter(())
+    coding = head.fields.get("transfer-encoding")
+    if coding is not None:
+        if coding.strip().lower() != "chunked":
+            raise ResponseError("the server's response is not HTTP: its transfer coding is %r" % coding[:80])
+        return _chunks(stream)
+    lengths = {each.strip() for each in head.fields.get("content-length", "").split(",")} - {""}
+    if not lengths:
+        return iter(lambda: stream.read1(PIECE), b"")
+    length = lengths.pop()
+    if lengths or not LENGTH.fullmatch(length):
+        raise ResponseError("the server's response is not HTTP: it says two lengths, or none that is a number")
+    return _exactly(stream, int(length))
+
+
+def _read_head(stream: io.BufferedReader) -> Head:
+    line = _line(stream)
+    if not line:
+        raise ResponseError("the server ended the connection without a response")
+    match = STATUS_LINE.fullmatch(line.rstrip(b"\r\n"))
+    if match is None:
+        raise ResponseError("the server's response is not HTTP: %s" % ascii(line[:80].decode("latin-1")))
+    fields: dict[str, str] = {}
+    last = ""
+    count = 0
+    while True:
+        line = _line(stream)
+        if not line.endswith(b"\n"):
+            raise ResponseError("the connection ended in the head of the response")
+        line = line.rstrip(b"\r\n")
+        if not line:
+            break
+        count += 1
+        if count > MAX_FIELDS:
+            raise ResponseError("the server's response is not HTTP: it has more than %d fields" % MAX_FIELDS)
+        if line[:1] in b" \t" and last:
+            fields[last] += " " + line.strip().decode("latin-1")
+            continue
+        field = FIELD.fullmatch(line)
+        if field is None:
+            raise ResponseError("the server's response is not HTTP: %s" % ascii(line[:80].decode("latin-1")))
+        last, value = field[1].decode("ascii").lower(), field[2].decode("latin-1")
+        fields[last] = "%s, %s" % (fields[last], value) if last in fields else value
+    return Head(int(match[1]), (match[2] or b"").decode("latin-1").strip(), fields)
+
+
+def _line(stream: io.BufferedReader) -> bytes:
+    line = stream.readline(MAX_LINE)
+    if len(line) == MAX_LINE:
+        raise ResponseError("the server's response is not HTTP: it has a line of more than %d bytes" % MAX_LINE)
+    return line
+
+
+def _exactly(stream: io.BufferedReader, length: int) -> Iterator[bytes]:
+    while length:
+        piece = stream.read1(min(PIECE, length))
+        if not piece:
+            raise ResponseError("the connection ended %d bytes before the end of the body" % length)
+        length -= len(piece)
+        yield piece
+
+
+def _chunks(stream: io.BufferedReader) -> Iterator[bytes]:
+    while True:
+        line = _line(stream)
+        match = CHUNK.fullmatch(line.rstrip(b"\r\n"))
+        if match is None or not line.endswith(b"\n"):
+            raise ResponseError("the connection ended within the body, or its chunks are damaged")
+        size = int(match[1], 16)
+        if not size:
+            break
+        yield from _exactly(stream, size)
+        if stream.readline(3) not in (b"\r\n", b"\n"):
+            raise ResponseError("the chunks of the server's response are damaged")
+    for _ in range(MAX_FIELDS):
+        if _line(stream).rstrip(b"\r\n") == b"":
+            return
+    raise ResponseError("the server's response is not HTTP: it has more than %d fields" % MAX_FIELDS)

@@ -1,0 +1,145 @@
+"""An HTTP tool's call in the worker: asks the host for requests, reads their responses, and answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+
+from toolc.guest import answer
+from toolc.guest.brought import search
+from toolc.guest.context import Resource, Result, ToolError
+from toolc.guest.http_exchange import Exchange
+from toolc.guest.http_reading import (
+    NOTHING,
+    HttpJob,
+    check_length,
+    data,
+    is_text,
+    parse_json,
+    picture,
+    text_of,
+)
+from toolc.guest.http_request import Requests, Response
+from toolc.guest.job import Job
+from toolc.guest.shaping import check_size, dumped, rendered
+from toolc.guest.worker import Pipes
+
+
+def run(job: Job, message: dict, pipes: Pipes) -> int:  # type: ignore[type-arg]
+    """Make the call and write its answer to the reply's pipe; the exit status for this process."""
+    http = HttpJob(message)
+    requests = Requests((message["address"][0], message["address"][1]))
+    exchange = Exchange(http, requests, time.monotonic() + job.timeout_ms / 1000)
+    try:
+        reply = answer.success(_result(http, exchange))
+    except ToolError as error:
+        reply = _failed(error.kind, str(error), exchange.about())
+    except MemoryError:
+        reply = _failed("out_of_memory", "the response does not fit into the tool's memory; ask for less", {})
+    except RecursionError:
+        reply = _failed("serialization", "the response is nested too deeply", exchange.about())
+    view = memoryview(reply)
+    while view:
+        view = view[os.write(pipes.reply[1], view) :]
+    return 0
+
+
+def _failed(kind: str, message: str, about: dict[str, object]) -> bytes:
+    error = {"kind": kind, "message": message, "file": None, "line": None, "traceback": ""}
+    return json.dumps({"error": error, "details": about}).encode("ascii")
+
+
+def _result(job: HttpJob, exchange: Exchange) -> Result:
+    if job.pagination is not None:
+        found = exchange.all_pages()
+        return _of_data(job, found, None, exchange.about())
+    response = exchange.first()
+    about = exchange.about()
+    if job.format == "none":
+        return Result([] if job.template is None else _rendered(job, "", ""), None, about)
+    if job.format == "image":
+        return _image(job, response, about)
+    if job.format == "json":
+        return _json(job, response, about)
+    return _by_type(job, response, about)
+
+
+def _image(job: HttpJob, response: Response, about: dict[str, object]) -> Result:
+    check_length(response)
+    image = picture(response)
+    if image is None:
+        what = response.media_type or "%d bytes without a type" % len(response.body)
+        raise ToolError("serialization", "the response is not a PNG, JPEG, GIF or WebP image, but %s" % what[:100])
+    check_size(len(image), job.limit)
+    return Result(image, None, about)
+
+
+def _json(job: HttpJob, response: Response, about: dict[str, object]) -> Result:
+    check_length(response)
+    if not response.body.strip() and (response.status in (204, 205) or job.method == "HEAD"):
+        return Result([], None, about)
+    try:
+        found = parse_json(response)
+    except ValueError as error:
+        head = " ".join(text_of(response)[:200].split())
+        raise ToolError("serialization", "the response is not JSON: %s; it begins: %s" % (error, head)) from error
+    return _of_data(job, found, None, about)
+
+
+def _by_type(job: HttpJob, response: Response, about: dict[str, object]) -> Result:
+    found = data(response) if "json" in response.media_type or job.select else NOTHING
+    if found is not NOTHING:
+        return _of_data(job, found, text_of(response), about)
+    if job.select:
+        return _json(job, response, about)
+    if picture(response) is not None:
+        return _image(job, response, about)
+    if not response.body:
+        return Result([], None, about)
+    if not is_text(response):
+        check_length(response)
+        check_size(len(response.body), job.limit)
+        return Result(_resource(job, response), None, about)
+    check_length(response)
+    text = text_of(response)
+    if job.template is not None:
+        return Result(_rendered(job, text, text), None, about)
+    return Result(_shortened(text, job.limit, about), None, about)
+
+
+def _resource(job: HttpJob, response: Response) -> Resource:
+    from urllib.parse import unquote, urlsplit  # slow, and few calls bring a file
+
+    name = unquote(urlsplit(job.url).path.rpartition("/")[2])[:100] or "response"
+    kind = response.media_type
+    known = re.fullmatch(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}", kind)
+    return Resource(response.body, kind if known else "application/octet-stream", name)
+
+
+def _of_data(job: HttpJob, found: object, text: str | None, about: dict[str, object]) -> Result:
+    if job.select is not None:
+        found = search(job.select, found)
+        text = None
+    if text is None or job.template is None:
+        text = dumped(found)
+    check_size(len(text.encode("utf-8", "replace")), job.limit)
+    shown = text if job.template is None else _rendered(job, found, text)
+    return Result(shown, [found], about)
+
+
+def _shortened(text: str, limit: int, about: dict[str, object]) -> str:
+    """Head and tail of a text that is longer than the limit, half each, and how much is missing between."""
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded) <= limit:
+        return text
+    about["truncated"] = True
+    head, tail = encoded[: limit // 2], encoded[len(encoded) - (limit - limit // 2) :]
+    return "%s\n[%d bytes cut]\n%s" % (
+        head.decode("utf-8", "ignore"), len(encoded) - limit, tail.decode("utf-8", "ignore"),
+    )  # fmt: skip
+
+
+def _rendered(job: HttpJob, result: object, text: str) -> str:
+    return rendered(job.template or "", result, text, job.arguments, job.limit)

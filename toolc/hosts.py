@@ -1,0 +1,135 @@
+"""Host names and destinations, in the one form that a broker compares: there is no second way to read them.
+
+Lower case, no dot at the end, ASCII (``xn--…`` for other letters), IP addresses as RFC 5952 writes them.
+What two programs could read in two ways is refused: user names, ``%``, NUL, ``127.1``, ``0x7f.0.0.1``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Final
+
+from toolc.spec import Destination
+
+PUBLIC: Final = "public:443"
+"""The entry of an allow-list that means any public address."""
+
+_MAX_TEXT: Final = 255
+"""Longer than any host, in characters; to look at more closely could take long."""
+
+_LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_DESTINATION: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):(?P<port>[0-9]{1,5})")
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)")
+_PORTS: Final = {"https": 443, "http": 80, "ssh": 22, "postgres": 5432, "postgresql": 5432, "mysql": 3306}
+
+
+class HostError(ValueError):
+    """Why a text is no host; ``hint`` says what to write."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def canonical_host(text: str) -> str:
+    """A host name or IP address in canonical form, IPv6 without brackets. Raises ``HostError``."""
+    if text.startswith("[") and text.endswith("]"):
+        return _ipv6(text[1:-1])
+    if any(character in text for character in "@%\0\\/") or not text.isprintable() or " " in text:
+        raise HostError(f"{text[:80]!r} is no host", "leave out '@', '%', '/', spaces and control characters")
+    if len(text) > _MAX_TEXT:
+        raise HostError(f"{text[:80]!r} is no host name", "write e.g. api.example.com")
+    if not text.isascii():
+        raise HostError(f"{text[:80]!r} is not in ASCII, and letters that look alike would pass", _ascii_hint(text))
+    host = text.lower().removesuffix(".")
+    labels = host.split(".")
+    if _NUMBER.fullmatch(labels[-1]):
+        return _ipv4(host)
+    if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+        raise HostError(f"{text[:80]!r} is no host name", "write e.g. api.example.com")
+    return host
+
+
+def parse_destination(text: str) -> Destination:
+    """``host:port``, ``*.host:port`` or ``public:443``. Raises ``HostError``."""
+    if match := _SCHEME.match(text):
+        raise HostError(f"{text[:80]!r} is a URL, not a destination", _url_hint(match))
+    if text == PUBLIC:
+        return Destination(kind="public", host="", port=443)
+    match = _DESTINATION.fullmatch(text)
+    if match is None:
+        raise HostError(f"{text[:80]!r} is not a host and a port", _port_hint(text))
+    host, port = match["host"], int(match["port"])
+    if not 0 < port < 65536:
+        raise HostError(f"{port} is no port", "a port is a number from 1 to 65535")
+    if host.lower() == "public":
+        raise HostError(f"'public' goes with port 443, not {port}", f"write {PUBLIC}, or name the hosts")
+    if not host.startswith("*"):
+        return Destination(kind="exact", host=canonical_host(host), port=port)
+    return Destination(kind="wildcard", host=_wildcard(host), port=port)
+
+
+def show_destination(each: Destination) -> str:
+    """A destination as a spec writes it."""
+    if each.kind == "public":
+        return PUBLIC
+    return f"{'*.' if each.kind == 'wildcard' else ''}{show_host(each.host)}:{each.port}"
+
+
+def show_host(host: str) -> str:
+    """A canonical host as it stands before a port: IPv6 in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
+def _wildcard(host: str) -> str:
+    rest = host.removeprefix("*.")
+    if rest == host or "*" in rest:
+        raise HostError(f"{host[:80]!r} is no wildcard", "a '*' stands alone for the first part: *.example.com")
+    name = canonical_host(rest)
+    if "." not in name or _NUMBER.fullmatch(name.rpartition(".")[2]):
+        raise HostError(f"{host[:80]!r} would allow too much", "a wildcard has at least two parts: *.example.com")
+    return name
+
+
+def _ipv4(host: str) -> str:
+    try:
+        return str(ipaddress.IPv4Address(host))
+    except ValueError:
+        message = f"{host[:80]!r} is an IP address that programs read in different ways"
+        raise HostError(message, "write four decimal numbers, such as 10.0.0.5") from None
+
+
+def _ipv6(text: str) -> str:
+    try:
+        address = ipaddress.IPv6Address(text)
+    except ValueError:
+        raise HostError(f"'[{text[:80]}]' is no IPv6 address", "write e.g. [2001:db8::1]") from None
+    if address.scope_id is not None:
+        raise HostError(f"'[{text[:80]}]' names a network interface", "leave out '%' and what follows it")
+    if address.ipv4_mapped is not None:
+        raise HostError(f"'[{text[:80]}]' is an IPv4 address in other clothes", f"write {address.ipv4_mapped}")
+    return str(address)
+
+
+def _ascii_hint(text: str) -> str:
+    try:
+        return f"write {text.encode('idna').decode('ascii')}"
+    except UnicodeError:
+        return "write it in ASCII"
+
+
+def _url_hint(match: re.Match[str]) -> str:
+    scheme, rest = match[1].lower(), match[2].rpartition("@")[2]
+    if _DESTINATION.fullmatch(rest):
+        return f"write {rest}"
+    return f"write {rest or 'the host'}:{_PORTS.get(scheme, 'PORT')}"
+
+
+def _port_hint(text: str) -> str:
+    if text.count(":") > 1 and not text.startswith("["):
+        return "an IPv6 address stands in brackets: [2001:db8::1]:443"
+    if ":" not in text and text:
+        return f"write {text[:80]}:443, or the port that is meant"
+    return "write host:port, such as api.example.com:443"

@@ -1,0 +1,392 @@
+"""The broker: makes the connections that a call may make, and no other.
+
+It lives on the thread of its call, which polls it together with the sandbox's stream, so what one call does to
+its broker is nothing to another's. The guest asks for a host and a port; the broker decides by the allow-list,
+looks the name up once, and connects to an address that it has judged. What a client then says to the server
+passes unread, but for the server's name at the beginning of TLS.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import selectors
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Final, TypeAlias
+
+from toolc.attempt import Attempt
+from toolc.guest import frames
+from toolc.loopback import LOCALHOST
+from toolc.runtime.conversation import ProtocolError
+from toolc.runtime.egress_begin import about_proxies, asked_for, begin
+from toolc.runtime.egress_connection import Connection
+from toolc.runtime.egress_names import Answer, Names
+from toolc.runtime.egress_policy import admit, decide
+from toolc.runtime.egress_transport import Kind, Opening, RefusedError
+from toolc.runtime.redaction import Redactor
+from toolc.spec import Destination
+
+MAX_IN_ALL: Final = 16 * 1024
+"""How many connections one call may make."""
+
+MAX_REQUESTS: Final = 16
+"""How many HTTP requests may be under way at once: a guest asks for one after another, and each holds its body."""
+
+MAX_BYTES: Final = 4 * 1024 * 1024 * 1024
+"""How much one call may send and receive, in bytes."""
+
+MAX_LISTED: Final = 256
+"""How many attempts are listed, and as many refusals beyond; of more, only their number is known."""
+
+CONNECT_SECONDS: Final = 15.0
+"""How long it may take to look a name up and connect, with all of its addresses."""
+
+ADDRESS_SECONDS: Final = 5.0
+"""How long one address is tried while there is another."""
+
+IDLE_SECONDS: Final = 300.0
+"""How long nothing may pass in either direction."""
+
+MAX_OUT: Final = 512 * 1024
+"""With this much unsent to the guest, servers are left alone, in bytes."""
+
+MAX_UNHEARD: Final = 4 * MAX_OUT
+"""What may be unsent to a guest that goes on asking, in bytes."""
+
+WIDE: Final = 32
+"""With no more connections than this, each gets the wider window: what all may hold stays within some MiB."""
+
+Listener: TypeAlias = Callable[[Attempt], None]
+"""Is told of each decision: a connection that was made, refused, or failed."""
+
+Requests: TypeAlias = Callable[[bytes], Opening]
+"""Makes the connection of a REQUEST frame's payload. Raises ``RefusedError`` and ``ProtocolError``."""
+
+_LOOPBACK: Final = ("127.0.0.1", "::1")
+
+
+def _nobody(_: Attempt) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Egress:
+    """Who is told of connections, who makes what REQUEST frames ask for, and what nobody may be told."""
+
+    on_attempt: Listener = _nobody
+    requests: Requests | None = None
+    redactor: Redactor = field(default_factory=Redactor)
+
+
+class Broker:
+    """The connections of one call. Frames for the guest go to ``outgoing``; poll ``fileno`` and call ``serve``."""
+
+    def __init__(self, allow: Sequence[Destination], outgoing: bytearray, egress: Egress) -> None:
+        self._allow = allow
+        self._out = outgoing
+        self._on_attempt = egress.on_attempt
+        self._requests = egress.requests
+        self._redactor = egress.redactor
+        self._selector = selectors.DefaultSelector()
+        self._names: Names | None = None
+        self._known: dict[str, Answer] = {}
+        self._connections: dict[int, Connection] = {}
+        self._listed: list[Connection] = []
+        self._next = frames.FIRST_CONNECTION
+        self._made = 0
+        self._refused = 0
+        self._bytes = 0
+        self._looked = 0.0
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the guest takes more at present: where it does not, ``fileno`` is not to be polled."""
+        return len(self._out) < MAX_OUT
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether something is still to be delivered to a server."""
+        return any(each.has_pending for each in self._connections.values())
+
+    @property
+    def unlisted(self) -> int:
+        """How many attempts there were beyond those that are listed."""
+        return self._made - len(self._listed)
+
+    def attempts(self) -> tuple[Attempt, ...]:
+        """What was asked for, in that order, and what came of it so far."""
+        now = monotonic()
+        return tuple(each.attempt(now) for each in self._listed)
+
+    def fileno(self) -> int:
+        """The descriptor to poll for reading."""
+        return self._selector.fileno()
+
+    def take(self, kind: int, stream: int, payload: bytes) -> None:
+        """Obey a frame of the guest's. Raises ``ProtocolError``."""
+        if len(self._out) > MAX_UNHEARD:
+            raise ProtocolError("it asks on and on, and does not listen to the answers")
+        if kind in {frames.OPEN, frames.REQUEST}:
+            self._open(kind, stream, payload)
+            return
+        connection = self._connections.get(stream)
+        if connection is None:
+            raise ProtocolError(f"it spoke of a connection {stream}, which it does not have")
+        try:
+            match kind:
+                case frames.DATA:
+                    connection.receive(payload)
+                    self._charge(len(payload))
+                case frames.END:
+                    connection.finish()
+                case frames.WINDOW:
+                    connection.widen(payload)
+                case frames.CLOSE if not connection.close_received:
+                    connection.close_received = True
+                    if not connection.is_delivering:
+                        self._drop(connection)
+                        return
+                case _:
+                    raise ProtocolError(f"it sent a frame of type {kind} on a connection")
+        except RefusedError as error:
+            self._end(connection, error)
+            return
+        connection.touched = monotonic()
+        self._advance(connection)
+
+    def serve(self) -> None:
+        """Do what can be done now, without waiting. Raises what the listener raises."""
+        for key, _ in self._selector.select(0):
+            if isinstance(key.data, Connection):
+                key.data.touched = monotonic()
+                self._advance(key.data)
+            else:
+                self._hear()
+            if not self.has_room:
+                break
+        self._expire()
+
+    def close(self) -> None:
+        """End every connection."""
+        now = monotonic()
+        for connection in self._connections.values():
+            connection.close(bytearray(), now)
+        if self._names:
+            self._names.close()
+        self._selector.close()
+
+    def _open(self, kind: int, stream: int, payload: bytes) -> None:
+        if stream < self._next:
+            raise ProtocolError(f"it opened a connection {stream} for the second time")
+        if len(self._connections) >= frames.MAX_CONNECTIONS:
+            raise ProtocolError(f"it opened more than {frames.MAX_CONNECTIONS} connections at once")
+        self._next = stream + 1
+        self._made += 1
+        refusal = None
+        try:
+            opening = self._requested(payload) if kind == frames.REQUEST else asked_for(payload)
+        except RefusedError as error:
+            opening, refusal = Opening(host="", port=0), error
+        decision = decide(self._allow, opening.host, opening.port)
+        if decision.entry is None:
+            # While it is whole: what is shown of a host may be cut, and a piece of a secret is not known for one.
+            decision = decide(self._allow, self._redactor.text(opening.host), opening.port)
+        connection = Connection(stream, opening, decision, monotonic())
+        self._connections[stream] = connection
+        # However many were allowed before, what was refused is what somebody will look for.
+        self._refused += decision.entry is None
+        if len(self._listed) < MAX_LISTED or (decision.entry is None and self._refused <= MAX_LISTED):
+            self._listed.append(connection)
+        if self._made > MAX_IN_ALL:
+            refusal = RefusedError(f"a call may make no more than {MAX_IN_ALL} connections")
+        if refusal is None and decision.entry is None:
+            refusal = RefusedError(decision.reason, remedy=decision.remedy)
+        if refusal is not None:
+            self._end(connection, refusal)
+        elif decision.is_literal:
+            self._try(connection, (decision.host,))
+        elif decision.host == LOCALHOST:
+            self._try(connection, _LOOPBACK)
+        elif decision.host in self._known:
+            self._try(connection, self._known[decision.host].addresses)
+        else:
+            self._ask(decision.host)
+
+    def _requested(self, payload: bytes) -> Opening:
+        if self._requests is None:
+            raise ProtocolError("it asked for an HTTP request, and its call makes none")
+        if (
+            sum(not (each.opening.is_opaque or each.close_sent) for each in self._connections.values())
+            >= MAX_REQUESTS
+        ):
+            raise ProtocolError(f"it asked for more than {MAX_REQUESTS} HTTP requests at once")
+        return self._requests(payload)
+
+    def _ask(self, host: str) -> None:
+        if self._names is None:
+            self._names = Names()
+            self._selector.register(self._names, selectors.EVENT_READ)
+        waiting = [each for each in self._connections.values() if _is_waiting(each, host)]
+        if len(waiting) == 1:
+            self._names.ask(host)
+
+    def _hear(self) -> None:
+        assert self._names is not None
+        for answer in self._names.answers():
+            waiting = [each for each in self._connections.values() if _is_waiting(each, answer.host)]
+            if not answer.reason:
+                self._known[answer.host] = answer
+            for connection in waiting:
+                if answer.reason:
+                    self._end(connection, RefusedError(answer.reason + about_proxies(), "network"))
+                else:
+                    self._try(connection, answer.addresses)
+
+    def _try(self, connection: Connection, addresses: Sequence[str]) -> None:
+        admission = admit(connection.decision, self._allow, addresses)
+        if not admission.addresses:
+            self._end(connection, RefusedError(admission.reason, remedy=admission.remedy))
+            return
+        connection.addresses = [*admission.addresses]
+        self._connect(connection, None)
+
+    def _connect(self, connection: Connection, failure: OSError | None) -> None:
+        """Begin with the next address, ``failure`` being what came of the last."""
+        self._forget(connection)
+        while connection.addresses:
+            connection.address = connection.addresses.pop(0)
+            try:
+                connection.socket = begin(connection.address, connection.decision.port)
+            except OSError as error:
+                failure = error
+                continue
+            connection.touched = monotonic()
+            self._selector.register(connection.socket, selectors.EVENT_WRITE, connection)
+            return
+        assert failure is not None
+        words = failure.strerror or str(failure)
+        kind: Kind = "timeout" if isinstance(failure, TimeoutError) else "network"
+        at = f" at {connection.address}" if connection.address not in {"", connection.decision.host} else ""
+        reason = f"{connection.decision.host}{at}, port {connection.decision.port}: {words.lower()}"
+        is_local = connection.decision.is_literal or connection.decision.host == LOCALHOST
+        self._end(connection, RefusedError(reason if is_local else reason + about_proxies(), kind))
+
+    def _advance(self, connection: Connection) -> None:
+        """Move what can be moved. The connection may be gone afterwards."""
+        try:
+            if connection.socket is not None and not self._is_connected(connection):
+                return
+            connection.send(self._out, widely=len(self._connections) <= WIDE)
+            if self.has_room:
+                self._charge(connection.read(self._out))
+        except RefusedError as error:
+            self._end(connection, error)
+            return
+        except OSError as error:
+            reason = f"{connection.decision.host} broke the connection off: {error.strerror or error}"
+            self._end(connection, RefusedError(reason, "network"))
+            return
+        if connection.is_done:
+            connection.ended = monotonic()
+            self._drop(connection)
+        else:
+            self._listen(connection)
+
+    def _is_connected(self, connection: Connection) -> bool:
+        made = connection.socket
+        assert made is not None
+        code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            self._connect(connection, OSError(code, os.strerror(code)))
+            return False
+        try:
+            peer = made.getpeername()
+        except OSError:
+            # Not yet: the guest, not the server, was heard.
+            return False
+        if peer == made.getsockname():
+            # Nobody listens there, and the kernel chose that very port for our own end (RFC 9293, 3.5).
+            self._connect(connection, OSError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED)))
+            return False
+        self._selector.unregister(made)
+        connection.opened(connection.opening.wrap(made), self._out)
+        self._on_attempt(connection.attempt(monotonic()))
+        return True
+
+    def _charge(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes > MAX_BYTES:
+            raise RefusedError(f"a call may send and receive no more than {MAX_BYTES} bytes")
+
+    def _listen(self, connection: Connection) -> None:
+        """Poll for what the connection is waiting for."""
+        transport = connection.transport
+        if transport is None:
+            return
+        wants_write = connection.has_pending or transport.wants_write
+        mask = (selectors.EVENT_READ if connection.wants_read else 0) | (
+            selectors.EVENT_WRITE if wants_write else 0
+        )
+        known = self._selector.get_map().get(transport.fileno())
+        if known is None:
+            if mask:
+                self._selector.register(transport, mask, connection)
+        elif not mask:
+            self._selector.unregister(transport)
+        elif known.events != mask:
+            self._selector.modify(transport, mask, connection)
+
+    def _end(self, connection: Connection, error: RefusedError) -> None:
+        """Close for a reason, and tell of it; a reason after the end is none any more."""
+        if connection.close_sent:
+            return
+        self._forget(connection)
+        connection.close(self._out, monotonic(), error)
+        if self._made <= MAX_IN_ALL:
+            self._on_attempt(connection.attempt(monotonic()))
+        self._retire(connection)
+
+    def _drop(self, connection: Connection) -> None:
+        """Close in peace."""
+        self._forget(connection)
+        connection.close(self._out, monotonic())
+        self._retire(connection)
+
+    def _retire(self, connection: Connection) -> None:
+        if connection.is_gone:
+            del self._connections[connection.stream]
+
+    def _forget(self, connection: Connection) -> None:
+        for end in (connection.socket, connection.transport):
+            if end is not None and end.fileno() in self._selector.get_map():
+                self._selector.unregister(end)
+        if connection.socket is not None:
+            connection.socket.close()
+            connection.socket = None
+
+    def _expire(self) -> None:
+        """End what has taken too long; looked at once a second."""
+        now = monotonic()
+        if now - self._looked < 1:
+            return
+        self._looked = now
+        for connection in [*self._connections.values()]:
+            if connection.transport is not None:
+                if now - connection.touched > IDLE_SECONDS:
+                    self._end(connection, RefusedError(f"nothing passed for {IDLE_SECONDS:g} seconds", "timeout"))
+            elif connection.close_sent:
+                continue
+            elif now - connection.started > CONNECT_SECONDS:
+                connection.addresses.clear()
+                self._connect(connection, TimeoutError(errno.ETIMEDOUT, "no answer in time"))
+            elif connection.addresses and now - connection.touched > ADDRESS_SECONDS:
+                self._connect(connection, TimeoutError(errno.ETIMEDOUT, "no answer in time"))
+
+
+def _is_waiting(connection: Connection, host: str) -> bool:
+    """Whether it waits for the addresses of ``host``."""
+    pending = connection.socket is None and connection.transport is None and not connection.close_sent
+    return pending and connection.decision.host == host

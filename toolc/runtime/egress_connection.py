@@ -1,0 +1,200 @@
+"""One connection of a call: bytes between guest and server within windows, and how each side ends it."""
+
+from __future__ import annotations
+
+import json
+import socket
+from dataclasses import replace
+from typing import Final
+
+from toolc.attempt import Attempt
+from toolc.guest.credit import Credit
+from toolc.guest.frames import (
+    CLOSE,
+    CONNECTION_WINDOW,
+    DATA,
+    END,
+    FIRST_WINDOW,
+    HEADER,
+    MAX_PAYLOAD,
+    OPENED,
+    WINDOW,
+    encode,
+)
+from toolc.hosts import show_destination
+from toolc.runtime.conversation import ProtocolError
+from toolc.runtime.egress_policy import Decision
+from toolc.runtime.egress_tls import ServerName
+from toolc.runtime.egress_transport import Kind, Opening, RefusedError, Transport
+
+READS_PER_TURN: Final = 2
+"""How often one connection is read before the others have their turn."""
+
+
+class Connection:
+    """What the broker knows of one stream. ``addresses`` are still to be tried, ``socket`` is being connected.
+
+    ``transport`` is there between the server's answer and the end.
+    """
+
+    def __init__(self, stream: int, opening: Opening, decision: Decision, now: float) -> None:
+        self.stream = stream
+        # What was asked for is listed until the call ends, and a head holds the whole of a request's body.
+        self.opening = replace(opening, head=b"")
+        self.decision = decision
+        self.addresses: list[str] = []
+        self.address = ""
+        self.socket: socket.socket | None = None
+        self.transport: Transport | None = None
+        self.started = self.touched = now
+        self.ended: float | None = None
+        self.reason = decision.reason
+        self.remedy = decision.remedy
+        self.allowed = decision.entry is not None
+        self.bytes_in = self.bytes_out = 0
+        self.close_sent = self.close_received = False
+        self._to_server = bytearray(opening.head)
+        self._head_left = len(opening.head)
+        checked = opening.is_opaque and not decision.is_literal
+        self._name = ServerName(decision.host) if checked else None
+        self._guest_takes = FIRST_WINDOW
+        self._credit = Credit()
+        self._guest_ended = self._server_ended = self._finished = False
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether both sides have said their last."""
+        return self.close_sent and self.close_received
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether there is something for the server that it has not taken yet."""
+        return not self.close_sent and (bool(self._to_server) or (self._guest_ended and not self._finished))
+
+    @property
+    def is_delivering(self) -> bool:
+        """Whether the guest has sent all it wanted to, and the server is still to take some of it."""
+        return self._guest_ended and self.has_pending
+
+    @property
+    def wants_read(self) -> bool:
+        """Whether the server is to be listened to."""
+        return not self._server_ended and self._guest_takes > 0
+
+    def attempt(self, now: float) -> Attempt:
+        """What has come of it so far."""
+        entry = self.decision.entry
+        return Attempt(
+            host=self.decision.host,
+            port=self.decision.port,
+            allowed=self.allowed,
+            address=self.address,
+            entry=show_destination(entry) if entry else "",
+            reason=self.reason,
+            remedy=self.remedy,
+            bytes_in=self.bytes_in,
+            bytes_out=self.bytes_out,
+            duration_ms=((self.ended or now) - self.started) * 1000,
+        )
+
+    def receive(self, payload: bytes) -> None:
+        """Take what the guest sends. Raises ``ProtocolError`` and, for the server's name, ``RefusedError``."""
+        if self.close_received or self._guest_ended or not payload:
+            raise ProtocolError("it sent data on a connection after its end, or none")
+        if not self._credit.spend(len(payload)):
+            raise ProtocolError("it sent more on a connection than it was allowed to")
+        if not self.close_sent:
+            self._to_server += self._name.feed(payload) if self._name else payload
+
+    def finish(self) -> None:
+        """The guest sends no more. Raises ``ProtocolError``."""
+        if self.close_received or self._guest_ended:
+            raise ProtocolError("it ended a connection twice")
+        self._guest_ended = True
+
+    def widen(self, payload: bytes) -> None:
+        """The guest takes more. Raises ``ProtocolError`` where that is more than it was sent."""
+        granted = payload.decode("ascii", "replace")
+        outstanding = CONNECTION_WINDOW - self._guest_takes
+        known = granted.isascii() and granted.isdigit() and len(granted) <= 10
+        if self.close_received or not (known and 0 < int(granted) <= outstanding):
+            raise ProtocolError("it acknowledged data of a connection that it was not sent")
+        self._guest_takes += int(granted)
+
+    def opened(self, transport: Transport, out: bytearray) -> None:
+        """The server has answered."""
+        self.transport, self.socket = transport, None
+        self.addresses.clear()
+        out += encode(OPENED, self.stream)
+
+    def send(self, out: bytearray, *, widely: bool) -> None:
+        """Pass on to the server what it takes now; acknowledgements go to ``out``. Raises ``OSError``."""
+        transport = self.transport
+        if transport is None:
+            return
+        while self._to_server:
+            with memoryview(self._to_server) as view:
+                sent = transport.write(view)
+            if not sent:
+                break
+            del self._to_server[:sent]
+            self.bytes_out += sent
+            of_head = min(sent, self._head_left)
+            self._head_left -= of_head
+            granted = self._credit.give_back(sent - of_head, widely)
+            if granted and not self._guest_ended:
+                out += encode(WINDOW, self.stream, b"%d" % granted)
+        if self._guest_ended and not self._to_server and not self._finished:
+            self._finished = True
+            transport.finish()
+
+    def read(self, out: bytearray) -> int:
+        """Pass on to the guest what has come, as far as it takes it; how much that was. Raises ``OSError``."""
+        total = 0
+        for _ in range(READS_PER_TURN):
+            if self.transport is None or not self.wants_read:
+                break
+            data = self.transport.read(min(MAX_PAYLOAD, self._guest_takes))
+            if data is None:
+                break
+            if not data:
+                self._server_ended = True
+                out += encode(END, self.stream)
+                break
+            self._guest_takes -= len(data)
+            self.bytes_in += len(data)
+            total += len(data)
+            # Not ``encode``, which would copy the data once more.
+            out += HEADER.pack(len(data), DATA, self.stream)
+            out += data
+        return total
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything has gone both ways."""
+        return self._server_ended and self._finished
+
+    def close(self, out: bytearray, now: float, error: RefusedError | None = None) -> None:
+        """Say the last word, with the reason where there is one; twice is the same as once."""
+        if self.socket is not None:
+            self.socket.close()
+        if self.transport is not None:
+            self.reason = self.reason or self.transport.failure
+        if self.transport is not None and self.is_done:
+            self.transport.close()
+        elif self.transport is not None:
+            self.transport.abort()
+        self.socket = self.transport = None
+        self.addresses.clear()
+        self._to_server.clear()
+        if self.close_sent:
+            return
+        self.close_sent = True
+        self.ended = now
+        message: dict[str, str] = {}
+        if error is not None:
+            kind: Kind = error.kind
+            self.reason, self.remedy = str(error), error.remedy
+            self.allowed = self.allowed and kind != "denied"
+            message = {"reason": self.reason, "kind": kind}
+        out += encode(CLOSE, self.stream, json.dumps(message).encode())

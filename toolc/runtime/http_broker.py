@@ -1,0 +1,199 @@
+"""The host's part of an HTTP tool: makes the request that the guest asks for, out of the plan and nothing else.
+
+What the guest may decide is where a redirect or a page leads and one field of the query. The request's own
+secrets go to the origin of the plan's URL, and there only.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+from urllib.parse import quote
+
+from toolc.backends.output import parse_json
+from toolc.plan_http import HttpCall, Named, Pieces, slots
+from toolc.runtime.conversation import ProtocolError
+from toolc.runtime.egress_transport import Opening, RefusedError, Transport
+from toolc.runtime.http_request import ReadFile, fill_body, fill_header, fill_query, pieces_of, request
+from toolc.runtime.http_target import Target, parse_url
+from toolc.runtime.http_token import TOKENS, TokenTransport, token_request
+from toolc.runtime.http_transport import FramedTransport, transport
+from toolc.runtime.redaction import Redactor
+from toolc.schema import JsonObject
+from toolc.spec import Secret
+from toolc.spec_http import CursorPages, NumberedPages, OffsetPages
+
+MAX_TOKENS: Final = 4
+"""How often one call may ask for an access token: for the first, for one more after a 401, each in two ways."""
+
+_PRIVATE_HEADERS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
+
+
+class HttpBroker:
+    """The requests of one call. ``values`` are its secrets, ``declared`` where each may go.
+
+    ``redactor`` learns the access token, which no spec and no user knows.
+    """
+
+    def __init__(
+        self,
+        call: HttpCall,
+        *,
+        values: Mapping[str, str],
+        declared: tuple[Secret, ...],
+        redactor: Redactor,
+        read_file: ReadFile,
+    ) -> None:
+        self._call = call
+        self._values = values
+        self._hosts = {each.name: each.hosts for each in declared}
+        self._redactor = redactor
+        self._read_file = read_file
+        self._origin = parse_url(call.url)
+        self._tokens_asked = 0
+        self._token_key = TOKENS.key(call.token, values) if call.token else ""
+        self._token = TOKENS.get(self._token_key)
+        if self._token:
+            self._redactor.add("access_token", self._token)
+
+    @property
+    def needs_token(self) -> bool:
+        """Whether an access token must be asked for before the first request."""
+        return self._call.token is not None and self._token is None
+
+    def open(self, payload: bytes) -> Opening:
+        """The connection, and what is sent on it, for a REQUEST. Raises ``RefusedError`` and ``ProtocolError``."""
+        ask = _asked(payload)
+        if ask.get("token") is True:
+            return self._open_token(in_form=ask.get("in_form") is True)
+        url, method, query = ask.get("url"), ask.get("method", self._call.method), ask.get("query", {})
+        if not isinstance(method, str) or method not in {self._call.method, "GET"}:
+            raise ProtocolError("it asked for a request by a method that is not its call's")
+        if url is None:
+            return self._open_own(self._checked_query(query))
+        if not isinstance(url, str) or query:
+            raise ProtocolError("it asked for a request to nothing that is a URL")
+        return self._open_other(self._led(url), method)
+
+    def _led(self, url: str) -> Target:
+        """Where a URL of the server's leads, if it may. Raises ``RefusedError``, whose words hold no secret."""
+        has_secret = self._redactor.text(url) != url
+        try:
+            target = parse_url(url)
+        except RefusedError:
+            if has_secret:
+                # Not in its own words: they hold a piece of the URL, and a piece of a secret is not redacted.
+                raise RefusedError("the server redirected to no URL, with a secret in it") from None
+            raise
+        if has_secret and target.origin != self._origin.origin:
+            raise RefusedError("the server redirected to another with a secret in the URL")
+        return target
+
+    def _open_own(self, query: Mapping[str, str]) -> Opening:
+        """The plan's request, ``query`` in the place of its fields of these names."""
+        call = self._call
+        target = self._origin
+        fields = [each for each in call.query if each.name not in query]
+        fields += [Named(name, (value,)) for name, value in query.items()]
+        self._check_secrets(target, *(each.value for each in fields))
+        path, _, own = target.path.partition("?")
+        kept = [each for each in own.split("&") if each and each.partition("=")[0] not in query]
+        filled = "&".join([*kept, *([fill_query(fields, self._values)] if fields else [])])
+        target = replace(target, path=f"{path}?{filled}" if filled else path)
+        return self._opening(target, call.method, call.headers, with_body=True)
+
+    def _open_other(self, target: Target, method: str) -> Opening:
+        """Where a redirect or a link leads."""
+        headers = self._call.headers
+        if target.origin == self._origin.origin:
+            return self._opening(target, method, headers, with_body=method == self._call.method)
+        public = tuple(
+            each for each in headers if not slots(each.value) and each.name.lower() not in _PRIVATE_HEADERS
+        )
+        return self._opening(target, method, public, with_body=method == self._call.method, is_other=True)
+
+    def _opening(
+        self, target: Target, method: str, headers: tuple[Named, ...], *, with_body: bool, is_other: bool = False
+    ) -> Opening:
+        call = self._call
+        self._check_secrets(target, *(each.value for each in headers))
+        lines = [fill_header(each, self._values) for each in headers]
+        if call.token is not None and not is_other:
+            lines.append(self._authorization(target))
+        body, content_type = None, ""
+        if call.body is not None and with_body:
+            found = pieces_of(call.body)
+            if is_other and slots(found):
+                raise RefusedError(f"the server redirected a secret in the body to another, {target.authority}")
+            self._check_secrets(target, found)
+            body, content_type = fill_body(call.body, self._values, self._read_file)
+        head = request(method, target, lines, body, content_type)
+
+        def wrap(connection: socket.socket) -> Transport:
+            return FramedTransport(transport(connection, target.scheme, target.host))
+
+        return Opening(host=target.host, port=target.port, head=head, wrap=wrap, is_opaque=False)
+
+    def _authorization(self, target: Target) -> bytes:
+        if self._token is None:
+            raise RefusedError("there is no access token for this request", "network")
+        if not target.is_private:
+            raise RefusedError(f"an access token goes over TLS only, and {target.authority} is asked over http")
+        return f"Authorization: Bearer {self._token}\r\n".encode()
+
+    def _open_token(self, *, in_form: bool) -> Opening:
+        call = self._call.token
+        self._tokens_asked += 1
+        if call is None or self._tokens_asked > MAX_TOKENS:
+            raise ProtocolError("it asked for an access token that its call does not need")
+        target = parse_url(call.url)
+        self._check_secrets(target, call.client_id, call.client_secret)
+        head = token_request(call, target, self._values, in_form=in_form)
+
+        def wrap(connection: socket.socket) -> Transport:
+            inner = transport(connection, target.scheme, target.host)
+            return FramedTransport(TokenTransport(inner, self._keep_token))
+
+        self._token = None
+        TOKENS.forget(self._token_key)
+        return Opening(host=target.host, port=target.port, head=head, wrap=wrap, is_opaque=False)
+
+    def _keep_token(self, token: str, seconds: float | None) -> None:
+        self._token = token
+        self._redactor.add("access_token", token)
+        TOKENS.keep(self._token_key, token, seconds)
+
+    def _check_secrets(self, target: Target, *texts: Pieces) -> None:
+        names: frozenset[str] = frozenset().union(*map(slots, texts))
+        for name in sorted(names):
+            hosts = self._hosts.get(name, ())
+            if target.host not in hosts:
+                known = ", ".join(hosts) or "no host"
+                raise RefusedError(f"the secret {name!r} may go to {known}, not to {target.host}")
+            if not target.is_private:
+                raise RefusedError(
+                    f"the secret {name!r} goes over TLS only, and {target.authority} is asked over http"
+                )
+
+    def _checked_query(self, query: object) -> dict[str, str]:
+        if not isinstance(query, dict):
+            raise ProtocolError("it asked for a page by what are no fields")
+        if not query:
+            return {}
+        style = self._call.reading.pagination.style if self._call.reading.pagination else None
+        name = style.parameter if isinstance(style, CursorPages | OffsetPages | NumberedPages) else None
+        if set(query) != {name} or not isinstance(value := query[name], str):
+            raise ProtocolError("it asked for a page by a field that is not its call's")
+        return {quote(str(name), safe=""): quote(value, safe="")}
+
+
+def _asked(payload: bytes) -> JsonObject:
+    try:
+        value = parse_json(payload)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict) or not set(value) <= {"url", "method", "query", "token", "in_form"}:
+        raise ProtocolError("it asked for a request that makes no sense")
+    return value

@@ -1,0 +1,56 @@
+"""Makes an HTTP call ready to be sent: its secrets with the host, its libraries with the guest."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from toolc.backends.base import PlanError
+from toolc.plan import Mount, Plan
+from toolc.plan_http import HttpCall
+from toolc.runtime.beneath import Root
+from toolc.runtime.egress import Requests
+from toolc.runtime.egress_transport import RefusedError
+from toolc.runtime.http_broker import HttpBroker
+from toolc.runtime.http_message import libraries
+from toolc.runtime.http_request import MAX_BODY, ReadFile
+from toolc.runtime.secrets import CallSecrets
+from toolc.spec import Secret
+
+
+def prepared(plan: Plan, secrets: CallSecrets, declared: tuple[Secret, ...]) -> tuple[Plan, Requests | None]:
+    """``plan`` with what its guest needs, and who makes its requests: nobody, for a call of another kind.
+
+    Raises ``PlanError`` where the caller's URL is none.
+    """
+    call = plan.invocation
+    if not isinstance(call, HttpCall):
+        return plan, None
+    read_file = _reader(plan.profile.workspace)
+    try:
+        broker = HttpBroker(
+            call, values=secrets.values, declared=declared, redactor=secrets.redactor, read_file=read_file
+        )
+    except RefusedError as error:
+        raise PlanError(str(error)) from None
+    call = replace(call, files=libraries(call.reading), needs_token=broker.needs_token)
+    return replace(plan, invocation=call), broker.open
+
+
+def _reader(workspace: Mount | None) -> ReadFile:
+    def read(path: str) -> bytes:
+        if workspace is None:
+            raise RefusedError(f"the file {path[:200]!r} is to be sent, and the tool has no workspace")
+        try:
+            with (
+                Root.open(workspace.pinned or workspace.source) as root,
+                root.file(os.fsencode(path)) as descriptor,
+            ):
+                if os.fstat(descriptor).st_size > MAX_BODY:
+                    raise RefusedError(f"the file {path[:200]!r} has more than {MAX_BODY >> 20} MiB")
+                with os.fdopen(os.dup(descriptor), "rb") as file:
+                    return file.read(MAX_BODY)
+        except OSError as error:
+            raise RefusedError(f"the file {path[:200]!r} cannot be sent: {error.strerror}") from None
+
+    return read

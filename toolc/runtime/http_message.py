@@ -1,0 +1,88 @@
+"""What the guest of an HTTP call is sent: how to read responses, and the libraries it needs for that."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from toolc.plan_http import HttpCall, Reading
+from toolc.schema import JsonObject
+from toolc.spec import File
+from toolc.spec_http import CursorPages, NumberedPages, OffsetPages, Pagination
+
+ADDRESS: Final = ("127.0.0.1", 3129)
+"""Where the supervisor takes requests, inside the sandbox, whose loopback interface is its own."""
+
+FOLDER: Final = "lib"
+"""The libraries' folder, below ``/tool``."""
+
+
+def libraries(reading: Reading) -> tuple[File, ...]:
+    """The source of what the guest needs: they are pure Python, and the image need not have them.
+
+    The guest runs them, because they work on what a server says.
+    """
+    names: list[str] = []
+    pages = reading.pagination
+    has_next = pages is not None and (pages.items is not None or isinstance(pages.style, CursorPages))
+    if reading.select is not None or has_next or any(each.when is not None for each in reading.errors):
+        names.append("jmespath")
+    if reading.template is not None:
+        names += ["jinja2", "markupsafe"]
+    return tuple(file for name in names for file in _package(name))
+
+
+@cache
+def _package(name: str) -> tuple[File, ...]:
+    spec = importlib.util.find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    folder = Path(spec.origin).parent
+    return tuple(
+        File(path=f"{FOLDER}/{name}/{path.name}", text=path.read_text(encoding="utf-8"))
+        for path in sorted(folder.glob("*.py"))
+    )
+
+
+def message(call: HttpCall, output_bytes: int) -> JsonObject:
+    """The ``http`` of a CALL. There is no secret in it, nor what is sent to the server."""
+    reading = call.reading
+    return {
+        "address": [*ADDRESS],
+        "method": call.method,
+        "url": call.url,
+        "format": reading.format,
+        "limit": output_bytes,
+        "has_token": call.token is not None,
+        "needs_token": call.needs_token,
+        "retry": {
+            "statuses": [*reading.retry.statuses],
+            "attempts": reading.retry.attempts,
+            "backoff_ms": reading.retry.backoff_ms,
+        }
+        if reading.retry
+        else None,
+        "pagination": _pagination(reading.pagination) if reading.pagination else None,
+        "errors": [
+            {"kind": each.kind, "status": each.status, "when": each.when, "message": each.message}
+            for each in reading.errors
+        ],
+        "select": reading.select,
+        "template": reading.template,
+        "arguments": reading.arguments,
+    }
+
+
+def _pagination(pagination: Pagination) -> JsonObject:
+    style = pagination.style
+    return {
+        "style": style.tag,
+        "parameter": style.parameter if isinstance(style, CursorPages | OffsetPages | NumberedPages) else None,
+        "next": style.next if isinstance(style, CursorPages) else None,
+        "first": style.first if isinstance(style, NumberedPages) else None,
+        "items": pagination.items,
+        "max_pages": pagination.max_pages,
+        "max_items": pagination.max_items,
+    }

@@ -1,0 +1,193 @@
+"""Access tokens by client credentials (RFC 6749, 4.4): asked for, kept in memory, never shown to a guest."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import http.client
+import io
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import quote_plus
+
+from toolc.backends.output import parse_json
+from toolc.plan_http import TokenRequest
+from toolc.runtime.egress_transport import Transport
+from toolc.runtime.http_request import fill, request
+from toolc.runtime.http_target import Target
+
+MAX_SECONDS: Final = 366 * 24 * 3600
+"""A token is not taken to live longer, whatever the server says: a number can be longer than any clock's."""
+
+MAX_RESPONSE: Final = 64 * 1024
+"""The longest answer of a token server, in bytes."""
+
+SLACK_SECONDS: Final = 30.0
+"""A token is not used any more when it has so long to live."""
+
+_TOKEN: Final = re.compile(r"[\x21-\x7e]{8,16384}")
+_FORM: Final = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    token: str = field(repr=False)
+    expires: float
+
+
+class TokenCache:
+    """Tokens by who asked for what, in this process's memory. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, _Kept] = {}
+        self._lock = threading.Lock()
+
+    def key(self, call: TokenRequest, secrets: Mapping[str, str]) -> str:
+        """Under which a token is kept: server, client and scope."""
+        form = b"&".join(each.name.encode() + b"=" + fill(each.value, secrets) for each in call.form)
+        parts = (call.url.encode(), form, fill(call.client_id, secrets), fill(call.client_secret, secrets))
+        return hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in parts)).hexdigest()
+
+    def get(self, key: str) -> str | None:
+        """A token that is still good, or None."""
+        with self._lock:
+            kept = self._kept.get(key)
+            return kept.token if kept and kept.expires > time.monotonic() else None
+
+    def keep(self, key: str, token: str, seconds: float | None) -> None:
+        """Keep a token for as long as it lives; None is until it is refused."""
+        lives = float("inf") if seconds is None else seconds - min(SLACK_SECONDS, seconds / 2)
+        with self._lock:
+            self._kept[key] = _Kept(token, time.monotonic() + lives)
+
+    def forget(self, key: str) -> None:
+        """The token is of no use any more."""
+        with self._lock:
+            self._kept.pop(key, None)
+
+
+TOKENS: Final = TokenCache()
+"""The tokens of this process."""
+
+
+def token_request(call: TokenRequest, target: Target, secrets: Mapping[str, str], *, in_form: bool) -> bytes:
+    """The request for a token: the client in the header (which every server must take), or in the form."""
+    client, secret = fill(call.client_id, secrets), fill(call.client_secret, secrets)
+    form = b"&".join(each.name.encode() + b"=" + fill(each.value, secrets) for each in call.form)
+    headers = [b"Accept: application/json\r\n", b"Accept-Encoding: identity\r\n"]
+    if in_form:
+        form += b"&client_id=" + quote_plus(client).encode() + b"&client_secret=" + quote_plus(secret).encode()
+    else:
+        pair = f"{quote_plus(client)}:{quote_plus(secret)}".encode()
+        headers.append(b"Authorization: Basic " + base64.b64encode(pair) + b"\r\n")
+    return request("POST", target, headers, form, _FORM)
+
+
+class TokenTransport:
+    """Reads a token server's answer on the host, and tells the guest only whether there is a token."""
+
+    failure = ""
+
+    def __init__(self, inner: Transport, keep: Callable[[str, float | None], None]) -> None:
+        self._inner = inner
+        self._keep = keep
+        self._answer = b""
+        self._told: bytes | None = None
+
+    @property
+    def wants_write(self) -> bool:
+        """As the inner one."""
+        return self._inner.wants_write
+
+    def fileno(self) -> int:
+        """As the inner one."""
+        return self._inner.fileno()
+
+    def read(self, size: int) -> bytes | None:
+        """A status without a body. Raises ``OSError``."""
+        while self._told is None:
+            piece = self._inner.read(MAX_RESPONSE)
+            if piece is None:
+                return None
+            self._answer += piece
+            parsed = _parsed(self._answer, at_end=not piece or len(self._answer) > MAX_RESPONSE)
+            self._told = self._judged(*parsed) if parsed else None
+        told, self._told = self._told[:size], self._told[size:]
+        return told
+
+    def write(self, data: bytes | memoryview) -> int:
+        """As the inner one."""
+        return self._inner.write(data)
+
+    def finish(self) -> None:
+        """As the inner one."""
+        self._inner.finish()
+
+    def close(self) -> None:
+        """As the inner one."""
+        self._inner.close()
+
+    def abort(self) -> None:
+        """As the inner one."""
+        self._inner.abort()
+
+    def _judged(self, status: int, body: bytes) -> bytes:
+        if not 200 <= status < 300:
+            return _status(status, _error_code(body))
+        try:
+            answer = parse_json(body)
+        except ValueError:
+            answer = None
+        token = answer.get("access_token") if isinstance(answer, dict) else None
+        if not isinstance(answer, dict) or not isinstance(token, str) or not _TOKEN.fullmatch(token):
+            return _status(502, "the token server's answer has no access_token")
+        if str(answer.get("token_type", "bearer")).lower() != "bearer":
+            return _status(502, "the token server's token is no bearer token")
+        seconds = answer.get("expires_in")
+        number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
+        self._keep(token, float(min(seconds, MAX_SECONDS)) if number and isinstance(seconds, int | float) else None)
+        return _status(200, "")
+
+
+class _Source:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def makefile(self, *_: object) -> io.BytesIO:
+        """The whole answer."""
+        return io.BytesIO(self._data)
+
+
+def _parsed(answer: bytes, *, at_end: bool) -> tuple[int, bytes] | None:
+    """Status and body of an answer; None where more must come."""
+    response = http.client.HTTPResponse(_Source(answer))  # type: ignore[arg-type]
+    try:
+        if b"\r\n\r\n" not in answer and not at_end:
+            return None
+        response.begin()
+        if response.length is None and not response.chunked and not at_end:
+            return None
+        return response.status, response.read()
+    except http.client.IncompleteRead:
+        return (502, b"") if at_end else None
+    except (http.client.HTTPException, ValueError, OSError):
+        return 502, b""
+
+
+def _error_code(body: bytes) -> str:
+    """What went wrong by RFC 6749, 5.2, and no more: an answer may hold anything else."""
+    try:
+        answer = parse_json(body)
+    except ValueError:
+        return ""
+    code = answer.get("error") if isinstance(answer, dict) else None
+    return code if isinstance(code, str) and re.fullmatch(r"[a-z_]{1,60}", code) else ""
+
+
+def _status(status: int, words: str) -> bytes:
+    body = words.encode()
+    return f"HTTP/1.1 {status} -\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body

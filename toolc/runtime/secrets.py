@@ -1,0 +1,82 @@
+"""The secrets of one call: what of them goes into its sandbox, and what is taken out of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from toolc.errors import UsageError
+from toolc.plan import Plan, SecretFile
+from toolc.result import Content, Resource, Text, ToolFailure, ToolResult
+from toolc.runtime.redaction import Redactor
+from toolc.spec import EnvVar, HttpBackend, ToolSpec
+
+Reveal: TypeAlias = Callable[[Iterable[str]], Mapping[str, str]]
+"""The values of secrets by their names. Raises ``UsageError`` that names all that are missing."""
+
+FOLDER: Final = "secrets"
+"""The folder, below ``/tool``, of secrets that are files: a file system in memory, of this sandbox alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallSecrets:
+    """Values by name, and what takes them out of all that leaves the call."""
+
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    redactor: Redactor = field(default_factory=Redactor, repr=False)
+
+
+def secrets_of(tool: ToolSpec, reveal: Reveal) -> CallSecrets:
+    """The secrets that a call of ``tool`` uses. Raises ``UsageError`` that names every one without a value."""
+    is_http = isinstance(tool.backend, HttpBackend)
+    names = [each.name for each in tool.sandbox.secrets if is_http or each.expose != "broker"]
+    if not names:
+        return CallSecrets()
+    try:
+        values = reveal(names)
+    except UsageError as error:
+        raise UsageError(f"tool {tool.name!r} cannot be called:\n{error}") from None
+    return CallSecrets(values=values, redactor=Redactor(values))
+
+
+def no_secrets(names: Iterable[str]) -> Mapping[str, str]:
+    """A ``Reveal`` that knows none. Raises ``UsageError``."""
+    raise UsageError("\n".join(f"the secret {name!r} has no value" for name in sorted(names)))
+
+
+def exposed(plan: Plan, tool: ToolSpec, secrets: CallSecrets) -> Plan:
+    """``plan`` with what its spec exposes to the tool: variables, and files whose paths are in variables."""
+    if isinstance(tool.backend, HttpBackend):
+        return plan
+    env, files = [*plan.env], []
+    for each in tool.sandbox.secrets:
+        if each.expose == "env":
+            env.append(EnvVar(name=each.name, value=secrets.values[each.name]))
+        elif each.expose == "file":
+            path = f"{FOLDER}/{each.name}"
+            files.append(SecretFile(path=path, text=secrets.values[each.name]))
+            env.append(EnvVar(name=f"{each.name}_FILE", value=f"/tool/{path}"))
+    return replace(plan, env=tuple(env), secret_files=tuple(files))
+
+
+def redacted(result: ToolResult, redactor: Redactor) -> ToolResult:
+    """``result`` without a secret anywhere in it."""
+    if not redactor:
+        return result
+    error = result.error and ToolFailure(result.error.kind, redactor.text(result.error.message))
+    structured = result.structured and (redactor.json(result.structured[0]),)
+    return ToolResult(
+        content=tuple(_block(block, redactor) for block in result.content),
+        structured=structured,
+        error=error,
+        details=redactor.object(result.details),
+    )
+
+
+def _block(block: Content, redactor: Redactor) -> Content:
+    if isinstance(block, Text):
+        return Text(redactor.text(block.text))
+    if isinstance(block, Resource):
+        return replace(block, data=redactor.data(block.data), name=redactor.text(block.name))
+    return replace(block, data=redactor.data(block.data))

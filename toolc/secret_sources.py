@@ -1,0 +1,287 @@
+"""Where the values of secrets come from: the user's own configuration, a file he names, or his environment.
+
+``secrets:`` of the configuration, and the whole of the file of ``--secrets``, is a map of names to sources::
+
+    GITHUB_TOKEN: {env: GH_TOKEN}
+    SHOP_TOKEN: {file: ~/.secrets/shop}
+    BILLING_KEY: {command: [pass, show, billing]}
+
+In the file of ``--secrets`` a value may stand itself, as text. A secret that neither names is the variable
+``TOOLC_SECRET_<NAME>``. No message ever holds a value.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from toolc.errors import UsageError
+
+if TYPE_CHECKING:
+    from toolc.compiler.document import Node
+    from toolc.compiler.reader import Findings
+
+MIN_CHARACTERS: Final = 8
+"""A shorter value could not be kept out of output without taking ordinary words out of it."""
+
+MAX_BYTES: Final = 64 * 1024
+"""The longest value: more than any key, and short enough to look for in all that leaves a sandbox."""
+
+COMMAND_SECONDS: Final = 60.0
+"""How long a command may take: somebody may have to unlock a store."""
+
+PREFIX: Final = "TOOLC_SECRET_"
+"""With a secret's name, the variable that holds its value where nothing else says where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnvSource:
+    """The value of a variable of toolc's own environment."""
+
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """What a file holds, less one line feed at its end."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommandSource:
+    """What a command writes to its stdout, less one line feed at its end. No shell is started."""
+
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSource:
+    """The value itself, which no ``repr`` shows."""
+
+    value: str = field(repr=False)
+
+
+SecretSource: TypeAlias = EnvSource | FileSource | CommandSource | GivenSource
+
+
+class SecretStore:
+    """The values of secrets, each looked up when it is first asked for. Safe to use from several threads.
+
+    ``from_environment`` says whether ``TOOLC_SECRET_<NAME>`` counts where ``sources`` do not name a secret.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, SecretSource],
+        environment: Mapping[str, str] | None = None,
+        *,
+        from_environment: bool = True,
+    ) -> None:
+        self._sources = dict(sources)
+        self._environment = os.environ if environment is None else environment
+        self._from_environment = from_environment
+        self._values: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<SecretStore: {', '.join(sorted(self._sources)) or 'no sources'}>"
+
+    def reveal(self, names: Iterable[str]) -> dict[str, str]:
+        """The values of these secrets. Raises ``UsageError`` that says of every one what is wrong."""
+        found: dict[str, str] = {}
+        problems: list[str] = []
+        with self._lock:
+            for name in sorted(set(names)):
+                try:
+                    found[name] = self._values[name] = self._values.get(name) or self._value(name)
+                except UsageError as error:
+                    problems.append(str(error))
+        if problems:
+            raise UsageError("\n".join(problems))
+        return found
+
+    def _value(self, name: str) -> str:
+        source = self._sources.get(name)
+        if source is None:
+            if not self._from_environment or f"{PREFIX}{name}" not in self._environment:
+                raise UsageError(_missing(name, environment=self._from_environment))
+            source = EnvSource(f"{PREFIX}{name}")
+        return _checked(name, _read(name, source, self._environment))
+
+
+def _missing(name: str, *, environment: bool) -> str:
+    if environment:
+        return (
+            f"the secret {name!r} has no value; set the variable {PREFIX}{name}, or say in your own configuration "
+            f"(~/.config/toolc/config.yaml) where it is: secrets: {{{name}: {{file: ~/.secrets/{name.lower()}}}}}"
+        )
+    return f"the secret {name!r} has no value; tests get none unless they are given: --secrets FILE"
+
+
+def _read(name: str, source: SecretSource, environment: Mapping[str, str]) -> str:
+    match source:
+        case GivenSource(value=value):
+            return value
+        case EnvSource(variable=variable):
+            if variable not in environment:
+                raise UsageError(f"the secret {name!r} is to be the variable {variable}, which is not set; set it")
+            return environment[variable]
+        case FileSource(path=path):
+            return _text(name, _read_file(name, path), f"the file {path}")
+        case CommandSource(argv=argv):
+            return _text(name, _run(name, argv), f"what {argv[0]!r} writes")
+
+
+def _read_file(name: str, path: str) -> bytes:
+    try:
+        # A pipe would wait for its writer.
+        with os.fdopen(os.open(Path(path).expanduser(), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            return file.read(MAX_BYTES + 2) or b""
+    except (OSError, ValueError, RuntimeError) as error:
+        # A path may hold a NUL, and begin with the home of nobody.
+        raise UsageError(f"the secret {name!r}: cannot read {path}: {_words(error)}") from None
+
+
+def _words(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _run(name: str, argv: tuple[str, ...]) -> bytes:
+    remedy = f"run it yourself to see why: {' '.join(argv)}"
+    deadline = monotonic() + COMMAND_SECONDS
+    try:
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the secret {name!r}: cannot run {argv[0]!r}: {_words(error)}") from None
+    with process:
+        try:
+            written = _written(process, argv, deadline)
+            status = process.wait(max(0.0, deadline - monotonic()))
+        except subprocess.TimeoutExpired:
+            raise UsageError(
+                f"the secret {name!r}: {argv[0]!r} took over {COMMAND_SECONDS:g} seconds; {remedy}"
+            ) from None
+        finally:
+            process.kill()
+    if status and len(written) <= MAX_BYTES:
+        raise UsageError(f"the secret {name!r}: {argv[0]!r} ended with status {status}; {remedy}")
+    return written
+
+
+def _written(process: subprocess.Popen[bytes], argv: tuple[str, ...], deadline: float) -> bytes:
+    """What a command writes; one that writes more than a value may have is ended. Raises ``TimeoutExpired``."""
+    assert process.stdout is not None
+    poll = select.poll()
+    poll.register(process.stdout, select.POLLIN)
+    written = b""
+    while len(written) <= MAX_BYTES + 2:
+        if not poll.poll(max(0.0, deadline - monotonic()) * 1000):
+            raise subprocess.TimeoutExpired(argv, COMMAND_SECONDS)
+        piece = os.read(process.stdout.fileno(), 8192)
+        if not piece:
+            return written
+        written += piece
+    process.kill()
+    return written
+
+
+def _text(name: str, data: bytes, what: str) -> str:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"the secret {name!r}: {what} is not text in UTF-8; store its Base64 instead") from None
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _checked(name: str, value: str) -> str:
+    problem = ""
+    if not value.strip():
+        problem = "is empty"
+    elif len(value) < MIN_CHARACTERS:
+        problem = f"has fewer than {MIN_CHARACTERS} characters, too few to be kept out of what a tool says"
+    elif "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        problem = "holds a NUL or what is not Unicode text"
+    elif len(value.encode()) > MAX_BYTES:
+        problem = f"is longer than {MAX_BYTES // 1024} KiB"
+    if problem:
+        raise UsageError(f"the value of the secret {name!r} {problem}; give it another one")
+    return value
+
+
+def read_sources(node: Node, what: str, findings: Findings) -> dict[str, SecretSource] | None:
+    """``secrets:`` of the configuration."""
+    from toolc.compiler.reader import mapping  # slow to import, and most users configure no secrets
+
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    sources = {entry.key: _source(entry.value, f"secrets.{entry.key}", findings) for entry in found.entries}
+    return {name: source for name, source in sources.items() if source is not None}
+
+
+def load_secrets(path: Path) -> dict[str, SecretSource]:
+    """The file of ``--secrets``, YAML or (by its name) TOML. Raises ``UsageError`` that says where."""
+    from toolc.compiler.document import Scalar  # as above
+    from toolc.compiler.load import load_project
+    from toolc.compiler.reader import Findings
+    from toolc.diagnostics import Diagnostics
+
+    if not path.exists():
+        raise UsageError(f"there is no file {path}; --secrets takes one of lines like NAME: value")
+    diagnostics = Diagnostics()
+    document = load_project(path, str(path), diagnostics, what="a file of secrets")
+    if document is None:
+        # Not the finding's own words, which repeat what is written there.
+        span = diagnostics.sorted()[0].span
+        raise UsageError(f"{span}: cannot be read; a file of secrets has lines like NAME: value, values in quotes")
+    findings = Findings(document.source, diagnostics)
+    sources: dict[str, SecretSource] = {}
+    for entry in document.root.entries:
+        value = entry.value.value if isinstance(entry.value, Scalar) else None
+        if isinstance(value, str):
+            sources[entry.key] = GivenSource(value)
+        elif isinstance(entry.value, Scalar):
+            raise UsageError(f"{entry.value.span}: the value of {entry.key!r} is no text; write it in quotes")
+        elif source := _source(entry.value, entry.key, findings):
+            sources[entry.key] = source
+    problems = [f"{each.span}: {each.message}" for each in diagnostics.sorted() if each.is_error]
+    if problems:
+        raise UsageError("\n".join(problems))
+    return sources
+
+
+def _source(node: Node, what: str, findings: Findings) -> SecretSource | None:
+    from toolc.compiler import codes  # as above
+    from toolc.compiler.document import Mapping as MappingNode
+    from toolc.compiler.reader import Reader, list_of, text
+
+    if not isinstance(node, MappingNode):
+        message = f"{what} says where the value is, and is not the value itself"
+        findings.add(codes.BAD_VALUE, message, node.span, "write {env: NAME}, {file: PATH} or {command: [PROGRAM]}")
+        return None
+    reader = Reader(node, what, findings)
+    source: SecretSource | None = None
+    match reader.one_of("env", "file", "command"):
+        case "env":
+            variable = reader.optional("env", text)
+            source = EnvSource(variable) if variable else None
+        case "file":
+            path = reader.optional("file", text)
+            source = FileSource(path) if path else None
+            if path and not path.startswith(("/", "~")):
+                findings.add(codes.BAD_VALUE, f"{what}.file is not a whole path", node.span, "begin it with / or ~")
+        case "command":
+            argv = reader.optional("command", list_of(text))
+            source = CommandSource(argv) if argv else None
+        case _:
+            pass
+    reader.close()
+    return source
