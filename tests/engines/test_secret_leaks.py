@@ -154,7 +154,7 @@ def test_nothing_outside_of_the_tool_knows_a_secret(engine: Engine, tmp_path: Pa
         for path in files(*places):
             assert_clean(str(path), path.read_bytes())
         if engine.name == "docker":
-            client = docker.APIClient(version="auto")
+            client = docker.APIClient(base_url=os.environ.get("DOCKER_HOST"), version="auto")
             try:
                 for each in client.containers(all=True):
                     assert_clean("inspect", json.dumps(client.inspect_container(each["Id"])).encode())
