@@ -19,6 +19,7 @@ from toolc.plan_http import TokenRequest
 from toolc.runtime.egress_transport import Transport
 from toolc.runtime.http_request import fill, request
 from toolc.runtime.http_target import Target
+from toolc.runtime.http_transport import OuterTransport
 
 MAX_SECONDS: Final = 366 * 24 * 3600
 """A token is not taken to live longer, whatever the server says: a number can be longer than any clock's."""
@@ -87,25 +88,14 @@ def token_request(call: TokenRequest, target: Target, secrets: Mapping[str, str]
     return request("POST", target, headers, form, _FORM)
 
 
-class TokenTransport:
+class TokenTransport(OuterTransport):
     """Reads a token server's answer on the host, and tells the guest only whether there is a token."""
 
-    failure = ""
-
     def __init__(self, inner: Transport, keep: Callable[[str, float | None], None]) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._keep = keep
         self._answer = b""
         self._told: bytes | None = None
-
-    @property
-    def wants_write(self) -> bool:
-        """As the inner one."""
-        return self._inner.wants_write
-
-    def fileno(self) -> int:
-        """As the inner one."""
-        return self._inner.fileno()
 
     def read(self, size: int) -> bytes | None:
         """A status without a body. Raises ``OSError``."""
@@ -118,22 +108,6 @@ class TokenTransport:
             self._told = self._judged(*parsed) if parsed else None
         told, self._told = self._told[:size], self._told[size:]
         return told
-
-    def write(self, data: bytes | memoryview) -> int:
-        """As the inner one."""
-        return self._inner.write(data)
-
-    def finish(self) -> None:
-        """As the inner one."""
-        self._inner.finish()
-
-    def close(self) -> None:
-        """As the inner one."""
-        self._inner.close()
-
-    def abort(self) -> None:
-        """As the inner one."""
-        self._inner.abort()
 
     def _judged(self, status: int, body: bytes) -> bytes:
         if not 200 <= status < 300:

@@ -91,19 +91,13 @@ class TlsTransport:
         return self._is_agreed
 
 
-class FramedTransport:
-    """What a server says, in pieces behind their length (u32), so that the guest learns how it ended.
+class OuterTransport:
+    """A transport that changes what another one says, and passes on the rest."""
 
-    The last piece has no length, and JSON behind it: ``{}``, or ``{"reason": "...", "kind": "network"}`` where the
-    connection broke. What had come before is the guest's to judge: many servers end without a word.
-    """
+    failure = ""
 
     def __init__(self, inner: Transport) -> None:
         self._inner = inner
-        self._framed = b""
-        self._has_ended = False
-        self._error: OSError | None = None
-        self.failure = ""
 
     @property
     def wants_write(self) -> bool:
@@ -113,6 +107,36 @@ class FramedTransport:
     def fileno(self) -> int:
         """As the inner one."""
         return self._inner.fileno()
+
+    def write(self, data: bytes | memoryview) -> int:
+        """As the inner one."""
+        return self._inner.write(data)
+
+    def finish(self) -> None:
+        """As the inner one."""
+        self._inner.finish()
+
+    def close(self) -> None:
+        """As the inner one."""
+        self._inner.close()
+
+    def abort(self) -> None:
+        """As the inner one."""
+        self._inner.abort()
+
+
+class FramedTransport(OuterTransport):
+    """What a server says, in pieces behind their length (u32), so that the guest learns how it ended.
+
+    The last piece has no length, and JSON behind it: ``{}``, or ``{"reason": "...", "kind": "network"}`` where the
+    connection broke. What had come before is the guest's to judge: many servers end without a word.
+    """
+
+    def __init__(self, inner: Transport) -> None:
+        super().__init__(inner)
+        self._framed = b""
+        self._has_ended = False
+        self._error: OSError | None = None
 
     def read(self, size: int) -> bytes | None:
         """What has come, framed; never raises."""
@@ -141,18 +165,6 @@ class FramedTransport:
         except OSError as error:
             self._error = self._error or error
             return len(data)
-
-    def finish(self) -> None:
-        """As the inner one."""
-        self._inner.finish()
-
-    def close(self) -> None:
-        """As the inner one."""
-        self._inner.close()
-
-    def abort(self) -> None:
-        """As the inner one."""
-        self._inner.abort()
 
     def _end(self, message: dict[str, str]) -> None:
         self._has_ended = True
