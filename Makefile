@@ -6,6 +6,7 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 BIN := .venv/bin
+WORKERS ?= 3  # most of a sandboxed test is waiting: one more than cores is quicker, many more only in each other's way
 
 help:  ## Show what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -32,7 +33,7 @@ check: .venv/.test  ## Lint and types only
 
 .PHONY: pytest
 pytest: .venv/.test
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 image: .venv/.runtime  ## Build the base image for the sandboxes
 	@$(BIN)/toolc image build base
