@@ -19,7 +19,7 @@ from toolc.engines.owner import Owner
 from toolc.plan import Mount, Profile
 from toolc.schema import JsonValue
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds that anything may take on a loaded machine."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -118,6 +119,15 @@ def test_none_is_one_paragraph_that_says_why_for_each(engines: dict[str, Stub]) 
         "oci: it cannot use images."
     )
     assert caught.value.exit_code == 3
+
+
+def test_a_forked_child_opens_engines_of_its_own() -> None:
+    ours = select.load("oci")
+    child = os.fork()
+    if child == 0:
+        os._exit(1 if select.load("oci") is ours else 0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert select.load("oci") is ours
 
 
 def test_an_unknown_engine(engines: dict[str, Stub]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +37,7 @@ def selection(engine: Engine, profile: Profile, notes: tuple[str, ...] = ()) -> 
     return Selection(engine, notes, weak, told_instead(offered, weak))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Loaded:
     """The engines of this process, and what was found of those that work."""
 
@@ -45,8 +46,14 @@ class _Loaded:
     available: dict[str, Probe] = field(default_factory=dict)
     calls: set[object] = field(default_factory=set)
 
+    def forget(self) -> None:
+        """A child that is forked has none of this process's threads, may be another user, and opens its own."""
+        self.lock = threading.Lock()
+        self.engines, self.available, self.calls = {}, {}, set()
+
 
 _LOADED: Final = _Loaded()
+os.register_at_fork(after_in_child=_LOADED.forget)
 
 
 def select(name: str, profile: Profile) -> Selection:
