@@ -11,8 +11,8 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "toolc"
 CORE = frozenset(
-    "source errors diagnostics spec spec_backends spec_http schema "  # noqa: SIM905
-    "template registry call plan result events changes plan_http hosts loopback attempt".split()
+    "source errors diagnostics spec spec_backends spec_composite spec_http schema "  # noqa: SIM905
+    "template template_json registry call plan result events changes plan_http hosts loopback attempt".split()
 )
 SEES: dict[str, frozenset[str]] = {
     **dict.fromkeys(CORE, CORE),

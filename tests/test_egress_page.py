@@ -9,7 +9,7 @@ from toolc.api import Registry
 from toolc.guest.frames import MAX_CONNECTIONS
 from toolc.hosts import parse_destination, show_destination
 from toolc.loopback import loopback, proxy_environment
-from toolc.runtime import egress, wire
+from toolc.runtime import egress, egress_told, wire
 
 PAGE = (Path(__file__).parents[1] / "docs" / "egress.md").read_text(encoding="utf-8")
 
@@ -47,5 +47,5 @@ def test_the_limits_are_those_in_force() -> None:
         f"| {egress.IDLE_SECONDS:g} s |",
     ):
         assert text in limits
-    assert f"first {egress.MAX_LISTED} connections" in PAGE
+    assert f"first {egress_told.MAX_LISTED} connections" in PAGE
     assert wire.DELIVERY_SECONDS == 1

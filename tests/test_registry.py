@@ -19,12 +19,10 @@ from toolc.spec import (
     Annotations,
     Argv,
     Build,
-    CompositeBackend,
     Destination,
     EnvVar,
     Expect,
     File,
-    HttpBackend,
     Limits,
     Network,
     PluginBackend,
@@ -37,12 +35,12 @@ from toolc.spec import (
     Secret,
     SecretEnvVar,
     ShellBackend,
-    Step,
     Test,
     ToolSpec,
     Transaction,
     WhenGroup,
 )
+from toolc.spec_composite import CompositeBackend, Step
 from toolc.spec_http import (
     ApiKeyAuth,
     BasicAuth,
@@ -50,6 +48,7 @@ from toolc.spec_http import (
     CursorPages,
     Field,
     FormBody,
+    HttpBackend,
     HttpErrorRule,
     HttpRetry,
     JsonBody,
@@ -63,7 +62,8 @@ from toolc.spec_http import (
     TextBody,
     Url,
 )
-from toolc.template import Filter, JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate, Placeholder, Template
+from toolc.template import Filter, Placeholder, Template
+from toolc.template_json import JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate
 
 words = st.text(max_size=8)
 floats = st.floats(allow_nan=False, allow_infinity=False)

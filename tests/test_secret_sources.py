@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -37,6 +39,7 @@ def problem(source: SecretSource, environment: dict[str, str] | None = None) -> 
 def test_a_value_comes_from_a_variable_a_file_or_a_command(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.write_text(f"{VALUE}\n")
+    file.chmod(0o600)
     assert reveal(EnvSource("X"), {"X": VALUE}) == VALUE
     assert reveal(FileSource(str(file))) == VALUE
     assert reveal(CommandSource((sys.executable, "-c", f"print({VALUE!r})"))) == VALUE
@@ -85,6 +88,7 @@ def test_a_value_that_is_unfit_is_refused_and_never_shown(value: str, reason: st
 
 def test_what_is_wrong_with_a_source(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff" * 20)
+    (tmp_path / "binary").chmod(0o400)
     program = (sys.executable, "-c", "import sys; print('hidden value'); sys.exit(3)")
     assert problem(EnvSource("X")) == "the secret 'A' is to be the variable X, which is not set; set it"
     assert (
@@ -102,6 +106,49 @@ def test_what_is_wrong_with_a_source(tmp_path: Path) -> None:
     assert failed.startswith(
         f"the secret 'A': {sys.executable!r} ended with status 3; run it yourself to see why: "
     )
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o666])
+def test_a_file_that_others_may_use_is_refused(tmp_path: Path, mode: int) -> None:
+    file = tmp_path / "a"
+    file.write_text(VALUE)
+    file.chmod(mode)
+    assert problem(FileSource(str(file))) == (
+        f"the secret 'A': others may use the file {file} (mode {mode:04o}); make it yours alone: chmod 600 {file}"
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give a file away")
+def test_a_file_of_anothers_is_his_to_close(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_text(VALUE)
+    file.chmod(0o644)
+    os.chown(file, 1234, 1234)
+    assert reveal(FileSource(str(file))) == VALUE
+
+
+def test_what_is_mounted_read_only_is_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a"
+    file.write_text(VALUE)
+    real = os.fstatvfs
+    read_only = SimpleNamespace(f_flag=real(0).f_flag | os.ST_RDONLY)
+    monkeypatch.setattr("os.fstatvfs", lambda _: read_only)
+    assert reveal(FileSource(str(file))) == VALUE
+
+
+def test_nobody_waits_for_the_source_of_another_secret(tmp_path: Path) -> None:
+    door = tmp_path / "door"
+    os.mkfifo(door)
+    store = SecretStore({"SLOW": CommandSource(("cat", str(door))), "QUICK": GivenSource(VALUE)}, {})
+    found: list[dict[str, str]] = []
+    slow = threading.Thread(target=lambda: found.append(store.reveal(["SLOW"])))
+    slow.start()
+    with door.open("w") as opened:
+        # Whoever reads it now holds what there is to hold for SLOW.
+        assert store.reveal(["QUICK"]) == {"QUICK": VALUE}
+        opened.write(VALUE)
+    slow.join()
+    assert found == [{"SLOW": VALUE}]
 
 
 def test_a_path_that_can_be_no_path_is_a_problem_too() -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Final
 
 from toolc.source import SourceText, Span
+
+MOST_ALIKE: Final = 1_000
+"""How many findings with one code are kept of one file; one more stands for all others."""
 
 
 class Severity(StrEnum):
@@ -54,7 +58,8 @@ class Fix:
 class Diagnostic:
     """One finding: what is wrong (``message``), where (``span``), and what to do (``hint``).
 
-    ``fix`` does it, where it is certain what to write. It is no part of what makes two findings the same.
+    ``fix`` does it, where it is certain what to write. It is no part of what makes two findings the same, and nor
+    are ``times``: how many findings of its kind this one stands for, itself among them.
     """
 
     code: Code
@@ -62,6 +67,7 @@ class Diagnostic:
     span: Span
     hint: str = ""
     fix: Fix | None = field(default=None, compare=False)
+    times: int = field(default=1, compare=False)
 
     @property
     def is_error(self) -> bool:
@@ -71,16 +77,37 @@ class Diagnostic:
 
 @dataclass(slots=True)
 class Diagnostics:
-    """Collects findings, and the source texts a reporter prints lines of."""
+    """Collects findings, and the source texts a reporter prints lines of.
+
+    However many a file has, what is kept of them has bounds: see ``MOST_ALIKE``.
+    """
 
     _found: dict[Diagnostic, None] = field(default_factory=dict)
     _sources: dict[str, SourceText] = field(default_factory=dict)
+    _kept: dict[tuple[str, str, Severity], int] = field(default_factory=dict)
+    _others: dict[tuple[str, str, Severity], tuple[Diagnostic, int]] = field(default_factory=dict)
 
     def add(self, code: Code, message: str, span: Span, hint: str = "", fix: Fix | None = None) -> None:
         """Record one finding, where its file's text has it. The same finding at the same place is kept once."""
-        source = self._sources.get(span.path)
-        span = source.fit(span) if source else span
-        self._found.setdefault(Diagnostic(code, message, span, hint, fix))
+        self.take(Diagnostic(code, message, span, hint, fix))
+
+    def take(self, found: Diagnostic) -> None:
+        """As ``add``, of a finding that was made elsewhere."""
+        source = self._sources.get(found.span.path)
+        span = source.fit(found.span) if source else found.span
+        self._keep(found if span == found.span else replace(found, span=span))
+
+    def _keep(self, found: Diagnostic) -> None:
+        if found in self._found:
+            return
+        about = found.span.path, found.code.number, found.code.severity
+        kept = self._kept.get(about, 0)
+        if kept < MOST_ALIKE and found.times == 1:
+            self._kept[about] = kept + 1
+            self._found[found] = None
+        else:
+            first, times = self._others.get(about, (found, 0))
+            self._others[about] = first, times + found.times
 
     def add_source(self, source: SourceText) -> None:
         """Remember a file's text, so that a reporter can show the line under a finding."""
@@ -89,8 +116,8 @@ class Diagnostics:
     def extend(self, other: Diagnostics) -> None:
         """Take in every finding and every source text of ``other``."""
         self._sources |= other._sources
-        for each in other._found:
-            self._found.setdefault(each)
+        for each in other._all():
+            self._keep(each)
 
     def source(self, path: str) -> SourceText | None:
         """The text of the file that findings call ``path``, if it was read."""
@@ -98,18 +125,29 @@ class Diagnostics:
 
     def sorted(self) -> tuple[Diagnostic, ...]:
         """Every finding, by file, position and code: the same order however files were read."""
-        return tuple(sorted(self._found, key=_order))
+        return tuple(sorted(self._all(), key=_order))
 
     def map(self, change: Callable[[Diagnostic], Diagnostic | None]) -> Diagnostics:
         """Other findings about the same sources: each as ``change`` has it, without those that it drops."""
-        changed = (change(found) for found in self._found)
-        kept = {found: None for found in changed if found is not None}
-        return Diagnostics(kept, dict(self._sources))
+        made = Diagnostics(_sources=dict(self._sources))
+        for found in self._all():
+            changed = change(found)
+            if changed is not None:
+                made._keep(changed)
+        return made
 
     @property
     def has_errors(self) -> bool:
         """Whether any finding is an error."""
-        return any(found.is_error for found in self._found)
+        return any(found.is_error for found in self._all())
+
+    @property
+    def total(self) -> int:
+        """How many findings there are, also those that are not kept."""
+        return sum(found.times for found in self._all())
+
+    def _all(self) -> list[Diagnostic]:
+        return [*self._found, *(replace(first, times=times, fix=None) for first, times in self._others.values())]
 
 
 def _order(found: Diagnostic) -> tuple[str, int, int, str, str]:

@@ -111,7 +111,8 @@ class HttpCall:
     """One HTTP tool's call: the request that the host builds, and how the guest reads what comes of it.
 
     ``url`` is whole and may have a query of its own, to which ``query`` is added. ``needs_token`` says whether
-    the guest must ask for an access token first, ``files`` are the libraries that it reads responses with.
+    the guest must ask for an access token first, ``files`` are the libraries that it reads responses with,
+    ``cut_mark`` what it puts where it cuts a text that may hold a secret.
     """
 
     tag: ClassVar[str] = "http"
@@ -123,6 +124,7 @@ class HttpCall:
     token: TokenRequest | None = None
     needs_token: bool = False
     files: tuple[File, ...] = ()
+    cut_mark: str = ""
     reading: Reading = field(default_factory=Reading)
 
 

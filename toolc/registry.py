@@ -15,6 +15,8 @@ from typing import Final, Literal, Union, get_args, get_origin, get_type_hints
 from toolc.errors import RegistryError
 from toolc.schema import JsonObject, JsonValue, Schema
 from toolc.spec import ToolSpec
+from toolc.spec_composite import CompositeBackend
+from toolc.spec_http import HttpBackend
 from toolc.template import Template
 
 REGISTRY_FORMAT: Final = 1
@@ -229,7 +231,8 @@ def _decode_dataclass(cls: type, value: JsonValue, where: str) -> object:
 
 @cache
 def _hints(cls: type) -> Mapping[str, object]:
-    return get_type_hints(cls)
+    # The spec names these types and does not import them.
+    return get_type_hints(cls, localns={"CompositeBackend": CompositeBackend, "HttpBackend": HttpBackend})
 
 
 def _damaged(where: str, wanted: str, got: JsonValue) -> RegistryError:

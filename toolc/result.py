@@ -65,7 +65,7 @@ class Outcome:
     ``status`` is the exit status where the ending is ``exited``, the signal's number where it is
     ``signaled``. ``reply`` is what a Python call answered: the guest's JSON, not yet trusted.
     ``reason`` says why where the ending is ``not_started``. ``attempts`` are the connections that were asked
-    for; beside them there were ``unlisted_attempts``.
+    for; beside them there were ``unlisted_attempts``. ``about`` is how far an HTTP call came, for ``details.http``.
     """
 
     ending: Ending
@@ -77,6 +77,7 @@ class Outcome:
     usage: Usage = field(default_factory=Usage)
     attempts: tuple[Attempt, ...] = ()
     unlisted_attempts: int = 0
+    about: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,16 +90,22 @@ class SecretStore:
         self._from_environment = from_environment
         self._values: dict[str, str] = {}
         self._lock = threading.Lock()
+        self._asking: dict[str, threading.Lock] = {}
 
     def __repr__(self) -> str:
         return f"<SecretStore: {', '.join(sorted(self._sources)) or 'no sources'}>"
 
     def reveal(self, names: Iterable[str]) -> dict[str, str]:
-        """The values of these secrets. Raises ``UsageError`` that says of every one what is wrong."""
+        """The values of these secrets. Raises ``UsageError`` that says of every one what is wrong.
+
+        Nobody waits for the slow source of a secret but who asks for the same one.
+        """
         found: dict[str, str] = {}
         problems: list[str] = []
-        with self._lock:
-            for name in sorted(set(names)):
+        for name in sorted(set(names)):
+            with self._lock:
+                asking = self._asking.setdefault(name, threading.Lock())
+            with asking:
                 try:
                     found[name] = self._values[name] = self._values.get(name) or self._value(name)
                 except UsageError as error:
@@ -144,10 +150,25 @@ def _read_file(name: str, path: str) -> bytes:
     try:
         # A pipe would wait for its writer.
         with os.fdopen(os.open(Path(path).expanduser(), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            _check_private(name, path, file.fileno())
             return file.read(MAX_BYTES + 2) or b""
     except (OSError, ValueError, RuntimeError) as error:
         # A path may hold a NUL, and begin with the home of nobody.
         raise UsageError(f"the secret {name!r}: cannot read {path}: {_words(error)}") from None
+
+
+def _check_private(name: str, path: str, descriptor: int) -> None:
+    """Refuse a file of the caller's own that others may use, as ssh does a key; OpenSSH's sshkey_perm_ok.
+
+    What is mounted read-only, as orchestrators mount secrets, has modes that nobody here can change.
+    """
+    status = os.fstat(descriptor)
+    others = status.st_mode & 0o077
+    if status.st_uid == os.geteuid() and others and not os.fstatvfs(descriptor).f_flag & os.ST_RDONLY:
+        raise UsageError(
+            f"the secret {name!r}: others may use the file {path} (mode {status.st_mode & 0o777:04o}); "
+            f"make it yours alone: chmod 600 {path}"
+        )
 
 
 def _words(error: Exception) -> str:

@@ -8,13 +8,12 @@ format 1: they never change.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
 from toolc.schema import JsonObject, JsonValue, Schema
 from toolc.spec_backends import (
     AgentBackend,
     Argv,
-    CompositeBackend,
     ErrorKind,
     ExitError,
     File,
@@ -22,11 +21,13 @@ from toolc.spec_backends import (
     PythonBackend,
     Script,
     ShellBackend,
-    Step,
     WhenGroup,
 )
-from toolc.spec_http import HttpBackend
 from toolc.template import Template
+
+if TYPE_CHECKING:
+    from toolc.spec_composite import CompositeBackend  # start-up time: most tools are of another kind
+    from toolc.spec_http import HttpBackend  # a score of types
 
 __all__ = [
     "EFFECT",
@@ -39,7 +40,6 @@ __all__ = [
     "Backend",
     "Build",
     "Commit",
-    "CompositeBackend",
     "Destination",
     "EnvVar",
     "ErrorKind",
@@ -47,7 +47,6 @@ __all__ = [
     "Expect",
     "Expose",
     "File",
-    "HttpBackend",
     "Lifetime",
     "Limits",
     "MinIsolation",
@@ -63,14 +62,13 @@ __all__ = [
     "Secret",
     "SecretEnvVar",
     "ShellBackend",
-    "Step",
     "Test",
     "ToolSpec",
     "Transaction",
     "WhenGroup",
     "WorkspaceMode",
 ]
-"""With the backends' types, so that a spec's types are imported from one place."""
+"""With the types of the other backends, so that a spec's types are imported from one place."""
 
 FORMAT: Final = 1
 """The spec format this toolc reads: the value of a file's ``toolc`` key."""
@@ -85,7 +83,7 @@ Expose: TypeAlias = Literal["broker", "env", "file"]
 MinIsolation: TypeAlias = Literal["namespace", "gvisor", "vm"]
 
 
-Backend: TypeAlias = ShellBackend | PythonBackend | HttpBackend | PluginBackend | CompositeBackend | AgentBackend
+Backend: TypeAlias = "ShellBackend | PythonBackend | HttpBackend | PluginBackend | CompositeBackend | AgentBackend"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,14 +1,15 @@
-"""The kinds of backend a tool can have, HTTP apart (``toolc.spec_http``). See ``toolc.spec`` for the rules.
+"""Backends, HTTP (``toolc.spec_http``) and composites (``toolc.spec_composite``) apart.
 
-What is here is what a spec says, read and checked; how it is run is the business of ``toolc.backends``.
+See ``toolc.spec`` for the rules. What is here is what a spec says, read and checked; how it is run is the business
+of ``toolc.backends``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
-from toolc.template import JsonMap, Template
+from toolc.template import Template
 
 ErrorKind: TypeAlias = Literal[
     "invalid_args", "not_found", "denied", "cancelled", "timeout", "out_of_memory", "output_limit",
@@ -29,7 +30,7 @@ class File:
 class Argv:
     """``argv:``: each element becomes one argument, an array that stands alone one per item."""
 
-    tag: ClassVar[str] = "argv"
+    tag: ClassVar[Literal["argv"]] = "argv"
     elements: tuple[Template | WhenGroup, ...]
 
 
@@ -37,7 +38,7 @@ class Argv:
 class WhenGroup:
     """``{when: NAME, argv: [...]}``: kept only if the argument is present and neither false nor empty."""
 
-    tag: ClassVar[str] = "group"
+    tag: ClassVar[Literal["group"]] = "group"
     when: str
     argv: tuple[Template, ...]
 
@@ -46,7 +47,7 @@ class WhenGroup:
 class Script:
     """``script:`` or ``file:``: text run by an interpreter, parameters as ``ARG_<name>`` variables; no template."""
 
-    tag: ClassVar[str] = "script"
+    tag: ClassVar[Literal["script"]] = "script"
     text: str
     interpreter: tuple[str, ...] = ("/bin/sh", "-eu")
 
@@ -63,7 +64,7 @@ class ExitError:
 class ShellBackend:
     """``backend.shell``. ``success_exit_codes`` is None for ``any``."""
 
-    tag: ClassVar[str] = "shell"
+    tag: ClassVar[Literal["shell"]] = "shell"
     command: Argv | Script
     stdin: Template | None = None
     success_exit_codes: tuple[int, ...] | None = (0,)
@@ -79,7 +80,7 @@ class PythonBackend:
     Inline ``code:`` is a file of its own, named after the tool. ``requirements`` are pinned, as ``name==1.2.3``.
     """
 
-    tag: ClassVar[str] = "python"
+    tag: ClassVar[Literal["python"]] = "python"
     entry: str
     function: str
     files: tuple[File, ...]
@@ -93,37 +94,10 @@ class PluginBackend:
     ``tool`` names one of several that the process offers; ``files`` travel with the tool, as a Python tool's do.
     """
 
-    tag: ClassVar[str] = "plugin"
+    tag: ClassVar[Literal["plugin"]] = "plugin"
     command: tuple[str, ...]
     tool: str | None = None
     files: tuple[File, ...] = ()
-
-
-Strategy: TypeAlias = Literal["sequential", "parallel", "conditional", "pipeline"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One step of a composite: a call of ``tool``, where ``condition`` (``if:``, JMESPath) holds.
-
-    ``args`` may name the composite's own parameters, and the results of steps that end before this one.
-    """
-
-    id: str
-    tool: str
-    args: JsonMap = field(default_factory=lambda: JsonMap(entries=()))
-    condition: str | None = None
-    continue_on_error: bool = False
-    timeout_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompositeBackend:
-    """``backend.composite``: calls of other tools of the same registry."""
-
-    tag: ClassVar[str] = "composite"
-    strategy: Strategy
-    steps: tuple[Step, ...]
 
 
 AgentProvider: TypeAlias = Literal["anthropic", "openai"]
@@ -136,7 +110,7 @@ class AgentBackend:
     ``base_url`` None is the provider's own; ``instructions`` may name the tool's parameters.
     """
 
-    tag: ClassVar[str] = "agent"
+    tag: ClassVar[Literal["agent"]] = "agent"
     provider: AgentProvider
     model: str
     instructions: Template

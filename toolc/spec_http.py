@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from toolc.spec_backends import ErrorKind
-from toolc.template import JsonTemplate, Template
+from toolc.template import Template
+from toolc.template_json import JsonTemplate
 
 Method: TypeAlias = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
 Scheme: TypeAlias = Literal["http", "https"]
@@ -21,7 +22,7 @@ Scheme: TypeAlias = Literal["http", "https"]
 class Url:
     """A URL whose scheme, host and port are constants, in canonical form. ``query`` is what it says after ``?``."""
 
-    tag: ClassVar[str] = "fixed"
+    tag: ClassVar[Literal["fixed"]] = "fixed"
     scheme: Scheme
     host: str
     port: int
@@ -41,7 +42,7 @@ class Field:
 class JsonBody:
     """``body.json``."""
 
-    tag: ClassVar[str] = "json"
+    tag: ClassVar[Literal["json"]] = "json"
     value: JsonTemplate
 
 
@@ -49,7 +50,7 @@ class JsonBody:
 class FormBody:
     """``body.form``: ``application/x-www-form-urlencoded``."""
 
-    tag: ClassVar[str] = "form"
+    tag: ClassVar[Literal["form"]] = "form"
     fields: tuple[Field, ...]
 
 
@@ -67,7 +68,7 @@ class Part:
 class MultipartBody:
     """``body.multipart``: ``multipart/form-data``."""
 
-    tag: ClassVar[str] = "multipart"
+    tag: ClassVar[Literal["multipart"]] = "multipart"
     parts: tuple[Part, ...]
 
 
@@ -75,7 +76,7 @@ class MultipartBody:
 class TextBody:
     """``body.text``, sent as the template gives it."""
 
-    tag: ClassVar[str] = "text"
+    tag: ClassVar[Literal["text"]] = "text"
     text: Template
 
 
@@ -86,7 +87,7 @@ Body: TypeAlias = JsonBody | FormBody | MultipartBody | TextBody
 class BearerAuth:
     """``auth.bearer``: a token in the header ``Authorization``."""
 
-    tag: ClassVar[str] = "bearer"
+    tag: ClassVar[Literal["bearer"]] = "bearer"
     token: Template
 
 
@@ -94,7 +95,7 @@ class BearerAuth:
 class BasicAuth:
     """``auth.basic``."""
 
-    tag: ClassVar[str] = "basic"
+    tag: ClassVar[Literal["basic"]] = "basic"
     username: Template
     password: Template
 
@@ -103,7 +104,7 @@ class BasicAuth:
 class ApiKeyAuth:
     """``auth.api_key``: a key in the header or the field of the query called ``name``."""
 
-    tag: ClassVar[str] = "api_key"
+    tag: ClassVar[Literal["api_key"]] = "api_key"
     place: Literal["header", "query"]
     name: str
     value: Template
@@ -113,7 +114,7 @@ class ApiKeyAuth:
 class OAuth2Auth:
     """``auth.oauth2``: client credentials (RFC 6749, 4.4). The host of ``token_url`` may be reached too."""
 
-    tag: ClassVar[str] = "oauth2"
+    tag: ClassVar[Literal["oauth2"]] = "oauth2"
     token_url: Url
     client_id: Template
     client_secret: Template
@@ -137,7 +138,7 @@ class HttpRetry:
 class CursorPages:
     """The next page is asked for with ``parameter`` of the query set to what ``next`` (JMESPath) finds."""
 
-    tag: ClassVar[str] = "cursor"
+    tag: ClassVar[Literal["cursor"]] = "cursor"
     parameter: str
     next: str
 
@@ -146,14 +147,14 @@ class CursorPages:
 class LinkPages:
     """The next page is where the header ``Link`` with ``rel="next"`` leads (RFC 8288), on the same host."""
 
-    tag: ClassVar[str] = "link"
+    tag: ClassVar[Literal["link"]] = "link"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetPages:
     """The next page is asked for with ``parameter`` set to how many items there were; ends where none come."""
 
-    tag: ClassVar[str] = "offset"
+    tag: ClassVar[Literal["offset"]] = "offset"
     parameter: str
 
 
@@ -161,7 +162,7 @@ class OffsetPages:
 class NumberedPages:
     """The next page is asked for with ``parameter`` one higher, from ``first``; ends where no items come."""
 
-    tag: ClassVar[str] = "page"
+    tag: ClassVar[Literal["page"]] = "page"
     parameter: str
     first: int = 1
 
@@ -196,7 +197,7 @@ class HttpErrorRule:
 class HttpBackend:
     """``backend.http``. A ``url`` that is a template is one that the caller decides (``url_from_argument``)."""
 
-    tag: ClassVar[str] = "http"
+    tag: ClassVar[Literal["http"]] = "http"
     url: Url | Template
     method: Method = "GET"
     query: tuple[Field, ...] = ()

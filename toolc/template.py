@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final, TypeAlias
+from typing import Final
 from urllib.parse import quote
 
 from toolc.schema import JsonValue
@@ -71,42 +71,6 @@ class Template:
         return "".join(
             as_text(evaluate(part, arguments)) if isinstance(part, Placeholder) else part for part in self.parts
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonConstant:
-    """A number, a boolean or null of a JSON template."""
-
-    tag: ClassVar[str] = "value"
-    value: JsonValue
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonList:
-    """A list of a JSON template."""
-
-    tag: ClassVar[str] = "list"
-    items: tuple[JsonTemplate, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonEntry:
-    """One key of a map. The key is left out where the value is a template of an argument that is absent."""
-
-    key: str
-    value: JsonTemplate
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonMap:
-    """A map of a JSON template, sorted by key."""
-
-    tag: ClassVar[str] = "map"
-    entries: tuple[JsonEntry, ...]
-
-
-JsonTemplate: TypeAlias = Template | JsonConstant | JsonList | JsonMap
-"""JSON in which strings are templates. A placeholder that is a whole string keeps its value's type."""
 
 
 class TemplateError(ValueError):

@@ -13,7 +13,7 @@ from toolc.plan import Plan, Profile
 from toolc.plan_http import Base64, FormPart, HttpCall, MultipartForm, Named, PlainBody, Slot
 from toolc.result import Capture, Outcome, Resource, Text, ToolFailure, ToolResult
 from toolc.schema import JsonObject, JsonValue, Schema
-from toolc.spec import Annotations, Destination, HttpBackend, Network, Result, Sandbox, ToolSpec
+from toolc.spec import Annotations, Destination, Network, Result, Sandbox, ToolSpec
 from toolc.spec_http import (
     ApiKeyAuth,
     BasicAuth,
@@ -21,6 +21,7 @@ from toolc.spec_http import (
     Body,
     Field,
     FormBody,
+    HttpBackend,
     HttpRetry,
     JsonBody,
     MultipartBody,
@@ -29,7 +30,8 @@ from toolc.spec_http import (
     TextBody,
     Url,
 )
-from toolc.template import JsonConstant, JsonEntry, JsonList, JsonMap, Placeholder, Template
+from toolc.template import Placeholder, Template
+from toolc.template_json import JsonConstant, JsonEntry, JsonList, JsonMap
 
 TOKEN = Template((Placeholder("secrets", ("TOKEN",)),))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -137,6 +138,11 @@ def test_nothing_changed_and_one_file_changed(specs: Path, capsys: pytest.Captur
         paths[0].write_text(text.replace("say what", "say what then"), encoding="utf-8")
         run()
 
+    def rename(run: Callable[[], object]) -> None:
+        text = paths[0].read_text(encoding="utf-8")
+        paths[0].write_text(text.replace("\nlabel:", "x\nlabel:"), encoding="utf-8")
+        run()
+
     commands: dict[str, Callable[[], object]] = {
         "check": partial(cache.check_specs, [specs], NO_SETTINGS),
         "build": partial(rebuild, specs),
@@ -150,6 +156,7 @@ def test_nothing_changed_and_one_file_changed(specs: Path, capsys: pytest.Captur
             f"{name}, nothing changed": run,
             f"{name}, one file changed (to be 3 x)": partial(edit, run),
             f"{name}, one description changed": partial(describe, run),
+            f"{name}, one name changed": partial(rename, run),
         }
         show(capsys, best(one, perf_counter))
 
@@ -200,8 +207,13 @@ def test_the_share_of_each_check(specs: Path, capsys: pytest.CaptureFixture[str]
     show(capsys, found | {name.rpartition(".")[2]: shares[name] for name in names})
 
 
-def test_the_start_of_the_command_line(specs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_start_of_the_command_line(
+    specs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an installed toolc, whose modules Python need not compile."""
     (spec,) = write_specs(specs, 1)
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(specs.parent / "bytecode"))
 
     def run(*arguments: str) -> Callable[[], object]:
         return partial(subprocess.run, [sys.executable, *arguments], capture_output=True, check=True)
@@ -215,5 +227,11 @@ def test_the_start_of_the_command_line(specs: Path, capsys: pytest.CaptureFixtur
         "toolc --version (to be 2 x)": run("-m", "toolc", "--version"),
         "toolc check one.yaml (to be 4 x)": check_one,
     }
-    best(subjects, perf_counter)
-    show(capsys, best(subjects, perf_counter))
+    best(subjects, _time_of_children)
+    show(capsys, best(subjects, _time_of_children))
+
+
+def _time_of_children() -> float:
+    """Seconds of processor time that ended processes of this one have taken: a start waits for nothing else."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

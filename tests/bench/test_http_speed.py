@@ -1,12 +1,21 @@
 """What an HTTP tool's call costs in a sandbox that was started ahead, beside the same request by httpx.
 
+Two peers: ``httpx.get``, which makes a client for each call, as a tool that is a function would; and a client that
+is kept, which has read the system's certificates once. The server closes each connection, so neither keeps one. The
+last row is the same call while another sandbox connects to nothing, again and again.
+
 Run with `make bench`. Medians over rounds in which every subject takes its turn; nothing here fails on a time.
 """
 
 from __future__ import annotations
 
+import json
+import socket
 import statistics
-from contextlib import closing
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 from time import perf_counter
 
@@ -15,11 +24,12 @@ import pytest
 from http_tools import http_spec
 from scripted_server import ScriptedServer, json_reply
 
-from toolc.api import Registry
+from toolc.api import Executor, Registry
 from toolc.backends.http import Http
 from toolc.call import BoundCall
 from toolc.engines.base import Engine
 from toolc.engines.select import load
+from toolc.events import Event, ToolConnect
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.plan import Profile
 from toolc.runtime.cancellation import Cancellation
@@ -28,7 +38,8 @@ from toolc.runtime.egress import Broker, Egress
 from toolc.runtime.http_call import prepared
 from toolc.runtime.secrets import CallSecrets
 from toolc.runtime.wire import _Line, _Listening
-from toolc.spec import HttpBackend, ToolSpec
+from toolc.spec import ToolSpec
+from toolc.spec_http import HttpBackend
 
 ROUNDS = 15
 IDLE_SECONDS = 0.3
@@ -42,7 +53,8 @@ def warm_call(engine: Engine, tool: ToolSpec) -> float:
     plan, requests = prepared(plan, CallSecrets(), ())
     sandbox = engine.start(plan.profile, BOOTSTRAP_ARGUMENTS)
     conversation = Conversation(plan, 20_000, lambda *_: None)
-    with closing(sandbox), closing(Broker(plan.allow, conversation.outgoing, Egress(requests=requests))) as broker:
+    egress = Egress(requests=requests)
+    with closing(sandbox), closing(Broker(plan.allow, conversation.outgoing, egress, sandbox.write)) as broker:
         conversation.connections = broker
         line = _Line(sandbox, conversation, None, _Listening(), broker)
         assert line.run_until(perf_counter() + 20, lambda: conversation.is_ready)
@@ -57,6 +69,45 @@ def warm_call(engine: Engine, tool: ToolSpec) -> float:
     assert conversation.verdict is not None
     assert conversation.verdict.ending == "exited"
     return taken
+
+
+FLOOD = """
+import socket
+def tool(port):
+    while True:
+        with socket.socket() as connection:
+            connection.connect_ex(("127.0.0.1", port))
+"""
+
+
+@contextmanager
+def flood(folder: Path) -> Iterator[None]:
+    """Another call, which connects to nothing as often as it can."""
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    spec = {
+        "toolc": 1,
+        "name": "flood",
+        "description": "Connect to nothing, again and again, to see what others feel of it.",
+        "backend": {"python": {"function": "flood", "code": f"{FLOOD}\ndef flood():\n    tool({port})\n"}},
+        "sandbox": {"network": {"allow": [f"127.0.0.1:{port}"]}, "limits": {"timeout": "300s"}},
+    }
+    (folder / "flood.yaml").write_text(json.dumps(spec), encoding="utf-8")
+    registry = Registry.load(folder / "flood.yaml")
+    begun = threading.Event()
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, ToolConnect):
+            begun.set()
+
+    with Cancellation() as cancellation, ThreadPoolExecutor(1) as pool:
+        call = pool.submit(
+            Executor(registry, engine="oci").run, "flood", {}, on_event=on_event, cancellation=cancellation
+        )
+        assert begun.wait(60)
+        yield
+        assert not call.done()
+        cancellation.cancel()
 
 
 @pytest.mark.timeout(300)
@@ -76,6 +127,8 @@ def test_a_warm_http_call_beside_httpx(tmp_path: Path, capsys: pytest.CaptureFix
             if not turn:
                 for each in times.values():
                     each.clear()
+        with flood(tmp_path):
+            times["oci, flood"] = [warm_call(load("oci"), tool) for _ in range(ROUNDS)]
     found = {name: statistics.median(each) for name, each in times.items()}
     with capsys.disabled():
         print()

@@ -11,13 +11,15 @@ import re
 import statistics
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tunnel_servers import DOWNLOAD_BYTES, peer, relay
 
 from toolc import Executor, Registry
+from toolc.errors import NoEngineError
 
 ROUNDS = 3
 
@@ -66,8 +68,7 @@ def test_a_tunnel_beside_a_plain_relay(tmp_path: Path, capsys: pytest.CaptureFix
         port = stack.enter_context(peer())
         relayed = stack.enter_context(relay(port))
         subjects = {"no relay": port, "a plain relay": relayed}
-        spec = {
-            "toolc": 1,
+        spec: dict[str, Any] = {
             "name": "measure",
             "description": "Measure a way out of a sandbox, to see what the broker costs.",
             "backend": {
@@ -75,17 +76,20 @@ def test_a_tunnel_beside_a_plain_relay(tmp_path: Path, capsys: pytest.CaptureFix
             },
             "sandbox": {"network": {"allow": [f"127.0.0.1:{port}"]}, "limits": {"timeout": "60s"}},
         }
+        isolated = spec | {"name": "isolated", "sandbox": {**spec["sandbox"], "min_isolation": "gvisor"}}
         path = tmp_path / "measure.yaml"
-        path.write_text(json.dumps(spec), encoding="utf-8")
+        path.write_text(json.dumps({"toolc": 1, "tools": [spec, isolated]}), encoding="utf-8")
         registry = Registry.load(path)
         found: dict[str, list[list[float]]] = {}
         for _ in range(ROUNDS):
             for name, target in subjects.items():
                 found.setdefault(name, []).append(_on_the_host(target))
-            for engine in ("docker", "oci"):
-                result = Executor(registry, engine=engine).run("measure", {})
-                assert not result.is_error, result
-                found.setdefault(f"toolc {engine}", []).append(_numbers(result.text))
+            for engine, tool in (("docker", "measure"), ("docker", "isolated"), ("oci", "measure")):
+                name = f"toolc {engine}" if tool == "measure" else "toolc gVisor"
+                with suppress(NoEngineError) if tool == "isolated" else nullcontext():
+                    result = Executor(registry, engine=engine).run(tool, {})
+                    assert not result.is_error, result
+                    found.setdefault(name, []).append(_numbers(result.text))
     medians = {
         name: [statistics.median(each) for each in zip(*rounds, strict=True)] for name, rounds in found.items()
     }

@@ -113,3 +113,35 @@ def test_a_redirect_to_no_url_has_no_host_to_name(engine: str, tmp_path: Path) -
     reason = "'gopher://x' is no URL of http or https"
     assert ran.stderr.splitlines()[-1] == f"toolc: refused a request: {reason}"
     assert ran.stdout == f"the server redirected to gopher://x: {reason}"
+
+
+@pytest.mark.parametrize("engine", engines()[:1])
+def test_an_http_tools_own_urls_are_where_the_spec_says_them(engine: str, tmp_path: Path) -> None:
+    token = reply(b'{"access_token": "a-token-of-a-test", "token_type": "Bearer"}', Content_Type="application/json")
+    with ScriptedServer({"/token": token}) as tokens, ScriptedServer({"/": reply(b"fine")}) as server:
+        (tmp_path / "fetch.yaml").write_text(OWN_URLS.format(url=server.url, tokens=tokens.url), encoding="utf-8")
+        (tmp_path / "secrets.yaml").write_text("CLIENT_SECRET: correct horse\n", encoding="utf-8")
+        ran = run(tmp_path, engine, "--secrets", "secrets.yaml")
+        assert ran.stdout == "fine"
+        told = [line.partition(";")[0] for line in ran.stderr.splitlines() if "connected to" in line]
+        assert told == [
+            f"toolc: connected to {each}, allowed by {each} (fetch.yaml:{place})"
+            for each, place in ((f"127.0.0.1:{tokens.port}", "9:20"), (f"127.0.0.1:{server.port}", "6:10"))
+        ]
+
+
+OWN_URLS = """\
+toolc: 1
+name: fetch
+description: A tool that exists for the tests of the command line and for nothing else.
+backend:
+  http:
+    url: {url}/
+    auth:
+      oauth2:
+        token_url: {tokens}/token
+        client_id: me
+        client_secret: "{{{{ secrets.CLIENT_SECRET }}}}"
+sandbox:
+  secrets: {{CLIENT_SECRET: {{hosts: [127.0.0.1]}}}}
+"""

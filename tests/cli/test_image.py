@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from toolc.cli.image import command
 from toolc.engines import images
 from toolc.engines.docker_build import Built, Say
+from toolc.engines.packages import Packages
 from toolc.engines.unpacked import Stored
 from toolc.errors import NoEngineError, UsageError
 
@@ -78,6 +79,7 @@ def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[Stored]:
     monkeypatch.setattr(Stored, "size_bytes", lambda _: 3 * 1024**2)
     monkeypatch.setattr(images, "unpacked_images", lambda: tuple(found))
     monkeypatch.setattr(images, "prune_image", found.remove)
+    monkeypatch.setattr(images, "unused_packages", lambda: ())
     return found
 
 
@@ -119,3 +121,14 @@ def test_prune_removes_what_no_name_means_any_more(unpacked: list[Stored]) -> No
     assert (result.stdout, unpacked) == ("removed  sha256:c  3MiB\n", [NAMED])
     result = CliRunner().invoke(command, ["prune"])
     assert (result.stdout, result.stderr) == ("", "nothing is to be removed\n")
+
+
+def test_prune_removes_packages_that_nobody_uses(monkeypatch: pytest.MonkeyPatch, unpacked: list[Stored]) -> None:
+    assert not unpacked
+    unused = [Packages(key="k", names=("a-1.0", "b-2.0"), folder=Path("/store/site/k"), last_used=0.0)]
+    monkeypatch.setattr(images, "unused_packages", lambda: tuple(unused))
+    monkeypatch.setattr(images, "prune_packages", unused.remove)
+    result = CliRunner().invoke(command, ["prune", "--dry-run"])
+    assert (result.stdout, len(unused)) == ("would remove  packages  a-1.0, b-2.0\n", 1)
+    result = CliRunner().invoke(command, ["prune"])
+    assert (result.stdout, result.stderr, unused) == ("removed  packages  a-1.0, b-2.0\n", "", [])

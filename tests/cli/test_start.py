@@ -33,15 +33,18 @@ ELSEWHERE = {
     "toolc.api", "toolc.registry", "rfc8785",  # registries
     "toolc.compiler.load_toml", "toolc.compiler.toml_positions", "tomli",  # the other language
     "toolc.compiler.decode_http", "toolc.compiler.decode_python", "toolc.compiler.decode_agent",  # other backends
+    "toolc.spec_http", "toolc.spec_composite", "toolc.template_json",  # their types
+    "toolc.compiler.cache_pieces", "toolc.compiler.finished",  # several files
     "toolc.compiler.workers", "pickle", "multiprocessing",  # many files
+    "toolc.compiler.yaml_syntax", "toolc.compiler.yaml_failure",  # words for what does not parse
     "jinja2", "jmespath", "jsonschema",  # what this spec has none of
     "difflib", "email", "importlib.metadata", "socket", "tempfile",  # slow to import
 }  # fmt: skip
 
 
-def loaded(folder: Path, *arguments: str) -> set[str]:
+def loaded(folder: Path, *arguments: str, code: str = LOADED) -> set[str]:
     """The modules that a command line has loaded when it ends."""
-    run = [sys.executable, "-c", LOADED, *arguments]
+    run = [sys.executable, "-c", code, *arguments]
     said = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=True).stdout
     return set(json.loads(said.splitlines()[-1]))
 
@@ -57,6 +60,14 @@ def test_a_check_of_one_file_imports_only_what_reads_it(folder: Path) -> None:
     modules = loaded(folder, "check", "one.yaml")
     assert "toolc.compiler.decode_shell" in modules
     assert sorted(modules & ELSEWHERE) == []
+
+
+def test_an_answer_that_is_known_needs_no_compiler(folder: Path) -> None:
+    (folder / ".git").mkdir()
+    code = f"from toolc.compiler import cache_answers; cache_answers._RACY_NS = -(10 ** 18)\n{LOADED}"
+    first, second = (loaded(folder, "check", "one.yaml", code=code) for _ in range(2))
+    assert first >= {"toolc.spec", "toolc.compiler.compile", "yaml"}
+    assert sorted(second & {"toolc.spec", "toolc.compiler.compile", "yaml"}) == []
 
 
 def test_the_version_imports_no_command(folder: Path) -> None:

@@ -127,7 +127,7 @@ def test_where_nothing_changed_nothing_is_compiled_and_every_format_prints_the_s
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("specs/a.yaml", SPEC.format(name="gamma")),
+        ("specs/a.yaml", SPEC.format(name="beta")),
         ("specs/a.yaml", "toolc: 1\nname: [\n"),
         ("specs/a.yaml", None),
         ("specs/b.yaml", SPEC.format(name="alpha")),
@@ -158,7 +158,7 @@ def test_whatever_changes_is_noticed(folder: Path, compiled: list[object], path:
 def test_where_one_file_changed_one_file_is_compiled(folder: Path, files: list[str]) -> None:
     check()
     files.clear()
-    (folder / "specs/a.yaml").write_text(SPEC.format(name="gamma"), encoding="utf-8")
+    (folder / "specs/a.yaml").write_text(SPEC.format(name="beta"), encoding="utf-8")
     check()
     assert set(files) == {"a.yaml"}
     assert_as_compiled()
@@ -173,6 +173,11 @@ def test_an_edit_that_concerns_no_other_file_looks_at_no_other_file(
         SPEC.format(name="alpha") + "owner: us\n",
         SPEC.format(name="alpha").replace("[wc, --,", "[wc,"),
         SPEC.format(name="alpha").replace("wc, --,", "wc,  # toolc: ignore[TC403] only our own files\n   "),
+        f"# one line down\n{SPEC.format(name='alpha')}",
+        SPEC.format(name="gamma"),
+        SPEC.format(name="gamma").replace("Count the words", "Say how many lines there are, and bytes,"),
+        SPEC.format(name="gamma").replace("name: gamma", "name: gamma\naliases: [delta]"),
+        SPEC.format(name="gamma").replace("description: Count", "description: 1\nlabel: Count"),
         SPEC.format(name="alpha"),
     ):
         (folder / "specs/a.yaml").write_text(text, encoding="utf-8")

@@ -27,6 +27,23 @@ def test_a_whole_number_is_no_decimal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "span", "hint"),
+    [
+        ("!!float '1.1'", "4:18", "drop the tag !!float"),
+        ("!!float 1.1", "4:18", 'drop the tag !!float and write "1.1"'),
+        ("!!int &a 3", "4:19", 'drop the tag !!int and write "3"'),
+    ],
+)
+def test_quotes_alone_do_not_help_where_a_tag_makes_a_number(
+    tmp_path: Path, written: str, span: str, hint: str
+) -> None:
+    found = compile_text(tmp_path, f"{HEAD}version: {written}\n{ECHO}").diagnostics.sorted()
+    assert [(each.code.number, str(each.span).rpartition("yaml:")[2], each.hint) for each in found] == [
+        ("TC108", span, hint)
+    ]
+
+
+@pytest.mark.parametrize(
     ("schema", "message"),
     [
         ("{type: string, enum: [3.9]}", "3.9 without quotes is a number, and this schema takes text"),

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from compiled import found_in, tool_of
 
-from toolc.spec import HttpBackend, Secret
+from toolc.spec import Secret
 from toolc.spec_http import (
     ApiKeyAuth,
     Field,
     FormBody,
+    HttpBackend,
     HttpErrorRule,
     JsonBody,
     LinkPages,
@@ -21,7 +22,8 @@ from toolc.spec_http import (
     TextBody,
     Url,
 )
-from toolc.template import JsonConstant, JsonEntry, JsonList, JsonMap, Placeholder, Template
+from toolc.template import Placeholder, Template
+from toolc.template_json import JsonConstant, JsonEntry, JsonList, JsonMap
 
 HEAD = "toolc: 1\nname: call_api\ndescription: Call the service and return what it answers.\n"
 PARAMETERS = "parameters: {id: {type: string}, note: {type: string, optional: true}}\n"

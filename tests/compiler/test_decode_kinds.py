@@ -11,7 +11,6 @@ from toolc.compiler.decode_providers import PROVIDERS as NAMED_PROVIDERS
 from toolc.providers.table import PROVIDERS
 from toolc.spec import (
     Build,
-    CompositeBackend,
     Destination,
     EnvVar,
     File,
@@ -20,10 +19,11 @@ from toolc.spec import (
     Retry,
     SecretEnvVar,
     ShellBackend,
-    Step,
     Transaction,
 )
-from toolc.template import JsonEntry, JsonMap, Placeholder, Template
+from toolc.spec_composite import CompositeBackend, Step
+from toolc.template import Placeholder, Template
+from toolc.template_json import JsonEntry, JsonMap
 
 ECHO = "backend: {shell: {argv: [echo, hello]}}\n"
 

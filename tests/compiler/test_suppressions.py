@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from compiled import compile_text, found_in
 
+from toolc.diagnostics import MOST_ALIKE
+
 HEAD = "toolc: 1\nname: hello\n"
 TAIL = "backend: {shell: {argv: [echo, hello]}}\n"
 SHORT = "TC204 a description of 10 characters tells a model little"
@@ -101,7 +103,7 @@ def test_what_other_files_take_part_in_is_never_called_unused(tmp_path: Path) ->
 
 def test_very_many_comments_do_not_take_forever(tmp_path: Path) -> None:
     text = HEAD + "# toolc: ignore[TC204] x\n" * 20_000 + "description: Say hello to the world.\n" + TAIL
-    assert len(found_in(tmp_path, text)) == 20_000
+    assert len(found_in(tmp_path, text)) == MOST_ALIKE + 1
 
 
 def test_comments_in_python_files_beside_a_spec(tmp_path: Path) -> None:

@@ -321,9 +321,16 @@ _FILES: Final = {
     "more queues of messages than are its share": "queues()",
 }  # fmt: skip
 
-BEYOND: Final = {
-    **_NAMESPACES, **_CALLS, **_SOCKETS, **_WRITES, **_READS, **_DEVICES, **_FILES
-}  # fmt: skip
+CHAPTERS: Final[Mapping[str, Mapping[str, str]]] = {
+    "Namespaces and mounts, and what the kernel does": _NAMESPACES | _CALLS,
+    "Sockets and networks": _SOCKETS,
+    "Files that are written to": _WRITES,
+    "Files and folders that are read": _READS,
+    "Devices": _DEVICES,
+    "Marks on files, ways out, and what a sandbox tells": _FILES,
+}
+
+BEYOND: Final = {name: code for chapter in CHAPTERS.values() for name, code in chapter.items()}
 """What is attempted, and how, by its name."""
 
 HOST: Final[attempts.Host] = {"secret": "", "word": "", "socket": "", "port": 0}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Final
 
 import pytest
+from clients_image import clients_image
 from configurations import CONFIGURATIONS, Configuration
 from local_servers import Servers
 
@@ -14,9 +14,6 @@ from toolc.api import Executor, Registry, result_to_json
 from toolc.configuration import Configuration as UserConfiguration
 from toolc.engines.base import Engine
 from toolc.schema import JsonObject, JsonValue
-
-PROGRAMS: Final = {"docker": "toolc/shell-tools:0.1.0", "docker+gvisor": "toolc/shell-tools:0.1.0"}
-"""Where programs come from where it is not the machine itself."""
 
 
 class Call:
@@ -26,18 +23,16 @@ class Call:
         self.folder = folder
         self.there = there
 
-    def __call__(
-        self, name: str, script: str, *allow: str, image: str | None = None, literals: bool = True
-    ) -> JsonObject:
+    def __call__(self, name: str, script: str, *allow: str, literals: bool = True) -> JsonObject:
         configuration = available(name)
         ports = (self.there.http, self.there.https, self.there.database, self.there.banner)
         named = [f"127.0.0.1:{port}" for port in ports] if literals else []
-        found = image or PROGRAMS.get(name)
+        image = clients_image(name)
         sandbox: JsonObject = {
             "network": {"allow": [*allow, *named]},
             "env": {"CA": self.there.authority},
             **configuration.sandbox,
-            **({"image": found} if found else {}),
+            **({"image": image} if image else {}),
         }
         spec: JsonObject = {
             "toolc": 1,

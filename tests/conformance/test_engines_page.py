@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
+from typing import Final
 
-from attempts_beyond import BEYOND
+from attempts_beyond import CHAPTERS as ATTEMPTS
 from configurations import CONFIGURATIONS
 from conformance_case import Case, Difference
 from conformance_suite import BY_NAME, CHAPTERS
@@ -53,11 +55,7 @@ def render() -> str:
     for chapter, cases in CHAPTERS.items():
         parts.append(f"## {chapter}\n\n{_table(cases, reasons)}")
     parts.append(f"## Differences\n\n{_numbered(reasons)}")
-    parts.append(
-        "## What is attempted on the host\n\nIn the chapter above, each in a process of its own and each refused "
-        "unless a difference says otherwise: what [`toolc doctor --probe`](doctor.md) attempts, and beyond that "
-        f"{', '.join(BEYOND)}.\n"
-    )
+    parts.append(f"## What is attempted on the host\n\n{_attempted()}")
     parts.append(f"## The portable suite of inspect_ai\n\n{_same_as()}")
     return "\n".join(parts)
 
@@ -76,6 +74,36 @@ def _cell(difference: Difference | None, reasons: list[str]) -> str:
 
 def _numbered(reasons: list[str]) -> str:
     return "\n".join([*(f"{number}. {reason}" for number, reason in enumerate(reasons, 1)), ""])
+
+
+ALIKE: Final = (
+    "a device of its own for", "a netlink socket for", "a connection to", "a socket for", "a socket of the family",
+    "listing", "mount of", "opening", "reading", "the socket", "writing to",
+)  # fmt: skip
+"""Words with which many attempts begin: those are one line of the page."""
+
+
+def _attempted() -> str:
+    """What is attempted beyond the probes, a chapter at a time and a line for each kind."""
+    about = (
+        "In the chapter above, each in a process of its own and each refused unless a difference says otherwise: "
+        "what\n[`toolc doctor --probe`](doctor.md) attempts, and beyond that what follows.\n"
+    )
+    parts = [about]
+    for chapter, attempts in ATTEMPTS.items():
+        lines: dict[str, list[str]] = {}
+        for name in attempts:
+            begins = next((each for each in ALIKE if name.startswith(f"{each} ")), "")
+            words = begins or (name if " " in name else "the system calls")
+            lines.setdefault(words, []).append("" if words == name else name.removeprefix(begins).strip())
+        parts.append(f"### {chapter}\n")
+        parts += [_bullet(f"{words} {', '.join(named)}".strip()) for words, named in lines.items()]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _bullet(text: str) -> str:
+    return textwrap.fill(f"- {text}", 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _same_as() -> str:

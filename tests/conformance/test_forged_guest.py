@@ -1,18 +1,33 @@
-"""A process 1 that is not ours: what it says is not believed, the deadline is kept, and it ends with its stream."""
+"""A process 1 that is not ours: what it says is not believed, the deadline is kept, and it ends with its stream.
+
+Nor is another call kept waiting by it.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import socket
+import socketserver
+import tempfile
+import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 from configurations import CONFIGURATIONS
 from conformance_batch import control_group, processes_in
 
+from toolc.api import Executor, Registry
+from toolc.configuration import Configuration
 from toolc.engines.base import Engine, Sandbox
 from toolc.errors import SandboxDiedError
 from toolc.plan import Exec, Plan, Profile
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.egress import Egress
 from toolc.runtime.wire import converse
 from toolc.schema import JsonObject
 from toolc.spec import Destination, MinIsolation
@@ -78,6 +93,39 @@ while True:
 """What the forger does, and what our failure says; None where the deadline or its verdict ends the call."""
 
 
+FLOODS = {
+    "bad frames": "while True: send(b'\\xff' * 65536)",
+    "half-open connections": """
+for number in range(16, 1000): send(frame(OPEN, number, b'{"host": "127.0.0.1", "port": PORT}'))
+time.sleep(60)""",
+    "forged ids": "while True: send(*(frame(DATA, number, b'x') for number in range(16, 2000)))",
+}
+"""What ends the flooder's own call."""
+
+ENDLESS = """
+import threading
+def hear():
+    while os.read(0, 1 << 20): pass
+threading.Thread(target=hear, daemon=True).start()
+number = 16
+while True:
+    send(frame(OPEN, number, b'{"host": "not.listed", "port": 1}'), frame(CLOSE, number, b'{}')); number += 1
+"""
+"""What breaks no rule, and goes on until its call is cancelled: connections that are all refused."""
+
+EXCHANGES = 20
+
+MODEST = f"""
+import socket
+def tool(port):
+    for _ in range({EXCHANGES}):
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(b"here")
+            assert connection.recv(4, socket.MSG_WAITALL) == b"here"
+    return "done"
+"""
+
+
 def play_all(engine: Engine, min_isolation: MinIsolation) -> JsonObject:
     """What comes of each forger, by its name."""
     with ThreadPoolExecutor(4) as pool:
@@ -125,3 +173,120 @@ def test_a_forged_guest_decides_nothing_but_its_own_verdict(configuration: str) 
         else:
             expected = {"exited"} if name == "a forged success" else {"timed_out"}
             assert each["ending"] in expected, (name, each)
+
+
+def flooded(engine: Engine, min_isolation: MinIsolation, port: int, stalled: int) -> JsonObject:
+    """What comes of a modest call while others flood the wire from their sandboxes, and what comes of these.
+
+    ``stalled`` is the port of a server that lets nobody in.
+    """
+    done, begun = threading.Event(), threading.Event()
+
+    def again_and_again(name: str) -> set[str]:
+        said: set[str] = set()
+        while not (done.is_set() and said):
+            said.add(flood(engine, min_isolation, stalled, FLOODS[name].replace("PORT", str(stalled))))
+        return said
+
+    with ThreadPoolExecutor(4) as pool, Cancellation() as cancellation:
+        endless = pool.submit(
+            flood, engine, min_isolation, stalled, ENDLESS, cancellation, Egress(on_attempt=lambda _: begun.set())
+        )
+        cut_off = {name: pool.submit(again_and_again, name) for name in FLOODS}
+        assert begun.wait(60)
+        modest = Executor(registry(min_isolation, port), engine=engine, configuration=Configuration()).run(
+            "modest", {"port": port}
+        )
+        still_going_on = not endless.done()
+        done.set()
+        cancellation.cancel()
+        return {
+            "modest": modest.text,
+            "endless flood": [still_going_on, endless.result()],
+            **{name: [*each.result()] for name, each in cut_off.items()},
+        }
+
+
+def flood(
+    engine: Engine,
+    min_isolation: MinIsolation,
+    port: int,
+    program: str,
+    cancellation: Cancellation | None = None,
+    egress: Egress | None = None,
+) -> str:
+    """One call over such a guest: how it ended, or what our failure says."""
+    profile = Profile(min_isolation=min_isolation)
+    allow = (Destination(kind="exact", host="127.0.0.1", port=port),)
+    plan = Plan(profile=profile, invocation=Exec(argv=("true",)), call_id="the-flood", allow=allow)
+    started = "send(frame(*HELLO)); heard = b''\nwhile b'the-flood' not in heard: heard += os.read(0, 1 << 20)\n"
+    with closing(engine.start(profile, ["-I", "-S", "-c", PRELUDE + started + program])) as sandbox:
+        try:
+            return converse(
+                sandbox,
+                plan,
+                timeout_ms=100_000,
+                cancellation=cancellation,
+                on_progress=lambda *_: None,
+                egress=egress,
+            ).ending
+        except SandboxDiedError as error:
+            return str(error).partition("; it said")[0]
+
+
+class _Echo(socketserver.ThreadingTCPServer):
+    request_queue_size = 100
+    daemon_threads = True
+
+
+class _Four(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        self.request.sendall(self.request.recv(4))
+
+
+@contextmanager
+def echo() -> Iterator[int]:
+    """The port of a server that says again what it is told."""
+    with _Echo(("127.0.0.1", 0), _Four) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def registry(min_isolation: MinIsolation, port: int) -> Registry:
+    """One tool that exchanges a few words with a server, again and again."""
+    spec: JsonObject = {
+        "toolc": 1,
+        "name": "modest",
+        "description": "Say something to a server, to see that others do not keep it waiting.",
+        "parameters": {"port": {"type": "integer", "description": "The server's port."}},
+        "backend": {"python": {"function": "tool", "code": MODEST}},
+        "sandbox": {"network": {"allow": [f"127.0.0.1:{port}"]}, "min_isolation": min_isolation},
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "modest.yaml"
+        path.write_text(json.dumps(spec), encoding="utf-8")
+        return Registry.load(path)
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_a_flood_is_cut_off_and_keeps_no_other_call_waiting(configuration: str) -> None:
+    chosen = CONFIGURATIONS[configuration]
+    if reason := chosen.lacks():
+        pytest.skip(reason)
+    with echo() as port, socket.create_server(("127.0.0.1", 0), backlog=1) as stalled:
+        found = chosen.run(lambda engine: flooded(engine, chosen.min_isolation, port, stalled.getsockname()[1]))
+    broke = "the sandbox broke the wire protocol: it "
+    assert found == {
+        "modest": "done",
+        "endless flood": [True, "cancelled"],
+        "bad frames": [
+            f"{broke}sent bytes that are not the protocol (frame of length 4294967295, type 255, stream 4294967295)"
+        ],
+        "half-open connections": [f"{broke}opened more than 256 connections at once"],
+        "forged ids": [f"{broke}spoke of a connection 16, which it does not have"],
+    }

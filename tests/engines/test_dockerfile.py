@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.engines.dockerfile import fetched
+from toolc.engines.dockerfile import bases, fetched
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,20 @@ def test_what_the_daemon_would_fetch(text: str, found: str) -> None:
 )
 def test_what_comes_from_the_folder_or_is_run_in_a_container(text: str) -> None:
     assert fetched(text.encode()) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", ()),
+        ("ARG BASE\nFROM ${BASE}\n", ("own:1",)),
+        ("ARG BASE=other:1\nFROM $BASE\n", ("own:1",)),
+        ("ARG V=12\nFROM --platform=linux/amd64 debian:${V} AS a\nFROM A\nFROM b:1\n", ("debian:12", "b:1")),
+        ("from x as y\nFROM scratch\nCOPY --from=z / /\n", ("x",)),
+        ("FROM x\nARG V=2\nFROM y:$V\n", ("x", "y:")),
+        ("# FROM no\nFR\\\nOM x\n", ("x",)),
+        ('ARG V="12"\nFROM "debian:$V"\n', ("debian:12",)),
+    ],
+)
+def test_what_a_dockerfile_starts_from(text: str, found: tuple[str, ...]) -> None:
+    assert bases(text.encode(), "own:1") == found

@@ -573,6 +573,45 @@ def test_a_server_that_stalls(ask: Ask) -> None:
     found = ask(slowly, timeout=2)
     assert found.error is not None
     assert found.error.kind == "timeout"
+    assert isinstance(about := found.details["http"], dict)
+    assert str(about.pop("url")).startswith("http://127.0.0.1:")
+    assert about == {"redirects": 0, "retries": 0}
+
+
+def test_how_far_a_call_came_is_told_after_its_deadline_too(ask: Ask, server: ScriptedServer) -> None:
+    server.answers["/slow"] = slowly
+    found = ask(reply(status=302, Location="/slow?key=value"), timeout=2)
+    assert (found.error and found.error.kind) == "timeout"
+    assert found.details["http"] == {
+        "url": f"{server.url}/slow", "status": 302, "content_type": "text/plain", "redirects": 1, "retries": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("shown", [1, 7, 19])
+def test_of_a_secret_where_an_error_is_cut_nothing_is_told(ask: Ask, shown: int) -> None:
+    secret = "s3cret-of-20-letters"
+    body = b"x" * (500 - shown) + secret.encode() + b"y" * 100
+    kind, message = failed(
+        ask(
+            reply(body, status=500),
+            http={"headers": {"X-Key": "{{ secrets.KEY }}"}},
+            sandbox={"secrets": {"KEY": {"hosts": ["127.0.0.1"]}}},
+            secrets={"KEY": secret},
+        )
+    )
+    assert (kind, message) == ("network", f"HTTP 500 Status: {'x' * (500 - shown)}...")
+
+
+def test_of_a_secret_where_a_text_loses_its_middle_nothing_is_told(ask: Ask) -> None:
+    secret = "s3cret-of-20-letters"
+    body = b"x" * 505 + secret.encode() + b"y" * 100 + secret.encode() + b"z" * 503
+    found = ask(
+        reply(body),
+        http={"headers": {"X-Key": "{{ secrets.KEY }}"}},
+        sandbox={"secrets": {"KEY": {"hosts": ["127.0.0.1"]}}, "limits": {"output": "1KiB"}},
+        secrets={"KEY": secret},
+    )
+    assert text(found) == f"{'x' * 505}\n[124 bytes cut]\n{'z' * 503}"
 
 
 def test_a_connection_that_breaks_is_told_to_the_model_and_in_the_details(ask: Ask) -> None:

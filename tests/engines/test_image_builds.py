@@ -16,6 +16,7 @@ from docker_cases import PATIENCE, client, engine, wait_until
 from toolc.engines import docker_build, images
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_http import Client
+from toolc.errors import InfrastructureError
 from toolc.schema import JsonValue
 from toolc.spec import Build, File
 
@@ -58,6 +59,32 @@ def test_a_folders_tag_is_its_content() -> None:
     assert images.build_tag(one) == images.build_tag(Build(folder="image", files=one.files[::-1]))
     moved = tuple(File(path=file.path.replace("image/", "other/"), text=file.text) for file in one.files)
     assert images.build_tag(one) == images.build_tag(Build(folder="other", files=moved))
+
+
+def test_a_base_that_has_docker_fetch_something_is_refused_and_other_triggers_are_run(client: Client) -> None:
+    tag = f"toolc-tests/triggers-{os.getpid()}:"
+    made: list[str] = []
+    try:
+        for name, step in (("runs", "RUN echo made >/made"), ("fetches", "ADD http://127.0.0.1:9/key /key")):
+            files = {"Dockerfile": f"ARG BASE\nFROM ${{BASE}}\nONBUILD {step}\n".encode()}
+            docker_build.build_files(
+                client, files=files, tag=tag + name, base=images.base_tag(), labels={}, say=lambda _: None
+            )
+            made.append(tag + name)
+        child = Build(folder="image", files=(File(path="image/Dockerfile", text=f"FROM {tag}fetches\n"),))
+        with pytest.raises(InfrastructureError) as caught:
+            images.ensure_built(client, child)
+        assert str(caught.value) == (
+            f"image/Dockerfile starts from {tag}fetches, whose ONBUILD has Docker fetch "
+            "'http://127.0.0.1:9/key /key' with the host's own network; start from another image"
+        )
+        child = Build(folder="image", files=(File(path="image/Dockerfile", text=f"FROM {tag}runs\n"),))
+        made.insert(0, images.ensure_built(client, child))
+        history = client.call("GET", f"/images/{made[0]}/history", timeout=PATIENCE)
+        assert "echo made >/made" in str(history)
+    finally:
+        for each in made:
+            client.call("DELETE", f"/images/{each}?force=1", timeout=PATIENCE)
 
 
 SLOW = """

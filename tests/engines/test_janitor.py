@@ -126,6 +126,31 @@ def test_a_command_that_hangs_does_not_keep_the_others(monkeypatch: pytest.Monke
     assert sign.exists()
 
 
+BUSY = """
+import pathlib, sys, time
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    pass
+pathlib.Path(sys.argv[1]).touch()
+"""
+
+
+def test_a_command_that_is_at_work_is_let_go_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As one that rolls back a large commit: what takes longer than a deadline is no hang."""
+    monkeypatch.setattr(janitor_process, "DEADLINE_SECONDS", 1.0)
+    sign = tmp_path / "done"
+    assert sweep([[sys.executable, "-I", "-S", "-c", BUSY, str(sign)]], time.monotonic() + 1.0)
+    assert sign.exists()
+
+
+def test_not_even_work_goes_on_for_ever(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(janitor_process, "DEADLINE_SECONDS", 0.5)
+    monkeypatch.setattr(janitor_process, "MOST_SECONDS", 0.6)
+    sign = tmp_path / "done"
+    assert not sweep([[sys.executable, "-I", "-S", "-c", BUSY, str(sign)]], time.monotonic() + 0.1)
+    assert not sign.exists()
+
+
 def test_commands_that_never_find_nothing_are_given_up() -> None:
     before = time.monotonic()
     assert not sweep([["false"]], before + 0.2)

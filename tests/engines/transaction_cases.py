@@ -47,10 +47,16 @@ def tool(
     )
 
 
-def call(engine: Engine, spec: ToolSpec, workspace: Path, ask: Ask | None = None) -> ToolResult:
+def call(
+    engine: Engine,
+    spec: ToolSpec,
+    workspace: Path,
+    ask: Ask | None = None,
+    arguments: JsonObject | None = None,
+) -> ToolResult:
     registered = RegisteredTool(spec=spec, surface_digest="sha256:aa", effect_digest="sha256:bb")
     setting = Setting(choose=lambda _: Selection(engine), workspace=workspace, ask=ask)
-    return execute(registered, ToolCall(name=spec.name, arguments={}, call_id="c"), setting)
+    return execute(registered, ToolCall(name=spec.name, arguments=arguments or {}, call_id="c"), setting)
 
 
 def doing(act: Callable[[Path], object], outcome: Outcome = DONE) -> FakeEngine:

@@ -132,3 +132,11 @@ def test_a_flood_of_progress_is_thinned_out_and_its_last_report_is_sent(
         notes.pump(out)
     percentages = [json.loads(payload)["percent"] for _, _, payload in sent(out)]
     assert percentages == [*range(50), 99]
+
+
+def test_of_what_a_call_says_of_itself_the_last_note_counts_unless_it_is_too_long(pipe: tuple[int, int]) -> None:
+    notes = Notes(pipe[0])
+    os.write(pipe[1], b'{"about": {"pages": 1}}\n{"about": {"pages": 2}}\n{"about": 3}\n')
+    os.write(pipe[1], json.dumps({"about": {"url": "x" * streams.MAX_ABOUT}}).encode() + b"\n")
+    assert notes.pump(bytearray())
+    assert notes.about == {"pages": 2}

@@ -12,7 +12,7 @@ import pytest
 from egress_guest import ByHand, echo, flood, server
 
 from toolc.guest import frames
-from toolc.runtime import egress, egress_names
+from toolc.runtime import egress, egress_names, egress_told
 from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_names import Answer
 from toolc.runtime.egress_transport import Opening, RefusedError
@@ -278,7 +278,7 @@ def test_forged_frames_end_the_call(forged: list[tuple[int, int, bytes]]) -> Non
         (frames.WINDOW, b"1e3"),
         (frames.WINDOW, b""),
         (frames.WINDOW, b"99999999999"),
-        (frames.WINDOW, b"%d" % (frames.CONNECTION_WINDOW - frames.FIRST_WINDOW + 1)),
+        (frames.WINDOW, b"%d" % (frames.WINDOW_BYTES - frames.FIRST_WINDOW + 1)),
         (frames.DATA, b""),
     ],
 )
@@ -319,12 +319,12 @@ def test_a_connection_that_both_have_closed_makes_room() -> None:
     with ByHand("127.0.0.1:9") as guest:
         for _ in range(2 * frames.MAX_CONNECTIONS):
             guest.send(frames.CLOSE, guest.open("127.0.0.1", 10), b"{}")
-        assert len(guest.broker.attempts()) == egress.MAX_LISTED
-        assert guest.broker.unlisted == 2 * frames.MAX_CONNECTIONS - egress.MAX_LISTED
+        assert len(guest.broker.attempts()) == egress_told.MAX_LISTED
+        assert guest.broker.unlisted == 2 * frames.MAX_CONNECTIONS - egress_told.MAX_LISTED
 
 
 def test_a_refusal_is_listed_however_many_were_allowed_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(egress, "MAX_LISTED", 2)
+    monkeypatch.setattr(egress_told, "MAX_LISTED", 2)
     with ByHand("127.0.0.1:9") as guest:
         for port in (9, 9, 9, 10, 11, 12):
             guest.send(frames.CLOSE, guest.open("127.0.0.1", port), b"{}")

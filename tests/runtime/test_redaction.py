@@ -50,15 +50,25 @@ def test_base64_is_found_wherever_it_stands(before: str, after: str, encode) -> 
     assert len(found) - len(MARK) - 2 <= len(base64.b64encode((before + after).encode())) + 8
 
 
-@pytest.mark.parametrize("width", [64, 76])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_base64_is_found_in_lines(width: int, end: str) -> None:
-    secret = "github_pat_" + "0a1B2c3D4e" * 9
-    encoded = base64.b64encode(f"{secret}\n".encode()).decode()
-    lines = [encoded[at : at + width] for at in range(0, len(encoded), width)]
-    found = Redactor({"KEY": secret}).text(end.join(lines))
-    assert found.startswith("[secret KEY]")
-    assert len(found) <= len("[secret KEY]") + 4
+TEXT = "Authorization: Basic dXNlcjpwYXNz\nlorem ipsum dolor sit amet, consectetur adipiscing elit\n"
+
+
+def wrapped(data: bytes, width: int, end: str) -> str:
+    encoded = base64.b64encode(data).decode()
+    return end.join(encoded[at : at + width] for at in range(0, len(encoded), width))
+
+
+@pytest.mark.parametrize("width", [64, 76, 20])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n    "])
+@pytest.mark.parametrize("before", [0, 1, 2, 3, 40, 47, 48, 49, 80])
+@pytest.mark.parametrize("size", [9, 40, 200])
+def test_base64_is_found_in_lines_wherever_the_secret_begins(width: int, end: str, before: int, size: int) -> None:
+    secret = ("github_pat_" + "0a1B2c3D4e" * 20)[:size]
+    found = Redactor({"KEY": secret}).text(wrapped((TEXT[:before] + secret + TEXT).encode(), width, end))
+    assert "[secret KEY]" in found
+    around = "".join(found.replace("[secret KEY]", "").split())
+    # What is left around the mark holds no whole byte of the secret.
+    assert len(around) <= len(base64.b64encode((TEXT[:before] + TEXT).encode())) + 4
 
 
 def test_a_host_is_written_small() -> None:
@@ -117,8 +127,48 @@ def test_a_stream_is_redacted_however_it_is_cut(name: str, cuts: list[int], nois
     assert VALUE.encode() not in found
 
 
+@given(
+    st.sampled_from([64, 76]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.binary(max_size=100),
+    st.lists(st.integers(1, 90), max_size=20),
+)
+def test_lines_of_base64_are_redacted_however_a_stream_is_cut(
+    width: int, end: str, before: bytes, cuts: list[int]
+) -> None:
+    data = wrapped(before + VALUE.encode() * 2 + before, width, end).encode()
+    stream = RedactedStream(REDACTOR)
+    found = b""
+    for size in cuts:
+        found += stream.feed(data[:size])
+        data = data[size:]
+    found += stream.feed(data) + stream.finish()
+    assert found.count(MARK.encode()) == 2
+
+
 def test_nothing_is_held_back_that_cannot_be_a_secret() -> None:
     stream = RedactedStream(Redactor({"TOKEN": "correct horse"}))
     assert stream.feed(b"correct hors") == b""
     assert stream.feed(b"es") == b"[secret TOKEN]s"
     assert stream.feed(b"50 % done\n") == b"50 % done\n"
+
+
+@pytest.mark.parametrize("shown", range(20))
+def test_beside_a_cut_nothing_stays_of_a_secret(shown: int) -> None:
+    redactor = Redactor({"KEY": "s3cret/of-20-letters"})
+    redactor.cut_mark = "<cut>"
+    head, tail = "s3cret/of-20-letters"[:shown], "s3cret/of-20-letters"[20 - shown :]
+    assert redactor.text(f"before {head}<cut> 9 bytes <cut>{tail} after") == "before  9 bytes  after"
+
+
+def test_beside_a_cut_other_words_stay_and_whole_secrets_are_named() -> None:
+    redactor = Redactor({"KEY": "s3cret/of-20-letters"})
+    redactor.cut_mark = "<cut>"
+    assert redactor.text("grün s3cret/of-20-letters über<cut>...") == "grün [secret KEY] über..."
+
+
+def test_a_mark_is_taken_away_where_no_secret_is_known_yet() -> None:
+    redactor = Redactor()
+    redactor.cut_mark = "<cut>"
+    assert redactor
+    assert redactor.json({"message": "abc<cut>..."}) == {"message": "abc..."}

@@ -8,6 +8,7 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,10 +17,11 @@ from test_transaction import AFTER, BEFORE, edit, scratches, workspace
 from transaction_cases import call, doing, told, tool, tree
 
 from toolc.errors import InfrastructureError
+from toolc.result import ToolResult
 from toolc.runtime import scratch_sweep, transaction_commit
 from toolc.runtime.beneath import RENAME_EXCHANGE
 from toolc.runtime.beneath import rename as real_rename
-from toolc.runtime.transaction_journal import PLAN, Staging
+from toolc.runtime.transaction_journal import PLAN, Staging, alone
 
 __all__ = ["workspace"]
 
@@ -198,3 +200,20 @@ def test_what_cannot_be_undone_is_told_with_the_place_of_the_old_files(
     (mine,) = [each for each in scratches() if (each / PLAN).exists()]
     shutil.rmtree(staging)
     scratch_sweep.discard(mine)
+
+
+def test_a_commit_waits_for_the_one_before_it_in_the_same_workspace(workspace: Path) -> None:
+    """Each would find the other's half in its way, and could not undo its own."""
+    results: list[ToolResult] = []
+    another = threading.Thread(target=lambda: results.append(call(doing(edit), tool(), workspace)))
+    folder = os.open(workspace, os.O_RDONLY)
+    try:
+        with alone(folder):
+            another.start()
+            another.join(0.5)
+            assert tree(workspace) == BEFORE
+    finally:
+        os.close(folder)
+    another.join()
+    assert told(results[0])["committed"]
+    assert tree(workspace) == AFTER

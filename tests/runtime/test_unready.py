@@ -18,7 +18,6 @@ from toolc.spec import (
     Build,
     Destination,
     File,
-    HttpBackend,
     Network,
     PluginBackend,
     PythonBackend,
@@ -31,6 +30,7 @@ from toolc.spec import (
     ToolSpec,
     Transaction,
 )
+from toolc.spec_http import HttpBackend
 from toolc.template import Template
 
 TOOL = ToolSpec(
@@ -51,7 +51,6 @@ def in_sandbox(sandbox: Sandbox) -> ToolSpec:
         (replace(TOOL, backend=PluginBackend(command=("x",))), "'backend.plugin'"),
         (replace(TOOL, retry=Retry()), "'retry'"),
         (replace(TOOL, confirm=True), "'confirm'"),
-        (replace(TOOL, result=Result(files=(Template(("a",)),))), "'result.files'"),
         (
             in_sandbox(Sandbox(secret_env=(SecretEnvVar(name="A", value=Template(())),))),
             "'sandbox.env with secrets'",
@@ -65,7 +64,7 @@ def test_a_feature_of_the_format_that_is_not_run_yet_is_named(tool: ToolSpec, fe
 
 def test_everything_else_is_ready() -> None:
     assert unready(TOOL) is None
-    assert unready(replace(TOOL, result=Result(select="a", template="b"))) is None
+    assert unready(replace(TOOL, result=Result(select="a", template="b", files=(Template(("a",)),)))) is None
     assert unready(in_sandbox(Sandbox(workspace="rw", image="debian:bookworm"))) is None
     public = Destination(kind="public", host="", port=443)
     assert unready(in_sandbox(Sandbox(network=Network(allow=(public,))))) is None

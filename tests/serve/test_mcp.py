@@ -122,14 +122,19 @@ async def test_a_cancelled_call_ends_in_the_sandbox_and_the_next_one_runs() -> N
     assert after.content == [TextContent(type="text", text="next")]
 
 
-def test_files_are_embedded_resources() -> None:
-    (block,) = to_call_result(ToolResult(content=(Resource(b"%PDF", "application/pdf", "a b.pdf"),))).content
+@pytest.mark.parametrize(
+    ("file", "held"),
+    [
+        (Resource(b"%PDF", "application/pdf", "a b.pdf"), {"blob": base64.b64encode(b"%PDF").decode()}),
+        (Resource("größer".encode(), "text/csv", "a b.csv"), {"text": "größer"}),
+        (Resource(b"\xff", "text/html", "a b.html"), {"blob": "/w=="}),
+    ],
+)
+def test_files_are_embedded_resources_and_texts_can_be_read(file: Resource, held: dict[str, str]) -> None:
+    (block,) = to_call_result(ToolResult(content=(file,))).content
     assert isinstance(block, EmbeddedResource)
-    assert block.resource.model_dump(exclude_none=True) == {
-        "uri": "toolc:///a%20b.pdf",
-        "mime_type": "application/pdf",
-        "blob": base64.b64encode(b"%PDF").decode(),
-    }
+    uri = f"toolc:///{file.name.replace(' ', '%20')}"
+    assert block.resource.model_dump(exclude_none=True) == {"uri": uri, "mime_type": file.mime_type} | held
 
 
 def test_pictures_are_image_blocks() -> None:

@@ -162,18 +162,18 @@ def prepare_oci(death: Death) -> Any:
     def await_start(original: Callable[..., Any], sandbox: Any) -> None:
         place = sandbox._place
         if death._step == "created":
-            while not (place.state / place.name).exists() and sandbox._runtime.poll() is None:
+            while not (place.state / place.name).exists() and not sandbox._wait_for_exit(0):
                 time.sleep(0)
             death.at("created")
         if death._step == "attached":
-            while not place.pid_file.exists() and sandbox._runtime.poll() is None:
+            while not place.pid_file.exists() and not sandbox._wait_for_exit(0):
                 time.sleep(0)
             death.at("attached")
         original(sandbox)
         death.at("started")
 
-    death.before(oci_sandbox, "_spawn", "before create")
-    death.after(oci_sandbox, "_spawn", "create in flight")
+    death.before(oci_sandbox, "RuntimeProcess", "before create")
+    death.after(oci_sandbox, "RuntimeProcess", "create in flight")
     death._wrap(oci_sandbox.OciSandbox, "_await_start", await_start)
     death.before(oci_sandbox.OciSandbox, "_end", "removing")
     return OciEngine()

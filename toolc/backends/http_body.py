@@ -11,15 +11,8 @@ from toolc.backends.http_text import field, optional, secret_text
 from toolc.plan_http import FormPart, MultipartForm, Piece, PlainBody, RequestBody
 from toolc.schema import JsonObject
 from toolc.spec_http import Body, Field, FormBody, JsonBody, MultipartBody, Part, TextBody
-from toolc.template import (
-    SECRETS,
-    JsonConstant,
-    JsonList,
-    JsonMap,
-    JsonTemplate,
-    Template,
-    evaluate,
-)
+from toolc.template import SECRETS, Template, evaluate
+from toolc.template_json import JsonConstant, JsonList, JsonMap, JsonTemplate
 
 JSON_TYPE: Final = "application/json"
 FORM_TYPE: Final = "application/x-www-form-urlencoded"

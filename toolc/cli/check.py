@@ -50,7 +50,7 @@ def command(  # noqa: PLR0913  one parameter per option
     fixed = _fix(places, settings, unsafe=unsafe_fixes) if fix or unsafe_fixes else 0
     checked = check_specs(places, settings)
     print_findings(checked.diagnostics, sys.stdout, format_name)
-    left = len(checked.diagnostics.sorted())
+    left = checked.diagnostics.total
     if fix or unsafe_fixes:
         note(f"fixed {fixed} of {fixed + left}")
     if checked.diagnostics.has_errors or (strict and left):

@@ -55,19 +55,25 @@ def list_() -> None:
 @command.command("prune")
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
 def prune(dry_run: bool) -> None:
-    """Remove unpacked images that no name means any more, as one that was built or exported anew.
+    """Remove unpacked images that no name means any more, and packages that no call has used for a month.
 
     What a call runs in is kept. The images of a daemon are its own affair.
     """
-    from toolc.engines.images import prune_image, unpacked_images
+    from toolc.engines.images import prune_image, prune_packages, unpacked_images, unused_packages
 
+    removed = "would remove" if dry_run else "removed"
     stale = [image for image in unpacked_images() if image.is_stale]
     for image in stale:
         size = _mebibytes(image.size_bytes())
         if not dry_run:
             prune_image(image)
-        click.echo(f"{'would remove' if dry_run else 'removed'}  {image.digest}  {size}")
-    if not stale:
+        click.echo(f"{removed}  {image.digest}  {size}")
+    unused = unused_packages()
+    for each in unused:
+        if not dry_run:
+            prune_packages(each)
+        click.echo(f"{removed}  packages  {', '.join(each.names)}")
+    if not stale and not unused:
         _say("nothing is to be removed")
 
 

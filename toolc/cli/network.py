@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Final
 from toolc.api import split_target
 from toolc.cli.common import note, printable
 from toolc.compiler.document import Node, Scalar, Sequence
-from toolc.hosts import HostError, parse_destination, show_destination
+from toolc.hosts import HostError, parse_destination, show_destination, show_host
+from toolc.source import Span
+from toolc.spec_http import HttpBackend, OAuth2Auth, Url
 
 if TYPE_CHECKING:
     from toolc.compiler.decode_tool import LocatedTool
@@ -76,14 +78,26 @@ class _Lines:
     def entry(self, text: JsonValue) -> str:
         """The entry and its line."""
         span = next((node.span for node in self._nodes() if _spelled(node) == text), None)
-        # An HTTP tool may reach the host of its own URL, which is no entry.
-        span = span or self._tool.key_span("backend")
+        # An HTTP tool may reach the host of its own URL, and of its token's, which are no entries.
+        span = span or self._own_url(str(text)) or self._tool.key_span("backend")
         return f"{text} ({span})"
 
     def remedy(self, text: str) -> str:
         """What to add, and where."""
         place = self._tool.key_span("sandbox", "network", "allow")
         return f"to allow it add {text} to sandbox.network.allow ({place})"
+
+    def _own_url(self, entry: str) -> Span | None:
+        """Where the URL of the backend stands whose host and port ``entry`` is."""
+        backend = self._tool.spec.backend
+        if not isinstance(backend, HttpBackend):
+            return None
+        token = backend.auth.token_url if isinstance(backend.auth, OAuth2Auth) else None
+        places = ((backend.url, ("url",)), (token, ("auth", "oauth2", "token_url")))
+        for url, keys in places:
+            if isinstance(url, Url) and f"{show_host(url.host)}:{url.port}" == entry:
+                return self._tool.span("backend", "http", *keys)
+        return None
 
     def _nodes(self) -> tuple[Node, ...]:
         found = self._tool.node_at("sandbox", "network", "allow")

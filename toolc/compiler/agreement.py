@@ -9,12 +9,11 @@ from toolc.compiler import codes
 from toolc.compiler.reader import Findings
 from toolc.compiler.uses import templates
 from toolc.diagnostics import Diagnostic
-from toolc.spec import HttpBackend
-from toolc.spec_http import MultipartBody, OAuth2Auth, Url
 from toolc.template import Template
 
 if TYPE_CHECKING:
     from toolc.compiler.decode_tool import LocatedTool
+    from toolc.spec_http import Url
 
 _IDEMPOTENT_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE")
 """The methods that RFC 9110 (9.2.2) calls idempotent."""
@@ -37,7 +36,7 @@ def _retry(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 def _http_retry(tool: LocatedTool) -> Iterator[Diagnostic]:
     backend = tool.spec.backend
-    if not isinstance(backend, HttpBackend) or backend.retry is None:
+    if backend.tag != "http" or backend.retry is None:
         return
     idempotent = tool.spec.annotations.idempotent
     if idempotent is None:
@@ -50,14 +49,14 @@ def _http_retry(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 def _url_from_argument(tool: LocatedTool) -> Iterator[Diagnostic]:
     backend = tool.spec.backend
-    if not isinstance(backend, HttpBackend) or not isinstance(backend.url, Template):
+    if backend.tag != "http" or not isinstance(backend.url, Template):
         return
     if not tool.spec.sandbox.network.allow:
         message = "callers choose the host, and 'network' allows none"
         span = tool.key_span("backend", "http", "url_from_argument")
         hint = 'list where they may go: sandbox: {network: {allow: ["*.example.com:443"]}}'
         yield Diagnostic(codes.MISSING_KEY, message, span, hint)
-    if isinstance(backend.auth, OAuth2Auth):
+    if backend.auth is not None and backend.auth.tag == "oauth2":
         message = "callers choose the host, and an access token, which has no 'hosts', would go to any of them"
         hint = "write the host out, or send a secret of 'sandbox.secrets', which goes to its own hosts only"
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("backend", "http", "auth"), hint)
@@ -66,11 +65,11 @@ def _url_from_argument(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _secret_hosts(tool: LocatedTool) -> Iterator[Diagnostic]:
     """A secret that would be sent to a host that its own entry does not list."""
     backend = tool.spec.backend
-    if not isinstance(backend, HttpBackend):
+    if backend.tag != "http":
         return
     secrets = {secret.name: secret for secret in tool.spec.sandbox.secrets}
     auth = backend.auth
-    fetched = auth if isinstance(auth, OAuth2Auth) else None
+    fetched = auth if auth is not None and auth.tag == "oauth2" else None
     sent: tuple[tuple[object, Url | Template], ...] = (
         (backend.query, backend.url),
         (backend.headers, backend.url),
@@ -80,7 +79,7 @@ def _secret_hosts(tool: LocatedTool) -> Iterator[Diagnostic]:
     needed = {
         (name, url.host)
         for part, url in sent
-        if isinstance(url, Url)
+        if not isinstance(url, Template)
         for template in templates(part)
         for name in template.secrets
     }
@@ -98,8 +97,8 @@ def _workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
         message = "these files stand in the workspace, and this tool has none"
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "files"), "add sandbox: {workspace: rw}")
     backend = tool.spec.backend
-    body = backend.body if isinstance(backend, HttpBackend) else None
-    for part in body.parts if isinstance(body, MultipartBody) else ():
+    body = backend.body if backend.tag == "http" else None
+    for part in body.parts if body is not None and body.tag == "multipart" else ():
         if part.is_file:
             span = tool.key_span("backend", "http", "body", "multipart", part.name, "file")
             message = "this file stands in the workspace, and this tool has none"

@@ -13,12 +13,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolc.compiler import cache_file
 from toolc.compiler.cache_answers import Question
 from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json
 from toolc.compiler.settings import Settings
 from toolc.diagnostics import Diagnostics
+
+if TYPE_CHECKING:
+    from toolc.compiler.compile_file import FileCompiler, Piece
+    from toolc.compiler.find import Found
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,31 @@ def check_specs(paths: Sequence[Path], settings: Settings) -> Checked:
     answer, *lines = kept_lines(question.place)
     if known := _recall(question, answer):
         return known
-    from toolc.compiler.cache_edits import find_edited  # an answer that is known needs no compiler
+    if len(question.contents) == 1:
+        return _check_one(question, settings)
+    return _check_several(question, answer, lines, settings)
+
+
+def _check_one(question: Question, settings: Settings) -> Checked:
+    """What is found in a file that is compiled alone: what is kept of it is the answer."""
+    from toolc.compiler.compile import compile_specs  # an answer that is known needs no compiler
+
+    looked_at: list[str] = []
+
+    def gather(files: Sequence[Found], compiler: FileCompiler) -> list[Piece]:
+        looked_at.extend(str(found.path) for found in files)
+        return [compiler.compile(found, question.contents.get(str(found.path))) for found in files]
+
+    compilation = compile_specs(question.paths, settings, gather)
+    if question.place:
+        facts = question.facts(compilation) if question.contents.keys() >= {*looked_at} else None
+        keep_lines(question.place, [json.dumps(facts) if facts else ""])
+    return Checked(len(compilation.tools), compilation.diagnostics)
+
+
+def _check_several(question: Question, answer: str, lines: Sequence[str], settings: Settings) -> Checked:
+    """What is found in several files, of which those that have not changed are not compiled."""
+    from toolc.compiler.cache_edits import find_edited  # as above
     from toolc.compiler.cache_pieces import KeptPieces, known_lines
     from toolc.compiler.compile import compile_specs
 
@@ -43,14 +72,11 @@ def check_specs(paths: Sequence[Path], settings: Settings) -> Checked:
         keep_lines(question.place, [json.dumps(edited.answer), *edited.lines])
         return Checked(edited.answer["count"], edited.diagnostics)
     pieces = KeptPieces(known_lines(lines), question.contents)
-    compilation = compile_specs(paths, settings, pieces.gather, pieces.together)
-    count = len(compilation.tools)
+    compilation = compile_specs(question.paths, settings, pieces.gather, pieces.together)
     if question.place:
         facts = question.facts(compilation) if pieces.is_of_contents else None
-        keep_lines(
-            question.place, [json.dumps(facts | pieces.facts | {"count": count}) if facts else "", *pieces.lines]
-        )
-    return Checked(count, compilation.diagnostics)
+        keep_lines(question.place, [json.dumps(facts | pieces.facts) if facts else "", *pieces.lines])
+    return Checked(len(compilation.tools), compilation.diagnostics)
 
 
 def kept_lines(place: Path | None) -> list[str]:

@@ -27,7 +27,7 @@ from toolc.compiler.settings import Settings
 if TYPE_CHECKING:
     from toolc.compiler.compile import Compilation
 
-_FORMAT: Final = 3
+_FORMAT: Final = 4
 _PACKAGES: Final = frozenset({"jinja2", "jmespath", "jsonschema", "pyyaml", "referencing", "tomli", "toolc"})
 """Those whose version can change what is found."""
 
@@ -74,7 +74,9 @@ class Question:
                 "specs": self.specs,
                 "projects": [[str(folder), _digest_of_project(folder)] for folder in compilation.looked_for],
                 "asked": [each for folder in compilation.folders for each in asked_of(folder)],
-                "involved": sorted(compilation.involved),
+                "together": [[each.code.number, each.span.path] for each in compilation.of_several],
+                "listed": sorted(_listed(compilation)),
+                "count": len(compilation.tools),
                 "findings": findings_to_json(compilation.diagnostics),
                 "sources": sources_to_json(compilation.diagnostics),
             }
@@ -87,6 +89,12 @@ class Question:
         places = [folder for folder in folders if not folder.stat().st_mode & stat.S_IWOTH]
         files = [folder / name for folder in places for name in PROJECT_FILES if (folder / name).exists()]
         return any(path.stat().st_ctime_ns > self.start - _RACY_NS for path in (*places, *files))
+
+
+def _listed(compilation: Compilation) -> set[str]:
+    """The names that toolsets list."""
+    members = (each for project in compilation.projects for each in project.toolsets.values())
+    return {member.name for each in members for member in each}
 
 
 def asked_of(folder: Folder) -> list[list[str]]:

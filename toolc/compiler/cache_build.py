@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from bisect import bisect
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -164,26 +165,42 @@ class BuildCache:
             return []
 
     def _edit(self, edited: Edited, rows: Sequence[_Row], form: Form) -> Made | None:
-        """The last build with the edited tools in the place of what they were: their names are the same."""
+        """The last build with the edited files' tools in the place of those that these files had."""
         if edited.diagnostics.has_errors:
             return _nothing(edited.diagnostics)
-        specs = [tool.spec for piece in edited.pieces for tool in piece.tools]
+        specs = sorted((tool.spec for piece in edited.pieces for tool in piece.tools), key=lambda spec: spec.name)
         if any(map(form.is_joint, specs)):
             return None
         new = dict(zip([spec.name for spec in specs], form.finish(specs), strict=True))
-        grouped = groupby(rows, lambda row: row[0] if row[0] in new else "")
-        runs = [(name, _run([*each])) for name, each in grouped]
-        kept = self._texts([run for _, run in runs], form.layout)
-        if not kept:
+        kept = self._kept(rows, edited.gone, [*new], form.layout)
+        if kept is None:
             return None
         return Made(
             out=edited.answer["out"],
-            tools=[new.get(name, each) for (name, _), each in zip(runs, kept, strict=True)],
-            rows=[_row(row[0], new[row[0]]) if row[0] in new else row for row in rows],
+            tools=[each for _, each in sorted([*kept, *new.items()], key=lambda named: named[0])],
+            rows=sorted(
+                [*(row for row in rows if row[0] not in edited.gone), *(_row(name, new[name]) for name in new)],
+                key=lambda row: row[0],
+            ),
             diagnostics=edited.diagnostics,
             answer=edited.answer,
             lines=edited.lines,
         )
+
+    def _kept(
+        self, rows: Sequence[_Row], gone: Collection[str], new: Sequence[str], layout: Layout
+    ) -> list[tuple[str, Finished]] | None:
+        """The tools that are not gone, those between which nothing changes together under the first one's name.
+
+        ``new`` are the names of those that come, in order. None where the folder is not as it was left.
+        """
+        grouped = groupby(rows, lambda row: (row[0] in gone, row[0] if row[0] in gone else bisect(new, row[0])))
+        runs = [[*run] for _, run in grouped]
+        texts = self._texts([_run(run) for run in runs], layout)
+        if not texts:
+            return None
+        named = [(run[0][0], text) for run, text in zip(runs, texts, strict=True)]
+        return [(name, text) for name, text in named if name not in gone]
 
 
 def _nothing(diagnostics: Diagnostics) -> Made:

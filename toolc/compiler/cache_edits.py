@@ -2,7 +2,7 @@
 
 Then all that was found in the other files still holds, and what is new is found in the edited ones alone. It is
 what people do all day, and takes little longer than to see that nothing has changed. Whatever else has changed
-(a tool's name or description, what another one calls, a project file), this says nothing about.
+(a name that other tools call, a description that is like another one's, a project file), this says nothing about.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolc.compiler.cache_answers import Question, asked_of, is_elsewhere_unchanged
+from toolc.compiler.cache_compared import leaves_comparisons
 from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json, findings_to_json, sources_to_json
-from toolc.compiler.cache_lines import outline, to_line
+from toolc.compiler.cache_lines import kept_of, outline, to_line
 from toolc.compiler.cache_pieces import TOGETHER, key_of, known_lines
+from toolc.compiler.checks import names, similar_descriptions
+from toolc.compiler.codes import DANGLING
 from toolc.compiler.compile import reported
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.find import Found
@@ -26,26 +29,37 @@ from toolc.compiler.find_project import Projects
 from toolc.compiler.settings import Settings
 from toolc.diagnostics import Diagnostics
 
+_COMPARED: Final = frozenset(code.number for check in (names, similar_descriptions) for code in check.RULE.codes)
+"""Numbers of what is found where tools are compared."""
+
 _FEW: Final = 20
 """How many edited files are compiled one by one; where there are more, a run like the first is as quick."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """What is found now: the answer to keep, with the lines to keep beside it, and the edited files' pieces."""
+    """What is found now: the answer to keep, with the lines to keep beside it, and the edited files' pieces.
+
+    ``gone`` are the names of the tools that these files had before.
+    """
 
     answer: dict[str, Any]
     lines: list[str]
     diagnostics: Diagnostics
     pieces: tuple[Piece, ...]
+    gone: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """``edited`` says of each file that has changed what was known of it; ``kept`` are lines that still hold."""
+    """The lines of files that have changed (``edited``) and that have not, by how findings call the file.
 
-    edited: dict[str, Any]
+    ``keys`` are those of the files that have not.
+    """
+
+    edited: dict[str, str]
     kept: dict[str, str]
+    keys: dict[str, str]
 
 
 def find_edited(question: Question, answer: str, lines: Sequence[str], settings: Settings) -> Edited | None:
@@ -66,32 +80,41 @@ def _find_edited(question: Question, found: Any, known: dict[str, str], settings
     if changes is None or not is_elsewhere_unchanged(found):
         return None
     compiler = FileCompiler(Projects(Diagnostics()), settings)
-    pieces = tuple(_compiled(name, question, compiler) for name in changes.edited)
-    if not all(_is_alone(piece, changes.edited[str(piece.found.path)], found) for piece in pieces):
+    names = [name for name in question.contents if _shown(name) in changes.edited]
+    pieces = tuple(_compiled(name, question, compiler) for name in names)
+    was = {shown: kept_of(line) for shown, line in changes.edited.items()}
+    if not all(_is_alone(piece, was[piece.found.shown], found) for piece in pieces):
         return None
+    if not all(_is_where_it_was(piece, was[piece.found.shown], found) for piece in pieces):
+        unkept = {_shown(name): line for name, (_, line) in found["unkept"].items()}
+        after = {piece.found.shown: to_line(piece) for piece in pieces}
+        if not leaves_comparisons(unkept | changes.kept, changes.edited, after):
+            return None
     # Looked at again, for a project file may have changed before it was read.
     if question.has_just_changed(Path(folder) for folder, _ in found["projects"]) or not is_elsewhere_unchanged(
         found
     ):
         return None
-    return _merged(question, found, changes, pieces, compiler)
+    return _merged(question, found, changes, pieces, was, compiler)
 
 
 def _changes(question: Question, found: Any, known: dict[str, str]) -> _Changes | None:
     """What has changed; None where files came or went, or many have changed."""
     left = {key: line for key, line in known.items() if key != TOGETHER}
     kept: dict[str, str] = {}
+    keys: dict[str, str] = {}
     new: list[str] = []
     for name, data in question.contents.items():
         key = _key(question, name, found)
         if key in left:
-            kept[key] = left.pop(key)
-        elif found["unkept"].get(name) != hashlib.sha256(data).hexdigest():
-            new.append(name)
+            shown = _shown(name)
+            keys[shown], kept[shown] = key, left.pop(key)
+        elif name not in found["unkept"] or found["unkept"][name][0] != hashlib.sha256(data).hexdigest():
+            new.append(_shown(name))
     if not 0 < len(new) <= _FEW or len(new) != len(left):
         return None
-    was = {line["path"]: line for line in map(json.loads, left.values())}
-    return _Changes({name: was[_shown(name)] for name in new}, kept)
+    was = {kept_of(line)["path"]: line for line in left.values()}
+    return _Changes({shown: was[shown] for shown in new}, kept, keys)
 
 
 def _key(question: Question, name: str, found: Any) -> str:
@@ -114,18 +137,34 @@ def _compiled(name: str, question: Question, compiler: FileCompiler) -> Piece:
 
 
 def _is_alone(piece: Piece, was: Any, found: Any) -> bool:
-    """Whether no other file has a part in what is wrong with this one, or was before, nor this one in another."""
+    """Whether no other file has a part in what is wrong with this one, or was before, nor this one in another.
+
+    Save for what is found where tools are compared.
+    """
     shown = piece.found.shown
-    names = {name for tool in piece.tools for name in (tool.spec.name, *tool.spec.aliases)}
+    now = {name for tool in piece.tools for name in (tool.spec.name, *tool.spec.aliases)}
+    before = {name for tool in was["tools"] for name in (tool["name"], *tool["aliases"])}
     paths = {each.span.path for each in piece.diagnostics.sorted()} | {each["span"][0] for each in was["findings"]}
     return (
         piece.source is not None
         and was["parsed"]
-        and _compared([outline(tool) for tool in piece.tools]) == _compared(was["tools"])
         and bool(to_line(piece))
-        and names.isdisjoint(found["called"])
+        and (now | before).isdisjoint(found["called"])
+        and (now == before or _may_change(now ^ before, found))
         and paths <= {shown}
-        and shown not in found["involved"]
+        and not any(path == shown and number not in _COMPARED for number, path in found["together"])
+    )
+
+
+def _may_change(names: set[str], found: Any) -> bool:
+    """Whether no list of tools names one of these, and nobody was told of names that there are."""
+    return names.isdisjoint(found["listed"]) and all(number != DANGLING.number for number, _ in found["together"])
+
+
+def _is_where_it_was(piece: Piece, was: Any, found: Any) -> bool:
+    """Whether nothing that is compared has changed or moved, and nothing was found there."""
+    return _compared([outline(tool) for tool in piece.tools]) == _compared(was["tools"]) and not any(
+        path == piece.found.shown for _, path in found["together"]
     )
 
 
@@ -140,9 +179,14 @@ def _compared(outlines: Any) -> Any:
 
 
 def _merged(
-    question: Question, found: Any, changes: _Changes, pieces: tuple[Piece, ...], compiler: FileCompiler
+    question: Question,
+    found: Any,
+    changes: _Changes,
+    pieces: tuple[Piece, ...],
+    before: dict[str, Any],
+    compiler: FileCompiler,
 ) -> Edited:
-    """The answer with what is found in the edited files in the place of what was."""
+    """The answer with what is found in the edited files in the place of what was found ``before``."""
     shown = {piece.found.shown for piece in pieces}
     findings = [each for each in found["findings"] if each["span"][0] not in shown]
     diagnostics = diagnostics_from_json(
@@ -151,12 +195,16 @@ def _merged(
     for piece in pieces:
         diagnostics.extend(reported(piece, compiler))
     logs = [each for piece in pieces for each in asked_of(piece.folder)]
+    was = [tool for each in before.values() for tool in each["tools"]]
+    now = [tool for piece in pieces for tool in piece.tools]
     answer = found | {
         "specs": question.specs,
+        "count": found["count"] + sum(not tool.damaged for tool in now) - sum(not tool["damaged"] for tool in was),
+        "together": [[number, path] for number, path in found["together"] if path not in shown],
         "asked": found["asked"] + [each for each in logs if each not in found["asked"]],
         "findings": findings_to_json(diagnostics),
         "sources": sources_to_json(diagnostics),
     }
-    lines = [f"{key} {line}" for key, line in changes.kept.items()]
+    lines = [f"{key} {changes.kept[shown]}" for shown, key in changes.keys.items()]
     lines += [f"{_key(question, str(piece.found.path), found)} {to_line(piece)}" for piece in pieces]
-    return Edited(answer, lines, diagnostics, pieces)
+    return Edited(answer, lines, diagnostics, pieces, frozenset(tool["name"] for tool in was))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from toolc.diagnostics import Code, Diagnostics, Edit, Fix, Severity
+from toolc.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
 from toolc.source import Position, SourceText, Span
 
 NOT_OURS: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -19,6 +19,7 @@ def findings_to_json(diagnostics: Diagnostics) -> list[dict[str, object]]:
             "message": each.message,
             "span": each.span,
             "hint": each.hint,
+            "times": each.times,
             "fix": each.fix
             and [each.fix.description, [[edit.span, edit.text] for edit in each.fix.edits], each.fix.safe],
         }
@@ -40,7 +41,10 @@ def diagnostics_from_json(findings: Any, sources: Any) -> Diagnostics:
     for each in findings:
         number, severity, summary, on = each["code"]
         code = Code(number, Severity(severity), summary, on)
-        diagnostics.add(code, each["message"], span(each["span"]), each["hint"], _fix(each["fix"]))
+        found = Diagnostic(
+            code, each["message"], span(each["span"]), each["hint"], _fix(each["fix"]), int(each["times"])
+        )
+        diagnostics.take(found)
     return diagnostics
 
 

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from toolc.compiler.cache_file import digest
 from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json, findings_to_json
-from toolc.compiler.cache_lines import from_line, to_line
+from toolc.compiler.cache_lines import brief_line, from_line, to_line
 from toolc.compiler.checks import check_together
 from toolc.compiler.checks.compositions import calls
 from toolc.compiler.compile_file import FileCompiler, Piece
@@ -74,11 +74,14 @@ class KeptPieces:
         self.outlines = digest("\n".join(line for _, line in kept)) if len(kept) == len(files) else ""
         whole = [made.piece for made in pieces]
         called = {name for piece in whole for tool in piece.tools for name, _ in calls(tool)}
-        unkept = [each for each, made in zip(inputs, pieces, strict=True) if not made.line]
+        unkept = [(each, made) for each, made in zip(inputs, pieces, strict=True) if not made.line]
         self.facts = {
             "context": context,
             "called": sorted(called),
-            "unkept": {str(each.found.path): hashlib.sha256(each.data or b"").hexdigest() for each in unkept},
+            "unkept": {
+                str(each.found.path): [hashlib.sha256(each.data or b"").hexdigest(), brief_line(made.piece)]
+                for each, made in unkept
+            },
         }
         return [
             each.compiled(compiler) if _is_called(piece, called) else piece

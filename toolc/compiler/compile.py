@@ -42,8 +42,8 @@ class Compilation:
     ``tools`` are sorted by name; where ``diagnostics`` hold an error they are those that could be read.
     ``paths`` says for each tool's name which file it is from, as findings call it; ``located`` are the tools
     with their places, and ``projects`` the project files that hold for them. ``folders`` say what the tools
-    asked of them, and ``looked_for`` are those in which a project file could have been. ``involved`` are the
-    files in which something is wrong that others have a part in, whether or not it is reported.
+    asked of them, and ``looked_for`` are those in which a project file could have been. ``of_several`` are the
+    findings that several files have a part in, also those that are not reported.
     """
 
     tools: tuple[ToolSpec, ...]
@@ -53,7 +53,7 @@ class Compilation:
     projects: tuple[Project, ...]
     folders: tuple[Folder, ...]
     looked_for: tuple[Path, ...]
-    involved: frozenset[str] = frozenset()
+    of_several: tuple[Diagnostic, ...] = ()
 
     @property
     def out(self) -> Path | None:
@@ -68,7 +68,8 @@ class Compilation:
         if self.diagnostics.has_errors:
             found = self.diagnostics.sorted()
             errors = [each for each in found if each.is_error]
-            count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
+            times = sum(each.times for each in errors)
+            count = "1 error" if times == 1 else f"{times} errors"
             lines = [f"{each.span}: {each.code.number} {each.message}" for each in errors]
             raise SpecError("\n".join([f"{count} in the specs:", *lines]), found)
 
@@ -141,7 +142,7 @@ def compile_specs(
         projects=projects.found,
         folders=tuple(piece.folder for piece in specs),
         looked_for=projects.looked_for,
-        involved=frozenset(each.span.path for each in of_several),
+        of_several=tuple(of_several),
     )
 
 

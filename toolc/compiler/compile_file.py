@@ -17,7 +17,7 @@ from toolc.compiler.document import Document
 from toolc.compiler.files import Folder
 from toolc.compiler.find import Found
 from toolc.compiler.find_project import Projects
-from toolc.compiler.load import load_data, read
+from toolc.compiler.load import MAX_BYTES, load_data, read
 from toolc.compiler.reader import Findings
 from toolc.compiler.settings import Settings, numbers_on
 from toolc.diagnostics import Diagnostics
@@ -49,10 +49,11 @@ class FileCompiler:
     settings: Settings
     _running: dict[int, tuple[ToolCheck, ...]] = field(default_factory=dict)
 
-    def compile(self, found: Found) -> Piece:
-        """The piece of the file as it is."""
+    def compile(self, found: Found, data: bytes | None = None) -> Piece:
+        """The piece of the file as it is; ``data`` is what it holds, where it has been read."""
         diagnostics = Diagnostics()
-        data = read(found.path, found.shown, diagnostics)
+        if data is None or len(data) > MAX_BYTES:  # which is what reading it reports
+            data = read(found.path, found.shown, diagnostics)
         return self.compile_document(found, self.parse(found, data, diagnostics), diagnostics)
 
     def parse(self, found: Found, data: bytes | None, diagnostics: Diagnostics) -> Document | None:

@@ -14,9 +14,8 @@ from toolc.compiler.reader import Findings, Reader, boolean, choice, first_line,
 from toolc.compiler.templates import Scope
 from toolc.compiler.units import duration
 from toolc.schema import Schema
-from toolc.spec import CompositeBackend, Step
-from toolc.spec_backends import Strategy
-from toolc.template import JsonMap
+from toolc.spec_composite import CompositeBackend, Step, Strategy
+from toolc.template_json import JsonMap
 
 _ID: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _MOST_STEPS: Final = 100

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import get_args
 
+from toolc.compiler import codes
 from toolc.compiler.decode_schema import check_schema
 from toolc.compiler.document import Node
 from toolc.compiler.expressions import expression
@@ -13,6 +14,7 @@ from toolc.compiler.result_templates import result_template
 from toolc.compiler.templates import Scope, read_template
 from toolc.schema import Schema
 from toolc.spec import Result, ResultFormat
+from toolc.template import Template
 
 
 def decode_result(node: Node, what: str, findings: Findings, *, parameters: Schema | None) -> Result | None:
@@ -25,12 +27,25 @@ def decode_result(node: Node, what: str, findings: Findings, *, parameters: Sche
     scope = Scope(parameters=parameters).omitting()
     result = Result(
         format=reader.default("format", choice(get_args(ResultFormat)), "text"),
-        files=reader.optional("files", list_of(partial(read_template, scope=scope))) or (),
+        files=reader.optional("files", list_of(partial(_file, scope=scope))) or (),
         select=reader.optional("select", expression),
         template=reader.optional("template", partial(result_template, parameters=parameters)),
     )
     reader.close()
     return result
+
+
+def _file(node: Node, what: str, findings: Findings, *, scope: Scope) -> Template | None:
+    """A pattern of workspace files; what arguments bring in is checked at the call."""
+    template = read_template(node, what, findings, scope=scope)
+    if template is None:
+        return None
+    pattern = "".join(part if isinstance(part, str) else "x" for part in template.parts)
+    if not {"", ".", ".."}.isdisjoint(pattern.removeprefix("./").split("/")):
+        message = f"{what} is no path inside the workspace"
+        findings.add(codes.BAD_VALUE, message, node.span, "write it relative to the workspace, e.g. plots/*.png")
+        return None
+    return template
 
 
 def decode_result_schema(node: Node, what: str, findings: Findings) -> Schema | None:

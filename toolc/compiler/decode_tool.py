@@ -32,6 +32,7 @@ from toolc.compiler.reader import (
     text,
 )
 from toolc.compiler.visible import SURFACE_KEYS, Visible, visible, words
+from toolc.compiler.wording import wording
 from toolc.source import SourceText, Span
 from toolc.spec import Annotations, Result, Sandbox, ToolSpec
 
@@ -51,7 +52,7 @@ class LocatedTool:
     ``node`` is its map, defaults merged in; ``path`` is the file as findings call it, ``source`` its text.
     What could not be read stands in ``spec`` as its default, and the top-level key it is under is one of
     ``damaged``. ``defaults`` are the maps that were merged in, the project's before the file's; ``hosts`` those
-    that the project lets descriptions name.
+    that the project lets descriptions name. ``known_wording`` is the ``wording`` where that is known.
     """
 
     spec: ToolSpec
@@ -61,6 +62,12 @@ class LocatedTool:
     damaged: frozenset[str]
     defaults: tuple[Mapping, ...] = ()
     hosts: tuple[str, ...] = ()
+    known_wording: str | None = None
+
+    @cached_property
+    def wording(self) -> str:
+        """What the description is compared with others by."""
+        return wording(self.spec.description) if self.known_wording is None else self.known_wording
 
     @cached_property
     def visible(self) -> tuple[Visible, ...]:

@@ -11,19 +11,22 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from toolc.spec import MIB, File
+if TYPE_CHECKING:
+    from toolc.spec import File
 
 T = TypeVar("T")
 
-MAX_FILE_BYTES: Final = 4 * MIB
+_MIB: Final = 1024 * 1024
+
+MAX_FILE_BYTES: Final = 4 * _MIB
 """The largest file that may travel with a tool."""
 
 MAX_FILES: Final = 1000
 """How many files may travel with a tool."""
 
-MAX_TOTAL_BYTES: Final = 16 * MIB
+MAX_TOTAL_BYTES: Final = 16 * _MIB
 """How much all the files of one tool may weigh."""
 
 
@@ -59,6 +62,8 @@ class Folder:
         return self._logged("read", name, self._read)
 
     def _read(self, name: str) -> File:
+        from toolc.spec import File  # start-up time: most specs have no files, and a known answer needs no spec
+
         path = relative_path(name)
         data = self._bytes(path)
         try:
@@ -147,7 +152,7 @@ class Folder:
             reason = error.strerror if isinstance(error, OSError) else "its links lead in a circle"
             raise FileError(f"{shown} cannot be read: {reason}") from error
         if len(data) > MAX_FILE_BYTES:
-            raise FileError(f"{shown} is larger than {MAX_FILE_BYTES // MIB} MiB")
+            raise FileError(f"{shown} is larger than {MAX_FILE_BYTES // _MIB} MiB")
         return data
 
 

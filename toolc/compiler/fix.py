@@ -161,7 +161,7 @@ def _counts(diagnostics: Diagnostics) -> Counter[tuple[str, str]]:
 
 
 def _errors(compiled: Alone) -> int:
-    return sum(found.is_error for found in compiled.diagnostics.sorted())
+    return sum(found.times for found in compiled.diagnostics.sorted() if found.is_error)
 
 
 def _is_same(old: nodes.Node, new: nodes.Node) -> bool:

@@ -56,7 +56,7 @@ def load_data(data: bytes, path: Path, shown: str, diagnostics: Diagnostics) -> 
         return None
     if not isinstance(root, Mapping) or root.get("toolc") or found.has_errors:
         for each in found.sorted():
-            diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
+            diagnostics.take(each)
     return Document(source, root) if isinstance(root, Mapping) and not found.has_errors else None
 
 
@@ -75,7 +75,7 @@ def load_project(
     severities = {*_severities(root)}
     for each in found.sorted():
         if each.code is not codes.YAML_DISAGREEMENT or each.span not in severities:
-            diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
+            diagnostics.take(each)
     if found.has_errors:
         return None
     if root is None:

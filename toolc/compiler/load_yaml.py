@@ -15,7 +15,6 @@ from toolc.compiler.unquoted import Unquoted
 from toolc.compiler.yaml_compose import TooDeepError, compose
 from toolc.compiler.yaml_disputes import report_disputes
 from toolc.compiler.yaml_nodes import Builder
-from toolc.compiler.yaml_syntax import explain, placeholder_at_fault
 from toolc.diagnostics import Diagnostics
 from toolc.source import Position, SourceText, Span
 
@@ -74,6 +73,8 @@ def _compose(source: SourceText, diagnostics: Diagnostics) -> list[yaml.Node]:
             )
             return []
         except yaml.YAMLError as error:
+            from toolc.compiler.yaml_syntax import explain, placeholder_at_fault  # start-up time
+
             fault = placeholder_at_fault(error, text)
             if fault is None:
                 if attempt == 0:  # else the missing quotes explain it

@@ -6,6 +6,7 @@ decoding goes on and finds the next problem. ``Findings.errors`` tells afterward
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -23,6 +24,10 @@ _MAX_UNKNOWN: Final = 1000
 """How many unknown keys of one map are told of one by one; what each may mean takes long to find."""
 
 _MAX_RESPELLED: Final = 100  # a larger map is no typo: each of its keys is held against all others
+
+
+_TAG: Final = re.compile(r"(?:^|[\s,\[{])(![^\s,\[\]{}]*)[ \t]+(?:&\S+[ \t]+)?$")
+_MARKS_OF_TEXT: Final = ("'", '"', "|", ">")
 
 
 @dataclass(slots=True)
@@ -250,7 +255,7 @@ def string(node: Node, what: str, findings: Findings) -> str | None:
         return node.text
     hint = quoting(node, findings)
     mended = quote_plain(findings.source, node.span) if hint else None
-    if hint and isinstance(node, Scalar) and isinstance(node.value, float):
+    if hint and isinstance(node, Scalar) and isinstance(node.value, float) and not _tag(node, findings):
         written = findings.written(node.span)
         message = f"{what} must be a string, but {written} without quotes is the number {node.value:.15g}"
         findings.add(codes.DECIMAL, message, node.span, hint, mended)
@@ -263,7 +268,19 @@ def quoting(node: Node, findings: Findings) -> str:
     """How to write a number or boolean of the file as text; empty for anything else."""
     if not isinstance(node, Scalar) or node.value is None or isinstance(node.value, str):
         return ""
-    return f'put it in quotes: "{findings.written(node.span)}"'
+    written = findings.written(node.span)
+    if tag := _tag(node, findings):
+        return (
+            f"drop the tag {tag}" if written[:1] in _MARKS_OF_TEXT else f'drop the tag {tag} and write "{written}"'
+        )
+    return f'put it in quotes: "{written}"'
+
+
+def _tag(node: Scalar, findings: Findings) -> str:
+    """The tag that stands before a scalar of YAML, ``!!float``; empty where there is none."""
+    before = findings.source_of(node.span).line(node.span.start.line)[: node.span.start.column - 1]
+    match = _TAG.search(before)
+    return match[1] if match else ""
 
 
 def text(node: Node, what: str, findings: Findings) -> str | None:

@@ -29,38 +29,38 @@ _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY-----(?=(?:\\[nr]|\s){1,99}(?:[A-Za-z0-9+/=]{8}|Proc-Type))"
 )
 
-# Name, what the text must hold for the pattern to be tried at all (searching for that is much faster), pattern.
+# Name, what the text must hold for the pattern to be tried at all (searching for that is much faster), pattern:
+# all are compiled where they are tried, which hardly any is.
 _KNOWN: Final = (
-    ("a GitHub token", ("github_pat_",), re.compile(r"\bgithub_pat_\w{22,}")),
-    ("a GitLab token", ("glpat-",), re.compile(r"\bglpat-[\w-]{20,64}")),
-    ("an API key of a model provider", ("sk-",), re.compile(r"\bsk-(?=[\w-]{0,200}[0-9])[\w-]{20,200}")),
-    ("a Slack token", ("xox",), re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,255}")),
-    ("a Slack webhook", ("hooks.slack.com",), re.compile(r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{20,}")),
-    ("a Google API key", ("AIza",), re.compile(r"\bAIza[\w-]{35}")),
-    ("a PyPI token", ("pypi-",), re.compile(r"\bpypi-AgE[\w-]{40,512}")),
-    ("a SendGrid key", ("SG.",), re.compile(r"\bSG\.[\w-]{16,32}\.[\w-]{16,64}")),
-    ("a private key", ("PRIVATE KEY-----",), re.compile(_PRIVATE_KEY)),
+    ("a GitHub token", ("github_pat_",), r"\bgithub_pat_\w{22,}"),
+    ("a GitLab token", ("glpat-",), r"\bglpat-[\w-]{20,64}"),
+    ("an API key of a model provider", ("sk-",), r"\bsk-(?=[\w-]{0,200}[0-9])[\w-]{20,200}"),
+    ("a Slack token", ("xox",), r"\bxox[abeoprs]-[A-Za-z0-9-]{10,255}"),
+    ("a Slack webhook", ("hooks.slack.com",), r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{20,}"),
+    ("a Google API key", ("AIza",), r"\bAIza[\w-]{35}"),
+    ("a PyPI token", ("pypi-",), r"\bpypi-AgE[\w-]{40,512}"),
+    ("a SendGrid key", ("SG.",), r"\bSG\.[\w-]{16,32}\.[\w-]{16,64}"),
+    ("a private key", ("PRIVATE KEY-----",), _PRIVATE_KEY),
     (
         "a JSON Web Token", ("eyJ",),
-        re.compile(r"\beyJ[\w-]{10,4096}\.eyJ[\w-]{10,4096}\.[\w-]{10,4096}"),
+        r"\beyJ[\w-]{10,4096}\.eyJ[\w-]{10,4096}\.[\w-]{10,4096}",
     ),
 )  # fmt: skip
 
 # The same, of those that hold so many letters and digits in one run: hardly any text does.
 _RUN: Final = 16
 _KNOWN_RUNS: Final = (
-    ("an AWS access key", ("AKIA", "ASIA"), re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")),
-    ("a GitHub token", ("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), re.compile(r"\bgh[opsur]_[A-Za-z0-9]{36,}")),
-    ("a Stripe key", ("k_live_", "k_test_"), re.compile(r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,128}")),
-    ("an npm token", ("npm_",), re.compile(r"\bnpm_[A-Za-z0-9]{36}\b")),
-    ("a Hugging Face token", ("hf_",), re.compile(r"\bhf_[A-Za-z0-9]{30,64}\b")),
+    ("an AWS access key", ("AKIA", "ASIA"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    ("a GitHub token", ("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), r"\bgh[opsur]_[A-Za-z0-9]{36,}"),
+    ("a Stripe key", ("k_live_", "k_test_"), r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,128}"),
+    ("an npm token", ("npm_",), r"\bnpm_[A-Za-z0-9]{36}\b"),
+    ("a Hugging Face token", ("hf_",), r"\bhf_[A-Za-z0-9]{30,64}\b"),
 )
 
 # A name that speaks of a secret, and the value it is given: `API_KEY=…`, `token: "…"`, `Bearer …`.
-_NAMED: Final = re.compile(
+_NAMED: Final = (
     r"(?:(?:api[_-]?key|access[_-]?key|auth|credential|passwd|password|private[_-]?key|secret|token)['\"]?\s{0,4}[:=]\s{0,4}"
-    r"(?:f?['\"])?(?:(?:Basic|Bearer)\s)?|\b(?:Basic|Bearer)\s)(?P<value>[A-Za-z0-9+/_=.-]{20,512})",
-    re.IGNORECASE,
+    r"(?:f?['\"])?(?:(?:Basic|Bearer)\s)?|\b(?:Basic|Bearer)\s)(?P<value>[A-Za-z0-9+/_=.-]{20,512})"
 )
 _MARKS: Final = (
     "api-key", "api_key", "apikey", "access", "auth", "basic ", "bearer ", "credential", "passw", "private",
@@ -69,7 +69,7 @@ _MARKS: Final = (
 _RUN_CHARACTERS: Final = table(f"{ALPHANUMERIC}+=")
 """What a value that is called a secret consists of, save for what joins names, as in a path."""
 
-_EXAMPLE: Final = re.compile(r"example|placeholder|your|dummy|changeme|redacted|\.\.\.", re.IGNORECASE)
+_EXAMPLE: Final = r"(?i)example|placeholder|your|dummy|changeme|redacted|\.\.\."
 
 _LEAST_BITS: Final = 3.0
 """Bits per character of a value whose form alone says that it is a secret; ``xxxx`` has none."""
@@ -90,10 +90,10 @@ def find_secrets(text: str) -> Iterator[Secret]:
             end = secret.end
 
 
-def _known(text: str, forms: Iterable[tuple[str, tuple[str, ...], re.Pattern[str]]]) -> Iterator[Secret]:
+def _known(text: str, forms: Iterable[tuple[str, tuple[str, ...], str]]) -> Iterator[Secret]:
     for kind, marks, pattern in forms:
         if _holds_one(text, marks):
-            for match in pattern.finditer(text):
+            for match in re.finditer(pattern, text):
                 if _is_random(match[0], _LEAST_BITS):
                     yield Secret(kind, match.start(), match.end())
 
@@ -108,9 +108,9 @@ def _holds_one(text: str, marks: tuple[str, ...]) -> bool:
 def _named(text: str) -> Iterator[Secret]:
     if not _holds_one(text.lower(), _MARKS):
         return
-    for match in _NAMED.finditer(text):
+    for match in re.finditer(_NAMED, text, re.IGNORECASE):
         value = match["value"]
-        if _is_mixed(value) and _is_random(value, _LEAST_BITS_NAMED) and not _EXAMPLE.search(value):
+        if _is_mixed(value) and _is_random(value, _LEAST_BITS_NAMED) and not re.search(_EXAMPLE, value):
             yield Secret("a secret", *match.span("value"))
 
 

@@ -1,16 +1,16 @@
 """TC203's milder side: two tools whose names differ in a separator, one letter more or two letters swapped.
 
-Linear in the number of names: each is filed under itself without its separators and under each of its
-one-letter-shorter forms, and only names under one key are compared.
+Each is filed under itself without its separators and under each of its one-letter-shorter forms (``twins``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.twins import Likeness, find_twins
 from toolc.diagnostics import Diagnostic
 
 _SHORTEST: Final = 8
@@ -19,21 +19,12 @@ _SHORTEST: Final = 8
 
 def similar_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Each tool whose name is nearly that of an earlier one."""
-    first: dict[str, LocatedTool] = {}
-    readable = [tool for tool in tools if "name" not in tool.damaged]
-    for tool in sorted(readable, key=lambda tool: tool.path):
-        name = tool.spec.name
-        keys = _keys(name)
-        if first.keys().isdisjoint(keys):  # as nearly always
-            first.update(dict.fromkeys(keys, tool))
-            continue
-        twin = next((near for key in keys if (near := first.get(key)) and _is_near(name, near.spec.name)), None)
-        for key in keys:
-            first.setdefault(key, tool)
-        if twin:
-            message = f"'{name}' is easily taken for '{twin.spec.name}', the tool at {twin.span('name')}"
-            hint = "choose names that differ in a word, e.g. list_users beside get_user"
-            yield Diagnostic(codes.SIMILAR_NAME, message, tool.span("name"), hint)
+    readable = sorted((tool for tool in tools if "name" not in tool.damaged), key=lambda tool: tool.path)
+    for number, twin in find_twins([tool.spec.name for tool in readable], NAMES):
+        tool, other = readable[number], readable[twin]
+        message = f"'{tool.spec.name}' is easily taken for '{other.spec.name}', the tool at {other.span('name')}"
+        hint = "choose names that differ in a word, e.g. list_users beside get_user"
+        yield Diagnostic(codes.SIMILAR_NAME, message, tool.span("name"), hint)
 
 
 def _plain(name: str) -> str:
@@ -44,6 +35,22 @@ def _keys(name: str) -> list[str]:
     plain = _plain(name)
     places = range(len(plain)) if len(plain) >= _SHORTEST else ()
     return [plain, *[plain[:index] + plain[index + 1 :] for index in places]]
+
+
+def _glance(names: Sequence[str]) -> Callable[[str], bool]:
+    """Two names of one key lack no more than a letter each, so one third of the one stands in the other."""
+    thirds = {third for name in names for third in _thirds(_plain(name))}
+
+    def may_share(name: str) -> bool:
+        plain = _plain(name)
+        return any(part in plain for part in thirds)
+
+    return may_share
+
+
+def _thirds(name: str) -> tuple[str, str, str]:
+    size = len(name) // 3
+    return name[:size], name[size : 2 * size], name[2 * size :]
 
 
 def _is_near(name: str, other: str) -> bool:
@@ -57,3 +64,7 @@ def _is_near(name: str, other: str) -> bool:
 def _digits(name: str) -> str:
     """The digits of a name: ``sha1_sum`` and ``sha256_sum`` are told apart by them."""
     return "".join(character for character in name if character.isdigit())
+
+
+NAMES: Final = Likeness(keys=_keys, glance=_glance, is_near=_is_near, is_told=lambda *_: True)
+"""How names are compared."""

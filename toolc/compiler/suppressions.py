@@ -79,7 +79,8 @@ def suppress(
         if found.is_error:
             damaged.add(found.span.path)
             return found
-        found_by = covering.get((found.span.path, found.span.start.line, found.code.number), [])
+        place = (found.span.path, found.span.start.line, found.code.number)
+        found_by = covering.get(place, []) if found.times == 1 else []  # the others stand elsewhere
         used.update(found_by)
         return None if found_by else found
 
@@ -96,7 +97,7 @@ def suppress(
         message = f"there is no {each.number} to ignore here"
         about.add(codes.UNUSED_SUPPRESSION, message, each.span, "remove it", _removal(each, per_comment))
     for found in about.sorted():
-        left.add(found.code, found.message, found.span, found.hint, found.fix)
+        left.take(found)
     return left
 
 

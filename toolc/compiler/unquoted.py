@@ -6,14 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-_TOKEN: Final = re.compile(
+_WORDS: Final = (  # compiled where a text is not valid: start-up time
     r"""
       (?<! [^\s\[,{:=] ) " (?: [^"\\] | \\. )* (?: "|$ )   # quoted text hides a placeholder,
     | (?<! [^\s\[,{:=] ) ' (?: [^'] | '' )* (?: '|$ )
     | (?<! \S ) \# .*                                    # and so does a comment
     | (?P<bare> [^\s,\[\]{}"'#]* \{\{ .*? \}\} (?: [^,\]\s] | [ \t]+ (?![,\]#\s]) )* )
-    """,
-    re.VERBOSE,
+    """
 )
 
 
@@ -55,7 +54,7 @@ def unquoted(line: str, before: int) -> Unquoted | None:
     """The last unquoted value with a placeholder that starts before column ``before`` (from 0) of a line."""
     found = [
         Unquoted(match["bare"], match.start("bare"))
-        for match in _TOKEN.finditer(line)
+        for match in re.finditer(_WORDS, line, re.VERBOSE)
         if match["bare"] and match.start("bare") <= before
     ]
     return found[-1] if found else None

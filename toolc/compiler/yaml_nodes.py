@@ -117,7 +117,7 @@ class Builder:
             if key is None:
                 continue
             if key in entries:
-                self._duplicate(entries[key], self._span(key_node))
+                self._duplicate(entries[key], value_span(self._place(key_node)))
                 continue
             entries[key] = _new(Entry, (key, self._place(key_node), value))
         return Mapping(entries, self._place_of(node, entries))
@@ -137,13 +137,13 @@ class Builder:
         if not isinstance(node, ScalarNode):
             if not (isinstance(node, MappingNode) and self._reported_placeholder(node)):
                 message = "a key must be text, not a list or a map"
-                self.diagnostics.add(codes.NON_STRING_KEY, message, self._span(node))
+                self.diagnostics.add(codes.NON_STRING_KEY, message, value_span(self._place(node)))
             return None
         if node.tag == PLAIN and node.value == "<<":
             self.diagnostics.add(
                 codes.ALIAS,
                 "merge keys are not part of YAML 1.2",
-                self._span(node),
+                value_span(self._place(node)),
                 "put what several tools share under 'defaults:', or write it out",
             )
             return None
@@ -153,9 +153,9 @@ class Builder:
         if isinstance(value, str):
             # PyYAML takes y and n for booleans nowhere, and they are what coordinates and counts are called.
             if plain.elsewhere and value.lower() not in {"y", "n"}:
-                self._disagreement(value, value, plain.elsewhere, self._span(node))
+                self._disagreement(value, value, plain.elsewhere, value_span(self._place(node)))
             return value
-        span = self._span(node)
+        span = value_span(self._place(node)) if node.value else self._span(node)
         kind = "null" if value is None else "a boolean" if isinstance(value, bool) else "a number"
         shown = f"the key {node.value}" if node.value else "an empty key"
         self.diagnostics.add(

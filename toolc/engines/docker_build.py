@@ -186,6 +186,22 @@ def has(client: Client, image: str) -> bool:
     return True
 
 
+def triggers(client: Client, image: str, say: Say) -> tuple[str, ...]:
+    """The instructions that an image has its children run (``ONBUILD``). Raises ``ApiError``.
+
+    One that is not here is pulled first; where that fails, it has none that could be run.
+    """
+    if not has(client, image):
+        try:
+            _pull(client, image, say)
+        except ApiError:
+            return ()
+    described = client.call("GET", f"/images/{quote(image)}/json", timeout=_LIST_SECONDS)
+    config = described.get("Config") if isinstance(described, dict) else None
+    found = config.get("OnBuild") if isinstance(config, dict) else None
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
 @contextmanager
 def _sdk(client: Client, seconds: int) -> Iterator[APIClient]:
     """The docker SDK on the same socket, its errors turned into ``ApiError``."""

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Final
 
 from toolc.assets import asset
-from toolc.engines import docker_build, store
+from toolc.engines import docker_build, packages, store
 from toolc.engines.docker_body import NAME_LABEL
 from toolc.engines.docker_build import BASE_LABEL, RECIPE_LABEL, Built, Say
 from toolc.engines.docker_daemon import connect
 from toolc.engines.docker_host import NoHostError, find_socket
 from toolc.engines.docker_http import ApiError, Client
-from toolc.engines.dockerfile import fetched
+from toolc.engines.dockerfile import bases, fetched
+from toolc.engines.packages import Packages
 from toolc.engines.unpacked import Stored, remove, stored
 from toolc.errors import InfrastructureError, NoEngineError, UsageError
 from toolc.spec import Build, File
@@ -143,11 +144,7 @@ def ensure_built(client: Client, build: Build) -> str:
     with store.locked("build", tag):
         if not docker_build.has(client, tag):
             files = {_in_context(file, build): _content(file) for file in build.files}
-            if line := fetched(files.get("Dockerfile", b"")):
-                raise InfrastructureError(
-                    f"{build.folder}/Dockerfile has Docker fetch {line!r:.200} with the host's own network; put it "
-                    "into the folder and COPY it, or fetch it with RUN"
-                )
+            _refuse_fetching(client, build, files.get("Dockerfile", b""))
             labels = {BUILD_LABEL: tag, BASE_LABEL: base_tag()}
             last: list[str] = []
             try:
@@ -157,6 +154,21 @@ def ensure_built(client: Client, build: Build) -> str:
             except ApiError as error:
                 raise InfrastructureError(_failed_build(build, error, last)) from error
     return tag
+
+
+def _refuse_fetching(client: Client, build: Build, dockerfile: bytes) -> None:
+    if line := fetched(dockerfile):
+        raise InfrastructureError(
+            f"{build.folder}/Dockerfile has Docker fetch {line!r:.200} with the host's own network; put it "
+            "into the folder and COPY it, or fetch it with RUN"
+        )
+    for base in bases(dockerfile, base_tag()):
+        steps = docker_build.triggers(client, base, lambda _: None)
+        if line := fetched("\n".join(steps).encode()):
+            raise InfrastructureError(
+                f"{build.folder}/Dockerfile starts from {base}, whose ONBUILD has Docker fetch {line!r:.200} with "
+                "the host's own network; start from another image"
+            )
 
 
 def _failed_build(build: Build, error: ApiError, said: list[str]) -> str:
@@ -201,6 +213,16 @@ def unpacked_images() -> tuple[Stored, ...]:
 def prune_image(image: Stored) -> None:
     """Remove an unpacked image that no name means any more. Raises ``InfrastructureError``."""
     remove(image)
+
+
+def unused_packages() -> tuple[Packages, ...]:
+    """Packages of Python tools that no call has used for a month. Raises ``InfrastructureError``."""
+    return tuple(each for each in packages.installed() if each.is_unused)
+
+
+def prune_packages(unused: Packages) -> None:
+    """Remove packages that nobody uses. Raises ``InfrastructureError``."""
+    packages.remove(unused)
 
 
 def export_image(name: str, archive: Path | None) -> Exported:

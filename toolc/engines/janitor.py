@@ -27,8 +27,9 @@ def register(argv: Sequence[str]) -> None:
 
     To be called before each start, not only the first: it looks whether the janitor is alive.
     It must exit with 0 if nothing was left to remove, and is run until it has done so twice in a row or
-    ten seconds have passed. It gets an almost empty environment and must not rely on its working directory.
-    Raises ``InfrastructureError`` if the janitor cannot be started: then nothing that needs it may be made.
+    ten seconds have passed in which none was at work. It gets an almost empty environment and must not rely on
+    its working directory. Raises ``InfrastructureError`` if the janitor cannot be started: then nothing that
+    needs it may be made.
     """
     _STATE.register(_Command("sandboxes", tuple(argv)))
 

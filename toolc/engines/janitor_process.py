@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Final
 
 DEADLINE_SECONDS: Final = 10.0
-"""How long all of it may take, and each command; what is left then is for the next process, or ``toolc gc``."""
+"""How long all of it may wait, and each command; what is left then is for the next process, or ``toolc gc``.
+
+The time of a command that is at work does not count: to roll back a large commit takes as long as it takes.
+"""
+
+MOST_SECONDS: Final = 900.0
+"""How long a command may be at work."""
 
 PAUSE_SECONDS: Final = 0.05
 
@@ -33,20 +39,49 @@ def main() -> None:
 
 def sweep(commands: list[list[str]], deadline: float) -> bool:
     """Run each command until it has exited with 0 twice in a row; False if ``deadline`` (monotonic) came first."""
-    import subprocess  # not before it is needed: the janitor mostly waits
-
     quiet = 0
     while quiet < 2 and time.monotonic() < deadline:
         found = False
         for argv in commands:
-            # One that hangs, as its daemon does, must not keep the others.
-            try:
-                found |= subprocess.run(argv, check=False, timeout=DEADLINE_SECONDS).returncode != 0
-            except (OSError, subprocess.TimeoutExpired):
-                found = True
+            began = time.monotonic()
+            ended = _run(argv)
+            found |= ended != 0
+            if ended is not None:
+                deadline += time.monotonic() - began
         quiet = 0 if found else quiet + 1
         time.sleep(PAUSE_SECONDS if quiet < 2 else 0)
     return quiet == 2
+
+
+def _run(argv: list[str]) -> int | None:
+    """A command's exit status; None where it hangs, as its daemon does, which must not keep the others."""
+    import subprocess  # not before it is needed: the janitor mostly waits
+
+    try:
+        process = subprocess.Popen(argv)
+    except OSError:
+        return None
+    used = 0
+    began = worked = time.monotonic()
+    while True:
+        try:
+            return process.wait(DEADLINE_SECONDS / 10)
+        except subprocess.TimeoutExpired:
+            now, before, used = time.monotonic(), used, _ticks(process.pid)
+            worked = worked if used == before else now
+            if now - worked >= DEADLINE_SECONDS or now - began >= MOST_SECONDS:
+                process.kill()
+                process.wait()
+                return None
+
+
+def _ticks(pid: int) -> int:
+    """The processor time that a process has used, in the kernel's ticks; 0 where nobody says (proc_pid_stat(5))."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12])
 
 
 def remove_tree(directory: Path) -> bool:

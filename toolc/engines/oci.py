@@ -18,6 +18,7 @@ from toolc.engines.base import Capabilities, Leftover, Probe, limits_refusal, un
 from toolc.engines.guest_limits import guest_limits
 from toolc.engines.oci_fitting import HOST, Fitting, fit
 from toolc.engines.oci_home import Home, stands_apart
+from toolc.engines.oci_process import taking_stream
 from toolc.engines.oci_sandbox import Launch, OciSandbox
 from toolc.engines.oci_user import Identity, Pair, identity
 from toolc.engines.owner import Owner
@@ -111,7 +112,7 @@ class OciEngine:
         words = guest_limits(profile.limits, unenforced(self._ability()))
         if profile.workspace and profile.workspace.scratch:
             home.make_ready(profile.workspace, who)
-        place = home.place(profile, who, (*arguments, *words), runtime, fitting)
+        place = home.place(profile, who, (*taking_stream(arguments), *words), runtime, fitting)
         tree = self._open_workspace(profile, who)
         try:
             with self._starting:

@@ -13,7 +13,6 @@ import re
 import select
 import signal
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from typing import Final, TypeAlias
 from toolc.engines import oci_cgroup
 from toolc.engines.base import NO_PYTHON, ImageUsed
 from toolc.engines.janitor_process import remove_tree
+from toolc.engines.oci_process import RUN_OPTIONS, RuntimeProcess
 from toolc.engines.oci_sweep import sweep, sweep_until_gone
 from toolc.engines.oom import KILLED_FROM_OUTSIDE, kernel_kills, may_have_killed
 from toolc.engines.stream import SocketStream
@@ -64,12 +64,11 @@ class Place:
 
     def command(self) -> list[str]:
         """The command that runs the sandbox until it is over."""
-        options = ["--bundle", str(self.bundle), "--pid-file", str(self.pid_file)]
+        options = ["--bundle", str(self.bundle), "--pid-file", str(self.pid_file), *RUN_OPTIONS]
         return [self.runtime, "--root", str(self.state), "run", *options, self.name]
 
 
-Popen: TypeAlias = subprocess.Popen[bytes]
-Launch: TypeAlias = Callable[[Callable[[], Popen]], Popen]
+Launch: TypeAlias = Callable[[Callable[[], RuntimeProcess]], RuntimeProcess]
 """Calls what it is given, in this mount namespace or in another."""
 
 
@@ -92,7 +91,7 @@ class OciSandbox(SocketStream):
         read, write = os.pipe()
         self._errors = _BoundedPipe(read)
         try:
-            self._runtime = launch(lambda: _spawn(place, theirs.fileno(), write))
+            self._runtime = launch(lambda: RuntimeProcess(place.command(), theirs.fileno(), write))
         except OSError as error:
             super().close()
             self._errors.close()
@@ -246,13 +245,6 @@ class _BoundedPipe:
     def close(self) -> None:
         os.close(self.fd)
         self.fd = -1
-
-
-def _spawn(place: Place, stream: int, errors: int) -> Popen:
-    # A session of its own: what a terminal or a supervisor sends to our group must not reach the runtime.
-    return subprocess.Popen(
-        place.command(), stdin=stream, stdout=stream, stderr=errors, cwd="/", env={}, start_new_session=True
-    )
 
 
 def _message(text: str) -> str:

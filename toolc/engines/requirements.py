@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from toolc.engines import store, wheels_only
+from toolc.engines import packages, wheels_only
 from toolc.engines.guest_python import Facts
 from toolc.errors import InfrastructureError
 
@@ -55,7 +55,7 @@ def site(requirements: Sequence[str], python: Facts) -> Path:
         wanted.write_text("".join(f"{line}\n" for line in requirements), encoding="utf-8")
         _install(wanted, folder, python)
 
-    return store.make("site", key, fill)
+    return packages.make(key, fill)
 
 
 def pip_options(python: Facts) -> list[str]:

@@ -68,14 +68,17 @@ def select(name: str, profile: Profile) -> Selection:
         objection = _objection(name, profile)
         if objection is None:
             return selection(load(name), profile)
-        raise NoEngineError(f"the {name} engine cannot run this call: {objection}")
-    notes: list[str] = []
+        raise NoEngineError(f"the {name} engine cannot run this call: {objection.whole()}")
+    objections: dict[str, _Objection] = {}
     for each in ENGINES:
         objection = _objection(each, profile)
         if objection is None:
+            # Every call tells of these: how to mend what nobody may miss is for `toolc doctor`.
+            notes = (f"{other}: {found.reason}" for other, found in objections.items())
             return selection(load(each), profile, tuple(notes))
-        notes.append(f"{each}: {objection}")
-    raise NoEngineError("no engine on this host can run this call. " + " ".join(map(_sentence, notes)))
+        objections[each] = objection
+    sentences = (_sentence(f"{each}: {found.whole()}") for each, found in objections.items())
+    raise NoEngineError("no engine on this host can run this call. " + " ".join(sentences))
 
 
 def load(name: str) -> Engine:
@@ -115,12 +118,25 @@ def probe(name: str) -> Probe:
     return found
 
 
-def _objection(name: str, profile: Profile) -> str | None:
-    """Why this engine does not run ``profile`` here, and the remedy; None if it does."""
+@dataclass(frozen=True, slots=True)
+class _Objection:
+    """Why an engine does not run a call here, and what to do about it where the reason does not say so itself."""
+
+    reason: str
+    remedy: str = ""
+
+    def whole(self) -> str:
+        """Both, as sentences."""
+        return f"{_sentence(self.reason)} {self.remedy}" if self.remedy else self.reason
+
+
+def _objection(name: str, profile: Profile) -> _Objection | None:
+    """None if this engine runs ``profile`` here."""
     found = probe(name)
     if not found.available:
-        return f"{_sentence(found.reason)} {found.remedy}".strip()
-    return load(name).refusal(profile)
+        return _Objection(found.reason, found.remedy)
+    refusal = load(name).refusal(profile)
+    return None if refusal is None else _Objection(refusal)
 
 
 def _sentence(text: str) -> str:

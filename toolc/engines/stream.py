@@ -18,6 +18,8 @@ class SocketStream:
     def __init__(self, connection: socket.socket) -> None:
         connection.settimeout(0)
         self._socket = connection
+        # Room that stays: to make so much for each read costs more than the read.
+        self._room = memoryview(bytearray(READ_BYTES))
 
     def fileno(self) -> int:
         """The descriptor to poll; -1 once closed."""
@@ -26,7 +28,7 @@ class SocketStream:
     def read(self) -> bytes | None:
         """What has arrived, at most 256 KiB; ``b""`` at the end, None when nothing has yet."""
         try:
-            return self._socket.recv(READ_BYTES)
+            return bytes(self._room[: self._socket.recv_into(self._room)])
         except BlockingIOError:
             return None
         except OSError:

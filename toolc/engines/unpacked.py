@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc.engines import store
-from toolc.errors import InfrastructureError
+from toolc.engines import store, store_removal
 
 KIND: Final = "rootfs"
 NAMES: Final = "images"
@@ -52,30 +51,4 @@ def stored() -> tuple[Stored, ...]:
 
 def remove(image: Stored) -> None:
     """Remove a stale image. Raises ``InfrastructureError`` where a call uses it, or it cannot be removed."""
-    with store.locked(KIND, image.digest), store.scratch() as work:
-        aside = work / image.folder.name
-        _refuse_used(image)
-        try:
-            image.folder.rename(aside)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise InfrastructureError(f"cannot remove {image.folder}: {error.strerror or error}") from error
-        try:
-            # Who began meanwhile has mounted it by now, or will be told that it is gone.
-            _refuse_used(image)
-        except InfrastructureError:
-            aside.rename(image.folder)
-            raise
-
-
-def _refuse_used(image: Stored) -> None:
-    mark = os.fsencode(f"/{image.folder.name}/")
-    for process in Path("/proc").glob("[0-9]*/mountinfo"):
-        try:
-            lines = process.read_bytes().splitlines()
-        except OSError:
-            continue  # it has ended
-        # proc_pid_mountinfo(5): the fourth field is the folder of its file system that a mount shows.
-        if any(mark in line.split(b" ")[3] for line in lines):
-            raise InfrastructureError(f"a call of process {process.parent.name} runs in it; try again later")
+    store_removal.remove(KIND, image.digest, image.folder)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 
 from toolc.guest.context import ToolError
+from toolc.guest.cut import head
 from toolc.guest.job import TOOL_DIRECTORY
 
 LIBRARIES = os.path.join(TOOL_DIRECTORY, "lib")
@@ -25,7 +26,7 @@ def search(expression: str, value: object) -> object:
     try:
         return jmespath.search(expression, value)
     except (JMESPathError, RecursionError, TypeError, ValueError) as error:
-        words = " ".join(str(error).split())[:200]
+        words = head(" ".join(str(error).split()), 200)
         raise ToolError("serialization", "%s does not fit what came: %s" % (expression[:100], words)) from error
 
 
@@ -39,7 +40,7 @@ def render(template: str, variables: dict[str, object]) -> Iterator[str]:
     try:
         yield from environment.from_string(template).generate(variables)
     except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
-        words = " ".join(str(error).split())[:300]
+        words = head(" ".join(str(error).split()), 300)
         raise ToolError("serialization", "result.template does not fit what came: %s" % words) from error
 
 

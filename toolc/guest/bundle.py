@@ -13,7 +13,7 @@ from typing import Final
 from toolc.guest.frames import LENGTH
 
 MODULES: Final = (
-    "answer", "brought", "connection", "context", "credit", "frames", "http_exchange", "http_greeting",
+    "answer", "brought", "connection", "context", "credit", "cut", "frames", "http_exchange", "http_greeting",
     "http_parse", "http_reading", "http_request", "http_tool", "job", "network", "pace", "processes", "proxy",
     "python_tool", "shaping", "streams", "supervisor", "told", "worker", "workspace", "yields",
 )  # fmt: skip

@@ -15,10 +15,13 @@ from toolc.guest.frames import (
     DATA,
     END,
     FIRST_WINDOW,
+    HEADER,
+    MAX_DATA,
     MAX_PAYLOAD,
     OPENED,
     WINDOW,
     FrameError,
+    Payload,
     encode,
 )
 from toolc.guest.http_greeting import RequestGreeting
@@ -37,11 +40,15 @@ class Connection:
     """One program's. ``sock`` is None once the program's end is closed.
 
     With a ``greeting`` the program says first where it wants to go. Once the host was asked ``is_open``, and
-    ``stream`` is the connection's number on the wire, which comes from ``numbers``.
+    ``stream`` is the connection's number on the wire, which comes from ``numbers``. ``room`` is for what it says,
+    ``MAX_DATA`` bytes that all share.
     """
 
-    def __init__(self, numbers: Iterator[int], sock: socket.socket, greeting: Greeting | None) -> None:
+    def __init__(
+        self, numbers: Iterator[int], sock: socket.socket, greeting: Greeting | None, room: memoryview
+    ) -> None:
         self._numbers = numbers
+        self._room = room
         self.stream = 0
         self.sock: socket.socket | None = sock
         self.fd = sock.fileno()
@@ -87,11 +94,11 @@ class Connection:
         out += encode(kind, self.stream, json.dumps(message).encode())
         self._send_first(out)
 
-    def take(self, kind: int, payload: bytes, out: bytearray, widely: bool) -> None:  # noqa: FBT001  as in Credit
+    def take(self, kind: int, payload: Payload, out: bytearray, wanted: int) -> None:
         """Obey a frame of the host's. Raises ``FrameError``."""
         if kind == CLOSE:
             self._close_received = True
-            self._end(json.loads(payload), out)
+            self._end(json.loads(bytes(payload)), out)
         elif kind == WINDOW:
             self._host_takes += int(payload)
             self._send_first(out)
@@ -100,15 +107,15 @@ class Connection:
             if not self._credit.spend(len(payload)):
                 raise FrameError("data of connection %d beyond its window" % self.stream)
             if not self.close_sent and self.sock is not None:
-                self._give(payload, out, widely)
+                self._give(payload, out, wanted)
         elif kind == END:
             self._host_ended = True
-            self.write(out, widely)
+            self.write(out, wanted)
         elif kind == OPENED:
             self._answered = True
             self._to_program += self._answer
             self._answer_left = len(self._answer)
-            self.write(out, widely)
+            self.write(out, wanted)
         else:
             raise FrameError("frame of type %d on connection %d" % (kind, self.stream))
 
@@ -119,13 +126,13 @@ class Connection:
                 return
             try:
                 heard = not self.is_open or self._refused
-                data = self.sock.recv(MAX_PAYLOAD if heard else min(MAX_PAYLOAD, self._host_takes))
+                size = self.sock.recv_into(self._room, MAX_PAYLOAD if heard else min(MAX_DATA, self._host_takes))
             except BlockingIOError:
                 return
             except OSError:
                 self._abort(out)
                 return
-            if not data:
+            if not size:
                 self._program_ended = True
                 if self.is_open and not self._first:
                     self._say(END, b"", out)
@@ -133,24 +140,25 @@ class Connection:
             elif self._refused:
                 continue
             elif not self.is_open:
-                self._greet(data, out)
+                self._greet(bytes(self._room[:size]), out)
             else:
-                self._host_takes -= len(data)
-                self._say(DATA, data, out)
+                self._host_takes -= size
+                out += HEADER.pack(size, DATA, self.stream)
+                out += self._room[:size]
 
-    def write(self, out: bytearray, widely: bool) -> None:  # noqa: FBT001  as in Credit
+    def write(self, out: bytearray, wanted: int) -> None:
         """Give the program what it takes now."""
         if self._to_program:
-            del self._to_program[: self._send(self._to_program, out, widely)]
+            del self._to_program[: self._send(self._to_program, out, wanted)]
         self._settle(out)
 
-    def _give(self, payload: bytes, out: bytearray, widely: bool) -> None:  # noqa: FBT001  as in Credit
+    def _give(self, payload: Payload, out: bytearray, wanted: int) -> None:
         """What is taken at once need not be kept."""
-        sent = 0 if self._to_program else self._send(payload, out, widely)
+        sent = 0 if self._to_program else self._send(payload, out, wanted)
         if sent < len(payload) and self.sock is not None:
-            self._to_program += payload[sent:] if sent else payload
+            self._to_program += payload[sent:]
 
-    def _send(self, data: bytes | bytearray, out: bytearray, widely: bool) -> int:  # noqa: FBT001  as in Credit
+    def _send(self, data: Union[Payload, bytearray], out: bytearray, wanted: int) -> int:
         if self.sock is None:
             return 0
         try:
@@ -163,7 +171,7 @@ class Connection:
         # The answer is our own, and was never the host's to account for.
         own = min(sent, self._answer_left)
         self._answer_left -= own
-        granted = self._credit.give_back(sent - own, widely)
+        granted = self._credit.give_back(sent - own, wanted)
         if granted and not self._host_ended:
             self._say(WINDOW, b"%d" % granted, out)
         return sent
@@ -206,7 +214,7 @@ class Connection:
         assert self._greeting is not None
         self._refused = self._host_ended = True
         self._to_program += self._greeting.refusal(kind, reason)
-        self.write(out, False)
+        self.write(out, FIRST_WINDOW)
 
     def _settle(self, out: bytearray) -> None:
         """End what has ended: the program hears of it once it has got everything."""

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from toolc.guest.frames import CONNECTION_WINDOW, FIRST_WINDOW
+from toolc.guest.frames import FIRST_WINDOW, WINDOW_BYTES
+
+ALL_WINDOWS = 8 * 1024 * 1024
+"""About what all connections together may have under way in one direction, in bytes."""
+
+
+def window(connections: int) -> int:
+    """How much each of so many connections may have under way, in bytes: few get more, so that none ever waits."""
+    return max(FIRST_WINDOW, min(WINDOW_BYTES, ALL_WINDOWS // max(connections, 1)))
 
 
 class Credit:
@@ -18,16 +26,17 @@ class Credit:
         self.left -= size
         return self.left >= 0
 
-    def give_back(self, size: int, widely: bool) -> int:  # noqa: FBT001  a fact about the connections
+    def give_back(self, size: int, wanted: int) -> int:
         """``size`` bytes were consumed; what to grant the sender now, 0 for nothing yet.
 
-        Half a window at a time, so that acknowledgements stay few. ``widely`` grants the wider window.
+        Half a window at a time, so that acknowledgements stay few. ``wanted`` is what the window should be.
         """
         self._consumed += size
         if self._consumed < self._window // 2:
             return 0
-        window = CONNECTION_WINDOW if widely else self._window
-        granted = self._consumed + window - self._window
-        self._window, self._consumed = window, 0
+        # A window becomes smaller by what was consumed at most: what is under way stays allowed.
+        granted = max(0, self._consumed + wanted - self._window)
+        self._window += granted - self._consumed
+        self._consumed = 0
         self.left += granted
         return granted

@@ -2,7 +2,7 @@
 
 ::
 
-    u32 payload length | u8 type | u32 stream | payload (at most 64 KiB)        big endian
+    u32 payload length | u8 type | u32 stream | payload (at most 64 KiB; of DATA 256 KiB)        big endian
 
 First of all, and outside the frames, the host sends a u32 length and that many bytes: the guest's own
 bundle (see ``toolc.guest.bundle``). Then:
@@ -45,17 +45,18 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from typing import TypeVar, Union
 
 HEADER = struct.Struct(">IBI")
 LENGTH = struct.Struct(">I")
 MAX_PAYLOAD = 64 * 1024
+MAX_DATA = 256 * 1024
 MAX_CONTROL = 64 * 1024 * 1024
 WINDOW_BYTES = 1024 * 1024
 
 FIRST_CONNECTION = 16
 FIRST_WINDOW = 64 * 1024
-CONNECTION_WINDOW = 256 * 1024
-"""What a receiver lets its peer send on one connection: at first, and once it has consumed something."""
+"""What a receiver lets its peer send on a new connection; later, up to ``WINDOW_BYTES`` as on other streams."""
 
 MAX_CONNECTIONS = 256
 """How many connections a sandbox may have at once, those that end among them."""
@@ -67,13 +68,16 @@ STDIN, STDOUT, STDERR, REPLY, YIELDED = range(1, 6)
 Frame = tuple[int, int, bytes]
 """Type, stream, payload."""
 
+Payload = Union[bytes, memoryview]
+Data = TypeVar("Data", bytes, memoryview)
+
 
 class FrameError(ValueError):
     """Bytes that are not the protocol. There is no way to go on reading after one."""
 
 
 def encode(kind: int, stream: int = 0, payload: bytes = b"") -> bytes:
-    """One frame as bytes; ``payload`` is at most ``MAX_PAYLOAD`` long."""
+    """One frame as bytes; ``payload`` is at most ``MAX_PAYLOAD`` long, of DATA ``MAX_DATA``."""
     return HEADER.pack(len(payload), kind, stream) + payload
 
 
@@ -91,37 +95,61 @@ def _is_known(kind: int, stream: int) -> bool:
 
 
 class FrameReader:
-    """Cuts a byte stream into frames and joins control messages. Feed it what arrives, in any pieces."""
+    """Cuts a byte stream into frames and joins control messages. Feed it what arrives, in any pieces.
+
+    DATA is passed on as it comes, in as many frames as it takes: it is a stream itself.
+    """
 
     def __init__(self, max_control: int = MAX_CONTROL) -> None:
-        self._buffer = bytearray()
+        self._begun = bytearray()
+        self._wanted = HEADER.size
+        self._data_left = 0
+        self._data_stream = 0
         self._parts: list[bytes] = []
         self._parts_bytes = 0
         self._max_control = max_control
 
-    def feed(self, data: bytes) -> Iterator[Frame]:
-        """Yield every frame that is whole by now; control messages come joined. Raises ``FrameError``."""
-        self._buffer += data
-        start = 0
-        try:
-            while len(self._buffer) - start >= HEADER.size:
-                length, kind, stream = HEADER.unpack_from(self._buffer, start)
-                if length > MAX_PAYLOAD or not _is_known(kind, stream):
-                    raise FrameError("frame of length %d, type %d, stream %d" % (length, kind, stream))
-                if len(self._buffer) - start < HEADER.size + length:
-                    break
-                with memoryview(self._buffer) as view:
-                    payload = bytes(view[start + HEADER.size : start + HEADER.size + length])
-                start += HEADER.size + length
-                if kind == PART:
-                    self._keep(payload)
-                elif stream == 0 and self._parts:
-                    self._keep(payload)
-                    yield kind, 0, self._joined()
-                else:
-                    yield kind, stream, payload
-        finally:
-            del self._buffer[:start]
+    def feed(self, data: Data) -> Iterator[tuple[int, int, Union[bytes, Data]]]:
+        """Yield every frame that is whole by now, and DATA; control messages come joined. Raises ``FrameError``.
+
+        The payload of DATA is a slice of ``data``.
+        """
+        at = 0
+        while at < len(data):
+            if self._data_left:
+                piece = data[at : at + self._data_left]
+                at += len(piece)
+                self._data_left -= len(piece)
+                yield DATA, self._data_stream, piece
+                continue
+            more = data[at : at + self._wanted - len(self._begun)]
+            at += len(more)
+            self._begun += more
+            if len(self._begun) < self._wanted:
+                return
+            yield from self._whole()
+
+    def _whole(self) -> Iterator[Frame]:
+        """What has come with a header, or with the rest of a frame."""
+        length, kind, stream = HEADER.unpack_from(self._begun)
+        if self._wanted == HEADER.size:
+            if length > (MAX_DATA if kind == DATA else MAX_PAYLOAD) or not _is_known(kind, stream):
+                raise FrameError("frame of length %d, type %d, stream %d" % (length, kind, stream))
+            if length and kind != DATA:
+                self._wanted += length
+                return
+        payload = bytes(self._begun[HEADER.size :])
+        self._begun.clear()
+        self._wanted = HEADER.size
+        if kind == DATA and length:
+            self._data_left, self._data_stream = length, stream
+        elif kind == PART:
+            self._keep(payload)
+        elif stream == 0 and self._parts:
+            self._keep(payload)
+            yield kind, 0, self._joined()
+        else:
+            yield kind, stream, payload
 
     def _keep(self, piece: bytes) -> None:
         # An empty piece has its price too: there must be an end to them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 
 from toolc.guest.brought import search
 from toolc.guest.context import ToolError
@@ -16,12 +17,18 @@ MAX_ERROR_BODY = 64 * 1024
 
 
 class Exchange:
-    """One call's requests. ``deadline`` is of ``time.monotonic``."""
+    """One call's requests. ``deadline`` is of ``time.monotonic``.
 
-    def __init__(self, job: HttpJob, requests: Requests, deadline: float) -> None:
+    ``tell`` is told what came of it so far with each request but the first, in case there is no more to tell.
+    """
+
+    def __init__(
+        self, job: HttpJob, requests: Requests, deadline: float, tell: Callable[[dict[str, object]], None]
+    ) -> None:
         self._job = job
         self._requests = requests
         self._deadline = deadline
+        self._tell = tell
         self._url = job.url
         self._renewed = False
         self._last: Response | None = None
@@ -132,7 +139,10 @@ class Exchange:
         url = str(ask.get("url", self._job.url))
         seen = [url]
         while True:
-            self._url, self._last = url, None
+            self._url = url
+            if self._requests.count:
+                self._tell(self.about())
+            self._last = None
             try:
                 response = self._requests.send(ask, method)
             except ToolError as error:

@@ -9,6 +9,8 @@ import io
 import re
 from collections.abc import Iterator
 
+from toolc.guest import cut
+
 PIECE = 64 * 1024
 MAX_LINE = 64 * 1024
 """The longest line of a head, in bytes."""
@@ -51,7 +53,8 @@ def read_body(stream: io.BufferedReader, head: Head, method: str) -> Iterator[by
     coding = head.fields.get("transfer-encoding")
     if coding is not None:
         if coding.strip().lower() != "chunked":
-            raise ResponseError("the server's response is not HTTP: its transfer coding is %r" % coding[:80])
+            shown = cut.head(coding, 80)
+            raise ResponseError("the server's response is not HTTP: its transfer coding is %r" % shown)
         return _chunks(stream)
     lengths = {each.strip() for each in head.fields.get("content-length", "").split(",")} - {""}
     if not lengths:
@@ -68,7 +71,7 @@ def _read_head(stream: io.BufferedReader) -> Head:
         raise ResponseError("the server ended the connection without a response")
     match = STATUS_LINE.fullmatch(line.rstrip(b"\r\n"))
     if match is None:
-        raise ResponseError("the server's response is not HTTP: %s" % ascii(line[:80].decode("latin-1")))
+        raise _not_http(line)
     fields: dict[str, str] = {}
     last = ""
     count = 0
@@ -87,10 +90,15 @@ def _read_head(stream: io.BufferedReader) -> Head:
             continue
         field = FIELD.fullmatch(line)
         if field is None:
-            raise ResponseError("the server's response is not HTTP: %s" % ascii(line[:80].decode("latin-1")))
+            raise _not_http(line)
         last, value = field[1].decode("ascii").lower(), field[2].decode("latin-1")
         fields[last] = "%s, %s" % (fields[last], value) if last in fields else value
     return Head(int(match[1]), (match[2] or b"").decode("latin-1").strip(), fields)
+
+
+def _not_http(line: bytes) -> ResponseError:
+    shown = ascii(cut.head(line.decode("latin-1"), 80))
+    return ResponseError("the server's response is not HTTP: %s" % shown)
 
 
 def _line(stream: io.BufferedReader) -> bytes:

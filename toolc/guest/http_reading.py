@@ -6,12 +6,16 @@ import codecs
 import json
 import re
 
+from toolc.guest import cut
 from toolc.guest.brought import search
 from toolc.guest.context import ToolError, image_type
 from toolc.guest.http_request import MAX_BODY, Response
 
 MAX_HEAD = 500
 """How many characters of an error's body its message repeats."""
+
+MAX_HTML = 64 * 1024
+"""How many characters of a page are searched for its words."""
 
 STATUS_KINDS = {
     400: "invalid_args", 401: "authentication", 403: "authentication", 404: "not_found", 407: "authentication",
@@ -75,7 +79,7 @@ def parse_json(response: Response) -> object:
 def _float(digits: str) -> float:
     value = float(digits)
     if value in (float("inf"), float("-inf")):
-        raise ValueError("%s is too large a number" % digits[:40])
+        raise ValueError("%s is too large a number" % cut.head(digits, 40))
     return value
 
 
@@ -116,15 +120,17 @@ def _fits(rule: dict[str, str | None], response: Response) -> bool:
 
 def _words(response: Response, retry_after: float | None) -> str:
     text = text_of(response)
+    whole = len(text)
     if "html" in response.media_type:
         text = re.sub(
-            r"<(script|style)\b.*?</\1\s*>|<[^>]*>", " ", text[: 64 * 1024], flags=re.DOTALL | re.IGNORECASE
+            r"<(script|style)\b.*?</\1\s*>|<[^>]*>", " ", text[:MAX_HTML], flags=re.DOTALL | re.IGNORECASE
         )
-    head = " ".join(text[: 8 * MAX_HEAD].split())
-    head = head[:MAX_HEAD] + ("..." if len(head) > MAX_HEAD else "")
-    words = ("HTTP %d %s" % (response.status, response.reason[:100])).strip()
-    if head:
-        words += ": " + head
+    is_cut = whole > MAX_HTML or len(text) > 8 * MAX_HEAD
+    text = " ".join(text[: 8 * MAX_HEAD].split())
+    is_cut = is_cut or len(text) > MAX_HEAD
+    words = ("HTTP %d %s" % (response.status, cut.head(response.reason, 100))).strip()
+    if text:
+        words += ": " + text[:MAX_HEAD] + (cut.mark + "..." if is_cut else "")
     if retry_after is not None:
         words += " (try again in %d seconds)" % -(-retry_after // 1)
     return words

@@ -20,6 +20,7 @@ import zlib
 from collections.abc import Iterator
 
 from toolc.guest.context import ToolError
+from toolc.guest.cut import head
 from toolc.guest.http_parse import PIECE, ResponseError, read_body, read_head
 
 MAX_BODY = 16 * 1024 * 1024
@@ -142,8 +143,9 @@ def _decoded(pieces: Iterator[bytes], encodings: list[str]) -> Iterator[bytes]:
         elif encoding == "deflate":
             pieces = _deflated(pieces)
         elif encoding != "identity":
+            shown = head(encoding, 40)
             raise ToolError(
-                "serialization", "the response is encoded as %r, and gzip and deflate can be read" % encoding[:40]
+                "serialization", "the response is encoded as %r, and gzip and deflate can be read" % shown
             )
     return pieces
 

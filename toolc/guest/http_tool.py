@@ -7,7 +7,7 @@ import os
 import re
 import time
 
-from toolc.guest import answer
+from toolc.guest import answer, cut
 from toolc.guest.brought import search
 from toolc.guest.context import Resource, Result, ToolError
 from toolc.guest.http_exchange import Exchange
@@ -30,8 +30,13 @@ from toolc.guest.worker import Pipes
 def run(job: Job, message: dict, pipes: Pipes) -> int:  # type: ignore[type-arg]
     """Make the call and write its answer to the reply's pipe; the exit status for this process."""
     http = HttpJob(message)
+    cut.mark = message["cut_mark"]
     requests = Requests((message["address"][0], message["address"][1]))
-    exchange = Exchange(http, requests, time.monotonic() + job.timeout_ms / 1000)
+
+    def tell(about: dict[str, object]) -> None:
+        os.write(pipes.notes[1], json.dumps({"about": about}).encode() + b"\n")
+
+    exchange = Exchange(http, requests, time.monotonic() + job.timeout_ms / 1000, tell)
     try:
         reply = answer.success(_result(http, exchange))
     except ToolError as error:
@@ -70,8 +75,8 @@ def _image(job: HttpJob, response: Response, about: dict[str, object]) -> Result
     check_length(response)
     image = picture(response)
     if image is None:
-        what = response.media_type or "%d bytes without a type" % len(response.body)
-        raise ToolError("serialization", "the response is not a PNG, JPEG, GIF or WebP image, but %s" % what[:100])
+        what = cut.head(response.media_type, 100) or "%d bytes without a type" % len(response.body)
+        raise ToolError("serialization", "the response is not a PNG, JPEG, GIF or WebP image, but %s" % what)
     check_size(len(image), job.limit)
     return Result(image, None, about)
 
@@ -83,7 +88,7 @@ def _json(job: HttpJob, response: Response, about: dict[str, object]) -> Result:
     try:
         found = parse_json(response)
     except ValueError as error:
-        head = " ".join(text_of(response)[:200].split())
+        head = " ".join(cut.head(text_of(response), 200).split())
         raise ToolError("serialization", "the response is not JSON: %s; it begins: %s" % (error, head)) from error
     return _of_data(job, found, None, about)
 
@@ -106,7 +111,10 @@ def _by_type(job: HttpJob, response: Response, about: dict[str, object]) -> Resu
     text = text_of(response)
     if job.template is not None:
         return Result(_rendered(job, text, text), None, about)
-    return Result(_shortened(text, job.limit, about), None, about)
+    shown = cut.middle_out(text, job.limit)
+    if shown is not text:
+        about["truncated"] = True
+    return Result(shown, None, about)
 
 
 def _resource(job: HttpJob, response: Response) -> Resource:
@@ -127,18 +135,6 @@ def _of_data(job: HttpJob, found: object, text: str | None, about: dict[str, obj
     check_size(len(text.encode("utf-8", "replace")), job.limit)
     shown = text if job.template is None else _rendered(job, found, text)
     return Result(shown, [found], about)
-
-
-def _shortened(text: str, limit: int, about: dict[str, object]) -> str:
-    """Head and tail of a text that is longer than the limit, half each, and how much is missing between."""
-    encoded = text.encode("utf-8", "replace")
-    if len(encoded) <= limit:
-        return text
-    about["truncated"] = True
-    head, tail = encoded[: limit // 2], encoded[len(encoded) - (limit - limit // 2) :]
-    return "%s\n[%d bytes cut]\n%s" % (
-        head.decode("utf-8", "ignore"), len(encoded) - limit, tail.decode("utf-8", "ignore"),
-    )  # fmt: skip
 
 
 def _rendered(job: HttpJob, result: object, text: str) -> str:

@@ -15,13 +15,12 @@ import select
 import socket
 
 from toolc.guest.connection import Connection
-from toolc.guest.frames import FIRST_CONNECTION, MAX_CONNECTIONS, OPEN, FrameError
+from toolc.guest.credit import window
+from toolc.guest.frames import FIRST_CONNECTION, MAX_CONNECTIONS, MAX_DATA, OPEN, FrameError, Payload
 from toolc.guest.http_greeting import RequestGreeting
 from toolc.guest.proxy import ProxyGreeting
 
 BACKLOG = 1024
-WIDE = 32
-"""With no more connections than this each gets the wider window."""
 
 
 class NetworkError(Exception):
@@ -38,6 +37,7 @@ class Network:
         self._connections: dict[int, Connection] = {}
         self._by_fd: dict[int, Connection] = {}
         self._masks: dict[int, int] = {}
+        self._room = memoryview(bytearray(MAX_DATA))
         self._numbers = itertools.count(FIRST_CONNECTION)
         self._accepts = False
         self._requests = -1
@@ -72,17 +72,17 @@ class Network:
             if connection is None:
                 continue
             if mask & (select.EPOLLOUT | select.EPOLLERR):
-                connection.write(out, self._widely)
+                connection.write(out, self._window)
             if mask & (select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR):
                 connection.read(out)
             self._follow(connection)
 
-    def take(self, kind: int, stream: int, payload: bytes, out: bytearray) -> None:
+    def take(self, kind: int, stream: int, payload: Payload, out: bytearray) -> None:
         """Obey a frame of the host's. Raises ``FrameError``."""
         connection = self._connections.get(stream)
         if connection is None:
             raise FrameError("frame of type %d on connection %d, which is none" % (kind, stream))
-        connection.take(kind, payload, out, self._widely)
+        connection.take(kind, payload, out, self._window)
         self._follow(connection)
 
     def drain(self, out: bytearray, max_out: int) -> bool:
@@ -111,8 +111,8 @@ class Network:
         return len(self._connections) < MAX_CONNECTIONS and len(self._by_fd) < MAX_CONNECTIONS
 
     @property
-    def _widely(self) -> bool:
-        return len(self._connections) <= WIDE
+    def _window(self) -> int:
+        return window(len(self._connections))
 
     def _listen(self, address: str, port: int, target: dict[str, object] | None) -> int:
         listener = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
@@ -149,7 +149,7 @@ class Network:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             greeting = RequestGreeting() if fd == self._requests else ProxyGreeting()
-            connection = Connection(self._numbers, sock, greeting if target is None else None)
+            connection = Connection(self._numbers, sock, greeting if target is None else None, self._room)
             self._by_fd[connection.fd] = connection
             if target is not None:
                 connection.open(OPEN, target, b"", out)

@@ -6,11 +6,24 @@ import json
 import os
 from time import monotonic
 
-from toolc.guest.frames import DATA, END, MAX_PAYLOAD, PROGRESS, WINDOW, WINDOW_BYTES, FrameError, encode
+from toolc.guest.frames import (
+    DATA,
+    END,
+    MAX_PAYLOAD,
+    PROGRESS,
+    WINDOW,
+    WINDOW_BYTES,
+    FrameError,
+    Payload,
+    encode,
+)  # fmt: skip
 from toolc.guest.pace import Pace
 
 MAX_NOTE = 64 * 1024
 """The longest line that is read as a note, in bytes."""
+
+MAX_ABOUT = 16 * 1024
+"""The longest note that says what came of a call so far, in bytes."""
 
 MAX_MESSAGE = 1000
 """A progress message's length, in characters; more is cut."""
@@ -69,7 +82,7 @@ class Inlet:
         """Whether there is something for the pipe."""
         return self.is_open and bool(self._buffer)
 
-    def receive(self, data: bytes) -> None:
+    def receive(self, data: Payload) -> None:
         """Keep what the host sent. Raises ``FrameError`` where that is more than its window."""
         if self._ended or len(self._buffer) + len(data) > WINDOW_BYTES:
             raise FrameError("stdin beyond its end or its window")
@@ -106,8 +119,8 @@ class Inlet:
 class Notes:
     """The worker's side channel, one JSON object a line: progress, or why the call could not start.
 
-    A Python tool can write here too. It can report progress, which it may anyway, and nothing else: by
-    then the worker has said that the tool has started.
+    ``about`` is what it said last of how far an HTTP call has come. A Python tool can write here too. It can report
+    progress, which it may anyway, and nothing else that is read: by then the worker has said that it has started.
     """
 
     def __init__(self, fd: int) -> None:
@@ -115,6 +128,7 @@ class Notes:
         self.is_open = True
         self.not_started: str | None = None
         self.failed: str | None = None
+        self.about: dict[str, object] | None = None
         self._started = False
         self._buffer = bytearray()
         self._pace = Pace()
@@ -147,6 +161,8 @@ class Notes:
             return
         if isinstance(note.get("message"), str):
             self._report(note.get("percent"), note["message"][:MAX_MESSAGE], out)
+        elif isinstance(note.get("about"), dict) and len(line) <= MAX_ABOUT:
+            self.about = note["about"]
         elif "started" in note:
             self._started = True
         elif not self._started:

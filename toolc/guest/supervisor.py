@@ -3,8 +3,9 @@
 The EXIT frame's JSON::
 
     {"ending": "exited" | "signaled" | "timed_out" | "not_started" | "failed", "status": 0, "reason": "",
-     "oom_kills": 0 | null, "cpu_ms": 1.5, "peak_memory_bytes": 9000000}
+     "oom_kills": 0 | null, "cpu_ms": 1.5, "peak_memory_bytes": 9000000, "about": {} | null}
 
+``about``: how far an HTTP call has come, as its answer would have said (``toolc.guest.http_exchange``).
 ``not_started``: the tool's program cannot be found or run. ``failed``: the sandbox could not begin the call.
 
 As process 1, its own end takes every other process of the sandbox along.
@@ -17,11 +18,12 @@ import os
 import select
 import signal
 import sys
+from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from toolc.guest import frames, workspace
-from toolc.guest.frames import Frame, FrameError, FrameReader, encode
+from toolc.guest.frames import FrameError, FrameReader, Payload, encode
 from toolc.guest.job import Job
 from toolc.guest.processes import Children, cpu_ms, forbid_inspection, kill_all, oom_kills, peak_memory_bytes
 from toolc.guest.streams import Inlet, Notes, Outlet
@@ -35,6 +37,9 @@ MAX_OUT = 256 * 1024
 """With this much unsent, the tool's pipes are left alone until the host has read, in bytes."""
 
 READ_SIZE = 256 * 1024
+
+F_SETPIPE_SZ, PIPE_BYTES = 1031, 1024 * 1024
+"""From ``linux/fcntl.h``, and what any user may ask for."""
 
 KILL_INTERVAL = 0.005
 """How long killed processes are waited for before they are killed again, in seconds."""
@@ -50,6 +55,7 @@ class Supervisor:
         self._wire_in = wire_in
         self._wire_out = wire_out
         self._reader = FrameReader()
+        self._arrived = memoryview(bytearray(READ_SIZE))
         self._out = bytearray()
         self._call_fd = pipes.call[1]
         self._call = b""
@@ -126,21 +132,20 @@ class Supervisor:
 
     def _receive(self) -> bool:
         try:
-            data = os.read(self._wire_in, READ_SIZE)
+            size = os.readv(self._wire_in, [self._arrived])
         except BlockingIOError:
             return True
         except OSError:
             return False
-        for frame in self._reader.feed(data):
-            self._obey(frame)
-        return bool(data)
+        for kind, stream, payload in self._reader.feed(self._arrived[:size]):
+            self._obey(kind, stream, payload)
+        return size > 0
 
-    def _obey(self, frame: Frame) -> None:
-        kind, stream, payload = frame
+    def _obey(self, kind: int, stream: int, payload: Payload) -> None:
         if kind == frames.CALL and self._deadline is None:
-            job = Job(payload)
+            job = Job(bytes(payload))
             self._deadline = monotonic() + job.timeout_ms / 1000
-            self._call = payload
+            self._call = bytes(payload)
             if job.network is not None:
                 self._connect(job.network)
             if job.argv is not None:
@@ -165,6 +170,8 @@ class Supervisor:
 
         try:
             self._network = Network(setting)
+            _widen(self._wire_in)
+            _widen(self._wire_out)
         except NetworkError as error:
             self._notes.failed = str(error)
             self._call = b""
@@ -259,6 +266,7 @@ class Supervisor:
             "oom_kills": None if kills is None or self._oom_kills is None else kills - self._oom_kills,
             "cpu_ms": cpu_ms() - self._cpu_ms,
             "peak_memory_bytes": peak_memory_bytes(),
+            "about": self._notes.about,
         }
 
     def _flush(self) -> None:
@@ -303,6 +311,14 @@ def _claim_wire() -> tuple[int, int]:
     for fd in wire:
         os.set_blocking(fd, False)
     return wire
+
+
+def _widen(fd: int) -> None:
+    """Let a pipe hold more, so that who passes on a stream need not wake us for every 64 KiB; see fcntl(2)."""
+    import fcntl  # few calls have a network
+
+    with suppress(OSError):  # not a pipe, or the user's pipes hold much already
+        fcntl.fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES)
 
 
 def _wakeup_on_child() -> int:

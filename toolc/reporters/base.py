@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolc.diagnostics import Diagnostic, Diagnostics
+from toolc.diagnostics import Diagnostic, Diagnostics, Severity
 
 MAX_PER_FILE: Final = 100
 """How many findings of one file are written out, errors before warnings; of more, how many there are."""
@@ -50,7 +50,9 @@ class Shown:
 
 def shown(found: Sequence[Diagnostic]) -> Shown:
     """What is written out of findings that are in order: nobody reads the thousandth of one file."""
-    counts = Counter(each.span.path for each in found)
+    counts = Counter[str]()
+    for each in found:
+        counts[each.span.path] += each.times
     omitted = {path: count - MAX_PER_FILE for path, count in counts.items() if count > MAX_PER_FILE}
     if not omitted:
         return Shown(tuple(found), {})
@@ -61,6 +63,11 @@ def shown(found: Sequence[Diagnostic]) -> Shown:
             room[each.span.path] -= 1
             kept.add(each)
     return Shown(tuple(each for each in found if each in kept), omitted)
+
+
+def count(found: Iterable[Diagnostic], severity: Severity) -> int:
+    """How many findings are so bad, also those that one finding stands for."""
+    return sum(each.times for each in found if each.code.severity is severity)
 
 
 def more(count: int) -> str:

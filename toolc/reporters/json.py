@@ -33,7 +33,7 @@ import json
 from typing import Final
 
 from toolc.diagnostics import Diagnostic, Fix, Severity
-from toolc.reporters.base import Report, shown
+from toolc.reporters.base import Report, count, shown
 from toolc.schema import JsonObject
 
 VERSION: Final = 1
@@ -43,13 +43,13 @@ VERSION: Final = 1
 def report(findings: Report) -> str:
     """Every finding in order, and how many there are."""
     found = findings.diagnostics.sorted()
-    some, severities = shown(found), [each.code.severity for each in found]
+    some = shown(found)
     shape: JsonObject = {
         "report": VERSION,
         "findings": [_finding(each, findings) for each in some.findings],
-        "omitted": [{"path": findings.relative(path), "findings": count} for path, count in some.omitted.items()],
-        "errors": severities.count(Severity.ERROR),
-        "warnings": severities.count(Severity.WARNING),
+        "omitted": [{"path": findings.relative(path), "findings": left} for path, left in some.omitted.items()],
+        "errors": count(found, Severity.ERROR),
+        "warnings": count(found, Severity.WARNING),
     }
     # ASCII only: whatever stands in a spec, nothing of it can move a terminal's cursor.
     return json.dumps(shape, indent=2) + "\n"

@@ -16,12 +16,12 @@ not be able to move the cursor, change colours or reorder text (CVE-2021-42574).
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from toolc.diagnostics import Diagnostic, Diagnostics, Severity
-from toolc.reporters.base import Report, more, shown
+from toolc.reporters.base import Report, count, more, shown
 from toolc.source import SourceText, Span
 
 WIDTH: Final = 100
@@ -65,11 +65,10 @@ def render(diagnostics: Diagnostics, *, color: bool) -> str:
     return "\n\n".join([*blocks, summary(found)]) + "\n"
 
 
-def summary(found: Iterable[Diagnostic]) -> str:
+def summary(found: Sequence[Diagnostic]) -> str:
     """How many errors and warnings there are: ``2 errors, 1 warning``."""
-    severities = [each.code.severity for each in found]
-    counts = [(severity, severities.count(severity)) for severity in Severity]
-    return ", ".join(f"{count} {severity}{'s' if count > 1 else ''}" for severity, count in counts if count)
+    counts = [(severity, count(found, severity)) for severity in Severity]
+    return ", ".join(f"{many} {severity}{'s' if many > 1 else ''}" for severity, many in counts if many)
 
 
 def _lines(found: Diagnostic, source: SourceText | None, style: _Style) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, get_args
 
 from toolc.backends.output import parse_json
@@ -61,7 +61,10 @@ class ProtocolError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The guest's EXIT frame. ``oom_kills`` is None where the guest sees no counter."""
+    """The guest's EXIT frame. ``oom_kills`` is None where the guest sees no counter.
+
+    ``about`` is what it says of an HTTP call that may not have ended by itself.
+    """
 
     ending: GuestEnding
     status: int
@@ -69,6 +72,7 @@ class Verdict:
     oom_kills: int | None
     cpu_ms: float | None
     peak_memory_bytes: int | None
+    about: JsonObject = field(default_factory=dict)
 
 
 class Connections(Protocol):
@@ -158,6 +162,12 @@ class Conversation:
             return None
         output.finish()
         return output.kept.capture()
+
+    def about(self) -> JsonObject:
+        """What is known of an HTTP call, also where its guest could not answer any more; empty for other calls."""
+        call = self._plan.invocation
+        told = self.verdict.about if self.verdict else {}
+        return http_message.so_far(call, told) if isinstance(call, HttpCall) else {}
 
     def _take(self, kind: int, stream: int, payload: bytes) -> None:
         if not self.is_ready:
@@ -322,6 +332,7 @@ def _verdict(payload: bytes) -> Verdict:
     if known is None or not _is_count(status) or status > 255 or not isinstance(reason, str):
         raise ProtocolError("its verdict on the call makes no sense")
     oom_kills, cpu, peak = message.get("oom_kills"), message.get("cpu_ms"), message.get("peak_memory_bytes")
+    about = message.get("about")
     return Verdict(
         ending=known,
         status=status,
@@ -329,6 +340,7 @@ def _verdict(payload: bytes) -> Verdict:
         oom_kills=oom_kills if _is_count(oom_kills) else None,
         cpu_ms=cpu if _is_number(cpu) and 0 <= cpu < 1e15 else None,
         peak_memory_bytes=peak if _is_count(peak) else None,
+        about=about if isinstance(about, dict) else {},
     )
 
 

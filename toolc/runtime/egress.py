@@ -19,12 +19,14 @@ from typing import Final, TypeAlias
 
 from toolc.attempt import Attempt
 from toolc.guest import frames
+from toolc.guest.credit import window
 from toolc.loopback import LOCALHOST
 from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_begin import about_proxies, asked_for, begin
 from toolc.runtime.egress_connection import Connection
 from toolc.runtime.egress_names import Answer, Names
 from toolc.runtime.egress_policy import admit, decide
+from toolc.runtime.egress_told import Listener, Told
 from toolc.runtime.egress_transport import Kind, Opening, RefusedError
 from toolc.runtime.redaction import Redactor
 from toolc.spec import Destination
@@ -38,9 +40,6 @@ MAX_REQUESTS: Final = 16
 MAX_BYTES: Final = 4 * 1024 * 1024 * 1024
 """How much one call may send and receive, in bytes."""
 
-MAX_LISTED: Final = 256
-"""How many attempts are listed, and as many refusals beyond; of more, only their number is known."""
-
 CONNECT_SECONDS: Final = 15.0
 """How long it may take to look a name up and connect, with all of its addresses."""
 
@@ -50,17 +49,14 @@ ADDRESS_SECONDS: Final = 5.0
 IDLE_SECONDS: Final = 300.0
 """How long nothing may pass in either direction."""
 
-MAX_OUT: Final = 512 * 1024
+MAX_OUT: Final = 64 * 1024
 """With this much unsent to the guest, servers are left alone, in bytes."""
 
-MAX_UNHEARD: Final = 4 * MAX_OUT
+MAX_UNHEARD: Final = 32 * MAX_OUT
 """What may be unsent to a guest that goes on asking, in bytes."""
 
-WIDE: Final = 32
-"""With no more connections than this, each gets the wider window: what all may hold stays within some MiB."""
-
-Listener: TypeAlias = Callable[[Attempt], None]
-"""Is told of each decision: a connection that was made, refused, or failed."""
+Write: TypeAlias = Callable[[memoryview], int]
+"""Sends what fits now, and says how many bytes that was."""
 
 Requests: TypeAlias = Callable[[bytes], Opening]
 """Makes the connection of a REQUEST frame's payload. Raises ``RefusedError`` and ``ProtocolError``."""
@@ -70,6 +66,10 @@ _LOOPBACK: Final = ("127.0.0.1", "::1")
 
 def _nobody(_: Attempt) -> None:
     pass
+
+
+def _later(_: memoryview) -> int:
+    return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,20 +84,21 @@ class Egress:
 class Broker:
     """The connections of one call. Frames for the guest go to ``outgoing``; poll ``fileno`` and call ``serve``."""
 
-    def __init__(self, allow: Sequence[Destination], outgoing: bytearray, egress: Egress) -> None:
+    def __init__(
+        self, allow: Sequence[Destination], outgoing: bytearray, egress: Egress, write: Write = _later
+    ) -> None:
         self._allow = allow
         self._out = outgoing
-        self._on_attempt = egress.on_attempt
+        self._write = write
+        self._room = memoryview(bytearray(frames.HEADER.size + frames.MAX_DATA))
+        self._told = Told(egress.on_attempt)
         self._requests = egress.requests
         self._redactor = egress.redactor
         self._selector = selectors.DefaultSelector()
         self._names: Names | None = None
         self._known: dict[str, Answer] = {}
         self._connections: dict[int, Connection] = {}
-        self._listed: list[Connection] = []
         self._next = frames.FIRST_CONNECTION
-        self._made = 0
-        self._refused = 0
         self._bytes = 0
         self._looked = 0.0
 
@@ -114,12 +115,11 @@ class Broker:
     @property
     def unlisted(self) -> int:
         """How many attempts there were beyond those that are listed."""
-        return self._made - len(self._listed)
+        return self._told.unlisted
 
     def attempts(self) -> tuple[Attempt, ...]:
         """What was asked for, in that order, and what came of it so far."""
-        now = monotonic()
-        return tuple(each.attempt(now) for each in self._listed)
+        return self._told.attempts()
 
     def fileno(self) -> int:
         """The descriptor to poll for reading."""
@@ -184,7 +184,6 @@ class Broker:
         if len(self._connections) >= frames.MAX_CONNECTIONS:
             raise ProtocolError(f"it opened more than {frames.MAX_CONNECTIONS} connections at once")
         self._next = stream + 1
-        self._made += 1
         refusal = None
         try:
             opening = self._requested(payload) if kind == frames.REQUEST else asked_for(payload)
@@ -196,11 +195,8 @@ class Broker:
             decision = decide(self._allow, self._redactor.text(opening.host), opening.port)
         connection = Connection(stream, opening, decision, monotonic())
         self._connections[stream] = connection
-        # However many were allowed before, what was refused is what somebody will look for.
-        self._refused += decision.entry is None
-        if len(self._listed) < MAX_LISTED or (decision.entry is None and self._refused <= MAX_LISTED):
-            self._listed.append(connection)
-        if self._made > MAX_IN_ALL:
+        self._told.add(connection)
+        if self._told.asked > MAX_IN_ALL:
             refusal = RefusedError(f"a call may make no more than {MAX_IN_ALL} connections")
         if refusal is None and decision.entry is None:
             refusal = RefusedError(decision.reason, remedy=decision.remedy)
@@ -279,9 +275,9 @@ class Broker:
         try:
             if connection.socket is not None and not self._is_connected(connection):
                 return
-            connection.send(self._out, widely=len(self._connections) <= WIDE)
+            connection.send(self._out, window(len(self._connections)))
             if self.has_room:
-                self._charge(connection.read(self._out))
+                self._pass_on(self._room[: connection.read(self._room)])
         except RefusedError as error:
             self._end(connection, error)
             return
@@ -313,8 +309,14 @@ class Broker:
             return False
         self._selector.unregister(made)
         connection.opened(connection.opening.wrap(made), self._out)
-        self._on_attempt(connection.attempt(monotonic()))
+        self._told.tell(connection)
         return True
+
+    def _pass_on(self, frame: memoryview) -> None:
+        # What the sandbox takes at once need not be kept.
+        sent = self._write(frame) if frame and not self._out else 0
+        self._out += frame[sent:]
+        self._charge(max(0, len(frame) - frames.HEADER.size))
 
     def _charge(self, size: int) -> None:
         self._bytes += size
@@ -345,8 +347,8 @@ class Broker:
             return
         self._forget(connection)
         connection.close(self._out, monotonic(), error)
-        if self._made <= MAX_IN_ALL:
-            self._on_attempt(connection.attempt(monotonic()))
+        if self._told.asked <= MAX_IN_ALL:
+            self._told.tell(connection)
         self._retire(connection)
 
     def _drop(self, connection: Connection) -> None:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import socket
 from dataclasses import replace
-from typing import Final
 
 from toolc.attempt import Attempt
 from toolc.guest.credit import Credit
 from toolc.guest.frames import (
     CLOSE,
-    CONNECTION_WINDOW,
     DATA,
     END,
     FIRST_WINDOW,
     HEADER,
-    MAX_PAYLOAD,
+    MAX_DATA,
     OPENED,
     WINDOW,
+    WINDOW_BYTES,
     encode,
 )
 from toolc.hosts import show_destination
@@ -26,9 +25,6 @@ from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_policy import Decision
 from toolc.runtime.egress_tls import ServerName
 from toolc.runtime.egress_transport import Kind, Opening, RefusedError, Transport
-
-READS_PER_TURN: Final = 2
-"""How often one connection is read before the others have their turn."""
 
 
 class Connection:
@@ -115,7 +111,7 @@ class Connection:
     def widen(self, payload: bytes) -> None:
         """The guest takes more. Raises ``ProtocolError`` where that is more than it was sent."""
         granted = payload.decode("ascii", "replace")
-        outstanding = CONNECTION_WINDOW - self._guest_takes
+        outstanding = WINDOW_BYTES - self._guest_takes
         known = granted.isascii() and granted.isdigit() and len(granted) <= 10
         if self.close_received or not (known and 0 < int(granted) <= outstanding):
             raise ProtocolError("it acknowledged data of a connection that it was not sent")
@@ -127,8 +123,11 @@ class Connection:
         self.addresses.clear()
         out += encode(OPENED, self.stream)
 
-    def send(self, out: bytearray, *, widely: bool) -> None:
-        """Pass on to the server what it takes now; acknowledgements go to ``out``. Raises ``OSError``."""
+    def send(self, out: bytearray, wanted: int) -> None:
+        """Pass on to the server what it takes now; acknowledgements go to ``out``. Raises ``OSError``.
+
+        ``wanted`` is what its window should be.
+        """
         transport = self.transport
         if transport is None:
             return
@@ -141,33 +140,28 @@ class Connection:
             self.bytes_out += sent
             of_head = min(sent, self._head_left)
             self._head_left -= of_head
-            granted = self._credit.give_back(sent - of_head, widely)
+            granted = self._credit.give_back(sent - of_head, wanted)
             if granted and not self._guest_ended:
                 out += encode(WINDOW, self.stream, b"%d" % granted)
         if self._guest_ended and not self._to_server and not self._finished:
             self._finished = True
             transport.finish()
 
-    def read(self, out: bytearray) -> int:
-        """Pass on to the guest what has come, as far as it takes it; how much that was. Raises ``OSError``."""
-        total = 0
-        for _ in range(READS_PER_TURN):
-            if self.transport is None or not self.wants_read:
-                break
-            data = self.transport.read(min(MAX_PAYLOAD, self._guest_takes))
-            if data is None:
-                break
-            if not data:
-                self._server_ended = True
-                out += encode(END, self.stream)
-                break
-            self._guest_takes -= len(data)
-            self.bytes_in += len(data)
-            total += len(data)
-            # Not ``encode``, which would copy the data once more.
-            out += HEADER.pack(len(data), DATA, self.stream)
-            out += data
-        return total
+    def read(self, room: memoryview) -> int:
+        """Put the frame of what has come into ``room``, as far as the guest takes it; the frame's length in bytes.
+
+        0 where nothing has yet. ``room`` has ``MAX_DATA`` bytes beside a header. Raises ``OSError``.
+        """
+        if self.transport is None or not self.wants_read:
+            return 0
+        size = self.transport.read_into(room[HEADER.size : HEADER.size + min(MAX_DATA, self._guest_takes)])
+        if size is None:
+            return 0
+        self._server_ended = not size
+        self._guest_takes -= size
+        self.bytes_in += size
+        HEADER.pack_into(room, 0, size, DATA if size else END, self.stream)
+        return HEADER.size + size
 
     @property
     def is_done(self) -> bool:

@@ -27,7 +27,7 @@ class Transport(Protocol):
 
     @property
     def wants_write(self) -> bool:
-        """Whether it has something of its own to send: then ``read`` or ``write`` is to be called once it can."""
+        """Whether it has something of its own to send: then it is to be read or written to once it can."""
 
     @property
     def failure(self) -> str:
@@ -36,8 +36,8 @@ class Transport(Protocol):
     def fileno(self) -> int:
         """The descriptor to poll."""
 
-    def read(self, size: int) -> bytes | None:
-        """What has come, at most ``size`` bytes; ``b""`` at the end, None when nothing has yet."""
+    def read_into(self, room: memoryview) -> int | None:
+        """Put what has come into ``room``; how many bytes that was, 0 at the end, None when nothing has yet."""
 
     def write(self, data: bytes | memoryview) -> int:
         """Send what can be sent now, and say how much that was."""
@@ -65,10 +65,10 @@ class PlainTransport:
         """The socket's."""
         return self._socket.fileno()
 
-    def read(self, size: int) -> bytes | None:
+    def read_into(self, room: memoryview) -> int | None:
         """What has come."""
         try:
-            return self._socket.recv(size)
+            return self._socket.recv_into(room)
         except BlockingIOError:
             return None
 

@@ -1,6 +1,6 @@
 """One call, from arguments to result.
 
-Theory of operation. A call goes through eight steps, each a function of its own::
+Theory of operation. A call goes through nine steps, each a function of its own::
 
     bind      arguments  -> BoundCall    validated, defaults filled in        toolc.runtime.bind
     plan      BoundCall  -> Plan         pure, by the tool's backend          toolc.backends
@@ -10,6 +10,7 @@ Theory of operation. A call goes through eight steps, each a function of its own
     close                                always, whatever was raised
     read      Outcome    -> ToolResult   pure, by the tool's backend          toolc.backends
     shape     ToolResult -> ToolResult   where the spec says so, sandboxed    toolc.runtime.shaping
+    files     ToolResult -> ToolResult   with what the workspace has of them  toolc.runtime.result_files
 
 What the caller or the tool did wrong ends as a ``ToolResult`` with ``is_error``: bad arguments before
 anything started, a failure of the tool, a limit that ended it. What *we* could not do (no engine, a
@@ -71,6 +72,9 @@ Listener: TypeAlias = Callable[[Event], None]
 """Is told what happens, on the thread of the call. What it raises ends the call and reaches the caller."""
 
 
+_WithFiles: TypeAlias = Callable[[ToolResult, "Transaction | None"], ToolResult]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """What the caller, not the spec, decides: the folder to work in, the engine, a shorter deadline.
@@ -110,6 +114,7 @@ def execute(
         profile = _profile(tool.spec, setting)
         backend = BACKENDS[tool.spec.backend.tag]
         plan, egress = _with_secrets(backend.plan(tool.spec.backend, bound, profile), tool.spec, setting)
+        with_files = _files(bound, profile)
     except (BindError, PlanError) as error:
         result = failure("invalid_args", str(error), _details(tool, call))
         tell(ToolEnd(name=tool.spec.name, call_id=call.call_id, result=result))
@@ -131,7 +136,7 @@ def execute(
         with egress.redactor.errors():
             outcome, sandboxed = _run(plan, start, timeout_ms, cancellation, heard, timing, egress)
         again = partial(_run_again, selection.engine, cancellation, egress.redactor)
-        result = _judged(bound, profile, outcome, timeout_ms, again)
+        result = with_files(_judged(bound, profile, outcome, timeout_ms, again), transaction)
         timing.lap("read")
         if transaction:
             result = transaction.settle(result, outcome.ending, setting.ask)
@@ -218,6 +223,16 @@ def _judged(
             return interrupted(words, limits, timeout_ms)
         result = shaped(result, words)
     return as_promised(result, spec)
+
+
+def _files(call: BoundCall, profile: Profile) -> _WithFiles:
+    """What adds the workspace's files to a result. Raises ``PlanError`` for arguments that name none there."""
+    if not call.tool.result.files or profile.workspace is None:
+        return lambda result, _: result
+    from toolc.runtime.result_files import wanted_files, with_files  # start-up time: most tools return none
+
+    patterns, mount, limit = wanted_files(call), profile.workspace, profile.limits.output_bytes
+    return lambda result, transaction: with_files(result, patterns, mount, limit, transaction)
 
 
 def _about(sandbox: Sandbox) -> JsonObject:

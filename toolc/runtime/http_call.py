@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from secrets import token_hex
 
 from toolc.backends.base import PlanError
 from toolc.plan import Mount, Plan
@@ -33,7 +34,10 @@ def prepared(plan: Plan, secrets: CallSecrets, declared: tuple[Secret, ...]) -> 
         )
     except RefusedError as error:
         raise PlanError(str(error)) from None
-    call = replace(call, files=libraries(call.reading), needs_token=broker.needs_token)
+    redactor = secrets.redactor
+    has_secrets = bool(redactor) or call.token is not None
+    redactor.cut_mark = token_hex() if has_secrets else ""
+    call = replace(call, files=libraries(call.reading), needs_token=broker.needs_token, cut_mark=redactor.cut_mark)
     return replace(plan, invocation=call), broker.open
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,11 @@ ADDRESS: Final = ("127.0.0.1", 3129)
 
 FOLDER: Final = "lib"
 """The libraries' folder, below ``/tool``."""
+
+
+_ABOUT: Final[Mapping[str, type]] = {
+    "status": int, "content_type": str, "url": str, "redirects": int, "retries": int, "pages": int,
+}  # fmt: skip
 
 
 def libraries(reading: Reading) -> tuple[File, ...]:
@@ -55,6 +61,7 @@ def message(call: HttpCall, output_bytes: int) -> JsonObject:
         "url": call.url,
         "format": reading.format,
         "limit": output_bytes,
+        "cut_mark": call.cut_mark,
         "has_token": call.token is not None,
         "needs_token": call.needs_token,
         "retry": {
@@ -73,6 +80,15 @@ def message(call: HttpCall, output_bytes: int) -> JsonObject:
         "template": reading.template,
         "arguments": reading.arguments,
     }
+
+
+def so_far(call: HttpCall, told: JsonObject) -> JsonObject:
+    """What ``details.http`` says of a call without an answer: what its guest has ``told``, where it makes sense."""
+    about: JsonObject = {"url": call.url.partition("?")[0], "redirects": 0, "retries": 0}
+    for name, kind in _ABOUT.items():
+        if type(told.get(name)) is kind:
+            about[name] = told[name]
+    return about
 
 
 def _pagination(pagination: Pagination) -> JsonObject:

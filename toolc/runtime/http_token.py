@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import http.client
-import io
 import re
 import threading
 import time
@@ -17,6 +15,7 @@ from urllib.parse import quote_plus
 from toolc.backends.output import parse_json
 from toolc.plan_http import TokenRequest
 from toolc.runtime.egress_transport import Transport
+from toolc.runtime.http_answer import Answer, AnswerError
 from toolc.runtime.http_request import fill, request
 from toolc.runtime.http_target import Target
 from toolc.runtime.http_transport import OuterTransport
@@ -94,20 +93,28 @@ class TokenTransport(OuterTransport):
     def __init__(self, inner: Transport, keep: Callable[[str, float | None], None]) -> None:
         super().__init__(inner)
         self._keep = keep
-        self._answer = b""
+        self._room = memoryview(bytearray(MAX_RESPONSE))
+        self._answer = Answer(MAX_RESPONSE)
         self._told: bytes | None = None
 
-    def read(self, size: int) -> bytes | None:
-        """A status without a body. Raises ``OSError``."""
+    def read_into(self, room: memoryview) -> int | None:
+        """A status without a body. Raises ``OSError``, also where the answer is none."""
         while self._told is None:
-            piece = self._inner.read(MAX_RESPONSE)
-            if piece is None:
-                return None
-            self._answer += piece
-            parsed = _parsed(self._answer, at_end=not piece or len(self._answer) > MAX_RESPONSE)
-            self._told = self._judged(*parsed) if parsed else None
-        told, self._told = self._told[:size], self._told[size:]
-        return told
+            try:
+                size = self._inner.read_into(self._room)
+                if size is None:
+                    return None
+                if self._answer.feed(self._room[:size]) or not size:
+                    self._told = self._judged(*self._answer.read())
+            except AnswerError as error:
+                raise OSError(f"the token server {error}") from None
+            except OSError as error:
+                if not error.strerror:
+                    raise
+                raise OSError(f"the connection to the token server broke: {error.strerror.lower()}") from None
+        told, self._told = self._told[: len(room)], self._told[len(room) :]
+        room[: len(told)] = told
+        return len(told)
 
     def _judged(self, status: int, body: bytes) -> bytes:
         if not 200 <= status < 300:
@@ -118,38 +125,13 @@ class TokenTransport(OuterTransport):
             answer = None
         token = answer.get("access_token") if isinstance(answer, dict) else None
         if not isinstance(answer, dict) or not isinstance(token, str) or not _TOKEN.fullmatch(token):
-            return _status(502, "the token server's answer has no access_token")
+            raise AnswerError("answered without an access_token")
         if str(answer.get("token_type", "bearer")).lower() != "bearer":
-            return _status(502, "the token server's token is no bearer token")
+            raise AnswerError("answered with a token that is no bearer token")
         seconds = answer.get("expires_in")
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
         self._keep(token, float(min(seconds, MAX_SECONDS)) if number and isinstance(seconds, int | float) else None)
         return _status(200, "")
-
-
-class _Source:
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def makefile(self, *_: object) -> io.BytesIO:
-        """The whole answer."""
-        return io.BytesIO(self._data)
-
-
-def _parsed(answer: bytes, *, at_end: bool) -> tuple[int, bytes] | None:
-    """Status and body of an answer; None where more must come."""
-    response = http.client.HTTPResponse(_Source(answer))  # type: ignore[arg-type]
-    try:
-        if b"\r\n\r\n" not in answer and not at_end:
-            return None
-        response.begin()
-        if response.length is None and not response.chunked and not at_end:
-            return None
-        return response.status, response.read()
-    except http.client.IncompleteRead:
-        return (502, b"") if at_end else None
-    except (http.client.HTTPException, ValueError, OSError):
-        return 502, b""
 
 
 def _error_code(body: bytes) -> str:

@@ -35,19 +35,19 @@ class TlsTransport:
         """The socket's."""
         return self._socket.fileno()
 
-    def read(self, size: int) -> bytes | None:
+    def read_into(self, room: memoryview) -> int | None:
         """What has come. Raises ``OSError``."""
         if not self._flush():
             return None
         try:
-            return self._socket.recv(size)
+            return self._socket.recv_into(room)
         except ssl.SSLWantReadError:
             return None
         except ssl.SSLWantWriteError:
             self.wants_write = True
             return None
         except ssl.SSLZeroReturnError:
-            return b""
+            return 0
 
     def write(self, data: bytes | memoryview) -> int:
         """Take ``data``, and send what can be sent now. Raises ``OSError``."""
@@ -134,29 +134,37 @@ class FramedTransport(OuterTransport):
 
     def __init__(self, inner: Transport) -> None:
         super().__init__(inner)
-        self._framed = b""
+        self._rest = b""
         self._has_ended = False
         self._error: OSError | None = None
 
-    def read(self, size: int) -> bytes | None:
+    def read_into(self, room: memoryview) -> int | None:
         """What has come, framed; never raises."""
-        if not self._framed and not self._has_ended:
-            try:
-                if self._error is not None:
-                    raise self._error
-                data = self._inner.read(size)
-            except OSError as error:
-                self.failure = f"the connection broke: {error.strerror.lower()}" if error.strerror else str(error)
-                self._end({"reason": self.failure, "kind": "network"})
-            else:
-                if data is None:
-                    return None
-                if data:
-                    self._framed = LENGTH.pack(len(data)) + data
-                else:
-                    self._end({})
-        piece, self._framed = self._framed[:size], self._framed[size:]
-        return piece
+        if not self._rest and not self._has_ended:
+            # A window may have less left than a piece needs.
+            piece = room if len(room) > LENGTH.size else memoryview(bytearray(LENGTH.size + 1))
+            size = self._frame(piece)
+            if size is None or piece is room:
+                return size
+            self._rest = bytes(piece[:size])
+        said, self._rest = self._rest[: len(room)], self._rest[len(room) :]
+        room[: len(said)] = said
+        return len(said)
+
+    def _frame(self, room: memoryview) -> int | None:
+        try:
+            if self._error is not None:
+                raise self._error
+            size = self._inner.read_into(room[LENGTH.size :])
+        except OSError as error:
+            self.failure = f"the connection broke: {error.strerror.lower()}" if error.strerror else str(error)
+            return self._end(room, {"reason": self.failure, "kind": "network"})
+        if size is None:
+            return None
+        if not size:
+            return self._end(room, {})
+        LENGTH.pack_into(room, 0, size)
+        return LENGTH.size + size
 
     def write(self, data: bytes | memoryview) -> int:
         """Send what can be sent now; an error waits for ``read`` to tell it."""
@@ -166,9 +174,12 @@ class FramedTransport(OuterTransport):
             self._error = self._error or error
             return len(data)
 
-    def _end(self, message: dict[str, str]) -> None:
+    def _end(self, room: memoryview, message: dict[str, str]) -> int:
         self._has_ended = True
-        self._framed = LENGTH.pack(0) + json.dumps(message).encode()
+        words = LENGTH.pack(0) + json.dumps(message).encode()
+        said, self._rest = words[: len(room)], words[len(room) :]
+        room[: len(said)] = said
+        return len(said)
 
 
 def transport(connection: socket.socket, scheme: str, host: str) -> Transport:

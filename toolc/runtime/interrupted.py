@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolc.result import Outcome, Text, ToolFailure, ToolResult
+from toolc.schema import JsonObject
 from toolc.spec import MIB, ErrorKind, Limits
 
 ENDINGS: Final = frozenset({"timed_out", "out_of_memory", "cancelled"})
@@ -33,7 +34,10 @@ def interrupted(outcome: Outcome, limits: Limits, timeout_ms: int) -> ToolResult
         case _:
             kind = "cancelled"
             message = "the call was cancelled before it was done"
-    return ToolResult(content=(Text(message + _so_far(outcome)),), error=ToolFailure(kind, message))
+    details: JsonObject = {"http": outcome.about} if outcome.about else {}
+    return ToolResult(
+        content=(Text(message + _so_far(outcome)),), error=ToolFailure(kind, message), details=details
+    )
 
 
 def _so_far(outcome: Outcome) -> str:

@@ -17,30 +17,33 @@ from toolc.schema import JsonObject, JsonValue
 MIN_LINE: Final = 16
 """A line of a secret of several lines is one itself if it has so many characters."""
 
-
-LINE_WIDTHS: Final = (64, 76)
-"""How long programs make lines of Base64 (RFC 7468 and RFC 2045), in characters."""
+_BREAKS: Final = b"\r\n\t "
+"""What stands between lines of Base64 (of 64 characters in RFC 7468, of 76 in RFC 2045), which may be indented."""
 
 
 class Redactor:
-    """Knows secrets by name, and replaces each by ``[secret NAME]``: text that can stand in JSON as it is."""
+    """Knows secrets by name, and replaces each by ``[secret NAME]``: text that can stand in JSON as it is.
+
+    ``cut_mark`` stands in a text where the guest has cut it (``toolc.guest.cut``); empty where it marks nothing.
+    """
 
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
         self._marks: dict[bytes, bytes] = {}
-        self._pattern: re.Pattern[bytes] | None = None
+        self._in_lines: dict[bytes, bytes] = {}
+        self.cut_mark = ""
         for name, value in (secrets or {}).items():
             self.add(name, value)
 
     def __bool__(self) -> bool:
-        return self._pattern is not None
+        return bool(self._marks or self.cut_mark)
 
     def add(self, name: str, value: str) -> None:
         """Learn one more secret."""
+        mark = f"[secret {name}]".encode()
         for form in forms(value):
-            self._marks.setdefault(form, f"[secret {name}]".encode())
-        # The longest first, for one form can begin with another.
-        ordered = sorted(self._marks, key=lambda form: (-len(form), form))
-        self._pattern = re.compile(b"|".join(map(re.escape, ordered)))
+            self._marks.setdefault(form, mark)
+        for form in _base64(value.encode()):
+            self._in_lines.setdefault(form, mark)
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -53,19 +56,29 @@ class Redactor:
 
     def data(self, data: bytes) -> bytes:
         """``data`` without secrets."""
-        if self._pattern is None:
-            return data
-        return self._pattern.sub(lambda match: self._marks[match[0]], data)
+        return data if not self._marks else self._taken_out(data, len(data))[0]
 
     def text(self, text: str) -> str:
         """``text`` without secrets."""
-        if self._pattern is None:
+        if self.cut_mark and self.cut_mark in text:
+            return "".join(self._at_cuts(text.split(self.cut_mark)))
+        if not self._marks:
             return text
         return self.data(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
+    def _at_cuts(self, pieces: list[str]) -> Iterator[str]:
+        """The pieces of a text that was cut between them, without what may be a part of a secret there."""
+        for index, piece in enumerate(pieces):
+            data = piece.encode("utf-8", "surrogatepass")
+            if index:
+                data = data[max((_ended(data, form) for form in self._marks), default=0) :]
+            if index < len(pieces) - 1:
+                data = self.settled(data)[0]
+            yield self.data(data).decode("utf-8", "ignore")
+
     def json(self, value: JsonValue) -> JsonValue:
         """``value`` without secrets in any text of it, keys too."""
-        if self._pattern is None:
+        if not self:
             return value
         match value:
             case str():
@@ -83,32 +96,81 @@ class Redactor:
 
     def settled(self, data: bytes) -> tuple[bytes, bytes]:
         """``data`` without secrets as far as they are whole, and the rest, which may be the beginning of one."""
-        if self._pattern is None:
+        if not self._marks:
             return data, b""
-        limit, at = len(data) - self._pending(data), 0
+        return self._taken_out(data, len(data) - self._pending(data))
+
+    def _taken_out(self, data: bytes, limit: int) -> tuple[bytes, bytes]:
+        """``data`` without the secrets that begin before ``limit``, and what stands behind these and it."""
         pieces: list[bytes] = []
-        for match in self._pattern.finditer(data):
+        at = 0
+        for start, end, mark in self._found(data):
             # From there on a longer form may be coming, of which this is only the beginning.
-            if match.start() >= limit:
+            if start >= limit:
                 break
-            pieces += (data[at : match.start()], self._marks[match[0]])
-            at = match.end()
+            if start >= at:
+                pieces += (data[at:start], mark)
+            at = max(at, end)
         pieces.append(data[at:limit])
         return b"".join(pieces), data[max(at, limit) :]
 
+    def _found(self, data: bytes) -> list[tuple[int, int, bytes]]:
+        """Where secrets stand, in order, and their marks; the longest first of those that begin together."""
+        # One form after the other: ten times as fast as one expression of them all.
+        found = [(at, at + len(form), mark) for form, mark in self._marks.items() for at in _places(data, form)]
+        if b"\n" in data:
+            found += _across_lines(data, self._in_lines)
+        return sorted(found, key=lambda each: (each[0], -each[1]))
+
     def _pending(self, data: bytes) -> int:
         """How many bytes at the end of ``data`` may be the beginning of a secret."""
-        longest = 0
-        for form in self._marks:
-            start = max(0, len(data) - len(form) + 1)
-            while (start := data.find(form[:1], start)) >= 0:
-                if len(data) - start <= longest:
-                    break
-                if form.startswith(data[start:]):
-                    longest = len(data) - start
-                    break
-                start += 1
-        return longest
+        longest = max((_begun(data, form) for form in self._marks), default=0)
+        joined = data.translate(None, _BREAKS)
+        begun = max((_begun(joined, form) for form in self._in_lines), default=0)
+        return max(longest, len(data) - _start_of_last(data, begun))
+
+
+def _places(data: bytes, form: bytes) -> Iterator[int]:
+    at = data.find(form)
+    while at >= 0:
+        yield at
+        at = data.find(form, at + len(form))
+
+
+def _across_lines(data: bytes, wanted: Mapping[bytes, bytes]) -> Iterator[tuple[int, int, bytes]]:
+    """Where Base64 stands in lines."""
+    joined = data.translate(None, _BREAKS)
+    places: list[int] = []
+    for form, mark in wanted.items():
+        for at in _places(joined, form):
+            places = places or [place for place, byte in enumerate(data) if byte not in _BREAKS]
+            yield places[at], places[at + len(form) - 1] + 1, mark
+
+
+def _begun(data: bytes, form: bytes) -> int:
+    """How many bytes at the end of ``data`` ``form`` begins with, but not all of it."""
+    start = max(0, len(data) - len(form) + 1)
+    while (start := data.find(form[:1], start)) >= 0:
+        # A glance first: the rest of a long form is long too.
+        if form.startswith(data[start : start + 32]) and form.startswith(data[start:]):
+            return len(data) - start
+        start += 1
+    return 0
+
+
+def _ended(data: bytes, form: bytes) -> int:
+    """How many bytes at the beginning of ``data`` ``form`` ends with, but not all of it."""
+    sizes = range(min(len(form) - 1, len(data)), 0, -1)
+    return next((size for size in sizes if data.startswith(form[-size:])), 0)
+
+
+def _start_of_last(data: bytes, count: int) -> int:
+    """Where the last ``count`` bytes begin that are no breaks of lines."""
+    at = len(data)
+    while count:
+        at -= 1
+        count -= data[at] not in _BREAKS
+    return at
 
 
 class RedactedStream:
@@ -136,8 +198,6 @@ def forms(value: str) -> Iterator[bytes]:
     yield from _forms_of_text(value)
     data = value.encode()
     yield from _base64(data)
-    for width in LINE_WIDTHS:
-        yield from _in_lines(base64.b64encode(data), width)
     for digits in (data.hex(), data.hex().upper()):
         yield digits.encode()
     for line in value.splitlines():
@@ -167,15 +227,6 @@ def _forms_of_text(value: str) -> Iterator[bytes]:
         # JSON in JSON, as a log in a result is.
         yield json.dumps(escaped, ensure_ascii=False)[1:-1].encode()
     yield html.escape(value).encode()
-
-
-def _in_lines(encoded: bytes, width: int) -> Iterator[bytes]:
-    """Base64 in lines, as programs write it, where there is more than one; without the end, as ``_base64``."""
-    if len(encoded) > width:
-        kept = encoded[: len(encoded.rstrip(b"=")) - 1]
-        lines = [kept[at : at + width] for at in range(0, len(kept), width)]
-        yield b"\n".join(lines)
-        yield b"\r\n".join(lines)
 
 
 def _base64(data: bytes) -> Iterator[bytes]:

@@ -10,7 +10,8 @@ from toolc.errors import UsageError
 from toolc.plan import Plan, SecretFile
 from toolc.result import Content, Resource, Text, ToolFailure, ToolResult
 from toolc.runtime.redaction import Redactor
-from toolc.spec import EnvVar, HttpBackend, ToolSpec
+from toolc.spec import EnvVar, ToolSpec
+from toolc.spec_http import HttpBackend
 
 Reveal: TypeAlias = Callable[[Iterable[str]], Mapping[str, str]]
 """The values of secrets by their names. Raises ``UsageError`` that names all that are missing."""

@@ -16,7 +16,8 @@ from toolc.plan import Plan, Profile, PythonCall
 from toolc.plan_http import Reading
 from toolc.result import Outcome, Text, ToolResult, failure
 from toolc.runtime.http_message import libraries
-from toolc.spec import File, HttpBackend, PythonBackend, Result, ShellBackend
+from toolc.spec import File, PythonBackend, Result, ShellBackend
+from toolc.spec_http import HttpBackend
 
 ENTRY: Final = PythonBackend(
     entry="shape.py",

@@ -23,12 +23,14 @@ from toolc.errors import InfrastructureError, UsageError
 from toolc.plan import Mount, Profile
 from toolc.result import Ending, Text, ToolFailure, ToolResult
 from toolc.runtime.beneath import Root
+from toolc.runtime.result_folder import Folder, FolderError
 from toolc.runtime.scratch import make_scratch, remove_dead
 from toolc.runtime.scratch_sweep import discard
 from toolc.runtime.transaction_clock import Moment
 from toolc.runtime.transaction_commit import ConflictError, StuckError, commit
 from toolc.runtime.transaction_copy import copy_tree
 from toolc.runtime.transaction_diff import Differences, differences
+from toolc.runtime.transaction_left import left_by
 from toolc.runtime.transaction_view import Overlay, TooManyError, View
 from toolc.schema import JsonObject
 from toolc.spec import ErrorKind, ToolSpec
@@ -111,6 +113,17 @@ class Transaction:
         self._note = obstacle
         profile = replace(profile, workspace=self._copied(obstacle))
         return engine.start(profile, arguments), profile
+
+    def left(self) -> Folder:
+        """The workspace as the tool left it, before anything is settled. The sandbox must be gone.
+
+        Raises ``FolderError``.
+        """
+        assert self._view is not None
+        try:
+            return left_by(self._view)
+        except (OSError, TooManyError) as error:
+            raise FolderError("file", f"what the tool left cannot be read: {error}") from None
 
     def settle(self, result: ToolResult, ending: Ending, ask: Ask | None) -> ToolResult:
         """Decide about the changes, and tell of them in the result. The sandbox must be gone."""

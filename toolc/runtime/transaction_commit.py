@@ -25,7 +25,17 @@ from toolc.changes import Change
 from toolc.plan import Mount
 from toolc.runtime.beneath import FOLDER, RENAME_EXCHANGE, RENAME_NOREPLACE, Root, rename, write_all
 from toolc.runtime.transaction_diff import Differences
-from toolc.runtime.transaction_journal import Identity, Mode, Move, Plan, Staging, forget_plan, is_planned, locked
+from toolc.runtime.transaction_journal import (
+    Identity,
+    Mode,
+    Move,
+    Plan,
+    Staging,
+    alone,
+    forget_plan,
+    is_planned,
+    locked,
+)
 from toolc.runtime.transaction_recovery import holds_anything, remove_staging, roll_back, told
 
 PREFIX: Final = ".toolc-"
@@ -55,10 +65,10 @@ def commit(real: Root, made: Root, found: Differences, mount: Mount, scratch: Pa
 
     Raises ``ConflictError`` and ``OSError``: then nothing is done. Raises ``StuckError`` where something is.
     """
-    for change in found.changes:
-        _check_unchanged(real, change, found.before.get(change.path))
     name = f"{PREFIX}{secrets.token_hex(8)}"
-    with locked(scratch):
+    with locked(scratch), alone(real.descriptor):
+        for change in found.changes:
+            _check_unchanged(real, change, found.before.get(change.path))
         # Before the folder exists: a kill in between leaves a journal of nothing.
         Staging(mount.source, real.status.st_ino, name).write(scratch)
         os.mkdir(name, 0o700, dir_fd=real.descriptor)

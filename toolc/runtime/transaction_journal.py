@@ -32,6 +32,9 @@ NAMES: Final = frozenset({STAGING, PLAN, _DRAFT})
 LOCK_SECONDS: Final = 10.0
 """How long another process may be at the same journal before this one gives up for now."""
 
+WORKSPACE_SECONDS: Final = 60.0
+"""How long a commit waits for others in the same workspace: each takes milliseconds, and many may come at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Staging:
@@ -159,19 +162,42 @@ def locked(scratch: Path) -> Iterator[None]:
     """Be the only one at this journal. Raises ``OSError``: ETIMEDOUT where another process does not get done."""
     descriptor = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        deadline = time.monotonic() + LOCK_SECONDS
-        while not _locks(descriptor):
-            if time.monotonic() > deadline:
-                raise OSError(errno.ETIMEDOUT, "another process is at it, and does not get done")
-            time.sleep(0.02)
+        _wait(descriptor, LOCK_SECONDS)
         yield
     finally:
         os.close(descriptor)
 
 
+@contextmanager
+def alone(workspace: int) -> Iterator[None]:
+    """Be the only one of this host that commits to the open folder ``workspace``, or undoes a commit there.
+
+    Two commits of the same files would each find the other's half in its way. Raises ``OSError`` as ``locked``
+    does. A file system that has no locks lets everybody in: then a conflict is still found, if later.
+    """
+    descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=workspace)
+    try:
+        _wait(descriptor, WORKSPACE_SECONDS)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _wait(descriptor: int, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not _locks(descriptor):
+        if time.monotonic() > deadline:
+            raise OSError(errno.ETIMEDOUT, "another process is at it, and does not get done")
+        time.sleep(0.02)
+
+
 def _locks(descriptor: int) -> bool:
     with contextlib.suppress(BlockingIOError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}:
+                raise
         return True
     return False
 

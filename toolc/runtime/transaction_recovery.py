@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from toolc.runtime.beneath import FOLDER, RENAME_EXCHANGE, RENAME_NOREPLACE, Root, rename
-from toolc.runtime.transaction_journal import Identity, Mode, Move, Plan, Staging, forget_plan, locked
+from toolc.runtime.transaction_journal import Identity, Mode, Move, Plan, Staging, alone, forget_plan, locked
 
 ASIDE: Final = ".aside"
 """What ``beneath.rename`` appends to a name in the middle of an exchange, where the file system has none."""
@@ -124,10 +124,11 @@ def _recover(scratch: Path) -> Unfinished | None:
     with workspace:
         if workspace.status.st_ino != where.inode:
             return _lost(where, plan, scratch)
-        if plan is not None and (unfinished := _rolled_back(workspace, where, plan, scratch)):
-            return unfinished
-        with contextlib.suppress(OSError):
-            remove_staging(workspace.descriptor, where.name)
+        with alone(workspace.descriptor):
+            if plan is not None and (unfinished := _rolled_back(workspace, where, plan, scratch)):
+                return unfinished
+            with contextlib.suppress(OSError):
+                remove_staging(workspace.descriptor, where.name)
     return None
 
 

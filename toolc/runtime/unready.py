@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from toolc.spec import HttpBackend, PythonBackend, Sandbox, ShellBackend, ToolSpec
+from toolc.spec import PythonBackend, Sandbox, ShellBackend, ToolSpec
+from toolc.spec_http import HttpBackend
 
 
 def unready(tool: ToolSpec) -> str | None:
@@ -22,7 +23,6 @@ def _features(tool: ToolSpec) -> Iterator[str]:
     for key, value in (
         ("retry", tool.retry),
         ("confirm", tool.confirm),
-        ("result.files", tool.result.files),
     ):
         if value:
             yield f"'{key}'"

@@ -59,7 +59,7 @@ def converse(
         line = _Line(sandbox, conversation, cancellation, listening)
         return _converse(line, sandbox, conversation, plan, timeout_ms)
     egress = replace(egress, on_attempt=listening.timed(egress.on_attempt))
-    with closing(Broker(plan.allow, conversation.outgoing, egress)) as broker:
+    with closing(Broker(plan.allow, conversation.outgoing, egress, sandbox.write)) as broker:
         conversation.connections = broker
         line = _Line(sandbox, conversation, cancellation, listening, broker)
         outcome = _converse(line, sandbox, conversation, plan, timeout_ms)
@@ -230,6 +230,7 @@ def _outcome(conversation: Conversation, ending: Ending, duration_ms: float = 0.
         reply=conversation.capture(frames.REPLY),
         reason=verdict.reason if verdict else "",
         usage=usage,
+        about=conversation.about(),
     )
 
 

@@ -7,6 +7,7 @@ correct itself. An unknown tool is JSON-RPC error -32602; a sandbox that could n
 from __future__ import annotations
 
 import base64
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +29,7 @@ from mcp.types import (
     ListToolsResult,
     PaginatedRequestParams,
     TextContent,
+    TextResourceContents,
     Tool,
 )
 
@@ -145,9 +147,17 @@ async def _pass_on(cancellation: Cancellation) -> None:
 def _block(block: Content) -> ContentBlock:
     if isinstance(block, Text):
         return TextContent(type="text", text=block.text)
-    data = base64.b64encode(block.data).decode("ascii")
     if isinstance(block, Resource):
-        uri = f"toolc:///{quote(block.name)}"
-        contents = BlobResourceContents(uri=uri, mime_type=block.mime_type, blob=data)
-        return EmbeddedResource(type="resource", resource=contents)
+        return EmbeddedResource(type="resource", resource=_resource(block))
+    data = base64.b64encode(block.data).decode("ascii")
     return ImageContent(type="image", data=data, mime_type=block.mime_type)
+
+
+def _resource(block: Resource) -> TextResourceContents | BlobResourceContents:
+    """A text as text, so that a client can give it to its model; all else as Base64."""
+    uri = f"toolc:///{quote(block.name)}"
+    if block.mime_type.startswith("text/"):
+        with suppress(UnicodeDecodeError):
+            return TextResourceContents(uri=uri, mime_type=block.mime_type, text=block.data.decode("utf-8"))
+    blob = base64.b64encode(block.data).decode("ascii")
+    return BlobResourceContents(uri=uri, mime_type=block.mime_type, blob=blob)

@@ -28,7 +28,7 @@ _WORDS: Final = r"(?:SELECT\s[^;\"]{1,400}?\sFROM|INSERT\s+INTO|UPDATE\s[^;\"]{1
 # In capitals or small letters throughout: "Select one from these" is a sentence.
 _STATEMENT: Final = f"(?:{_WORDS}|{_WORDS.lower()})"
 _SQL: Final = re.compile(rf"\s*{_STATEMENT}")
-_SCRIPT_SQL: Final = re.compile(rf"\b{_STATEMENT}[^;\"]{{0,2000}}?\$\{{?ARG_(?P<name>\w+)\}}?")
+_SCRIPT_SQL: Final = rf"\b{_STATEMENT}[^;\"]{{0,2000}}?\$\{{?ARG_(?P<name>\w+)\}}?"  # for scripts alone
 _JSON_START: Final = re.compile(r'\s*(?:\{\s*"|\[\s*["{\[])')
 _JSON_END: Final = re.compile(r"[\]}]\s*$")
 
@@ -91,7 +91,7 @@ def _in_script(tool: LocatedTool) -> Iterator[Diagnostic]:
     if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Script):
         return
     span = tool.span("backend", "shell", "script")
-    for match in _SCRIPT_SQL.finditer(backend.command.text):
+    for match in re.finditer(_SCRIPT_SQL, backend.command.text):
         name = match["name"]
         known = tool.spec.parameters.properties
         if name in known and not _is_harmless(Placeholder(name), tool):

@@ -6,7 +6,7 @@ Only here are all tools known. What a step passes on is compared with the parame
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
@@ -17,12 +17,14 @@ from toolc.compiler.reader import listed, suggestion
 from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.source import Span
-from toolc.spec import AgentBackend, CompositeBackend, Step
+
+if TYPE_CHECKING:
+    from toolc.spec_composite import Step
 
 
 def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Each call of a tool that is not there, each circle of calls, each step that passes on what fits nothing."""
-    if not any(isinstance(tool.spec.backend, CompositeBackend | AgentBackend) for tool in tools):
+    if not any(tool.spec.backend.tag in {"composite", "agent"} for tool in tools):
         return
     known = {name: tool for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}
     targets = {tool.spec.name: frozenset(_targets(tool, known)) for tool in tools if "backend" not in tool.damaged}
@@ -43,10 +45,10 @@ def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
 def calls(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
     """The name of each tool that ``tool`` calls, and where it stands."""
     backend = tool.spec.backend
-    if isinstance(backend, CompositeBackend):
+    if backend.tag == "composite":
         for index, step in enumerate(backend.steps):
             yield step.tool, tool.span("backend", "composite", "steps", index, "tool")
-    elif isinstance(backend, AgentBackend):
+    elif backend.tag == "agent":
         node = tool.node_at("backend", "agent", "tools")
         for item in node.items if isinstance(node, SequenceNode) else ():
             yield str(to_json(item)), item.span
@@ -102,7 +104,7 @@ def _unknown(name: str, span: Span, known: Mapping[str, LocatedTool]) -> Diagnos
 
 def _arguments(tool: LocatedTool, known: Mapping[str, LocatedTool]) -> Iterator[Diagnostic]:
     backend = tool.spec.backend
-    for index, step in enumerate(backend.steps if isinstance(backend, CompositeBackend) else ()):
+    for index, step in enumerate(backend.steps if backend.tag == "composite" else ()):
         called = known.get(step.tool)
         if called is not None and "parameters" not in called.damaged:
             yield from _step_arguments(tool, index, step, called)

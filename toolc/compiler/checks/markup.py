@@ -42,12 +42,12 @@ backend:
 """,
 )
 
-_TAG: Final = re.compile(
-    r"</?(?:system|assistant|important|critical|instructions?|developer|admin|hidden|secret_?instructions?"
+# Compiled where there is something like it: start-up time.
+_TAG: Final = (
+    r"(?i)</?(?:system|assistant|important|critical|instructions?|developer|admin|hidden|secret_?instructions?"
     r"|system[-_ ](?:prompt|message|reminder)|tool[-_]?(?:calls?|results?|use)|function_calls?|antml:\w+)\b"
     r"[^<>\n]{0,80}>"
-    r"|<\|[a-z_]{2,30}\|>|\[/?(?:INST|SYSTEM)\]|<</?SYS>>",
-    re.IGNORECASE,
+    r"|<\|[a-z_]{2,30}\|>|\[/?(?:INST|SYSTEM)\]|<</?SYS>>"
 )
 _BRACKET: Final = re.compile(r"\[/?(?:INST|SYSTEM)", re.IGNORECASE)
 _PLACEHOLDER: Final = re.compile(r"<(?:system|assistant|developer|admin|instructions?)>", re.IGNORECASE)
@@ -81,7 +81,7 @@ def _found(each: Visible) -> tuple[str, str] | None:
         return match[0], f"has a control character: U+{ord(match[0]):04X}"
     if each.role != "prose":
         return None
-    if ("<" in text or "[" in text) and (match := _TAG.search(text)) and not _stands_for_a_value(text, match):
+    if ("<" in text or "[" in text) and (match := re.search(_TAG, text)) and not _stands_for_a_value(text, match):
         return match[0], f"has a tag that can pass for a message of another role: '{match[0]}'"
     if match := _COMMENT.search(text):
         return match[0], "has a comment, which is hidden where it is rendered"

@@ -32,12 +32,9 @@ _ASKS: Final = frozenset(
     }
 )  # fmt: skip
 _LITERAL: Final = r"(?!\{\{|\$|/|\*+$|<|true$|false$|none$)[^\s{}]+"
-_OPTION: Final = re.compile(
-    rf"--(?:api-?key|access-?token|auth-?token|pass(?:word)?|secret|token)=(?P<value>{_LITERAL})"
-)
-_URL: Final = re.compile(
-    r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@{}]{1,100}:(?P<value>[^\s/@{}$<*]{1,200})@", re.IGNORECASE
-)
+# Both compiled where there is something like it: start-up time.
+_OPTION: Final = rf"--(?:api-?key|access-?token|auth-?token|pass(?:word)?|secret|token)=(?P<value>{_LITERAL})"
+_URL: Final = r"(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@{}]{1,100}:(?P<value>[^\s/@{}$<*]{1,200})@"
 _VARIABLE: Final = re.compile(r"(?:.*_)?(?:API_?KEY|PASSWD|PASSWORD|PRIVATE_KEY|SECRET|SECRET_KEY|TOKEN)")
 _VALUE: Final = re.compile(_LITERAL, re.IGNORECASE)
 
@@ -64,7 +61,7 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _written_out(tool: LocatedTool) -> Iterator[Diagnostic]:
     for node, text in strings(tool.node.get("backend")) if may_hold(tool, ("=", "@")) else ():
         for mark, pattern, where in (("--", _OPTION, "a command line"), ("://", _URL, "a URL")):
-            for match in pattern.finditer(text) if mark in text else ():
+            for match in re.finditer(pattern, text) if mark in text else ():
                 span = tool.source.locate(node.span, match["value"])
                 yield Diagnostic(codes.MISPLACED_SECRET, f"a secret is written out in {where}", span, _DECLARE)
     env = tool.node_at("sandbox", "env")

@@ -13,8 +13,7 @@ from toolc.compiler.edits import fix, replace
 from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.source import Span
-from toolc.spec import AgentBackend, HttpBackend
-from toolc.spec_http import OAuth2Auth, Url
+from toolc.template import Template
 
 NEEDS: Final = frozenset({"backend"})
 
@@ -33,16 +32,15 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _plain(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
-    match tool.spec.backend:
-        case HttpBackend(url=url, auth=auth):
-            if isinstance(url, Url) and url.scheme == "http":
-                yield url.host, tool.span("backend", "http", "url")
-            if isinstance(auth, OAuth2Auth) and auth.token_url.scheme == "http":
-                yield auth.token_url.host, tool.span("backend", "http", "auth", "oauth2", "token_url")
-        case AgentBackend(base_url=str() as base) if match := _HOST.match(base):
-            yield match[1].strip("[]"), tool.span("backend", "agent", "base_url")
-        case _:
-            pass
+    backend = tool.spec.backend
+    if backend.tag == "http":
+        if not isinstance(backend.url, Template) and backend.url.scheme == "http":
+            yield backend.url.host, tool.span("backend", "http", "url")
+        auth = backend.auth
+        if auth is not None and auth.tag == "oauth2" and auth.token_url.scheme == "http":
+            yield auth.token_url.host, tool.span("backend", "http", "auth", "oauth2", "token_url")
+    elif backend.tag == "agent" and backend.base_url and (match := _HOST.match(backend.base_url)):
+        yield match[1].strip("[]"), tool.span("backend", "agent", "base_url")
 
 
 def _is_loopback(host: str) -> bool:

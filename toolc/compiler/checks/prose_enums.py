@@ -45,21 +45,18 @@ backend:
 """,
 )
 
-_LEAD: Final = re.compile(
+# Compiled where there is a parameter to look at: start-up time.
+_LEAD: Final = (
     r"\b(?:one of|any of|(?:allowed|valid|possible|accepted|supported) (?:values?|options?)(?: are| is)?"
-    r"|options(?: are)?|must be(?: either)?|can be(?: either)?|either|choices(?: are)?)\b(?P<colon> ?:)? ?",
-    re.IGNORECASE,
+    r"|options(?: are)?|must be(?: either)?|can be(?: either)?|either|choices(?: are)?)\b(?P<colon> ?:)? ?"
 )
 _ITEM: Final = (
     r"(?:'[^'\n]{1,40}'|\"[^\"\n]{1,40}\"|`[^`\n]{1,40}`|[A-Za-z0-9](?:[A-Za-z0-9_.+/-]{0,38}[A-Za-z0-9_+])?)"
 )
 _MEANING: Final = r"(?: ?\([^()\n]{1,80}\))?"
 _BETWEEN: Final = r"(?: ?, ?(?:or |and )?| or | and | ?\| ?)"
-_LIST: Final = re.compile(rf"{_ITEM}{_MEANING}(?:{_BETWEEN}{_ITEM}{_MEANING}){{1,40}}(?=\s*(?:[.;)\]]|\n|$))")
-_SEPARATOR: Final = re.compile(_BETWEEN)
-_OPEN: Final = re.compile(
-    r"\b(?:etc|any other|others?|more|custom|another|omitted|path|name|number|string)\b|…|\.\.\."
-)
+_LIST: Final = rf"{_ITEM}{_MEANING}(?:{_BETWEEN}{_ITEM}{_MEANING}){{1,40}}(?=\s*(?:[.;)\]]|\n|$))"
+_OPEN: Final = r"\b(?:etc|any other|others?|more|custom|another|omitted|path|name|number|string)\b|…|\.\.\."
 _NO_STRINGS: Final = ("boolean", "integer", "null", "number", "object")
 _CLOSED_BY: Final = ("enum", "const", "pattern", "format", "$ref", "anyOf", "oneOf", "allOf")
 
@@ -93,16 +90,16 @@ def _is_open_string(schema: Mapping) -> bool:
 
 def _closed_set(text: str) -> str | None:
     """The list of values that ``text`` gives, as it is written; None where it gives none or an open one."""
-    for lead in _LEAD.finditer(text):
-        found = _LIST.match(text, lead.end())
+    for lead in re.finditer(_LEAD, text, re.IGNORECASE):
+        found = re.compile(_LIST).match(text, lead.end())
         if found is None:
             continue
         listed = found[0]
         quoted = listed[0] in "'\"`"
-        count = len(_SEPARATOR.findall(re.sub(r"\([^()]*\)", "", listed))) + 1
+        count = len(re.findall(_BETWEEN, re.sub(r"\([^()]*\)", "", listed))) + 1
         rest = text[found.end() : found.end() + 12]
         # Two bare words may be any sentence ("must be a file or folder"); a colon, quotes or a third make a list.
         is_list = quoted or count >= 3 or bool(lead["colon"])
-        if is_list and (quoted or not _OPEN.search(listed)) and not _OPEN.match(rest.lstrip(" ,;")):
+        if is_list and (quoted or not re.search(_OPEN, listed)) and not re.match(_OPEN, rest.lstrip(" ,;")):
             return listed
     return None

@@ -64,7 +64,7 @@ new (?:system )?instructions (?:follow|for the model|for you)
 """One phrase a line, indented where it goes on; a space stands for any space and punctuation between words."""
 
 _JOINED: Final = _PHRASES.strip().replace("\n    ", "").replace("\n", "|")
-_SUSPICIOUS: Final = re.compile(rf"\b(?:{_JOINED})\b".replace(" ", r"\W{1,3}"), re.IGNORECASE)
+_SUSPICIOUS: Final = rf"\b(?:{_JOINED})\b".replace(" ", r"\W{1,3}")  # compiled where a mark is found: start-up time
 _MARKS: Final = (
     "ignore", "disregard", "forget", "override", "bypass", "user", "tool", "prompt", "instruction", "exfiltrate",
     "now", "~/",
@@ -82,7 +82,7 @@ def _may_match(text: str) -> bool:
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """The first such phrase of each string that a model sees."""
     for each in tool.visible if _may_match(tool.words) else ():
-        match = _SUSPICIOUS.search(each.text) if _may_match(each.text) else None
+        match = re.search(_SUSPICIOUS, each.text, re.IGNORECASE) if _may_match(each.text) else None
         if match:
             words = " ".join(match[0].split())
             message = f"{each.what} gives the model orders: '{words[:80]}'"

@@ -9,7 +9,6 @@ from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
-from toolc.spec import HttpBackend
 
 NEEDS: Final = frozenset({"backend"})
 
@@ -17,7 +16,7 @@ NEEDS: Final = frozenset({"backend"})
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """``backend.http`` without ``errors``."""
     backend = tool.spec.backend
-    if isinstance(backend, HttpBackend) and not backend.errors:
+    if backend.tag == "http" and not backend.errors:
         yield Diagnostic(
             codes.UNMAPPED_STATUS, "this tool does not say what its service's error statuses mean",
             tool.key_span("backend", "http"), 'add errors: [{status: "404", kind: not_found}]',

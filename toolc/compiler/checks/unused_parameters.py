@@ -14,7 +14,7 @@ from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.rule import Rule
 from toolc.compiler.uses import names
 from toolc.diagnostics import Diagnostic
-from toolc.spec import Argv, CompositeBackend, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
+from toolc.spec import Argv, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
 from toolc.template import Placeholder
 
 NEEDS: Final = frozenset({"backend", "parameters", "result"})
@@ -31,7 +31,7 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     if used.issuperset(tool.spec.parameters.properties):
         return
     used |= names(tool.spec.result) | frozenset(_ARGUMENT.findall(tool.spec.result.template or ""))
-    if isinstance(backend, CompositeBackend):
+    if backend.tag == "composite":
         used |= frozenset(name for step in backend.steps for name in _ARGUMENT.findall(step.condition or ""))
     for name in sorted(tool.spec.parameters.properties):
         if name not in used:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.source import Span
-from toolc.spec import HttpBackend
-from toolc.spec_http import Field, Url
 from toolc.template import Placeholder, Template
+
+if TYPE_CHECKING:
+    from toolc.spec_http import Field, Url
 
 NEEDS: Final = frozenset({"backend"})
 
@@ -20,7 +21,7 @@ NEEDS: Final = frozenset({"backend"})
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Each placeholder of a URL's path or query that is percent-encoded before it is percent-encoded."""
     backend = tool.spec.backend
-    if not isinstance(backend, HttpBackend):
+    if backend.tag != "http":
         return
     for template, span in _encoded_anyway(tool, backend.url, backend.query):
         for part in template.parts:
@@ -34,7 +35,7 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _encoded_anyway(
     tool: LocatedTool, url: Url | Template, query: tuple[Field, ...]
 ) -> Iterator[tuple[Template, Span]]:
-    if isinstance(url, Url):
+    if not isinstance(url, Template):
         yield url.path, tool.span("backend", "http", "url")
     yield from ((field.value, tool.span("backend", "http", "query", field.name)) for field in query)
 

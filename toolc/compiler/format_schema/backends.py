@@ -20,7 +20,8 @@ from toolc.compiler.format_schema.parts import (
     text,
 )
 from toolc.schema import JsonObject
-from toolc.spec_backends import AgentProvider, ErrorKind, Strategy
+from toolc.spec_backends import AgentProvider, ErrorKind
+from toolc.spec_composite import Strategy
 
 _STEP: Final = "^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 _STATUS: Final[JsonObject] = {"type": "string", "pattern": "^[1-9][0-9]{0,2}$"}

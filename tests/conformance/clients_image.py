@@ -1,0 +1,34 @@
+"""The image that holds the clients of ``test_egress_clients``: built once for each daemon, and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import cache
+from pathlib import Path
+
+from gvisor_daemon import gvisor_socket
+
+from toolc.engines import docker_build, store
+from toolc.engines.docker_daemon import connect
+from toolc.engines.docker_host import find_socket
+from toolc.engines.images import base_tag
+
+FOLDER = Path(__file__).parent / "clients"
+
+
+@cache
+def clients_image(configuration: str) -> str | None:
+    """Its tag; None where a sandbox has the programs of the machine itself. The daemon has the base image."""
+    if configuration.startswith("oci"):
+        return None
+    client = connect(gvisor_socket() if configuration == "docker+gvisor" else find_socket(os.environ)).client
+    base = client.call("GET", f"/images/{base_tag()}/json", timeout=30)
+    assert isinstance(base, dict)
+    recipe = (FOLDER / "Dockerfile").read_bytes() + str(base["Id"]).encode()
+    tag = f"toolc-tests/clients:{hashlib.sha256(recipe).hexdigest()[:12]}"
+    with store.locked("build", tag):
+        if not docker_build.has(client, tag):
+            said: list[str] = []
+            docker_build.build(client, folder=FOLDER, tag=tag, base=base_tag(), labels={}, say=said.append)
+    return tag

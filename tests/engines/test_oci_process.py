@@ -1,0 +1,71 @@
+"""The runtime's process: what it gets is the stream itself, and nothing of ours."""
+
+from __future__ import annotations
+
+import ast
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolc.engines.oci_process import STREAM, RuntimeProcess, taking_stream
+
+LOOK = f"""
+import os
+os.write({STREAM}, b"here")
+found = [fd for fd in range(1000) if os.path.exists("/proc/self/fd/%d" % fd)]
+os.write(2, repr([found, os.read(0, 9), dict(os.environ)]).encode())
+os._exit(3)
+"""
+
+
+def descriptors() -> list[str]:
+    """The descriptors of this process."""
+    return sorted(each.name for each in Path("/proc/self/fd").iterdir())
+
+
+def test_the_child_has_the_stream_and_its_errors_and_nothing_else() -> None:
+    read, write = os.pipe()
+    ours, theirs = socket.socketpair()
+    with ours, theirs, os.fdopen(read) as errors, socket.socket() as inheritable:
+        inheritable.set_inheritable(True)
+        process = RuntimeProcess([sys.executable, "-I", "-S", "-c", LOOK], theirs.fileno(), write)
+        os.close(write)
+        assert os.getsid(process.pid) == process.pid
+        process.wait()
+        process.wait()
+        assert process.returncode == 3
+        assert ours.recv(100) == b"here"
+        found, heard, environment = ast.literal_eval(errors.read())
+    assert (found, heard) == ([0, 1, 2, STREAM], b"")
+    # Python's own, where it finds no locale.
+    assert set(environment) <= {"LC_CTYPE"}
+
+
+def test_a_child_that_was_killed_has_a_negative_number() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        process = RuntimeProcess(["/bin/sleep", "60"], theirs.fileno(), theirs.fileno())
+        assert process.returncode is None
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_a_runtime_that_is_not_there_is_an_error_that_leaves_no_descriptor() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        before = descriptors()
+        with pytest.raises(FileNotFoundError):
+            RuntimeProcess(["/no/such/runtime"], theirs.fileno(), theirs.fileno())
+        assert descriptors() == before
+
+
+def test_the_program_makes_the_stream_its_stdin_and_stdout_before_anything_else() -> None:
+    *options, program, word = taking_stream(("-I", "-S", "-c", "print('said')", "network"))
+    assert (options, word) == (["-I", "-S", "-c"], "network")
+    assert program.index("os.dup2") < program.index("print('said')")
+    compile(program, "<program>", "exec")

@@ -1,0 +1,117 @@
+"""Packages of Python tools that no call has used for a month are found, and removed where none uses them now."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from oci_cases import needs_oci
+
+from toolc.engines import packages, requirements, store
+from toolc.engines.guest_python import Facts
+from toolc.engines.oci import OciEngine
+from toolc.errors import InfrastructureError
+from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
+from toolc.plan import Profile
+
+LONG_AGO = time.time() - (packages.UNUSED_DAYS + 1) * 24 * 3600
+
+
+@pytest.fixture(autouse=True)
+def _own_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    # Not below pytest's own folders, which nobody else may enter: the user of a sandbox could not.
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)
+        monkeypatch.setenv(store.VARIABLE, folder)
+        yield
+
+
+def fill(folder: Path) -> None:
+    (folder / "greets-1.0.dist-info").mkdir()
+    (folder / "greets.py").write_text("")
+
+
+def only() -> packages.Packages:
+    (found,) = packages.installed()
+    return found
+
+
+def old(key: str = "aa11") -> packages.Packages:
+    os.utime(packages.make(key, fill), (LONG_AGO, LONG_AGO))
+    return only()
+
+
+def test_nothing_is_installed_in_a_new_store() -> None:
+    assert packages.installed() == ()
+
+
+def test_packages_are_named_and_unused_after_a_month_without_a_call() -> None:
+    folder = packages.make("aa11", fill)
+    assert (only().key, only().names, only().folder) == ("aa11", ("greets-1.0",), folder)
+    assert not only().is_unused
+    assert old().is_unused
+    packages.make("aa11", fill)
+    assert not only().is_unused
+
+
+def test_unused_packages_go_whole_and_twice_is_the_same_as_once() -> None:
+    unused = old()
+    packages.remove(unused)
+    packages.remove(unused)
+    assert packages.installed() == ()
+    assert list((store.place() / "scratch").iterdir()) == []
+
+
+def test_packages_that_a_call_has_used_meanwhile_stay() -> None:
+    unused = old()
+    packages.make("aa11", fill)
+    with pytest.raises(InfrastructureError, match=r"^a call has just begun to use it$"):
+        packages.remove(unused)
+    assert only().folder.is_dir()
+
+
+def test_calls_and_removals_at_once_get_on_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that is taken away is installed anew, and nobody ever finds half of one under its name."""
+    monkeypatch.setattr(packages, "_is_old", lambda _: True)
+    stop = threading.Event()
+
+    def prune() -> None:
+        while not stop.is_set():
+            for each in packages.installed():
+                packages.remove(each)
+
+    thread = threading.Thread(target=prune)
+    thread.start()
+    try:
+        for _ in range(30):
+            assert packages.make("aa11", fill).name == "aa11"
+    finally:
+        stop.set()
+        thread.join()
+    packages.make("aa11", fill)
+    assert only().names == ("greets-1.0",)
+
+
+@needs_oci
+def test_packages_that_a_call_runs_with_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    def install(wanted: Path, folder: Path, python: Facts) -> None:
+        fill(folder)
+
+    monkeypatch.setattr(requirements, "_install", install)
+    with contextlib.closing(OciEngine()) as engine:
+        sandbox = engine.start(Profile(requirements=("greets==1.0",)), BOOTSTRAP_ARGUMENTS)
+        try:
+            os.utime(only().folder, (LONG_AGO, LONG_AGO))
+            with pytest.raises(InfrastructureError, match=r"^a call of process \d+ runs in it; try again later$"):
+                packages.remove(only())
+            assert only().is_unused
+        finally:
+            sandbox.close()
+        packages.remove(only())
+    assert packages.installed() == ()

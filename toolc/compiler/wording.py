@@ -1,0 +1,114 @@
+"""Descriptions that are nearly the same: those that share most of their runs of three words.
+
+A description is filed under the smallest hashes of its runs (``twins``). The hashes are kept as text, so that what
+was found in one run of toolc can be compared in the next one.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Protocol
+from zlib import crc32
+
+from toolc.compiler.twins import Likeness
+
+_WORD: Final = re.compile(r"\w+")
+_SMALL_WORDS: Final = bytes(
+    ord(chr(byte).lower()) if _WORD.match(chr(byte)) else ord(" ") for byte in range(128)
+).ljust(256)
+_RUN: Final = 3
+_FILED: Final = 4
+_SHORTEST: Final = 8
+_ALIKE: Final = 0.85
+_DIGITS: Final = 8
+"""How many hexadecimal digits a hash has."""
+
+
+def wording(description: str) -> str:
+    """A hash of each run of three words, the smallest first; empty for a description too short to compare."""
+    words = _words_in_order(description)
+    if len(words) < _SHORTEST:
+        return ""
+    runs = zip(*(words[at:] for at in range(_RUN)), strict=False)
+    hashes = sorted(frozenset(map(crc32, map(b" ".join, runs))))
+    return struct.pack(f">{len(hashes)}I", *hashes).hex()
+
+
+def _words_in_order(description: str) -> list[bytes]:
+    """The words in small letters; where all is ASCII, without a regular expression."""
+    if description.isascii():
+        return description.encode().translate(_SMALL_WORDS).split()
+    return [word.encode() for word in _WORD.findall(description.lower())]
+
+
+class Worded(Protocol):
+    """A tool's name and description, and the ``wording`` of that."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+
+    @property
+    def wording(self) -> str:
+        """What ``wording`` makes of the description."""
+
+    @property
+    def description(self) -> str:
+        """The description."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A ``Worded`` tool whose description is at hand."""
+
+    name: str
+    wording: str
+    description: str
+
+
+def _filed(tool: Worded) -> list[str]:
+    found = tool.wording
+    return [found[at : at + _DIGITS] for at in range(0, min(len(found), _FILED * _DIGITS), _DIGITS)]
+
+
+def _is_alike(one: Worded, two: Worded) -> bool:
+    sizes = len(one.wording) // _DIGITS, len(two.wording) // _DIGITS
+    if min(sizes) < _ALIKE * max(sizes):
+        return False
+    common = len(_hashes(one.wording) & _hashes(two.wording))
+    return common >= _ALIKE * (sum(sizes) - common)
+
+
+@lru_cache(maxsize=64)  # nearly all are compared with the same few
+def _hashes(wording: str) -> frozenset[int]:
+    return frozenset(struct.unpack(f">{len(wording) // _DIGITS}I", bytes.fromhex(wording)))
+
+
+def _is_told(tool: Worded, twin: Worded) -> bool:
+    """Whether the names tell two tools apart no better; one name for both is an error of its own."""
+    return tool.name != twin.name and not _says_what_it_is(tool, twin)
+
+
+def _says_what_it_is(tool: Worded, twin: Worded) -> bool:
+    """Whether one description has a word that the other lacks and that sets its tool's name apart, too."""
+    return any(
+        (_words(one.name) - _words(two.name)) & (_words(one.description) - _words(two.description))
+        for one, two in ((tool, twin), (twin, tool))
+    )
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.removesuffix("s") for word in _WORD.findall(text.lower().replace("_", " ")))
+
+
+def _glance(_: object) -> Callable[[Worded], bool]:
+    """There is none quicker than to take four pieces of a text."""
+    return lambda _: True
+
+
+WORDINGS: Final[Likeness[Worded]] = Likeness(keys=_filed, glance=_glance, is_near=_is_alike, is_told=_is_told)
+"""How descriptions are compared."""
