@@ -40,9 +40,10 @@ def _own_store() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _heard_signals() -> None:
     """Let signals reach the programs that tests start: what a shell or nohup ignores, its children ignore too."""
-    for ignored in (signal.SIGINT, signal.SIGHUP):
-        if signal.getsignal(ignored) is signal.SIG_IGN:
-            signal.signal(ignored, lambda *_: None)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 @pytest.fixture

@@ -23,9 +23,11 @@ from toolc import (
     RegistryError,
     SpecError,
     Text,
+    ToolDenied,
     ToolEnd,
     ToolFailure,
     ToolResult,
+    ToolRetry,
     ToolStart,
     ToolUpdate,
     UsageError,
@@ -345,8 +347,23 @@ def test_a_result_is_json_with_pictures_in_base64() -> None:
                 },
             },
         ),
+        (
+            ToolRetry(name="t", call_id="c", attempt=1, error=ToolFailure("network", "gone"), wait_ms=20),
+            {
+                "event": "retry",
+                "name": "t",
+                "call_id": "c",
+                "attempt": 1,
+                "error": {"kind": "network", "message": "gone"},
+                "wait_ms": 20,
+            },
+        ),
+        (
+            ToolDenied(name="t", call_id="c.s", parent_call_id="c", reason="no"),
+            {"event": "denied", "name": "t", "call_id": "c.s", "parent_call_id": "c", "reason": "no"},
+        ),
     ],
-    ids=["start", "progress", "output", "end"],
+    ids=["start", "progress", "output", "end", "retry", "denied, a part"],
 )
 def test_an_event_is_json_that_says_what_it_is(event: Event, json_: object) -> None:
     assert event_to_json(event) == json_

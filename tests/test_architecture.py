@@ -11,8 +11,9 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "toolc"
 CORE = frozenset(
-    "source errors diagnostics spec spec_backends spec_composite spec_http schema "  # noqa: SIM905
-    "template template_json registry call plan result events changes plan_http hosts loopback attempt".split()
+    "source errors diagnostics spec spec_agent spec_backends spec_composite spec_function spec_http schema "  # noqa: SIM905
+    "template template_json registry call plan result events changes "
+    "confirmation plan_http hosts loopback attempt authority calls lock policy".split()
 )
 SEES: dict[str, frozenset[str]] = {
     **dict.fromkeys(CORE, CORE),
@@ -22,22 +23,31 @@ SEES: dict[str, frozenset[str]] = {
     "compiler": CORE | {"digest", "validation"},
     "providers": CORE | {"validation"},
     "backends": CORE,
+    "importers": CORE | {"backends"},
     "reporters": CORE,
     "engines": CORE | {"assets", "guest"},
     "guest": frozenset(),
     "data": frozenset(),
-    "runtime": CORE | {"backends", "engines", "guest", "digest", "validation"},
+    "runtime": CORE | {"backends", "engines", "guest", "digest", "providers", "validation"},
     "secret_sources": CORE | {"compiler"},
     "configuration": CORE | {"compiler", "engines", "secret_sources"},
     "artifacts": CORE | {"digest", "compiler", "providers"},
+    "functions": CORE | {"digest", "validation"},
+    "registry_file": CORE | {"digest"},
+    "review": CORE | {"__init__", "compiler", "digest", "providers", "registry_file", "reporters", "validation"},
+    "messages": CORE | {"providers"},
+    "tools": CORE,
+    "policy_file": CORE | {"compiler"},
+    "read_result": CORE | {"functions", "runtime"},
+    "executor": CORE | {"api", "configuration", "engines", "messages", "read_result", "runtime", "secret_sources"},
     "api": CORE
-    | {"artifacts", "configuration", "digest", "compiler", "providers", "backends", "engines", "runtime"}
-    | {"secret_sources"},
-    "serve": CORE | {"api", "engines", "runtime", "providers"},
+    | {"artifacts", "assets", "digest", "compiler", "executor", "functions", "messages", "providers", "backends"}
+    | {"engines", "registry_file", "runtime", "tools"},
+    "serve": CORE | {"api", "backends", "engines", "runtime", "providers"},
     "cli": CORE
     | {"__init__", "api", "assets", "compiler", "digest", "engines", "reporters", "runtime", "serve", "providers"}
-    | {"artifacts", "configuration", "secret_sources"},
-    "__init__": CORE | {"api", "artifacts", "configuration", "runtime"},
+    | {"artifacts", "backends", "configuration", "importers", "policy_file", "review", "secret_sources"},
+    "__init__": CORE | {"api", "artifacts", "configuration", "functions", "messages", "runtime"},
     "__main__": frozenset({"cli"}),
 }
 """What each top-level module or folder may import, besides itself and the standard library."""
@@ -47,8 +57,9 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "compiler": frozenset({"yaml", "tomli", "jinja2", "jmespath", "jsonschema", "referencing"}),
     "validation": frozenset({"jsonschema", "referencing"}),
     "guest": frozenset({"jinja2", "jmespath"}),  # toolc/guest/brought.py: their source is sent
-    "runtime": frozenset({"jsonschema", "referencing"}),
+    "runtime": frozenset({"jsonschema", "jmespath", "referencing", "anthropic", "httpcore2", "httpx2", "openai"}),
     "engines": frozenset({"docker", "urllib3"}),
+    "functions": frozenset({"jsonschema"}),
     "api": frozenset({"jsonschema"}),
     "serve": frozenset({"mcp", "mcp_types", "anyio"}),
     "cli": frozenset({"click"}),

@@ -7,9 +7,11 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolc.calls import by_name
 from toolc.digest import canonical, digests
 from toolc.schema import JsonValue, Schema
 from toolc.spec import Argv, Limits, Sandbox, ShellBackend, ToolSpec
+from toolc.spec_composite import CompositeBackend, Step
 from toolc.template import Template
 
 TOOL = ToolSpec(
@@ -41,6 +43,21 @@ def test_what_a_call_does_moves_the_effect_alone() -> None:
 
 def test_who_owns_a_tool_moves_neither() -> None:
     assert digests(replace(TOOL, owner="platform", version="2", tags=("a",))) == digests(TOOL)
+
+
+def caller(*tools: str) -> ToolSpec:
+    steps = tuple(Step(id=f"s{at}", tool=tool) for at, tool in enumerate(tools))
+    return replace(TOOL, name="all", backend=CompositeBackend(strategy="sequential", steps=steps))
+
+
+def test_what_is_called_moves_the_effect_of_what_calls_it() -> None:
+    inner, outer = replace(caller("ls"), name="inner"), caller("inner")
+    was = digests(outer, by_name([TOOL, inner]))
+    for changed in (replace(TOOL, sandbox=Sandbox(workspace="rw")), replace(TOOL, description="List them.")):
+        now = digests(outer, by_name([changed, inner]))
+        assert (now.surface, now.effect != was.effect) == (was.surface, True)
+    assert digests(outer, by_name([replace(TOOL, owner="us"), inner])) == was
+    assert digests(outer) != was
 
 
 def test_the_canonical_form_is_rfc_8785() -> None:

@@ -8,14 +8,14 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolc.calls import called
 from toolc.digest import canonical, digests, parse, register, registry_bytes
 from toolc.errors import RegistryError
 from toolc.registry import RegisteredTool, RegistryFile, registry_from_json, tool_to_json
-from toolc.schema import JsonValue, Schema
+from toolc.schema import JsonObject, JsonValue, Schema
 from toolc.spec import (
     EFFECT,
     SURFACE,
-    AgentBackend,
     Annotations,
     Argv,
     Build,
@@ -40,6 +40,7 @@ from toolc.spec import (
     Transaction,
     WhenGroup,
 )
+from toolc.spec_agent import AgentBackend
 from toolc.spec_composite import CompositeBackend, Step
 from toolc.spec_http import (
     ApiKeyAuth,
@@ -123,7 +124,7 @@ backends = st.one_of(
         strategy=st.sampled_from(["sequential", "parallel", "conditional", "pipeline"]),
         steps=st.tuples(st.builds(Step, id=words, tool=words, args=maps, timeout_ms=st.none() | st.integers(1, 9))),
     ),
-    st.builds(AgentBackend, provider=st.just("openai"), model=words, instructions=templates),
+    st.builds(AgentBackend, provider=st.just("openai"), model=words, instructions=templates, base_url=urls),
     st.builds(
         ShellBackend,
         command=st.builds(
@@ -222,7 +223,9 @@ def test_a_digest_is_over_the_canonical_bytes_of_its_fields(tool: ToolSpec) -> N
         ("surface", SURFACE, digests(tool).surface),
         ("effect", EFFECT, digests(tool).effect),
     ):
-        value: JsonValue = {"toolc": 1, kind: {name: fields[name] for name in names}}
+        value: JsonObject = {"toolc": 1, kind: {name: fields[name] for name in names}}
+        if kind == "effect" and called(tool):
+            value["calls"] = dict.fromkeys(called(tool))
         assert found == f"sha256:{hashlib.sha256(rfc8785.dumps(value)).hexdigest()}"
 
 

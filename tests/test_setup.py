@@ -57,6 +57,8 @@ def test_the_wheel_alone_makes_builds_and_runs_a_repo(checkout: Path, tmp_path: 
     path = f"{binaries}:{os.environ['PATH']}"
     away = tmp_path / "elsewhere"
     away.mkdir()
-    script = "toolc init t >&2 && cd t && toolc build specs >&2 && toolc run specs/hello.yaml --arg name=Ada"
+    script = (
+        "toolc init t --ci github >&2 && cd t && toolc build specs >&2 && toolc run specs/hello.yaml --arg name=Ada"
+    )
     assert run("sh", "-c", script, cwd=away, path=path) == "Hello, Ada!\n"
     run("toolc", "check", str(next(binaries.parent.rglob("_assets/specs"))), cwd=away, path=path)

@@ -18,9 +18,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from toolc.api import Executor, Registry, build, event_to_json, result_to_json
     from toolc.artifacts import Built
+    from toolc.call import ToolCall
     from toolc.changes import Ask, Change, Proposal
     from toolc.configuration import Configuration
+    from toolc.confirmation import Allow, Confirm, Deny
     from toolc.errors import (
+        BatchError,
         InfrastructureError,
         MissingExtraError,
         NoEngineError,
@@ -30,20 +33,29 @@ if TYPE_CHECKING:
         ToolcError,
         UsageError,
     )
-    from toolc.events import Event, ToolConnect, ToolEnd, ToolStart, ToolUpdate
-    from toolc.result import Content, Image, Resource, Text, ToolFailure, ToolResult
+    from toolc.events import Event, ToolConnect, ToolDenied, ToolEnd, ToolRetry, ToolStart, ToolUpdate
+    from toolc.functions.define import define, tool
+    from toolc.functions.tool import FunctionTool
+    from toolc.messages import tool_calls, tool_messages
+    from toolc.result import Audio, Content, Image, Resource, Text, ToolFailure, ToolResult
     from toolc.runtime.cancellation import Cancellation
     from toolc.spec import ToolSpec
 
 __all__ = [
+    "Allow",
     "Ask",
+    "Audio",
+    "BatchError",
     "Built",
     "Cancellation",
     "Change",
     "Configuration",
+    "Confirm",
     "Content",
+    "Deny",
     "Event",
     "Executor",
+    "FunctionTool",
     "Image",
     "InfrastructureError",
     "MissingExtraError",
@@ -55,10 +67,13 @@ __all__ = [
     "SandboxDiedError",
     "SpecError",
     "Text",
+    "ToolCall",
     "ToolConnect",
+    "ToolDenied",
     "ToolEnd",
     "ToolFailure",
     "ToolResult",
+    "ToolRetry",
     "ToolSpec",
     "ToolStart",
     "ToolUpdate",
@@ -66,8 +81,12 @@ __all__ = [
     "UsageError",
     "__version__",
     "build",
+    "define",
     "event_to_json",
     "result_to_json",
+    "tool",
+    "tool_calls",
+    "tool_messages",
 ]
 
 __version__ = "0.1.0"
@@ -76,9 +95,12 @@ __version__ = "0.1.0"
 _HOMES: Final = {
     "toolc.api": ("Executor", "Registry", "build", "event_to_json", "result_to_json"),
     "toolc.artifacts": ("Built",),
+    "toolc.call": ("ToolCall",),
     "toolc.changes": ("Ask", "Change", "Proposal"),
     "toolc.configuration": ("Configuration",),
+    "toolc.confirmation": ("Allow", "Confirm", "Deny"),
     "toolc.errors": (
+        "BatchError",
         "InfrastructureError",
         "MissingExtraError",
         "NoEngineError",
@@ -88,8 +110,11 @@ _HOMES: Final = {
         "ToolcError",
         "UsageError",
     ),
-    "toolc.events": ("Event", "ToolConnect", "ToolEnd", "ToolStart", "ToolUpdate"),
-    "toolc.result": ("Content", "Image", "Resource", "Text", "ToolFailure", "ToolResult"),
+    "toolc.events": ("Event", "ToolConnect", "ToolDenied", "ToolEnd", "ToolRetry", "ToolStart", "ToolUpdate"),
+    "toolc.functions.define": ("define", "tool"),
+    "toolc.functions.tool": ("FunctionTool",),
+    "toolc.messages": ("tool_calls", "tool_messages"),
+    "toolc.result": ("Audio", "Content", "Image", "Resource", "Text", "ToolFailure", "ToolResult"),
     "toolc.runtime.cancellation": ("Cancellation",),
     "toolc.spec": ("ToolSpec",),
 }

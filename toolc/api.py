@@ -6,55 +6,66 @@ With ``cli/`` and ``serve/`` the only place that knows both the compiler and the
 from __future__ import annotations
 
 import base64
-import difflib
-import math
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from secrets import token_hex
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from threading import Lock
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from toolc.artifacts import FORM, Built, write
-from toolc.call import ToolCall
-from toolc.changes import Ask
-from toolc.configuration import Configuration, load_configuration
+from toolc.assets import asset
 from toolc.diagnostics import Diagnostics
-from toolc.digest import digests, parse, registry_bytes
-from toolc.engines.base import Engine
-from toolc.engines.names import engine_names
-from toolc.engines.select import Selection, close_unused, in_use, select, selection
-from toolc.errors import NoEngineError, RegistryError, UsageError
-from toolc.events import Event, ToolConnect, ToolStart, ToolUpdate
-from toolc.plan import Profile
-from toolc.providers.table import PROVIDERS
+from toolc.digest import parse, registry_bytes
+from toolc.errors import UsageError
+from toolc.events import Event, ToolConnect, ToolDenied, ToolEnd, ToolRetry, ToolStart, ToolUpdate
+from toolc.executor import Executor
+from toolc.messages import find_provider
 from toolc.registry import RegisteredTool, RegistryFile, registry_from_json
-from toolc.result import Content, Resource, Text, ToolResult
-from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.executor import Listener, Setting, execute
-from toolc.runtime.streaming import events
+from toolc.registry_file import read_registry
+from toolc.result import Content, Image, Resource, Text, ToolResult
 from toolc.schema import JsonObject, JsonValue
-from toolc.secret_sources import SecretStore
-from toolc.spec import MIB, ToolSpec
+from toolc.spec import ToolSpec
+from toolc.spec_function import HostFunction
+from toolc.tools import Tools
 
 if TYPE_CHECKING:
     from toolc.compiler.compile import Compilation
+    from toolc.functions.tool import FunctionTool
 
-MAX_REGISTRY_BYTES: Final = 256 * MIB
-"""The largest registry file that is read."""
+__all__ = [
+    "Executor",
+    "Registry",
+    "build",
+    "event_to_json",
+    "result_to_json",
+    "split_target",
+    "write_build",
+]
+
+Addable: TypeAlias = "RegisteredTool | FunctionTool | Registry | Callable[..., object]"
+"""What ``Registry.add`` takes; a plain function is made a tool as ``@toolc.tool`` makes it."""
 
 
 class Registry:
-    """Tools by name, as they were compiled. Never changes; safe to share between threads.
+    """Tools by name: compiled ones, and functions of this program. Any number of threads may use and change it.
 
-    ``diagnostics`` holds what the compiler found if the registry was made from specs (warnings, for it
-    has no errors); it is empty for a registry file.
+    It iterates over its tools' specs, sorted by name; ``name in registry`` and ``len(registry)`` work.
+    ``diagnostics`` holds what the compiler found if the registry was made from specs (warnings, for it has no
+    errors); it is empty otherwise. ``parts`` are tools that these call and that are called by nobody else.
     """
 
-    def __init__(self, file: RegistryFile, diagnostics: Diagnostics | None = None) -> None:
-        self._file = file
-        self._tools = {tool.spec.name: tool for tool in file.tools}
-        self._aliases = {alias: tool for tool in file.tools for alias in tool.spec.aliases}
+    def __init__(
+        self,
+        file: RegistryFile | None = None,
+        diagnostics: Diagnostics | None = None,
+        toolsets: Mapping[str, Sequence[str]] | None = None,
+        parts: Tools | None = None,
+    ) -> None:
+        # Changed by being replaced as a whole, so that whoever reads needs no lock.
+        self._tools = Tools().added(file.tools if file else ())
+        self.parts = parts or Tools()
+        self._toolsets = {name: tuple(members) for name, members in (toolsets or {}).items()}
+        self._changing = Lock()
         self.diagnostics = diagnostics or Diagnostics()
 
     @classmethod
@@ -66,7 +77,7 @@ class Registry:
         """
         source, name = split_target(str(path))
         if source.suffix == ".json":
-            registry = cls(_read_registry(source))
+            registry = cls(read_registry(source))
         else:
             from toolc.compiler.compile import compile_specs  # a built registry needs no compiler
 
@@ -78,143 +89,129 @@ class Registry:
         """What a compilation would build. Raises ``SpecError`` where it found errors."""
         # Through its stored form, so that a spec that was never built runs as it would once built.
         stored = registry_from_json(parse(registry_bytes(compilation.registry())))
-        return cls(stored, compilation.diagnostics)
+        return cls(stored, compilation.diagnostics, compilation.toolsets)
+
+    @classmethod
+    def builtin(cls, preset: str = "all") -> Self:
+        """The tools that come with toolc, each in its sandbox as any.
+
+        ``preset`` is ``all``, ``none``, or a toolset of them: ``coding`` (commands, and files to read and write)
+        or ``readonly`` (files to read). Raises ``UsageError`` for another.
+        """
+        if preset == "none":
+            return cls()
+        registry = cls.load(asset("specs"))
+        return registry if preset == "all" else registry.toolset(preset)
+
+    def add(self, *tools: Addable) -> None:
+        """Add tools, or all of a registry with its toolsets; either all are added or none.
+
+        Raises ``UsageError`` where a name or an alias is taken, or a function cannot be a tool.
+        """
+        added = [each for tool in tools for each in _registered(tool)]
+        toolsets = [each.toolsets for each in tools if isinstance(each, Registry)]
+        parts = [each.parts for each in tools if isinstance(each, Registry)]
+        with self._changing:
+            self._tools = self._tools.added(added)
+            for part in parts:
+                self.parts = self.parts.joined(part)
+            for each in toolsets:
+                self._toolsets = _joined(self._toolsets, each)
+
+    def remove(self, name: str) -> None:
+        """Remove the tool of this name or alias; calls under way go on. Raises ``UsageError``."""
+        with self._changing:
+            self._tools = self._tools.without(name)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The tools' names, sorted."""
-        return tuple(self._tools)
+        return tuple(self._tools.by_name)
+
+    @property
+    def toolsets(self) -> dict[str, tuple[str, ...]]:
+        """What ``toolset`` knows, sorted: the toolsets of the specs' project files, and their tools' names."""
+        return dict(sorted(self._toolsets.items()))
 
     def get(self, name: str) -> ToolSpec | None:
         """The tool of this name or alias, or None."""
-        found = self._tools.get(name) or self._aliases.get(name)
+        found = self._tools.get(name)
         return found.spec if found else None
 
     def registered(self, name: str) -> RegisteredTool:
         """The tool of this name or alias with its digests. Raises ``UsageError`` that names close ones."""
-        found = self._tools.get(name) or self._aliases.get(name)
-        if found is None:
-            close = difflib.get_close_matches(name, self.names, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(self.names) or 'none'}"
-            raise UsageError(f"there is no tool {name!r}; {hint}")
-        return found
+        return self._tools.find(name)
 
-    def only(self, name: str) -> Self:
-        """A registry of this one tool. Raises ``UsageError``."""
-        return type(self)(RegistryFile((self.registered(name),)), self.diagnostics)
+    def called(self, name: str) -> RegisteredTool:
+        """The tool that one of these tools calls by this name or alias, whether or not it is one of these.
+
+        Raises ``UsageError``.
+        """
+        return self.parts.get(name) or self._tools.find(name)
+
+    def only(self, *names: str) -> Self:
+        """A registry of these tools, by name or alias, with what they call as ``parts``. Raises ``UsageError``."""
+        tools = self._tools
+        chosen = {found.spec.name: found for found in map(tools.find, names)}
+        parts = self.parts.joined(tools).parts(chosen.values())
+        return type(self)(RegistryFile(tuple(chosen.values())), self.diagnostics, parts=parts)
+
+    def toolset(self, name: str) -> Self:
+        """A registry of those tools here that a project file's ``toolsets`` names so. Raises ``UsageError``."""
+        if name not in self._toolsets:
+            known = (
+                ", ".join(self.toolsets) or "none; a project file gives specs theirs, and a registry.json has none"
+            )
+            raise UsageError(f"there is no toolset {name!r}; there are: {known}")
+        return self.only(*(member for member in self._toolsets[name] if member in self))
 
     def definitions(self, provider: str) -> list[JsonValue]:
         """The value of that provider's SDK's ``tools`` argument. Raises ``UsageError`` for an unknown one."""
-        if provider not in PROVIDERS:
-            raise UsageError(f"there is no provider {provider!r}; there are: {', '.join(PROVIDERS)}")
-        return deepcopy(PROVIDERS[provider].lower(tuple(self)).tools)  # they share schemas with the tools
+        return deepcopy(find_provider(provider).lower(tuple(self)).tools)  # they share schemas with the tools
+
+    def schema(self, name: str) -> JsonObject:
+        """The JSON Schema of a tool's parameters, the caller's own. Raises ``UsageError``."""
+        return deepcopy(self.registered(name).spec.parameters.value)
+
+    def execute(self, name: str, arguments: JsonObject) -> ToolResult:
+        """Call one tool and wait for its result; ``Executor`` can do more. Raises what its ``run`` raises."""
+        with Executor(self) as executor:
+            return executor.run(name, arguments)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._tools or name in self._aliases
+        return self._tools.get(name) is not None
 
     def __iter__(self) -> Iterator[ToolSpec]:
-        return (tool.spec for tool in self._file.tools)
+        return (tool.spec for tool in self._tools.by_name.values())
 
     def __len__(self) -> int:
-        return len(self._tools)
+        return len(self._tools.by_name)
 
     def __repr__(self) -> str:
-        return f"<Registry: {', '.join(self.names) or 'no tools'}>"
+        shown = (f"{each.name} (in this process)" if _is_function(each) else each.name for each in self)
+        return f"<Registry: {', '.join(shown) or 'no tools'}>"
 
 
-class Executor:
-    """Runs a registry's tools, each call in a sandbox of its own. Safe to use from several threads.
+def _registered(tool: Addable) -> Iterable[RegisteredTool]:
+    if isinstance(tool, RegisteredTool):
+        return (tool,)
+    if isinstance(tool, Registry):
+        return tuple(map(tool.registered, tool.names))
+    from toolc.functions.define import tool as tool_of  # start-up time: most registries have no functions
+    from toolc.functions.tool import FunctionTool
 
-    ``workspace`` is the folder that tools with a workspace work on; ``engine`` one of the names of
-    ``toolc run --engine``, ``auto`` for the first that can run a call, or an engine object of your own; None is
-    the one of the user's own ``configuration`` (by default what ``load_configuration`` finds), else ``auto``;
-    ``timeout`` is in seconds and can only lower what a spec allows. ``ask`` is given what a tool would change
-    in its workspace where the spec says ``commit: ask``, and says whether it may; without it, it may not.
-    """
+    if not callable(tool):
+        raise UsageError(f"a {type(tool).__name__} is no tool; add a function, a tool, or a registry")
+    return ((tool if isinstance(tool, FunctionTool) else tool_of(tool)).registered(),)
 
-    def __init__(
-        self,
-        registry: Registry,
-        *,
-        workspace: str | Path | None = None,
-        engine: str | Engine | None = None,
-        timeout: float | None = None,
-        ask: Ask | None = None,
-        configuration: Configuration | None = None,
-        secrets: SecretStore | None = None,
-    ) -> None:
-        if isinstance(engine, str) and engine not in engine_names():
-            raise UsageError(f"there is no engine {engine!r}; choose one of: {', '.join(engine_names())}")
-        if timeout is not None and not 0 < timeout < math.inf:
-            raise UsageError(f"a timeout of {timeout} seconds is none; give a number of them, or None")
-        configuration = configuration or load_configuration()
-        self.registry = registry
-        self._engine = configuration.engine if engine is None else engine
-        self._setting = Setting(
-            choose=self._choose,
-            accept_unenforced=configuration.accept_unenforced,
-            workspace=Path(workspace) if workspace is not None else None,
-            timeout_ms=max(1, round(timeout * 1000)) if timeout is not None else None,
-            ask=ask,
-            reveal=(secrets or SecretStore(configuration.secrets)).reveal,
-        )
 
-    def run(
-        self,
-        name: str,
-        arguments: JsonObject,
-        *,
-        call_id: str | None = None,
-        on_event: Listener | None = None,
-        cancellation: Cancellation | None = None,
-    ) -> ToolResult:
-        """Call a tool and wait for its result, which says ``is_error`` where the tool or its arguments failed.
+def _joined(first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Toolsets of two registries: one that both have has the tools of both."""
+    return {name: (*first.get(name, ()), *second.get(name, ())) for name in (*first, *second)}
 
-        ``on_event`` is told of the start, of output and progress, and of the end, on this thread.
-        ``cancellation`` can end the call from another thread. Raises ``UsageError`` for an unknown tool or
-        a refused workspace, and ``InfrastructureError`` where the sandbox could not do its work.
-        """
-        tool = self.registry.registered(name)
-        call = ToolCall(name=name, arguments=arguments, call_id=call_id or f"call_{token_hex(8)}")
-        with in_use():
-            return execute(tool, call, self._setting, on_event=on_event, cancellation=cancellation)
 
-    def stream(
-        self, name: str, arguments: JsonObject, *, call_id: str | None = None
-    ) -> Generator[Event, None, None]:
-        """Call a tool and get its events as they come; the last is a ``ToolEnd`` and holds the result.
-
-        The call starts with the first ``next``. To leave early, close the iterator (``contextlib.closing``):
-        that cancels the call and waits until its sandbox is gone. Raises what ``run`` raises.
-        """
-        self.registry.registered(name)
-
-        def call(tell: Listener, cancellation: Cancellation) -> ToolResult:
-            return self.run(name, arguments, call_id=call_id, on_event=tell, cancellation=cancellation)
-
-        return events(call)
-
-    def close(self) -> None:
-        """Give up what is held between calls: connections, threads and folders, if no call is under way.
-
-        One small process stays until this one ends: it removes what would be left if this one were killed.
-        """
-        close_unused()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _choose(self, profile: Profile) -> Selection:
-        if isinstance(self._engine, str):
-            return select(self._engine, profile)
-        if reason := self._engine.refusal(profile):
-            raise NoEngineError(reason)
-        return selection(self._engine, profile)
+def _is_function(tool: ToolSpec) -> bool:
+    return isinstance(tool.backend, HostFunction)
 
 
 def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
@@ -236,11 +233,11 @@ def write_build(compilation: Compilation, out: str | Path) -> Built:
     compilation.refuse_errors()
     with no_collection():
         names = [tool.name for tool in compilation.tools]
-        return write(FORM.finish(compilation.tools), names, out)
+        return write(FORM.finish(compilation.tools, compilation.tools), names, out)
 
 
 def result_to_json(result: ToolResult) -> JsonObject:
-    """A result as JSON, images in base64. ``structured`` is there only where the tool gave data."""
+    """A result as JSON, bytes in base64. ``structured`` is there only where the tool gave data."""
     error: JsonValue = {"kind": result.error.kind, "message": result.error.message} if result.error else None
     value: JsonObject = {"content": [_content_to_json(block) for block in result.content]}
     if result.structured is not None:
@@ -249,17 +246,29 @@ def result_to_json(result: ToolResult) -> JsonObject:
 
 
 def event_to_json(event: Event) -> JsonObject:
-    """An event as JSON: ``event`` is ``start``, ``update``, ``connect`` or ``end``, which holds the result."""
+    """An event as JSON: ``event`` is ``start``, ``update``, ``connect``, ``retry``, ``denied`` or ``end``.
+
+    The end holds the result. ``parent_call_id`` is there for a call that is part of another one.
+    """
     about: JsonObject = {"name": event.name, "call_id": event.call_id}
-    if isinstance(event, ToolStart):
-        return {"event": "start"} | about
-    if isinstance(event, ToolConnect):
-        return {"event": "connect"} | about | event.attempt.to_json()
-    if not isinstance(event, ToolUpdate):
-        return {"event": "end"} | about | {"result": result_to_json(event.result)}
-    if event.stream:
-        return {"event": "update"} | about | {"stream": event.stream, "text": event.text}
-    return {"event": "update"} | about | {"percent": event.percent, "message": event.message}
+    if event.parent_call_id is not None:
+        about["parent_call_id"] = event.parent_call_id
+    match event:
+        case ToolStart():
+            return {"event": "start"} | about
+        case ToolUpdate(stream=None):
+            return {"event": "update"} | about | {"percent": event.percent, "message": event.message}
+        case ToolUpdate():
+            return {"event": "update"} | about | {"stream": event.stream, "text": event.text}
+        case ToolConnect():
+            return {"event": "connect"} | about | event.attempt.to_json()
+        case ToolRetry():
+            error: JsonObject = {"kind": event.error.kind, "message": event.error.message}
+            return {"event": "retry"} | about | {"attempt": event.attempt, "error": error, "wait_ms": event.wait_ms}
+        case ToolDenied():
+            return {"event": "denied"} | about | {"reason": event.reason}
+        case ToolEnd():
+            return {"event": "end"} | about | {"result": result_to_json(event.result)}
 
 
 def _content_to_json(block: Content) -> JsonObject:
@@ -269,7 +278,7 @@ def _content_to_json(block: Content) -> JsonObject:
         data = base64.b64encode(block.data).decode("ascii")
         return {"type": "resource", "name": block.name, "mime_type": block.mime_type, "data": data}
     return {
-        "type": "image",
+        "type": "image" if isinstance(block, Image) else "audio",
         "mime_type": block.mime_type,
         "data": base64.b64encode(block.data).decode("ascii"),
     }
@@ -281,53 +290,3 @@ def split_target(target: str) -> tuple[Path, str | None]:
     if not separator or Path(target).exists():
         return Path(target), None
     return Path(source), name
-
-
-def _read_registry(path: Path) -> RegistryFile:
-    try:
-        # A device or a pipe may never end.
-        if path.exists() and not path.is_file():
-            raise UsageError(f"the registry {str(path)!r} is no file; make one with: toolc build")
-        value = parse(_read_bounded(path))
-    except FileNotFoundError:
-        raise UsageError(f"there is no registry {str(path)!r}; make one with: toolc build") from None
-    except OSError as error:
-        raise UsageError(f"the registry {str(path)!r} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise RegistryError(f"{path} is not JSON ({error}); build it again") from None
-    try:
-        file = registry_from_json(value)
-    except RegistryError as error:
-        raise RegistryError(f"{path}: {error}") from None
-    _check_names(path, file.tools)
-    for tool in file.tools:
-        _check_digests(path, tool)
-    return file
-
-
-def _read_bounded(path: Path) -> bytes:
-    if path.stat().st_size > MAX_REGISTRY_BYTES:
-        raise UsageError(
-            f"the registry {str(path)!r} is larger than {MAX_REGISTRY_BYTES // MIB} MiB, "
-            "the most that toolc reads; build its tools into several"
-        )
-    return path.read_bytes()
-
-
-def _check_names(path: Path, tools: Iterable[RegisteredTool]) -> None:
-    names = [tool.spec.name for tool in tools]
-    if names != sorted(set(names)):
-        raise RegistryError(f"{path}: its tools are not sorted by name, each once; build it again")
-
-
-def _check_digests(path: Path, tool: RegisteredTool) -> None:
-    found = digests(tool.spec)
-    for kind, recorded, actual in (
-        ("surface", tool.surface_digest, found.surface),
-        ("effect", tool.effect_digest, found.effect),
-    ):
-        if recorded != actual:
-            raise RegistryError(
-                f"{path}: tool {tool.spec.name!r} does not match its {kind} digest: recorded {recorded}, "
-                f"found {actual}; the file was changed after it was built: build it again, and review it"
-            )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolc.calls import by_name, called
 from toolc.compiler import emit
 from toolc.compiler.finished import Finished, Form, Layout
 from toolc.digest import canonical, register
@@ -23,9 +24,10 @@ _COUNTED: Final = ("/parameters", "/providers")
 """Where a loss counts, as ``Built`` says."""
 
 
-def finish(tools: Sequence[ToolSpec]) -> list[Finished]:
-    """These tools, sorted by name, as they stand in each list of a build's files."""
-    columns: list[list[bytes]] = [[register(tool).stored for tool in tools]]
+def finish(tools: Sequence[ToolSpec], among: Sequence[ToolSpec]) -> list[Finished]:
+    """These tools, sorted by name, as they stand in each list of a build's files; ``among`` has what they call."""
+    others = by_name(among)
+    columns: list[list[bytes]] = [[register(tool, others).stored for tool in tools]]
     counts = [0] * len(tools)
     losses: dict[str, list[bytes]] = {}
     for name, provider in PROVIDERS.items():
@@ -54,7 +56,9 @@ def _loss_to_json(loss: Loss) -> JsonObject:
 
 
 def _is_joint(tool: ToolSpec) -> bool:
-    return any(choice.strict and PROVIDERS[choice.provider].limits_strict for choice in tool.providers)
+    # What a tool does is what it calls does, and strict tools share a limit.
+    is_limited = any(choice.strict and PROVIDERS[choice.provider].limits_strict for choice in tool.providers)
+    return is_limited or bool(called(tool))
 
 
 def _layout() -> Layout:

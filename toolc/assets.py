@@ -8,7 +8,7 @@ from toolc.errors import UsageError
 
 
 def asset(name: str) -> Path:
-    """The folder ``name`` (``specs`` or ``sandbox-images``). Raises ``UsageError`` where it is missing."""
+    """The folder ``name``, as ``specs``, by its path in a checkout. Raises ``UsageError`` where it is missing."""
     package = Path(__file__).resolve().parent
     for folder in (package / "_assets" / name, package.parent / name):
         if folder.is_dir():

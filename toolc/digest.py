@@ -1,7 +1,8 @@
 """Canonical JSON (RFC 8785) and the two digests of a tool.
 
 The one place that writes bytes which are stored or hashed. Both digests are over the canonical
-bytes of ``{"toolc": 1, "surface" | "effect": {...}}`` and do not depend on toolc's version.
+bytes of ``{"toolc": 1, "surface" | "effect": {...}}`` and do not depend on toolc's version. Where a tool calls
+others, those of its effect have a key ``calls`` too: what each is that it may call, directly or not.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Final
 
 import rfc8785
 
+from toolc.calls import NO_TOOLS, Tools, called, reachable
 from toolc.registry import REGISTRY_FORMAT, RegisteredTool, RegistryFile, tool_to_json
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import EFFECT, FORMAT, SURFACE, ToolSpec
@@ -92,15 +94,18 @@ def _number(digits: str) -> int | float:
     return number if abs(number) < _EXACT else float(digits)
 
 
-def digests(tool: ToolSpec) -> Digests:
-    """What a model sees of a tool, and what a call of it does, as one digest each."""
-    return _digests(_fields(tool))
+def digests(tool: ToolSpec, tools: Tools = NO_TOOLS) -> Digests:
+    """What a model sees of a tool, and what a call of it does, as one digest each.
+
+    ``tools`` has those that it calls: what it does is what they do. One that is missing there counts as none.
+    """
+    return _digests(_fields(tool), _calls(tool, tools))
 
 
-def register(tool: ToolSpec) -> RegisteredTool:
-    """A tool with its digests, ready to be stored."""
+def register(tool: ToolSpec, tools: Tools = NO_TOOLS) -> RegisteredTool:
+    """A tool with its digests, ready to be stored; ``tools`` has those that it calls."""
     fields = _fields(tool)
-    found = _digests(fields)
+    found = _digests(fields, _calls(tool, tools))
     fields["digests"] = b'"digests":{"effect":"%b","surface":"%b"}' % (
         found.effect.encode(),
         found.surface.encode(),
@@ -123,12 +128,23 @@ def _fields(tool: ToolSpec) -> dict[str, bytes]:
     }
 
 
-def _digests(fields: Mapping[str, bytes]) -> Digests:
-    return Digests(_digest(b"surface", fields, _SURFACE), _digest(b"effect", fields, _EFFECT))
+def _calls(tool: ToolSpec, tools: Tools) -> bytes:
+    """What a tool may call, with what each is by itself; empty for a tool that calls none."""
+    if not called(tool):
+        return b""
+    found: JsonObject = {}
+    for name, each in reachable(tool, tools).items():
+        by_itself = _digests(_fields(each), b"") if each else None
+        found[name] = {"effect": by_itself.effect, "surface": by_itself.surface} if by_itself else None
+    return b'"calls":%b,' % canonical(found)
 
 
-def _digest(kind: bytes, fields: Mapping[str, bytes], names: Iterable[str]) -> str:
-    value = b'{"%b":%b,"toolc":%d}' % (kind, _object(fields, names), FORMAT)
+def _digests(fields: Mapping[str, bytes], calls: bytes) -> Digests:
+    return Digests(_digest(b"surface", fields, _SURFACE), _digest(b"effect", fields, _EFFECT, calls))
+
+
+def _digest(kind: bytes, fields: Mapping[str, bytes], names: Iterable[str], calls: bytes = b"") -> str:
+    value = b'{%b"%b":%b,"toolc":%d}' % (calls, kind, _object(fields, names), FORMAT)
     return "sha256:" + hashlib.sha256(value).hexdigest()
 
 

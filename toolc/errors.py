@@ -8,6 +8,7 @@
     ├── SpecError              2  specs with errors; carries the findings
     ├── RegistryError          2  a registry that cannot be read or trusted
     └── InfrastructureError    3  the sandbox could not do its work; never a tool's own failure
+        ├── BatchError         3  some calls of a batch could not be made; holds the results of the others
         ├── NoEngineError      3  no engine on this host can run the call
         ├── NoPythonError      3  an image has no python3 that starts
         └── SandboxDiedError   3  a sandbox ended on its own, before its call did
@@ -17,9 +18,16 @@ A tool that fails is not an exception: it is a :class:`toolc.result.ToolResult` 
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from toolc.diagnostics import Diagnostic
+
+if TYPE_CHECKING:
+    from toolc.result import ToolResult
+
+MOST_TOLD: Final = 10
+"""How many failures an error about several names."""
 
 
 class ToolcError(Exception):
@@ -57,6 +65,18 @@ class InfrastructureError(ToolcError):
     """The sandbox could not do its work. Raised, never returned: it must not look like a tool's output."""
 
     exit_code = 3
+
+
+class BatchError(InfrastructureError):
+    """Some calls of a batch could not be made, and none of the results is lost.
+
+    ``outcomes`` has one entry for each call, in call order: its ``ToolResult``, or what was raised for it.
+    """
+
+    def __init__(self, told: Sequence[str], outcomes: tuple[ToolResult | Exception, ...]) -> None:
+        shown = [*told[:MOST_TOLD], f"- and {len(told) - MOST_TOLD} more"] if len(told) > MOST_TOLD else told
+        super().__init__("\n".join((f"{len(told)} of {len(outcomes)} calls could not be made:", *shown)))
+        self.outcomes = outcomes
 
 
 class NoEngineError(InfrastructureError):

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from toolc.attempt import Attempt
-from toolc.result import ToolResult
+from toolc.result import Text, ToolFailure, ToolResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolStart:
-    """A call's arguments are valid and its sandbox is being started."""
+class CallEvent:
+    """What every event says: which tool, and which call of it.
+
+    ``parent_call_id`` is the call that this one was made by, as a step of a composite is; None where a caller
+    made it.
+    """
 
     name: str
     call_id: str
+    parent_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStart(CallEvent):
+    """A call may run: its arguments are valid, nobody denies it, and its sandbox is being started."""
 
 
 Stream: TypeAlias = Literal["stdout", "stderr", "content"]
@@ -22,7 +33,7 @@ Stream: TypeAlias = Literal["stdout", "stderr", "content"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolUpdate:
+class ToolUpdate(CallEvent):
     """What a tool let be known while it runs: a piece of its output, or how far it is.
 
     Where ``stream`` is set, ``text`` is the next piece of it, in UTF-8 that is never cut within a character;
@@ -30,30 +41,54 @@ class ToolUpdate:
     progress: ``percent`` (0 to 100, None where unknown) and words.
     """
 
-    name: str
-    call_id: str
     percent: float | None = None
     message: str = ""
     stream: Stream | None = None
     text: str = ""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolEnd:
-    """A call is over and its sandbox is gone: the last event of every call that has a result."""
-
-    name: str
-    call_id: str
-    result: ToolResult
+    @property
+    def content(self) -> tuple[Text, ...]:
+        """The piece of output as content blocks; none for a report of progress."""
+        return (Text(self.text),) if self.stream else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolConnect:
+class ToolConnect(CallEvent):
     """A call asked for a connection: it was made, refused, failed, or was ended for a reason."""
 
-    name: str
-    call_id: str
     attempt: Attempt
 
 
-Event: TypeAlias = ToolStart | ToolUpdate | ToolConnect | ToolEnd
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRetry(CallEvent):
+    """An attempt failed and another one follows after ``wait_ms``; the output that was told counts no more.
+
+    ``attempt`` is the number of the one that failed, from 1.
+    """
+
+    attempt: int
+    error: ToolFailure
+    wait_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDenied(CallEvent):
+    """A call that nobody lets run: nothing of it starts. Its ``ToolEnd`` follows."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolEnd(CallEvent):
+    """A call is over and its sandbox is gone: the last event of every call that has a result."""
+
+    result: ToolResult
+
+
+Event: TypeAlias = ToolStart | ToolUpdate | ToolConnect | ToolRetry | ToolDenied | ToolEnd
+
+Listener: TypeAlias = Callable[[Event], None]
+"""Is told what happens, one event after the other, on the thread of the call, or of a part that runs beside others.
+
+What it raises ends the call and reaches the caller.
+"""

@@ -71,6 +71,15 @@ def parse_destination(text: str) -> Destination:
     return Destination(kind="wildcard", host=_wildcard(host), port=port)
 
 
+def covers(wide: Destination, narrow: Destination) -> bool:
+    """Whether whoever may reach ``wide`` may reach ``narrow`` too; a public one says nothing of names."""
+    if wide == narrow:
+        return True
+    if wide.port != narrow.port or narrow.kind == "public" or not narrow.host:
+        return False
+    return wide.kind == "wildcard" and narrow.host.endswith(f".{wide.host}")
+
+
 def show_destination(each: Destination) -> str:
     """A destination as a spec writes it."""
     if each.kind == "public":

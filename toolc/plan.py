@@ -80,7 +80,23 @@ class PythonCall:
     files: tuple[File, ...]
 
 
-Invocation: TypeAlias = Exec | PythonCall | HttpCall
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginCall:
+    """Pass one call to the process ``argv``, which serves many, if it says of itself what was reviewed.
+
+    ``tool`` is what the process calls the tool; ``description`` and ``parameters`` are the reviewed ones.
+    """
+
+    tag: ClassVar[str] = "plugin"
+    argv: tuple[str, ...]
+    tool: str
+    description: str
+    parameters: JsonObject
+    arguments: JsonObject
+    files: tuple[File, ...] = ()
+
+
+Invocation: TypeAlias = Exec | PythonCall | HttpCall | PluginCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +112,8 @@ class Plan:
     """One call, whole: the sandbox it needs and what is to happen in it.
 
     ``env`` is all of the tool's environment; ``stdin`` is empty where the tool reads none. ``allow`` is what
-    the call may connect to.
+    the call may connect to. ``keep_bytes`` is how much of a stream is brought for reading on, where that is more
+    than the output limit.
     """
 
     profile: Profile
@@ -106,6 +123,12 @@ class Plan:
     stdin: bytes = b""
     allow: tuple[Destination, ...] = ()
     secret_files: tuple[SecretFile, ...] = ()
+    keep_bytes: int = 0
+
+    @property
+    def stream_bytes(self) -> int:
+        """How much of a stream is brought; of more, head and tail."""
+        return max(self.profile.limits.output_bytes, self.keep_bytes)
 
     @property
     def working_directory(self) -> str:

@@ -14,8 +14,10 @@ from typing import Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from toolc.errors import RegistryError
 from toolc.schema import JsonObject, JsonValue, Schema
-from toolc.spec import ToolSpec
+from toolc.spec import PluginBackend, PythonBackend, ShellBackend, ToolSpec
+from toolc.spec_agent import AgentBackend
 from toolc.spec_composite import CompositeBackend
+from toolc.spec_function import HostFunction
 from toolc.spec_http import HttpBackend
 from toolc.template import Template
 
@@ -27,7 +29,8 @@ REGISTRY_FORMAT: Final = 1
 class RegisteredTool:
     """A tool as it stands in a registry, with the digests that were reviewed.
 
-    ``stored`` are the bytes of its entry in the file, where it was made from a spec to be written to one.
+    ``effect_digest`` is empty for a function of the host's process, which nobody can review. ``stored`` are the
+    bytes of its entry in the file, where it was made from a spec to be written to one.
     """
 
     spec: ToolSpec
@@ -204,6 +207,8 @@ def _decode_union(members: tuple[object, ...], value: JsonValue, where: str) -> 
         return value
     if value is None and type(None) in members:
         return None
+    # No file can ask for a function of the process that reads it.
+    members = tuple(member for member in members if member is not HostFunction)
     tagged = {str(getattr(member, "tag")): member for member in members if hasattr(member, "tag")}  # noqa: B009
     if isinstance(value, dict) and len(value) == 1 and (key := next(iter(value))) in tagged:
         return _decode(tagged[key], value, where)
@@ -229,10 +234,18 @@ def _decode_dataclass(cls: type, value: JsonValue, where: str) -> object:
     return result
 
 
+_LATE: Final[Mapping[str, object]] = {
+    "AgentBackend": AgentBackend,
+    "Backend": ShellBackend | PythonBackend | HttpBackend | PluginBackend | CompositeBackend | AgentBackend,
+    "CompositeBackend": CompositeBackend,
+    "HttpBackend": HttpBackend,
+}
+"""What the spec names and does not import."""
+
+
 @cache
 def _hints(cls: type) -> Mapping[str, object]:
-    # The spec names these types and does not import them.
-    return get_type_hints(cls, localns={"CompositeBackend": CompositeBackend, "HttpBackend": HttpBackend})
+    return get_type_hints(cls, localns={**_LATE})
 
 
 def _damaged(where: str, wanted: str, got: JsonValue) -> RegistryError:

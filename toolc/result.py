@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 from toolc.attempt import Attempt
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import ErrorKind
+from toolc.template import as_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +36,28 @@ class Capture:
         """All that was kept, as bytes, without a word about what was cut."""
         return self.head + self.tail
 
-    def text(self) -> str:
-        """All that was kept, as text (what is not UTF-8 replaced), a line between saying what was cut."""
+    def text(self, more: str = "") -> str:
+        """All that was kept, as text (what is not UTF-8 replaced), a line between saying what was cut.
+
+        ``more`` says in that line how to get at the rest.
+        """
         if not self.truncated:
             return self.data().decode("utf-8", "replace")
         head, tail = self.head.decode("utf-8", "replace"), self.tail.decode("utf-8", "replace")
-        return f"{head.rstrip(REPLACEMENT)}\n[{self.cut_bytes} bytes cut]\n{tail.lstrip(REPLACEMENT)}"
+        line = f"[{self.cut_bytes} bytes cut{f'; {more}' if more else ''}]"
+        return f"{head.rstrip(REPLACEMENT)}\n{line}\n{tail.lstrip(REPLACEMENT)}"
 
 
 REPLACEMENT: Final = "\ufffd"
 
-Ending: TypeAlias = Literal["exited", "signaled", "timed_out", "out_of_memory", "cancelled", "not_started"]
-"""How a call ended. ``not_started``: the tool's program could not be found or run."""
+Ending: TypeAlias = Literal[
+    "exited", "signaled", "timed_out", "out_of_memory", "cancelled", "not_started", "answered", "refused", "broken"
+]
+"""How a call ended. ``not_started``: the tool's program could not be found or run.
+
+Of a process that serves many calls: it ``answered``; it was ``refused``, being another than was reviewed; it
+was ``broken``, and spoke otherwise than it may.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,15 +107,23 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
+class Audio:
+    """A recording: its bytes and their MIME type."""
+
+    data: bytes
+    mime_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Resource:
-    """A file that is neither text nor a picture: its bytes, its MIME type, and a name for it."""
+    """A file that is neither text, a picture nor a recording: its bytes, its MIME type, and a name for it."""
 
     data: bytes
     mime_type: str
     name: str
 
 
-Content: TypeAlias = Text | Image | Resource
+Content: TypeAlias = Text | Image | Audio | Resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +138,33 @@ class ToolFailure:
 class ToolResult:
     """What a caller gets. ``content`` goes to the model; ``details`` never does.
 
-    ``structured`` is the tool's data, in a list of one where there is any (None is data too).
+    ``structured`` is the tool's data, in a list of one where there is any (None is data too); ``data`` is the
+    same without the list.
     """
 
     content: tuple[Content, ...]
     structured: tuple[JsonValue] | None = None
     error: ToolFailure | None = None
     details: JsonObject = field(default_factory=dict)
+
+    @classmethod
+    def success(
+        cls, data: JsonValue, *, message: str | None = None, details: JsonObject | None = None
+    ) -> ToolResult:
+        """A result with data: a text alone is content, anything else is structured.
+
+        ``message`` is what the model reads instead of the data's JSON; ``details`` it never sees.
+        """
+        words = as_text(data) if message is None else message
+        structured = None if isinstance(data, str) and message is None else (data,)
+        return cls(content=(Text(words),), structured=structured, details=details or {})
+
+    @classmethod
+    def failure(
+        cls, message: str, *, kind: ErrorKind = "execution", details: JsonObject | None = None
+    ) -> ToolResult:
+        """A result that says nothing but why the tool failed, in words that a model can act on."""
+        return cls(content=(Text(message),), error=ToolFailure(kind, message), details=details or {})
 
     @property
     def is_error(self) -> bool:
@@ -137,7 +176,12 @@ class ToolResult:
         """The text blocks of ``content``, joined by line feeds."""
         return "\n".join(block.text for block in self.content if isinstance(block, Text))
 
+    @property
+    def data(self) -> JsonValue:
+        """The tool's data; None where it gave none, which ``structured`` tells apart from null."""
+        return self.structured[0] if self.structured else None
+
 
 def failure(kind: ErrorKind, message: str, details: JsonObject | None = None) -> ToolResult:
     """A result that says nothing but why the tool failed."""
-    return ToolResult(content=(Text(message),), error=ToolFailure(kind, message), details=details or {})
+    return ToolResult.failure(message, kind=kind, details=details)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
 from toolc.schema import JsonObject, JsonValue, Schema
 from toolc.spec_backends import (
-    AgentBackend,
     Argv,
     ErrorKind,
     ExitError,
@@ -23,10 +22,12 @@ from toolc.spec_backends import (
     ShellBackend,
     WhenGroup,
 )
+from toolc.spec_function import HostFunction
 from toolc.template import Template
 
 if TYPE_CHECKING:
-    from toolc.spec_composite import CompositeBackend  # start-up time: most tools are of another kind
+    from toolc.spec_agent import AgentBackend  # start-up time: most tools are of another kind
+    from toolc.spec_composite import CompositeBackend
     from toolc.spec_http import HttpBackend  # a score of types
 
 __all__ = [
@@ -34,7 +35,6 @@ __all__ = [
     "FORMAT",
     "MIB",
     "SURFACE",
-    "AgentBackend",
     "Annotations",
     "Argv",
     "Backend",
@@ -45,6 +45,8 @@ __all__ = [
     "ErrorKind",
     "ExitError",
     "Expect",
+    "ExpectedChanges",
+    "ExpectedNetwork",
     "Expose",
     "File",
     "Lifetime",
@@ -233,18 +235,41 @@ class ProviderChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expect:
-    """What a test expects; what is None is not compared. ``json`` holds the value in a list of one.
+class ExpectedChanges:
+    """The workspace's files that a call adds, changes and deletes: these and no others."""
 
-    ``network`` are all the destinations the call may have reached.
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedNetwork:
+    """The destinations that a call reaches, and those that it is refused: these and no others, where not None."""
+
+    allowed: tuple[Destination, ...] | None = None
+    refused: tuple[Destination, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expect:
+    """What a test expects; what is None is not compared. ``json`` and ``structured`` hold a value in a list of one.
+
+    ``json`` is what the result's JSON holds at least, ``structured`` all of its data. ``files`` are there after
+    the call, and ``absent`` are not. ``network`` are all the destinations the call may have reached,
+    ``connections`` those that it must.
     """
 
     text: str | None = None
     matches: str | None = None
     json: tuple[JsonValue] | None = None
+    structured: tuple[JsonValue] | None = None
     error: ErrorKind | None = None
     files: tuple[File, ...] = ()
+    absent: tuple[str, ...] = ()
+    changes: ExpectedChanges | None = None
     network: tuple[Destination, ...] | None = None
+    connections: ExpectedNetwork | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,13 +288,14 @@ class ToolSpec:
     """One tool of format 1.
 
     The *surface* is all that a model sees: name to examples. The *effect* is what a call does:
-    backend to confirm. The rest (version, owner, tags, tests) is in neither digest.
+    backend to confirm. The rest (version, owner, tags, tests) is in neither digest. ``backend`` is a
+    ``HostFunction`` only where the embedding program has made the tool itself.
     """
 
     name: str
     description: str
     parameters: Schema
-    backend: Backend
+    backend: Backend | HostFunction
     label: str | None = None
     annotations: Annotations = field(default_factory=Annotations)
     aliases: tuple[str, ...] = ()

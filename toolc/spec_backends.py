@@ -1,4 +1,4 @@
-"""Backends, HTTP (``toolc.spec_http``) and composites (``toolc.spec_composite``) apart.
+"""Backends but HTTP's, composites and agents, which have modules of their own (``toolc.spec_http`` and so on).
 
 See ``toolc.spec`` for the rules. What is here is what a spec says, read and checked; how it is run is the business
 of ``toolc.backends``.
@@ -98,22 +98,3 @@ class PluginBackend:
     command: tuple[str, ...]
     tool: str | None = None
     files: tuple[File, ...] = ()
-
-
-AgentProvider: TypeAlias = Literal["anthropic", "openai"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentBackend:
-    """``backend.agent``: a model that answers, with the help of ``tools`` of the same registry.
-
-    ``base_url`` None is the provider's own; ``instructions`` may name the tool's parameters.
-    """
-
-    tag: ClassVar[Literal["agent"]] = "agent"
-    provider: AgentProvider
-    model: str
-    instructions: Template
-    base_url: str | None = None
-    tools: tuple[str, ...] = ()
-    max_turns: int = 10

@@ -83,6 +83,8 @@ def evaluate(placeholder: Placeholder, arguments: Mapping[str, JsonValue]) -> Js
     for key in placeholder.keys:
         if not isinstance(value, dict) or key not in value:
             path = ".".join((placeholder.name, *placeholder.keys))
+            if placeholder.name == STEPS:
+                raise TemplateError(f"there is no {key!r} in what '{{{{ {path} }}}}' names")
             raise TemplateError(f"argument {placeholder.name!r} has no key {key!r} (wanted for '{{{{ {path} }}}}')")
         value = value[key]
     for each in placeholder.filters:

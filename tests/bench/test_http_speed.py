@@ -37,7 +37,7 @@ from toolc.runtime.conversation import Conversation
 from toolc.runtime.egress import Broker, Egress
 from toolc.runtime.http_call import prepared
 from toolc.runtime.secrets import CallSecrets
-from toolc.runtime.wire import _Line, _Listening
+from toolc.runtime.wire import Line, Listening
 from toolc.spec import ToolSpec
 from toolc.spec_http import HttpBackend
 
@@ -56,11 +56,11 @@ def warm_call(engine: Engine, tool: ToolSpec) -> float:
     egress = Egress(requests=requests)
     with closing(sandbox), closing(Broker(plan.allow, conversation.outgoing, egress, sandbox.write)) as broker:
         conversation.connections = broker
-        line = _Line(sandbox, conversation, None, _Listening(), broker)
+        line = Line(sandbox, conversation, None, Listening(), broker)
         assert line.run_until(perf_counter() + 20, lambda: conversation.is_ready)
         with Cancellation() as never:
             # A wait that is no sleep: what the guest says meanwhile is heard.
-            idle = _Line(sandbox, conversation, never, _Listening(), broker)
+            idle = Line(sandbox, conversation, never, Listening(), broker)
             idle.run_until(perf_counter() + IDLE_SECONDS, lambda: False)
         started = perf_counter()
         conversation.call()

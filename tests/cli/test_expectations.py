@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from toolc.cli.expectations import compare, place
+from toolc.cli.case_workspace import Changes, changes, contents, place, snapshot
+from toolc.cli.expectations import compare
 from toolc.errors import UsageError
 from toolc.result import Text, ToolResult, failure
-from toolc.schema import JsonValue
-from toolc.spec import Destination, Expect, File
+from toolc.schema import JsonObject, JsonValue
+from toolc.spec import Destination, Expect, ExpectedNetwork, File
 
 
 def problems(expect: Expect, result: ToolResult, workspace: Path = Path()) -> list[str]:
@@ -48,6 +50,34 @@ def test_an_expected_error_must_come_and_be_of_its_kind() -> None:
 )
 def test_json_is_compared_as_json(wanted: JsonValue, got: JsonValue, *, same: bool) -> None:
     assert (problems(Expect(json=(wanted,)), ToolResult(content=(), structured=(got,))) == []) is same
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "same"),
+    [
+        ({"a": 1}, {"a": 1, "b": 2}, True),
+        ({"a": {}}, {"a": {"b": 2}}, True),
+        ([{"a": 1}, {}], [{"a": 1, "b": 2}, {"c": 3}], True),
+        ([], [1], False),
+        ([{"a": 1}], [{"a": 1}, {}], False),
+        ({"a": None}, {}, False),
+        ({}, [], False),
+    ],
+)
+def test_json_holds_at_least_what_is_expected_and_structured_is_all_of_it(
+    wanted: JsonValue, got: JsonValue, *, same: bool
+) -> None:
+    result = ToolResult(content=(), structured=(got,))
+    assert (problems(Expect(json=(wanted,)), result) == []) is same
+    assert problems(Expect(structured=(wanted,)), result)
+    assert problems(Expect(structured=(got,)), result) == []
+
+
+def test_a_difference_in_json_leaves_out_what_nobody_asked_for() -> None:
+    result = ToolResult(content=(), structured=({"a": 2, "b": 3},))
+    (found,) = problems(Expect(json=({"a": 1},)), result)
+    assert '"b"' not in found
+    assert problems(Expect(structured=(1,)), said("1")) == ["expected structured data, got the text:\n1"]
 
 
 def test_json_that_a_tool_printed_as_text_counts() -> None:
@@ -110,4 +140,64 @@ def test_a_call_reaches_nothing_but_what_is_listed() -> None:
     assert problems(Expect(network=(Destination(kind="exact", host="c.example", port=443),)), result) == [
         "reached a.example:443, which expect.network does not list",
         "reached b.c.example:443, which expect.network does not list",
+    ]
+
+
+def test_connections_are_those_that_are_listed_each_of_them() -> None:
+    attempts: list[JsonValue] = [
+        {"host": "a.example", "port": 443, "allowed": True},
+        {"host": "evil.example", "port": 443, "allowed": False},
+    ]
+    result = ToolResult(content=(), details={"network": attempts})
+    good = Destination(kind="exact", host="a.example", port=443)
+    evil = Destination(kind="exact", host="evil.example", port=443)
+
+    def told(allowed: tuple[Destination, ...] | None, refused: tuple[Destination, ...] | None) -> list[str]:
+        return problems(Expect(connections=ExpectedNetwork(allowed=allowed, refused=refused)), result)
+
+    assert told(None, None) == told((good,), (evil,)) == told((good,), None) == []
+    assert told((), (evil, good)) == [
+        "reached a.example:443, which expect.network.allowed does not list",
+        "was never refused a.example:443, which expect.network.refused lists",
+    ]
+    assert told((good, evil), ()) == [
+        "never reached evil.example:443, which expect.network.allowed lists",
+        "was refused evil.example:443, which expect.network.refused does not list",
+    ]
+
+
+def test_a_snapshot_tells_what_a_call_did(tmp_path: Path) -> None:
+    place((File(path="a/same", text="x"), File(path="changed", text="x"), File(path="gone", text="x")), tmp_path)
+    (tmp_path / "link").symlink_to("a")
+    before = snapshot(tmp_path)
+    assert changes(before, snapshot(tmp_path), said("")) == Changes()
+    place((File(path="changed", text="y"), File(path="new/file", text="")), tmp_path)
+    (tmp_path / "gone").unlink()
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to("new")
+    os.mkfifo(tmp_path / "pipe")
+
+    assert changes(before, snapshot(tmp_path), said("")) == Changes(
+        added=("new/file", "pipe"), changed=("changed", "link"), deleted=("gone",)
+    )
+
+
+def test_what_was_not_committed_is_what_would_have_been_changed() -> None:
+    told: JsonObject = {
+        "committed": False,
+        "added": [{"path": "b", "kind": "file"}, {"path": "a", "kind": "directory"}],
+        "changed": [],
+        "deleted": [{"path": "c", "kind": "symlink"}],
+    }
+    result = ToolResult(content=(), details={"changes": told})
+    assert changes({}, {}, result) == Changes(added=("b",), deleted=("c",))
+
+
+def test_what_files_hold_is_told_only_where_it_is_text_in_the_workspace(tmp_path: Path) -> None:
+    place((File(path="text", text="ä"), File(path="bytes", base64="/w==")), tmp_path)
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    expect = Expect(files=tuple(File(path=name, text="") for name in ("text", "bytes", "link")), absent=("none",))
+    assert contents(expect, tmp_path) == {"text": "ä", "none": None}
+    assert problems(Expect(absent=("none", "link")), said(""), tmp_path) == [
+        "link: expected nothing, and there is something"
     ]

@@ -102,7 +102,7 @@ def test_the_list_has_one_line_for_each_code(capsys: pytest.CaptureFixture[str])
     ("arguments", "told"),
     [
         (["401"], "there is no code '401'; did you mean TC401?"),
-        (["TC999"], "there is no code 'TC999'; see the list: toolc explain"),
+        (["TC999"], "there is no code 'TC999'; did you mean TC909?"),
         (["tc11"], "'tc11' is the beginning of several codes; explain one of TC110, TC111, TC112, TC113, TC114"),
         (["hello"], "there is no code 'hello'; see the list: toolc explain"),
         (["TC401", "--all"], "name a code or ask for --all, not both"),

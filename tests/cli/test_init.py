@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 from cli_engines import engines
 
 from toolc.cli import main
-from toolc.cli.init import files
+from toolc.cli.init import ci_files, files
 
 
 def run(*arguments: str) -> int:
@@ -65,3 +66,27 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "file").write_text("x")
     assert run("init", str(tmp_path / "file")) == 2
     assert "cannot be made: Not a directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("host", ["github", "gitlab"])
+def test_the_review_of_pull_requests_is_added_where_it_is_asked_for(
+    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("init", "t", "--ci", host) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "before the first review: cd t && toolc lock specs"
+    for path, text in ci_files(host).items():
+        assert (tmp_path / "t" / path).read_text(encoding="utf-8") == text
+    hooks = yaml.safe_load((tmp_path / "t/.pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0][
+        "hooks"
+    ]
+    monkeypatch.chdir("t")
+    assert run(*hooks[0]["entry"].split()[1:]) == 0
+    assert run("lock", "specs") == 0
+    assert run(*hooks[1]["entry"].split()[1:]) == 0
+
+
+def test_without_it_nothing_of_ci_is_made(tmp_path: Path) -> None:
+    assert run("init", str(tmp_path)) == 0
+    assert not (tmp_path / ".github").exists()
+    assert not (tmp_path / ".pre-commit-config.yaml").exists()

@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     engine = doing(act, DONE)
     monkeypatch.setattr(select, "select", lambda *_: select.Selection(engine))
-    monkeypatch.setattr("toolc.api.select", lambda *_: select.Selection(engine))
+    monkeypatch.setattr("toolc.executor.select", lambda *_: select.Selection(engine))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -87,9 +87,9 @@ from pathlib import Path
 sys.path.insert(0, {helpers!r})
 from transaction_cases import DONE, doing
 from toolc.engines import select
-import toolc.api
+import toolc.executor
 engine = doing(lambda view: (view / "old").unlink(), DONE)
-toolc.api.select = lambda *_: select.Selection(engine)
+toolc.executor.select = lambda *_: select.Selection(engine)
 from toolc.cli.run import command
 command(["edit.yaml", "--workspace", "work"])
 """

@@ -82,7 +82,7 @@ def test_tests_get_what_they_are_given_and_nothing_else(
 ) -> None:
     monkeypatch.setenv("TOOLC_SECRET_USER_NAME", "deploy-bot")
     assert run("test", "who.yaml") == 2
-    assert "the secret 'USER_NAME' has no value; tests get none unless they are given" in capsys.readouterr().err
+    assert "the secret 'USER_NAME' has no value; tests get none unless they are given" in capsys.readouterr().out
     assert run("test", "who.yaml", "--secrets", "mine.yaml") == 0
     assert capsys.readouterr().out.endswith("1 passed, 0 failed\n")
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import pty
 import re
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,7 +77,7 @@ tests:
     assert (
         re.sub(r"\d+ ms", "N ms", capsys.readouterr().out)
         == """\
-FAIL t[1] (N ms)
+FAIL t[1] (N ms) t.yaml:15:5
      the text differs:
      --- expected
      +++ got
@@ -97,10 +104,10 @@ FAIL t[1] (N ms)
      +a
      \\ no line feed at the end
      none.txt: expected a file, and there is none
-FAIL t[2] (N ms)
+FAIL t[2] (N ms) t.yaml:17:5
      expected no error, got the error exit_status:
      [exit status 3]
-FAIL t[3] (N ms)
+FAIL t[3] (N ms) t.yaml:18:5
      expected the error timeout, got no error
 0 passed, 3 failed
 """
@@ -155,3 +162,304 @@ def test_a_tool_that_is_not_there(target: str, capsys: pytest.CaptureFixture[str
         main(("test", target))
     assert raised.value.code == 2
     assert capsys.readouterr().err == "toolc: there is no tool 'tow'; did you mean 'two'?\n"
+
+
+CHOICES = """\
+toolc: 1
+defaults: {backend: {shell: {argv: [echo, hi]}}}
+tools:
+  - {name: read_a, tags: [quick, file], description: Say hi to the first of two., tests: [{expect: {matches: hi}}]}
+  - {name: read_b, aliases: [old], tags: [slow], description: Say hi to the second one., tests: [{}]}
+  - {name: write_c, tags: [file], description: Say hi to somebody who waits., tests: [{}, {expect: {text: no}}]}
+  - {name: write_d, description: Say hi to nobody at all this time.}
+"""
+
+
+def run_choices(*options: str) -> object:
+    Path("c.yaml").write_text(CHOICES, encoding="utf-8")
+    with pytest.raises(SystemExit) as raised:
+        main(("test", "c.yaml", *options))
+    return raised.value.code
+
+
+@pytest.mark.parametrize(
+    ("options", "ran"),
+    [
+        (("--tool", "read_*"), ["read_a[1]", "read_b[1]"]),
+        (("--tool", "read_a", "--tool", "old"), ["read_a[1]", "read_b[1]"]),
+        (("--tag", "file"), ["read_a[1]", "write_c[1]", "write_c[2]"]),
+        (("--tag", "slow", "--tag", "quick"), ["read_a[1]", "read_b[1]"]),
+        (("--tool", "*_c", "--tag", "file"), ["write_c[1]", "write_c[2]"]),
+    ],
+)
+def test_tools_are_chosen_by_name_and_tag(
+    options: tuple[str, ...], ran: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_choices(*options)
+    assert re.findall(r"^(?:ok  |FAIL) (\S+)", capsys.readouterr().out, re.MULTILINE) == ran
+
+
+@pytest.mark.parametrize("options", [("--tool", "nothing"), ("--tag", "file", "--tool", "read_b")])
+def test_what_chooses_nothing_is_told(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_choices(*options) == 2
+    expected = "toolc: there is nothing to test: no tool fits --tool and --tag; see: toolc list\n"
+    assert capsys.readouterr().err.endswith(expected)
+
+
+@pytest.mark.parametrize("jobs", ["1", "3"])
+def test_tests_are_told_in_order_whatever_runs_at_the_same_time(
+    jobs: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_choices("-j", jobs) == 1
+    out = re.sub(r"\d+ ms", "N ms", capsys.readouterr().out)
+    lines = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert lines == [
+        "ok   read_a[1] (N ms)",
+        "ok   read_b[1] (N ms)",
+        "ok   write_c[1] (N ms)",
+        "FAIL write_c[2] (N ms) c.yaml:6:91",
+        "3 passed, 1 failed",
+        "without tests: write_d",
+    ]
+
+
+DIFFERENCE = """\
+--- expected
++++ got
+@@ -1 +1 @@
+-no
+\\ no line feed at the end
++hi"""
+
+
+def test_json_tells_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_choices("--format", "json", "--tool", "write_*") == 1
+    told = json.loads(capsys.readouterr().out)
+    assert all(each.pop("duration_ms") > 0 for each in told["tests"])
+    assert told == {
+        "tests": [
+            {
+                "name": "write_c[1]", "tool": "write_c", "number": 1, "place": "c.yaml:6:87", "outcome": "passed",
+                "problems": [],
+            },
+            {
+                "name": "write_c[2]", "tool": "write_c", "number": 2, "place": "c.yaml:6:91", "outcome": "failed",
+                "problems": [f"the text differs:\n{DIFFERENCE}"],
+            },
+        ],
+        "passed": 1,
+        "failed": 1,
+        "error": 0,
+        "untested": ["write_d"],
+    }  # fmt: skip
+
+
+def test_junit_tells_it_to_ci(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_choices("--format", "junit", "--tool", "write_*") == 1
+    out = re.sub(r' time="[0-9.]+"', "", capsys.readouterr().out)
+    assert (
+        out
+        == """\
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="toolc test" failures="1" errors="0" tests="3" skipped="1">
+  <testsuite name="c.yaml" failures="1" errors="0" tests="2">
+    <testcase name="write_c[1]" classname="c.yaml" />
+    <testcase name="write_c[2]" classname="c.yaml">
+      <failure message="the text differs:">c.yaml:6:91
+the text differs:
+--- expected
++++ got
+@@ -1 +1 @@
+-no
+\\ no line feed at the end
++hi</failure>
+    </testcase>
+  </testsuite>
+  <testsuite name="without tests" tests="1">
+    <testcase name="write_d" classname="without tests">
+      <skipped message="this tool has no tests" />
+    </testcase>
+  </testsuite>
+</testsuites>
+"""
+    )
+
+
+def test_what_cannot_run_keeps_nobody_from_running(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s.yaml").write_text(
+        """\
+toolc: 1
+defaults: {backend: {shell: {script: 'printf %s "${TOKEN:-none}"'}}}
+tools:
+  - name: needs
+    description: Says what a secret is, which nobody gives it.
+    sandbox: {secrets: {TOKEN: {expose: env}}}
+    tests: [{}]
+  - {name: plain, description: Says that there is no secret here., tests: [{expect: {text: none}}]}
+""",
+        encoding="utf-8",
+    )
+    with pytest.raises(SystemExit) as raised:
+        main(("test", "s.yaml"))
+    out = re.sub(r"\d+ ms", "N ms", capsys.readouterr().out)
+    assert raised.value.code == 2
+    assert out.startswith("ERR  needs[1] (N ms) s.yaml:7:13\n     ")
+    assert "TOKEN" in out
+    assert out.endswith("ok   plain[1] (N ms)\n1 passed, 0 failed, 1 could not run\n")
+
+
+WRITER = """\
+toolc: 1
+name: w
+description: Writes a file, changes another one and deletes a third.
+parameters: {commit: {type: boolean, default: true, description: Unused by the script.}}
+backend: {shell: {script: 'echo "$ARG_commit" > new.txt; mkdir -p d; echo 2 > d/old.txt; rm gone.txt'}}
+sandbox: {workspace: %s}
+tests:
+  - files: {d/old.txt: "1\\n", gone.txt: x, same.txt: x}
+    expect:
+      changes: {added: [new.txt], changed: [d/old.txt], deleted: [gone.txt]}
+      files: {new.txt: %s, gone.txt: %s}
+"""
+
+
+@pytest.mark.parametrize("workspace", ["rw", "{mode: transaction}", "{mode: transaction, commit: never}"])
+def test_the_changes_of_a_workspace_are_compared(workspace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    is_made = "never" not in workspace
+    files = ('"true\\n"', "null") if is_made else ("null", "x")
+    Path("w.yaml").write_text(WRITER % (workspace, *files), encoding="utf-8")
+    with pytest.raises(SystemExit) as raised:
+        main(("test", "w.yaml"))
+    assert raised.value.code == 0, capsys.readouterr().out
+
+
+def test_changes_that_differ_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (WRITER % ("rw", "null", "null")).replace("[new.txt]", "[]").replace("deleted: [gone", "deleted: [same")
+    Path("w.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit):
+        main(("test", "w.yaml"))
+    assert (
+        re.sub(r"\d+ ms", "N ms", capsys.readouterr().out)
+        == """\
+FAIL w[1] (N ms) w.yaml:8:5
+     new.txt: expected nothing, and there is something
+     the changes differ:
+     --- expected
+     +++ got
+     @@ -1,2 +1,3 @@
+     +added new.txt
+      changed d/old.txt
+     -deleted same.txt
+     +deleted gone.txt
+0 passed, 1 failed
+"""
+    )
+
+
+def test_what_came_becomes_what_is_expected(capsys: pytest.CaptureFixture[str]) -> None:
+    tests = """\
+tests:
+  - args: {word: a}  # the first
+    expect: {text: "{\\"word\\": \\"b\\"}", json: {word: b}, files: {after.txt: b}}
+  - args: {word: fail}
+  - expect: {error: timeout, matches: nothing}
+"""
+    assert run(tests, "--update") == 1
+    told = capsys.readouterr().err
+    assert told == (
+        "toolc: updated t[1]: files.after.txt, json, text\n"
+        "toolc: updated t[2]: error\n"
+        "toolc: updated t[3]: error\n"
+        "toolc: t[3] (t.yaml:18:5) still fails: its pattern does not match, and nobody knows which one is meant; "
+        "change it by hand\n"
+    )
+    written = Path("t.yaml").read_text(encoding="utf-8").removeprefix(HEAD)
+    assert (
+        written
+        == """\
+tests:
+  - args: {word: a}  # the first
+    expect: {text: "{\\"word\\": \\"a\\"}\\n", json: {word: "a"}, files: {after.txt: "a"}}
+  - expect: {error: "exit_status"}
+    args: {word: fail}
+  - expect: {matches: nothing}
+"""
+    )
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(("test", "t.yaml"))
+    assert capsys.readouterr().out.endswith("2 passed, 1 failed\n")
+
+
+def test_a_registry_s_tests_are_not_updated(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("s.yaml").write_text(SEVERAL, encoding="utf-8")
+    build("s.yaml", "build")
+    with pytest.raises(SystemExit) as raised:
+        main(("test", "build/registry.json", "--update"))
+    assert raised.value.code == 2
+    assert "name the specs it was built from" in capsys.readouterr().err
+
+
+def test_a_terminal_shows_how_many_are_over_and_takes_it_away() -> None:
+    Path("c.yaml").write_text(CHOICES, encoding="utf-8")
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as screen:
+        command = [sys.executable, "-m", "toolc", "test", "c.yaml", "-j", "1", "--tag", "file"]
+        environment = os.environ | {"TERM": "xterm"}
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, env=environment, check=False)
+        os.close(theirs)
+        shown = b""
+        # A terminal that its last user has closed ends with EIO.
+        with contextlib.suppress(OSError):
+            while piece := screen.read(4096):
+                shown += piece
+    drawn = [each for each in shown.partition(b"\r\x1b[K")[2].split(b"\r\x1b[K") if each]
+    assert list(dict.fromkeys(drawn)) == [
+        b"[########................]  33% 1 of 3",
+        b"[################........]  67% 2 of 3",
+        b"[########################] 100% 3 of 3, 1 failed",
+    ]
+    assert shown.endswith(b"\r\x1b[K")
+    assert done.returncode == 1
+    assert done.stdout.count(b"\n") == 11
+    assert b"\x1b" not in done.stdout
+
+
+NETWORK = """\
+toolc: 1
+tools:
+  - name: fetch
+    description: Fetches one page, with a program of its own.
+    backend:
+      python:
+        code: |
+          import socket
+          def fetch():
+              socket.create_connection(("127.0.0.1", %(port)d), 5).close()
+              return "fetched"
+    sandbox: {network: {allow: ["127.0.0.1:%(port)d"]}}
+    tests: [{expect: {network: {allowed: ["127.0.0.1:%(port)d"], refused: []}}}]
+  - name: mirror
+    description: Does what another tool does, and nothing more.
+    backend: {composite: {strategy: sequential, steps: [{id: get, tool: fetch}]}}
+    tests:
+      - expect: {network: {allowed: ["127.0.0.1:%(port)d"]}}
+      - expect: {network: []}
+"""
+
+
+def test_connections_of_the_tools_that_a_tool_calls_count_as_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        Path("n.yaml").write_text(NETWORK % {"port": port}, encoding="utf-8")
+        with pytest.raises(SystemExit) as raised:
+            main(("test", "n.yaml"))
+    out = re.sub(r"\d+ ms", "N ms", capsys.readouterr().out)
+    assert raised.value.code == 1
+    assert out == (
+        "ok   fetch[1] (N ms)\n"
+        "ok   mirror[1] (N ms)\n"
+        "FAIL mirror[2] (N ms) n.yaml:19:9\n"
+        f"     reached 127.0.0.1:{port}, which expect.network does not list\n"
+        "2 passed, 1 failed\n"
+    )

@@ -14,7 +14,7 @@ SEEDS: Final = tuple(
         path
         for folder in ("specs", "docs/examples", "tests/corpus")
         for path in (ROOT / folder).iterdir()
-        if path.suffix in {".yaml", ".toml"}
+        if path.suffix in {".yaml", ".toml"} and path.stem != "toolc"
     )
 )
 """The good files that mutations start from."""

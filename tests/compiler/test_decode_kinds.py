@@ -47,6 +47,41 @@ def test_a_plugin_may_have_secrets_in_its_environment(tmp_path: Path) -> None:
     assert tool.sandbox.secret_env == (SecretEnvVar(name="A", value=value),)
 
 
+PLUGIN = "backend: {plugin: {command: [python3, tool.py], files: [tool.py]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        (
+            "backend: {plugin: {command: [python3, ./tool.py]}}\n",
+            "4:39 TC111 'tool.py' stands beside the spec, and the plugin's process would not find it",
+        ),
+        (
+            PLUGIN + "sandbox: {env: {A: '{{ secrets.KEY }}'}, secrets: {KEY: {hosts: [example.com]}}}\n",
+            "5:17 TC108 the plugin would see 'KEY', which nothing exposes to it",
+        ),
+        (
+            PLUGIN + "sandbox: {workspace: transaction, lifetime: session}\n",
+            "5:35 TC108 a transaction begins and ends with a call, and the calls of a session share their sandbox",
+        ),
+        (
+            "backend: {http: {url: 'https://example.com/'}}\nsandbox: {lifetime: session}\n",
+            "5:11 TC108 'backend.http' has no process that could live from call to call",
+        ),
+    ],
+)
+def test_what_a_plugin_or_a_session_cannot_be(tmp_path: Path, text: str, finding: str) -> None:
+    (tmp_path / "tool.py").write_text("pass\n", encoding="utf-8")
+    assert found_in(tmp_path, HEAD + text) == [finding]
+
+
+def test_a_word_of_the_command_that_is_no_file_is_only_a_word(tmp_path: Path) -> None:
+    text = "backend: {plugin: {command: [python3, -m, '*.py', /opt/tool.py, ../tool.py, other]}}\n"
+    (tmp_path / "tool.py").write_text("pass\n", encoding="utf-8")
+    assert found_in(tmp_path, HEAD + text) == []
+
+
 def test_steps_know_those_before_them(tmp_path: Path) -> None:
     text = f"""
 toolc: 1
@@ -56,10 +91,10 @@ tools:
     description: Say hello two times.
     backend:
       composite:
-        strategy: pipeline
+        strategy: sequential
         steps:
           - {{id: one, tool: hello}}
-          - {{id: two, tool: hello, if: "steps.one != 'x'", timeout: 5s, continue_on_error: true}}
+          - {{id: two, tool: hello, if: "steps.one.text != 'x'", timeout: 5s, continue_on_error: true}}
 """
     compilation = compile_text(tmp_path, text)
     backend = compilation.tools[1].backend
@@ -68,7 +103,7 @@ tools:
     assert isinstance(backend, CompositeBackend)
     assert backend.steps == (
         Step(id="one", tool="hello"),
-        Step(id="two", tool="hello", condition="steps.one != 'x'", timeout_ms=5000, continue_on_error=True),
+        Step(id="two", tool="hello", condition="steps.one.text != 'x'", timeout_ms=5000, continue_on_error=True),
     )
 
 

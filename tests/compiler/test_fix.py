@@ -314,8 +314,8 @@ def test_a_value_beyond_the_edit_is_not_changed(
     def edited(*given: Any) -> bytes:
         return right(*given).replace(b"nobody else", b"everybody")
 
-    right = fix._edited
-    monkeypatch.setattr(fix, "_edited", edited)
+    right = fix.edited
+    monkeypatch.setattr(fix, "edited", edited)
     before = f"{HEAD}{WORDS}{ECHO}version: {'1.10' if unsafe else 'no'}\n"
     assert fixed(tmp_path, before, unsafe=unsafe) == (before, 0)
 

@@ -27,7 +27,7 @@ COUNT = int(os.environ.get("TOOLC_MUTATIONS", "20"))
 # Below these keys, names are the writer's own.
 OWN_NAMES = {
     "parameters", "vars", "env", "secrets", "files", "args", "schema", "json", "form", "multipart", "query",
-    "headers", "examples", "errors", "properties", "providers", "toolsets", "body",
+    "headers", "examples", "errors", "properties", "providers", "toolsets", "body", "structured",
 }  # fmt: skip
 ENUMS = {"workspace", "format", "strategy", "lifetime", "method", "commit"}
 UNITS = {"timeout", "memory", "output", "tmp", "file_size"}

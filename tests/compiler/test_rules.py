@@ -45,9 +45,7 @@ def test_the_bad_example_has_findings_of_its_number_and_no_others(rule: Rule) ->
     assert {each.code.number for each in found} == {rule.number}
 
 
-COMPANIONS: dict[str, set[str]] = {
-    codes.CALL_CIRCLE.number: {codes.ABSENT_PARAMETER.number, codes.DANGLING.number, codes.UNKNOWN_PARAMETER.number}
-}
+COMPANIONS: dict[str, set[str]] = {codes.CALL_CIRCLE.number: {codes.DANGLING.number}}
 """Numbers that a check reports beside its own, where one look at a tool tells both."""
 
 

@@ -10,6 +10,7 @@ import hostile_cases
 import invocation_cases
 import limit_cases
 import output_cases
+import plugin_cases
 import probe_cases
 import streaming_cases
 import workspace_cases
@@ -19,6 +20,7 @@ CHAPTERS: Final[Mapping[str, tuple[Case, ...]]] = {
     "Programs": invocation_cases.CASES,
     "Output": output_cases.CASES,
     "Python tools": function_cases.CASES,
+    "Plugins": plugin_cases.CASES,
     "Streaming": streaming_cases.CASES,
     "Users and files": workspace_cases.CASES,
     "Limits and endings": limit_cases.CASES,

@@ -106,4 +106,4 @@ def test_a_cancellation_amid_a_gigabyte_is_heard(configuration: str, tmp_path: P
         assert found["outcome"] == "cancelled"
         # What was on its way was all that came: the rest was neither waited for nor read.
         assert isinstance(found["bytes_in"], int)
-        assert 4_000_000 < found["bytes_in"] < server.sent < GIGABYTE // 4
+        assert 4_000_000 < found["bytes_in"] <= server.sent < GIGABYTE // 4

@@ -57,10 +57,10 @@ def output(sandbox: DockerSandbox) -> str:
     return collected.decode()
 
 
-def line(sandbox: DockerSandbox) -> str:
+def line(sandbox: DockerSandbox, patience: float = PATIENCE) -> str:
     """What the guest writes up to the end of a line."""
     collected = b""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while not collected.endswith(b"\n"):
         data = sandbox.read()
         assert data != b"", collected + sandbox.complaint().encode()

@@ -139,20 +139,32 @@ while time.monotonic() < end: pass
 
 def test_a_share_of_a_processor_is_no_more_than_that_by_the_hosts_count(engine: DockerEngine) -> None:
     """gVisor's own count of time is of no use: it takes waiting for time that was used."""
-    profile = Profile(min_isolation="gvisor", limits=Limits(cpus=0.5))
-    begun = time.monotonic()
-    sandbox = engine.start(
-        profile, python(f"{SPIN}\nprint('spun', flush=True)\nos._exit(0) if os.getpid() != 1 else input()")
-    )
-    try:
-        while line(sandbox) != "spun\n":
-            pass
-        used = used_seconds(engine, sandbox.container)
-        passed = time.monotonic() - begun
-    finally:
-        sandbox.close()
+    used, passed = _spun(engine)
     # Four processes at once would use as many processors as there are. A period of 0.1 s may have been begun.
     assert 0.1 < used < 0.5 * passed + 0.1
+
+
+def _spun(engine: DockerEngine) -> tuple[float, float]:
+    """The processors' time that four busy processes used, and the time that passed.
+
+    Where processors are short this gVisor sometimes stalls with busy processes: then once more.
+    """
+    profile = Profile(min_isolation="gvisor", limits=Limits(cpus=0.5))
+    for is_last in (False, False, True):
+        begun = time.monotonic()
+        sandbox = engine.start(
+            profile, python(f"{SPIN}\nprint('spun', flush=True)\nos._exit(0) if os.getpid() != 1 else input()")
+        )
+        try:
+            while line(sandbox, patience=25.0) != "spun\n":
+                pass
+            return used_seconds(engine, sandbox.container), time.monotonic() - begun
+        except AssertionError:
+            if is_last:
+                raise
+        finally:
+            sandbox.close()
+    raise AssertionError
 
 
 def used_seconds(engine: DockerEngine, container: str) -> float:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import os
 import textwrap
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from toolc.engines.base import Engine, ImageUsed
 from toolc.engines.images import list_images
 from toolc.engines.select import load
 from toolc.errors import InfrastructureError
+from toolc.lock import Lock, LockError, locked
 from toolc.plan import Profile
 from toolc.result import Text, ToolResult
 from toolc.schema import JsonObject
@@ -57,10 +60,15 @@ def call(
 ) -> ToolResult:
     """The result of the tool of a spec (without its first lines) on an engine."""
     usable(engine)
+    return Executor(registry_of(folder, spec), engine=engine, workspace=workspace).run("tool", arguments or {})
+
+
+def registry_of(folder: Path, spec: str) -> Registry:
+    """The tool of a spec, which needs no first lines."""
     file = folder / "tool.yaml"
     head = "toolc: 1\nname: tool\ndescription: A tool that this test made for itself.\n"
     file.write_text(head + textwrap.dedent(spec), encoding="utf-8")
-    return Executor(Registry.load(file), engine=engine, workspace=workspace).run("tool", arguments or {})
+    return Registry.load(file)
 
 
 def text(result: ToolResult) -> str:
@@ -249,10 +257,13 @@ def wheel(folder: Path, name: str, version: str, code: str) -> None:
     """The least that pip takes for a wheel."""
     info = f"{name}-{version}.dist-info"
     with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as file:
-        file.writestr(f"{name}/__init__.py", code)
-        file.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        file.writestr(f"{info}/RECORD", "")
+        for path, text in (
+            (f"{name}/__init__.py", code),
+            (f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"),
+            (f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"),
+            (f"{info}/RECORD", ""),
+        ):
+            file.writestr(zipfile.ZipInfo(path), text)  # without the time of day, so that it has one digest
 
 
 @pytest.fixture
@@ -401,3 +412,36 @@ def test_a_folder_that_does_not_build_says_what_docker_said(tmp_path: Path) -> N
         "The command '/bin/sh -c echo no such thing >&2; exit 7' returned a non-zero code: 7\n"
     )
     assert "no such thing" in str(caught.value)
+
+
+@ENGINES
+@needs_busybox
+@pytest.mark.usefixtures("images")
+def test_an_approved_image_and_approved_packages_are_what_is_used(engine: str, tmp_path: Path, index: Path) -> None:
+    wheel(index, "greeting", "2.0", "WORD = 'hello'\n")
+    spec = textwrap.dedent(REQUIRES).replace("1.0", "2.0") + f"sandbox: {{image: '{BUSYBOX}'}}\n"
+    usable(engine)
+    pins = load(engine).pins(Profile(image=BUSYBOX, requirements=("greeting==2.0",)))
+    assert pins.image is not None
+    image = pins.image.digest
+    digest = hashlib.sha256((index / "greeting-2.0-py3-none-any.whl").read_bytes()).hexdigest()
+    assert pins.packages == (f"greeting==2.0@sha256:{digest}",)
+    registry = registry_of(tmp_path, spec)
+    lock = locked([registry.registered("tool")], lambda _: (image, pins.packages), "toolc.lock")
+    with Executor(registry, engine=engine, lock=lock) as executor:
+        assert executor.run("tool", {}).structured == (["hello", "/opt/toolc/site/greeting/__init__.py"],)
+    wheel(index, "greeting", "2.0", "WORD = 'another'\n")
+    other = Lock(
+        "toolc.lock", {"tool": replace(lock.tools["tool"], packages=(f"greeting==2.0@sha256:{'0' * 64}",))}
+    )
+    with (
+        Executor(registry, engine=engine, lock=other) as executor,
+        pytest.raises(InfrastructureError, match="greeting"),
+    ):
+        executor.run("tool", {})
+    other = Lock("toolc.lock", {"tool": replace(lock.tools["tool"], image=f"sha256:{'0' * 64}")})
+    with (
+        Executor(registry, engine=engine, lock=other) as executor,
+        pytest.raises(LockError, match="is not the one"),
+    ):
+        executor.run("tool", {})

@@ -15,6 +15,7 @@ from toolc.engines.base import (
     Engine,
     Leftover,
     LimitName,
+    Pins,
     Probe,
     Sandbox,
     limits_refusal,
@@ -47,6 +48,9 @@ class Stub:
 
     def refusal(self, profile: Profile) -> str | None:
         return self.reason if profile.image is None else "no images"
+
+    def pins(self, profile: Profile) -> Pins:
+        return Pins()
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> Sandbox:
         raise NotImplementedError

@@ -5,7 +5,8 @@ from typing import get_args
 
 import pytest
 
-from toolc.guest.answer import SerializationError, failure, success
+from toolc.guest.answer import failure, success
+from toolc.guest.blocks import SerializationError
 from toolc.guest.context import KINDS, Context
 from toolc.spec import ErrorKind
 
@@ -63,7 +64,8 @@ REFUSED: dict[str, tuple[object, str]] = {
     "bytes": (
         b"\x00\x01",
         (
-            "the function returned 2 bytes that are not a PNG, JPEG, GIF or WebP image; "
+            "the function returned 2 bytes that are not a PNG, JPEG, GIF or WebP image, and no WAV, MP3, "
+            "Ogg or FLAC audio; "
             "decode them to text, or encode them as base64"
         ),
     ),

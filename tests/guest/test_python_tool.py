@@ -184,7 +184,7 @@ def run(ctx):
     ("path", "kind", "words"),
     [
         ("/nosuch", "not_found", "FileNotFoundError: "),
-        ("/usr/bin/env", "serialization", "/usr/bin/env is neither a picture nor text in UTF-8"),
+        ("/usr/bin/env", "serialization", "/usr/bin/env is no picture, no recording, and no text in UTF-8"),
     ],
 )
 def test_ctx_file_says_what_is_wrong_with_a_file(guest: Guest, path: str, kind: str, words: str) -> None:

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 from provider_cases import TOOLS
 
+from toolc.call import ToolCall
+from toolc.providers.answers import Answer
 from toolc.providers.table import PROVIDERS
+from toolc.result import Image, Text, ToolResult
 from toolc.schema import JsonObject, JsonValue
 
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -118,3 +121,49 @@ def _in_camel_case(tools: JsonValue) -> list[JsonValue]:
             spelled.append({names.get(name, name): value for name, value in declaration.items()})
         renamed.append({"functionDeclarations": spelled})
     return renamed
+
+
+ANSWERS = (
+    Answer(
+        ToolCall(name="look", arguments={}, call_id="c1"),
+        ToolResult(content=(Text("seen"), Image(b"\x89PNG\r\n\x1a\n", "image/png"))),
+    ),
+    Answer(ToolCall(name="look", arguments={}, call_id="c2"), ToolResult.failure("no such moon")),
+)
+
+
+def messages(provider: str) -> Any:
+    return PROVIDERS[provider].messages(ANSWERS)
+
+
+def test_results_arrive_as_they_were_made_openai(recorder: Recorder) -> None:
+    from openai import OpenAI
+
+    with OpenAI(base_url=f"{recorder.url}/v1", api_key="k", max_retries=0) as client:
+        client.chat.completions.create(model="m", messages=messages("openai_chat"))
+        client.responses.create(model="m", input=messages("openai_responses"))
+    (_, chat), (_, responses) = recorder.received
+    assert chat["messages"] == messages("openai_chat")
+    assert responses["input"] == messages("openai_responses")
+
+
+def test_results_arrive_as_they_were_made_anthropic(recorder: Recorder) -> None:
+    from anthropic import Anthropic
+
+    with Anthropic(base_url=recorder.url, api_key="k", max_retries=0) as client:
+        client.messages.create(model="m", max_tokens=1, messages=messages("anthropic"))
+    [(_, body)] = recorder.received
+    assert body["messages"] == messages("anthropic")
+
+
+def test_results_arrive_as_they_were_made_gemini(recorder: Recorder) -> None:
+    from google import genai
+    from google.genai import types
+
+    with genai.Client(api_key="k", http_options=types.HttpOptions(base_url=recorder.url)) as client:
+        client.models.generate_content(model="m", contents=messages("gemini"))
+    [(_, body)] = recorder.received
+    # The SDK writes some names in snake case, which the API takes as well.
+    assert isinstance(body["contents"], list)
+    sent = [types.Content.model_validate(each) for each in body["contents"]]
+    assert sent == [types.Content.model_validate(each) for each in messages("gemini")]

@@ -242,3 +242,16 @@ def test_an_integer_beyond_all_numbers_is_refused_before_anything_divides_or_pri
     for schema in schemas:
         assert problem(schema, -(10**5000)) == "x: an integer of 16610 bits is more than JSON readers can hold"
     assert problem({"type": "string"}, 10**300).startswith("x: expected a string, got the number 1000")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ('{"name": ', "a text that is not JSON (line 1 column 10: Expecting value): '{\"name\": '"),
+        ('["a"]', "the string '[\"a\"]'"),
+    ],
+)
+def test_a_text_that_a_model_wrote_instead_is_told_for_what_it_is(arguments: str, told: str) -> None:
+    with pytest.raises(BindError) as error:
+        bind(tool({"name": {}}), arguments, "c")
+    assert error.value.problems == (f"arguments: expected an object, got {told}",)

@@ -50,3 +50,31 @@ def test_cancelling_after_close_is_harmless() -> None:
     cancellation.close()
     cancellation.cancel()
     assert (cancellation.is_cancelled, cancellation.fileno()) == (True, -1)
+
+
+def test_a_child_is_cancelled_with_its_parent_and_not_the_other_way_round() -> None:
+    with Cancellation() as parent, parent.child() as one, one.child() as grandchild, parent.child() as other:
+        one.cancel()
+        assert [each.is_cancelled for each in (parent, one, grandchild, other)] == [False, True, True, False]
+        parent.cancel()
+        assert is_readable(other)
+        with parent.child() as late:
+            assert is_readable(late)
+
+
+def test_a_child_that_was_closed_is_forgotten() -> None:
+    with Cancellation() as parent:
+        child = parent.child()
+        child.close()
+        parent.cancel()
+        assert not child.is_cancelled
+
+
+def test_waiting_ends_with_the_cancellation_and_says_so() -> None:
+    with Cancellation() as cancellation:
+        assert not cancellation.wait(0)
+        thread = threading.Thread(target=cancellation.cancel)
+        thread.start()
+        assert cancellation.wait(60)
+        assert cancellation.wait(60)
+        thread.join()

@@ -10,12 +10,13 @@ import pytest
 
 from toolc.plan_http import FormPart, HttpCall, MultipartForm, Named, PlainBody, Reading, Slot, TokenRequest
 from toolc.runtime.conversation import ProtocolError
+from toolc.runtime.egress_policy import decide
 from toolc.runtime.egress_transport import Opening, RefusedError
 from toolc.runtime.http_broker import HttpBroker
 from toolc.runtime.http_target import Target, parse_url
 from toolc.runtime.redaction import Redactor
 from toolc.schema import JsonValue
-from toolc.spec import Secret
+from toolc.spec import Destination, Secret
 from toolc.spec_http import CursorPages, Pagination
 
 VALUES = {"KEY": 'correct "horse" & co'}
@@ -56,6 +57,13 @@ def refusal(call: HttpCall, **asked: JsonValue) -> str:
 )
 def test_a_url_is_read_in_one_way(url: str, target: Target) -> None:
     assert parse_url(url) == target
+
+
+@pytest.mark.parametrize("host", ["[::1]", "127.0.0.1", "api.example.com"])
+def test_a_request_is_made_where_the_list_allows_it(host: str) -> None:
+    opening = opened(replace(CALL, url=f"https://{host}:443/"))
+    allowed = Destination(kind="exact", host=host.strip("[]"), port=443)
+    assert decide((allowed,), opening.host, opening.port).entry == allowed
 
 
 @pytest.mark.parametrize(

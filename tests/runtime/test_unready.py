@@ -39,6 +39,7 @@ TOOL = ToolSpec(
     parameters=Schema({"type": "object", "properties": {}}),
     backend=ShellBackend(command=Argv(elements=(Template(("ls",)),))),
 )
+HTTP = HttpBackend(url=Template(("https://example.com/",)))
 
 
 def in_sandbox(sandbox: Sandbox) -> ToolSpec:
@@ -48,14 +49,10 @@ def in_sandbox(sandbox: Sandbox) -> ToolSpec:
 @pytest.mark.parametrize(
     ("tool", "feature"),
     [
-        (replace(TOOL, backend=PluginBackend(command=("x",))), "'backend.plugin'"),
-        (replace(TOOL, retry=Retry()), "'retry'"),
-        (replace(TOOL, confirm=True), "'confirm'"),
         (
-            in_sandbox(Sandbox(secret_env=(SecretEnvVar(name="A", value=Template(())),))),
-            "'sandbox.env with secrets'",
+            replace(TOOL, backend=HTTP, sandbox=Sandbox(lifetime="session")),
+            "'sandbox.lifetime: session' of 'backend.http'",
         ),
-        (in_sandbox(Sandbox(lifetime="session")), "'sandbox.lifetime: session'"),
     ],
 )
 def test_a_feature_of_the_format_that_is_not_run_yet_is_named(tool: ToolSpec, feature: str) -> None:
@@ -64,6 +61,7 @@ def test_a_feature_of_the_format_that_is_not_run_yet_is_named(tool: ToolSpec, fe
 
 def test_everything_else_is_ready() -> None:
     assert unready(TOOL) is None
+    assert unready(replace(TOOL, retry=Retry(), confirm=True)) is None
     assert unready(replace(TOOL, result=Result(select="a", template="b", files=(Template(("a",)),)))) is None
     assert unready(in_sandbox(Sandbox(workspace="rw", image="debian:bookworm"))) is None
     public = Destination(kind="public", host="", port=443)
@@ -74,15 +72,19 @@ def test_everything_else_is_ready() -> None:
     secret = Secret(name="A", hosts=("example.com",))
     assert unready(in_sandbox(Sandbox(secrets=(secret, Secret(name="B", expose="env"))))) is None
     assert unready(replace(TOOL, result_schema=Schema({}))) is None
-    http = HttpBackend(url=Template(("https://example.com/",)))
-    assert unready(replace(TOOL, backend=http, result=Result(select="a", template="b"))) is None
+    assert unready(replace(TOOL, result=Result(files=(Template(("a",)),)))) is None
+    assert unready(replace(TOOL, backend=HTTP, result=Result(select="a", template="b"))) is None
     packages = PythonBackend(entry="a.py", function="a", files=(), requirements=("a==1",))
     assert unready(replace(TOOL, backend=packages)) is None
+    assert unready(in_sandbox(Sandbox(lifetime="session"))) is None
+    variable = SecretEnvVar(name="A", value=Template(()))
+    plugin = PluginBackend(command=("x",))
+    assert unready(replace(TOOL, backend=plugin, sandbox=Sandbox(secret_env=(variable,)))) is None
     assert unready(in_sandbox(Sandbox(workspace="transaction", transaction=Transaction()))) is None
 
 
 def test_a_call_is_refused_before_an_engine_is_chosen() -> None:
-    tool = replace(TOOL, confirm=True)
+    tool = replace(TOOL, backend=HTTP, sandbox=Sandbox(lifetime="session"))
     found = digests(tool)
     registered = RegisteredTool(spec=tool, surface_digest=found.surface, effect_digest=found.effect)
 

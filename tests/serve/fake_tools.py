@@ -50,7 +50,7 @@ def registry(*tools: ToolSpec) -> Registry:
     )
 
 
-def executor(answers: Mapping[str, Answer], *tools: ToolSpec) -> Executor:
+def executor(answers: Mapping[str, Answer], *tools: ToolSpec, keep_results: bool = False) -> Executor:
     """Each tool's calls are answered by its function in ``answers``."""
 
     def run(plan: Plan) -> Outcome:
@@ -58,7 +58,7 @@ def executor(answers: Mapping[str, Answer], *tools: ToolSpec) -> Executor:
         reply = json.dumps(answers[plan.invocation.function](plan.invocation.arguments)).encode()
         return Outcome(ending="exited", reply=Capture(reply, total_bytes=len(reply)))
 
-    return Executor(registry(*tools), engine=FakeEngine(run))
+    return Executor(registry(*tools), engine=FakeEngine(run), keep_results=keep_results)
 
 
 def text(words: str) -> JsonObject:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+import re
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +13,16 @@ import anyio
 import pytest
 from fake_tools import executor, registry, text, tool
 from mcp import Client, MCPError
-from mcp.types import EmbeddedResource, ImageContent, TextContent
+from mcp.types import AudioContent, EmbeddedResource, ImageContent, TextContent
 
 from toolc.errors import UsageError
-from toolc.result import Image, Resource, Text, ToolResult, failure
+from toolc.result import Audio, Image, Resource, Text, ToolResult, failure
 from toolc.schema import JsonObject
-from toolc.serve.mcp import check_ready, check_workspace, make_server, to_call_result
+from toolc.serve.mcp import make_server, to_call_result
+from toolc.serve.ready import check_ready, check_workspace
+from toolc.spec import Sandbox
+from toolc.spec_http import HttpBackend
+from toolc.template import Template
 
 pytestmark = pytest.mark.anyio
 ECHO = tool("echo", words={"type": "string"})
@@ -58,6 +64,21 @@ async def test_wrong_arguments_are_a_result_that_the_model_can_act_on(client: Cl
     assert result.is_error
     assert isinstance(result.content[0], TextContent)
     assert "words" in result.content[0].text
+
+
+async def test_a_client_can_read_on_in_a_long_result() -> None:
+    words = "".join(f"{number}\n" for number in range(100_000))
+    with executor({"echo": echo}, ECHO, keep_results=True) as each:
+        async with Client(make_server(each, version="1")) as client:
+            assert [found.name for found in (await client.list_tools()).tools] == ["echo", "read_result"]
+            result = await client.call_tool("echo", {"words": words})
+            assert isinstance(result.content[0], TextContent)
+            told = re.search(r"to read on call read_result with (\{.*\})\]", result.content[0].text)
+            assert told is not None
+            page = await client.call_tool("read_result", json.loads(told[1]))
+    offset = json.loads(told[1])["offset"]
+    assert isinstance(page.content[0], TextContent)
+    assert page.content[0].text == words[offset : offset + 32 * 1024]
 
 
 async def test_an_unknown_tool_is_a_protocol_error(client: Client) -> None:
@@ -146,6 +167,11 @@ def test_pictures_are_image_blocks() -> None:
     ]
 
 
+def test_recordings_are_audio_blocks() -> None:
+    result = to_call_result(ToolResult(content=(Audio(b"ID3", "audio/mpeg"),)))
+    assert result.content == [AudioContent(type="audio", data="SUQz", mime_type="audio/mpeg")]
+
+
 def test_an_object_is_structured_content_and_said_in_words() -> None:
     result = to_call_result(ToolResult(content=(), structured=({"count": 2},)))
     assert result.structured_content == {"count": 2}
@@ -181,8 +207,9 @@ def test_a_folder_that_no_call_could_have_is_refused_at_the_start(folder: str) -
 
 
 def test_tools_that_no_call_could_run_are_not_offered() -> None:
-    later = replace(tool("later"), confirm=True)
+    http = HttpBackend(url=Template(("https://example.com/",)))
+    later = replace(tool("later"), backend=http, sandbox=Sandbox(lifetime="session"))
 
     check_ready(registry(ECHO))
-    with pytest.raises(UsageError, match="tool 'later': this version of toolc compiles 'confirm' but"):
+    with pytest.raises(UsageError, match=r"tool 'later': this version of toolc compiles 'sandbox\.lifetime"):
         check_ready(registry(ECHO, later))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import anyio
@@ -11,7 +12,7 @@ from mcp import Client
 
 from toolc.api import Executor
 from toolc.engines.fake import FakeEngine
-from toolc.events import ToolUpdate
+from toolc.events import Event, ToolStart, ToolUpdate
 from toolc.plan import Plan
 from toolc.result import Capture, Outcome
 from toolc.serve.mcp import make_server
@@ -88,6 +89,32 @@ async def test_a_client_that_does_not_read_misses_reports_and_holds_nobody_up() 
             await anyio.lowlevel.checkpoint()
         tasks.cancel_scope.cancel()
     assert len(sent) <= 3
+
+
+async def test_of_the_parts_of_a_call_a_client_hears_in_words_from_whatever_thread() -> None:
+    sent: list[Notification] = []
+
+    async def send(progress: float, total: float | None, message: str | None) -> None:
+        sent.append((progress, total, message))
+
+    relay = ProgressRelay(send)
+    part: list[Event] = [
+        ToolStart(name="say", call_id="c.1.1", parent_call_id="c"),
+        ToolUpdate(name="say", call_id="c.1.1", parent_call_id="c", percent=40),
+        ToolUpdate(name="say", call_id="c.1.1", parent_call_id="c", percent=100, message="all said"),
+        ToolUpdate(name="say", call_id="c.1.1", parent_call_id="c", stream="stdout", text="x"),
+        ToolStart(name="helper", call_id="c"),
+    ]
+
+    def call() -> None:
+        for event in part:
+            thread = threading.Thread(target=relay.hear, args=(event,))
+            thread.start()
+            thread.join()
+            anyio.from_thread.run(relay.flush)
+
+    await anyio.to_thread.run_sync(call)
+    assert sent == [(0.001, None, "say"), (0.002, None, "say: 40 %"), (0.003, None, "say: all said")]
 
 
 async def test_what_is_being_sent_is_waited_for() -> None:

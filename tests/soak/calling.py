@@ -13,8 +13,8 @@ GROWTH_KIB: Final = 4096
 """By how much memory may grow with the calls: allocators keep some."""
 
 
-def seconds_for(name: str, calls: int, threads: int) -> float:
-    """How long it takes to make first ``threads`` calls and then ``calls``, so many at once.
+def seconds_for(name: str, calls: int, threads: int, program: str = "many_calls.py") -> float:
+    """How long ``program`` takes to make first ``threads`` calls and then ``calls``, so many at once.
 
     Raises ``AssertionError`` that says what was wrong, held or left.
     """
@@ -23,7 +23,7 @@ def seconds_for(name: str, calls: int, threads: int) -> float:
         before = Before.look(daemon)
         began = time.monotonic()
         words = (*place.engine_words(), str(calls), str(threads), str(place.workspace / "hello.yaml"))
-        with place.start(str(HERE / "many_calls.py"), *words) as process:
+        with place.start(str(HERE / program), *words) as process:
             told, _ = process.communicate()
         seconds = time.monotonic() - began
         assert process.returncode == 0, f"it ended with {process.returncode}\n{told}"

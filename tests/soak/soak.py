@@ -31,6 +31,7 @@ from toolc.engines.docker_http import ApiError
 
 RANDOM: Final = "at random"
 MANY: Final = "1000 calls"
+CANCELLED: Final = "1000 calls in cancelled batches"
 LONGEST_SECONDS: Final = 6.0
 """The longest life of an owner that is killed at random."""
 
@@ -46,11 +47,15 @@ class Soak:
     names: Sequence[str]
 
     def many_calls(self) -> None:
-        """A thousand calls at once, twice."""
+        """A thousand calls at once, twice, and a thousand in batches that are cancelled at random."""
         for name in self.names:
-            if not self.records.of((name, MANY, "")):
-                self._do((name, MANY, ""), partial(seconds_for, name, 1000, 1000))
-                self._say((name, MANY, ""))
+            for row, work in (
+                ((name, MANY, ""), partial(seconds_for, name, 1000, 1000)),
+                ((name, CANCELLED, ""), partial(seconds_for, name, 1000, 12, "cancelled_calls.py")),
+            ):
+                if not self.records.of(row):
+                    self._do(row, work)
+                    self._say(row)
 
     def walk(self, times: int, death: Death) -> None:
         """Every step so many times."""

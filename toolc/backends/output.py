@@ -13,6 +13,9 @@ from toolc.schema import JsonValue
 IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """The pictures that every provider takes."""
 
+AUDIO_TYPES: Final = ("audio/wav", "audio/mpeg", "audio/ogg", "audio/flac")
+"""The recordings that are known for what they are."""
+
 
 MAX_DIGITS: Final = 4300
 """How many digits a whole number may have: what Python itself reads by default (CVE-2020-10735)."""
@@ -29,6 +32,19 @@ def image_type(data: bytes) -> str | None:
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return "image/webp"
     return None
+
+
+def audio_type(data: bytes) -> str | None:
+    """The MIME type of a recording by its first bytes, or None for anything but ``AUDIO_TYPES``."""
+    if data.startswith(b"RIFF") and data[8:12] == b"WAVE":
+        return "audio/wav"
+    # MPEG audio, layer III: eleven set bits, a version, the layer, and rates that exist.
+    is_frame = len(data) > 3 and data[0] == 0xFF and data[1] & 0xE6 == 0xE2 and data[2] & 0xF0 != 0xF0
+    if data.startswith(b"ID3") or (is_frame and data[2] & 0x0C != 0x0C):
+        return "audio/mpeg"
+    if data.startswith(b"OggS"):
+        return "audio/ogg"
+    return "audio/flac" if data.startswith(b"fLaC") else None
 
 
 def parse_json(data: bytes) -> JsonValue:

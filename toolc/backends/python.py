@@ -9,14 +9,24 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, get_args
 
 from toolc.backends.environment import environment
-from toolc.backends.output import IMAGE_TYPES, both_streams, image_type, parse_json, signal_name, with_note
+from toolc.backends.output import (
+    AUDIO_TYPES,
+    IMAGE_TYPES,
+    audio_type,
+    both_streams,
+    image_type,
+    parse_json,
+    signal_name,
+    with_note,
+)
 from toolc.call import BoundCall
 from toolc.plan import Plan, Profile, PythonCall
-from toolc.result import Capture, Content, Image, Outcome, Resource, Text, ToolFailure, ToolResult, failure
+from toolc.result import Audio, Capture, Content, Image, Outcome, Resource, Text, ToolFailure, ToolResult, failure
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import ErrorKind, PythonBackend, Result
 
@@ -41,8 +51,10 @@ class Python:
         if outcome.ending == "not_started":
             # The worker itself is the interpreter: only arguments that the wire cannot carry keep it from starting.
             return failure("invalid_args", outcome.reason or f"{backend.function} cannot be called with so much")
-        if outcome.ending != "exited":
+        if outcome.ending == "signaled":
             return _no_answer(f"the function's process was killed by {signal_name(outcome.status)}", outcome)
+        if outcome.ending == "broken":
+            return _no_answer(f"the function's process is out of step: {outcome.reason}", outcome)
         if outcome.reply is None or not outcome.reply.total_bytes:
             return _no_answer(f"the process ended with status {outcome.status} and no answer", outcome)
         if outcome.reply.truncated:
@@ -141,22 +153,35 @@ def _read_block(block: JsonObject) -> Content:
         case "text":
             return Text(_string(block.get("text"), "a text block's text"))
         case "image":
-            return _read_image(block)
+            return Image(*_read_media(block, "an image", image_type, IMAGE_TYPES))
+        case "audio":
+            return Audio(*_read_media(block, "a recording", audio_type, AUDIO_TYPES))
         case "resource":
-            name = _string(block.get("name"), "a resource's name")
-            return Resource(_read_base64(block, "a resource's"), _media_type(block), name)
+            return _read_resource(block)
         case other:
             raise _MalformedReplyError(f"a content block has the type {other!r:.40}")
 
 
-def _read_image(block: JsonObject) -> Image:
-    data = _read_base64(block, "an image's")
-    mime_type = image_type(data)
+def _read_media(
+    block: JsonObject, what: str, type_of: Callable[[bytes], str | None], known: Sequence[str]
+) -> tuple[bytes, str]:
+    """A block's bytes and their type, which their first bytes must show."""
+    data = _read_base64(block, f"{what}'s")
+    mime_type = type_of(data)
     if mime_type is None:
-        raise _MalformedReplyError(f"an image is none of {', '.join(IMAGE_TYPES)}")
+        raise _MalformedReplyError(f"{what} is none of {', '.join(known)}")
     if block.get("mime_type") != mime_type:
-        raise _MalformedReplyError(f"an image says {block.get('mime_type')!r:.40} and is {mime_type}")
-    return Image(data, mime_type)
+        raise _MalformedReplyError(f"{what} says {block.get('mime_type')!r:.40} and is {mime_type}")
+    return data, mime_type
+
+
+def _read_resource(block: JsonObject) -> Audio | Resource:
+    """A file; one that says it is a recording, and is one, is that."""
+    name = _string(block.get("name"), "a resource's name")
+    data, mime_type = _read_base64(block, "a resource's"), _media_type(block)
+    if mime_type.startswith("audio/") and (found := audio_type(data)):
+        return Audio(data, found)
+    return Resource(data, mime_type, name)
 
 
 def _read_base64(block: JsonObject, whose: str) -> bytes:

@@ -55,6 +55,8 @@ class Shell:
         """Judge an exit status, and read stdout as ``result.format`` says."""
         if outcome.ending == "not_started":
             return failure("not_found", outcome.reason or "the command could not be started")
+        if outcome.ending == "broken":
+            return _failed("execution", f"the session is out of step: {outcome.reason}", outcome, outcome.reason)
         if outcome.ending != "exited":
             name = signal_name(outcome.status)
             return _failed("exit_status", f"the command was killed by {name}", outcome, f"killed by {name}")

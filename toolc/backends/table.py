@@ -7,14 +7,16 @@ from typing import Any, Final
 
 from toolc.backends.base import Backend
 from toolc.backends.http import Http
+from toolc.backends.plugin import Plugin
 from toolc.backends.python import Python
 from toolc.backends.shell import Shell
-from toolc.spec import PythonBackend, ShellBackend
+from toolc.spec import PluginBackend, PythonBackend, ShellBackend
 from toolc.spec_http import HttpBackend
 
 # Any: each entry takes the one spec type whose tag is its key, which a mapping's type cannot say.
 BACKENDS: Final[Mapping[str, Backend[Any]]] = {
     HttpBackend.tag: Http(),
+    PluginBackend.tag: Plugin(),
     PythonBackend.tag: Python(),
     ShellBackend.tag: Shell(),
 }

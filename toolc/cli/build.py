@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from toolc.cli.common import FINDINGS, format_option, named, note, print_findings
+from toolc.cli.common import FINDINGS, central_policy, format_option, named, note, policy_option, print_findings
 from toolc.cli.lint import chosen, ignore_option, select_option
 from toolc.compiler.garbage import no_collection
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, required=True, callback=named, metavar="PATHS...")
 @click.option("--out", metavar="DIR", help="The folder to write.  [default: the project's 'out', or build]")
 @click.option("--strict", is_flag=True, help="Take warnings for errors.")
+@policy_option
 @select_option
 @ignore_option
 @format_option
@@ -28,6 +29,7 @@ def command(
     paths: tuple[str, ...],
     out: str | None,
     strict: bool,
+    policy_file: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     format_name: str,
@@ -40,7 +42,7 @@ def command(
 
     # A format for programs has stdout to itself; what people read of a build then goes to stderr.
     findings, said = (sys.stderr, sys.stdout) if format_name == "text" else (sys.stdout, sys.stderr)
-    settings = chosen(select, ignore)
+    settings = chosen(select, ignore, central_policy(policy_file))
     cache = BuildCache.of([Path(path) for path in paths], settings, out)
     done = cache.recall()
     if done is not None:

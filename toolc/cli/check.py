@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import FINDINGS, format_option, named, note, print_findings, printable
+from toolc.cli.common import (
+    FINDINGS,
+    central_policy,
+    format_option,
+    named,
+    note,
+    policy_option,
+    print_findings,
+    printable,
+)
 from toolc.cli.lint import chosen, ignore_option, select_option
 from toolc.compiler.garbage import no_collection
 
@@ -22,6 +31,7 @@ if TYPE_CHECKING:
 @click.option("--fix", is_flag=True, help="Mend what can be mended without changing what a spec means.")
 @click.option("--unsafe-fixes", is_flag=True, help="As --fix, and mend also what changes it; read the difference.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, and write nothing.")
+@policy_option
 @select_option
 @ignore_option
 @format_option
@@ -33,6 +43,7 @@ def command(  # noqa: PLR0913  one parameter per option
     fix: bool,
     unsafe_fixes: bool,
     diff: bool,
+    policy_file: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     format_name: str,
@@ -43,7 +54,7 @@ def command(  # noqa: PLR0913  one parameter per option
     """
     from toolc.compiler.cache import check_specs  # start-up time
 
-    places, settings = [Path(path) for path in paths], chosen(select, ignore)
+    places, settings = [Path(path) for path in paths], chosen(select, ignore, central_policy(policy_file))
     if diff:
         _print_diff(places, settings, unsafe=unsafe_fixes)
         return

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Final, ParamSpec, TextIO, TypeVar
 
 import click
 
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
     from toolc.compiler.settings import Settings
     from toolc.configuration import Configuration
     from toolc.diagnostics import Diagnostics
+    from toolc.lock import Lock
+    from toolc.policy.policy import Policy
     from toolc.secret_sources import SecretStore
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 FINDINGS: Final = 1
 """The exit code of ``build``, ``check`` and ``test`` where specs have errors or tests fail."""
@@ -91,6 +97,68 @@ def secret_store(path: str | None, configuration: Configuration, *, only_given: 
     if only_given:
         return SecretStore(given, from_environment=False)
     return SecretStore({**configuration.secrets, **given})
+
+
+def refuse_moved(lock: Lock, registry: Registry) -> None:
+    """Raise ``LockError`` that names everything in a whole registry which is not what was approved."""
+    from toolc.lock import LockError, moved  # start-up time
+
+    if lines := [*moved(lock, (registry.registered(name) for name in registry.names))]:
+        raise LockError("\n".join(lines))
+
+
+def refuse_disallowed(policy: Policy, registry: Registry) -> None:
+    """Raise ``PolicyError`` that names everything in a whole registry which a policy does not allow."""
+    from toolc.policy.policy import PolicyError  # start-up time
+    from toolc.policy.rules import refuse
+
+    lines: list[str] = []
+    for tool in registry:
+        try:
+            refuse(tool, registry, (policy,))
+        except PolicyError as error:
+            lines.append(str(error))
+    if lines:
+        raise PolicyError("\n".join(lines))
+
+
+policy_option = click.option(
+    "--policy", "policy_file", metavar="FILE", help="What no tool may exceed, besides what project files say."
+)
+"""``--policy``, for ``central_policy``."""
+
+
+def central_policy(path: str | None) -> Policy | None:
+    """The policy of ``--policy``; None where it is not given. Raises ``UsageError`` where it cannot be used."""
+    if path is None:
+        return None
+    from toolc.policy_file import read_policy  # start-up time
+
+    return read_policy(path)
+
+
+def lock_options(command: Callable[P, T]) -> Callable[P, T]:
+    """``--locked`` and ``--lock``, for ``approved``."""
+    locked = click.option("--locked", is_flag=True, help="Call only what the nearest toolc.lock approves.")
+    lock = click.option("--lock", "lock_file", metavar="FILE", help="Call only what this lock file approves.")
+    return locked(lock(command))
+
+
+def approved(lock_file: str | None, *, locked: bool) -> Lock | None:
+    """What ``--locked`` or ``--lock`` lets be called; None where neither is given. Raises ``LockError``."""
+    if lock_file is None and not locked:
+        return None
+    from toolc.lock import NAME, Lock  # start-up time
+
+    if lock_file is not None:
+        return Lock.read(Path(lock_file))
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / NAME).exists():
+            return Lock.read(Path(os.path.relpath(folder / NAME)))
+        if (folder / ".git").exists():
+            break
+    return Lock.read(Path(NAME))
 
 
 format_option = click.option(

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import base64
 import difflib
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
+from toolc.cli.case_workspace import Changes, data, inside, obstacle
 from toolc.digest import canonical
-from toolc.errors import UsageError
+from toolc.hosts import show_destination
 from toolc.result import ToolResult
 from toolc.schema import JsonObject, JsonValue
-from toolc.spec import Destination, Expect, File
-
-MAX_FILE_BYTES: Final = 16 * 1024 * 1024
-"""The largest file that a test compares."""
+from toolc.spec import Destination, Expect, ExpectedChanges, ExpectedNetwork, File
 
 
-def place(files: tuple[File, ...], workspace: Path) -> None:
-    """Write a test's files into its workspace. Raises ``UsageError`` for a path that leads out of it."""
-    for file in files:
-        path = workspace / _inside(file)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(_data(file))
-
-
-def compare(expect: Expect, result: ToolResult, workspace: Path) -> Iterator[str]:
+def compare(expect: Expect, result: ToolResult, workspace: Path, changed: Changes | None = None) -> Iterator[str]:
     """What is not as expected, one text (of several lines, perhaps) each; nothing where all is."""
     kind = result.error.kind if result.error else None
     if kind != expect.error:
@@ -39,18 +28,80 @@ def compare(expect: Expect, result: ToolResult, workspace: Path) -> Iterator[str
         yield f"the text does not match {expect.matches!r}:\n{result.text}"
     if expect.json is not None:
         yield from _compare_json(expect.json[0], result)
+    if expect.structured is not None:
+        yield from _compare_structured(expect.structured[0], result)
     for file in expect.files:
         yield from _compare_file(file, workspace)
+    for path in expect.absent:
+        if os.path.lexists(workspace / inside(path)):
+            yield f"{path}: expected nothing, and there is something"
+    if expect.changes is not None and changed is not None:
+        yield from compare_changes(expect.changes, changed)
     if expect.network is not None:
-        yield from _compare_network(expect.network, result)
+        yield from compare_network(expect.network, result)
+    if expect.connections is not None:
+        yield from compare_connections(expect.connections, result)
 
 
-def _compare_network(listed: tuple[Destination, ...], result: ToolResult) -> Iterator[str]:
-    """What the call reached, and the test does not list."""
+def json_of(result: ToolResult) -> tuple[JsonValue] | None:
+    """A result's data, or the JSON that its text is, in a list of one; None where it is neither."""
+    if result.structured is not None:
+        return result.structured
+    try:
+        return (json.loads(result.text),)
+    except (ValueError, RecursionError):
+        return None
+
+
+def reached(result: ToolResult, *, allowed: bool) -> tuple[str, ...]:
+    """The destinations that a call reached, or was refused, as a spec writes them, sorted."""
+    found = {
+        show_destination(Destination(kind="exact", host=str(each["host"]), port=int(str(each["port"]))))
+        for each in _attempts(result)
+        if each["allowed"] is allowed and each["host"]
+    }
+    return tuple(sorted(found))
+
+
+def _attempts(result: ToolResult) -> list[JsonObject]:
     attempts = result.details.get("network")
-    for each in attempts if isinstance(attempts, list) else ():
-        if isinstance(each, dict) and each["allowed"] and not any(_is(entry, each) for entry in listed):
+    return [each for each in attempts if isinstance(each, dict)] if isinstance(attempts, list) else []
+
+
+def compare_network(listed: tuple[Destination, ...], result: ToolResult) -> Iterator[str]:
+    """What the call reached, and the test does not list."""
+    for each in _attempts(result):
+        if each["allowed"] and not any(_is(entry, each) for entry in listed):
             yield f"reached {each['host']}:{each['port']}, which expect.network does not list"
+
+
+def compare_connections(wanted: ExpectedNetwork, result: ToolResult) -> Iterator[str]:
+    """What the call reached or was refused and the test does not list, and the other way round."""
+    for key, was, never, entries, is_allowed in (
+        ("allowed", "reached", "never reached", wanted.allowed, True),
+        ("refused", "was refused", "was never refused", wanted.refused, False),
+    ):
+        if entries is None:
+            continue
+        attempts = [each for each in _attempts(result) if each["allowed"] is is_allowed]
+        for each in attempts:
+            if not any(_is(entry, each) for entry in entries):
+                yield f"{was} {each['host']}:{each['port']}, which expect.network.{key} does not list"
+        for entry in entries:
+            if not any(_is(entry, each) for each in attempts):
+                yield f"{never} {show_destination(entry)}, which expect.network.{key} lists"
+
+
+def compare_changes(wanted: ExpectedChanges, got: Changes) -> Iterator[str]:
+    """The difference between the changes that are expected and those that came."""
+    expected = [f"{sign} {path}" for sign, paths in _signed(wanted) for path in paths]
+    changed = [f"{sign} {path}" for sign, paths in _signed(got) for path in paths]
+    if expected != changed:
+        yield "the changes differ:\n" + _diff("\n".join([*expected, ""]), "\n".join([*changed, ""]))
+
+
+def _signed(changes: ExpectedChanges | Changes) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return ("added", changes.added), ("changed", changes.changed), ("deleted", changes.deleted)
 
 
 def _is(entry: Destination, attempt: JsonObject) -> bool:
@@ -67,20 +118,32 @@ def _ending(kind: str | None) -> str:
 
 
 def _compare_json(wanted: JsonValue, result: ToolResult) -> Iterator[str]:
-    if result.structured is not None:
-        got = result.structured[0]
-    else:
-        try:
-            got = json.loads(result.text)
-        except ValueError:
-            yield "expected JSON, got " + (f"the text:\n{result.text}" if result.text else "nothing")
-            return
-    if _same(wanted, got):
-        return
-    yield "the JSON differs:\n" + _diff(_pretty(wanted) + "\n", _pretty(got) + "\n")
+    found = json_of(result)
+    if found is None:
+        yield "expected JSON, got " + (f"the text:\n{result.text}" if result.text else "nothing")
+    elif not same(wanted, got := within(wanted, found[0])):
+        yield "the JSON differs:\n" + _diff(_pretty(wanted) + "\n", _pretty(got) + "\n")
 
 
-def _same(wanted: JsonValue, got: JsonValue) -> bool:
+def _compare_structured(wanted: JsonValue, result: ToolResult) -> Iterator[str]:
+    if result.structured is None:
+        yield "expected structured data, got " + (f"the text:\n{result.text}" if result.text else "nothing")
+    elif not same(wanted, got := result.structured[0]):
+        yield "the structured data differs:\n" + _diff(_pretty(wanted) + "\n", _pretty(got) + "\n")
+
+
+def within(wanted: JsonValue, got: JsonValue) -> JsonValue:
+    """``got`` without the keys of maps that ``wanted`` does not name."""
+    match wanted, got:
+        case dict(), dict():
+            return {key: within(wanted[key], value) for key, value in got.items() if key in wanted}
+        case list(), list() if len(wanted) == len(got):
+            return [within(one, other) for one, other in zip(wanted, got, strict=True)]
+        case _:
+            return got
+
+
+def same(wanted: JsonValue, got: JsonValue) -> bool:
     """Equal as JSON: 1 and 1.0 are one number, 1 and true are not the same."""
     try:
         return canonical(wanted) == canonical(got)
@@ -89,30 +152,10 @@ def _same(wanted: JsonValue, got: JsonValue) -> bool:
 
 
 def _compare_file(file: File, workspace: Path) -> Iterator[str]:
-    path = workspace
-    for part in _inside(file).parts:
-        path /= part
-        # A link could lead out of the workspace, and what it leads to into our output.
-        if path.is_symlink():
-            yield f"{file.path}: expected a file, and {path.relative_to(workspace)} is a symbolic link"
-            return
-    if not path.is_file():
-        yield f"{file.path}: expected a file, and there is none"
-    elif path.stat().st_size > MAX_FILE_BYTES:
-        yield f"{file.path}: has {path.stat().st_size} bytes, more than a test compares"
-    elif (got := path.read_bytes()) != (wanted := _data(file)):
+    if reason := obstacle(file.path, workspace):
+        yield f"{file.path}: {reason}"
+    elif (got := (workspace / file.path).read_bytes()) != (wanted := data(file)):
         yield f"{file.path} differs:\n" + _diff(wanted.decode("utf-8", "replace"), got.decode("utf-8", "replace"))
-
-
-def _inside(file: File) -> Path:
-    path = Path(file.path)
-    if path.is_absolute() or ".." in path.parts or not path.parts:
-        raise UsageError(f"a test's file {file.path!r} is outside its workspace; use a path inside it")
-    return path
-
-
-def _data(file: File) -> bytes:
-    return base64.b64decode(file.base64) if file.base64 is not None else (file.text or "").encode()
 
 
 def _pretty(value: JsonValue) -> str:

@@ -78,6 +78,42 @@ every call in a disposable sandbox.
 """
 
 
+_PRE_COMMIT: Final = """\
+# pre-commit (https://pre-commit.com) with the toolc that is installed.
+repos:
+  - repo: local
+    hooks:
+      - id: toolc-check
+        name: toolc check
+        entry: toolc check specs
+        language: system
+        pass_filenames: false
+      - id: toolc-lock
+        name: toolc lock --check
+        entry: toolc lock --check specs
+        language: system
+        pass_filenames: false
+"""
+
+
+def ci_files(host: str) -> dict[str, str]:
+    """What ``--ci`` adds for a code host, ``github`` or ``gitlab``, by path. Raises ``UsageError``."""
+    from toolc.assets import asset  # start-up time
+
+    templates = asset("docs/ci")
+    if host == "gitlab":
+        return {".gitlab-ci.yml": _text(templates / "gitlab.yml"), ".pre-commit-config.yaml": _PRE_COMMIT}
+    return {
+        ".github/workflows/tools.yml": _text(templates / "github.yml"),
+        ".github/actions/toolc/action.yml": _text(asset(".github/actions/toolc") / "action.yml"),
+        ".pre-commit-config.yaml": _PRE_COMMIT,
+    }
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
 def files() -> dict[str, str]:
     """What is made, by path."""
     from toolc.compiler.format_schema import as_text, spec_schema  # start-up time
@@ -94,10 +130,11 @@ def files() -> dict[str, str]:
 
 @click.command("init")
 @click.argument("directory", metavar="DIR")
-def command(directory: str) -> None:
+@click.option("--ci", "host", type=click.Choice(["github", "gitlab"]), help="Add the review of pull requests too.")
+def command(directory: str, host: str | None) -> None:
     """Make a small folder of specs that builds and runs. Nothing that exists is touched."""
     folder = Path(directory)
-    made = files()
+    made = files() | (ci_files(host) if host else {})
     there = [path for path in made if (folder / path).exists() or (folder / path).is_symlink()]
     if there:
         raise UsageError(f"{directory} already has {', '.join(there)}; choose another folder, or move them away")
@@ -112,4 +149,6 @@ def command(directory: str) -> None:
         raise UsageError(f"{error.filename or directory} cannot be made: {error.strerror}") from None
     print(f"made {', '.join(made)} in {directory}")
     change = f"cd {shlex.quote(directory)} && " if directory != "." else ""
+    if host:
+        print(f"before the first review: {change}toolc lock specs")
     print(f"try: {change}toolc run specs/hello.yaml --arg name=Ada")

@@ -8,6 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from toolc.compiler.settings import Settings
+    from toolc.policy.policy import Policy
 
 select_option = click.option(
     "--select",
@@ -23,12 +24,14 @@ ignore_option = click.option(
 """``--ignore``: as ``--select``."""
 
 
-def chosen(select: tuple[str, ...], ignore: tuple[str, ...]) -> Settings:
-    """What the two options say. Raises ``click.ClickException`` for a code that does not exist."""
+def chosen(select: tuple[str, ...], ignore: tuple[str, ...], policy: Policy | None = None) -> Settings:
+    """What the two options say, and ``policy``. Raises ``click.ClickException`` for a code that does not exist."""
     from toolc.compiler.settings import Settings  # start-up time
 
     return Settings(
-        select=_codes("--select", select, turns_off=False), ignore=_codes("--ignore", ignore, turns_off=True)
+        select=_codes("--select", select, turns_off=False),
+        ignore=_codes("--ignore", ignore, turns_off=True),
+        policies=(policy,) if policy else (),
     )
 
 

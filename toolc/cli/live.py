@@ -98,13 +98,19 @@ class Live:
 
     def show(self, event: Event) -> None:
         """Show one event."""
-        from toolc.events import ToolUpdate  # start-up time
+        from toolc.events import ToolRetry, ToolStart, ToolUpdate  # start-up time
 
-        if not isinstance(event, ToolUpdate):
+        of_part = event.parent_call_id is not None
+        if isinstance(event, ToolRetry):
+            wait = f"{event.wait_ms / 1000:g} s"
+            self._progress.report(None, f"attempt {event.attempt} failed ({event.error.kind}); again in {wait}")
+        elif isinstance(event, ToolStart) and of_part:
+            self._progress.report(None, event.name)
+        elif not isinstance(event, ToolUpdate):
             return
-        if event.stream is None:
-            self._progress.report(event.percent, event.message)
-        elif event.stream in self._outputs:
+        elif event.stream is None:
+            self._progress.report(event.percent, f"{event.name}: {event.message}" if of_part else event.message)
+        elif event.stream in self._outputs and not of_part:
             self._progress.clear()
             self._outputs[event.stream].show(event.text)
         else:

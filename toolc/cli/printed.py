@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def print_content(result: ToolResult, shown: str, noted: str) -> None:
     """The content, of whose text ``shown`` stands on stdout already, and of stderr's ``noted`` on the terminal."""
-    from toolc.result import Image, Text  # start-up time
+    from toolc.result import Audio, Image, Text  # start-up time
 
     terminal = sys.stdout.isatty()
     for block in _joined(result.content) if shown else result.content:
@@ -25,7 +25,7 @@ def print_content(result: ToolResult, shown: str, noted: str) -> None:
             ended = not terminal or (text or block.text).endswith("\n")
             write(text if ended else text + "\n", sys.stdout)
         elif terminal:
-            what = "an image" if isinstance(block, Image) else "a file"
+            what = {Image: "an image", Audio: "a recording"}.get(type(block), "a file")
             note(f"{what} of {len(block.data)} bytes ({block.mime_type}); to keep it write: toolc run ... > FILE")
         else:
             sys.stdout.buffer.write(block.data)

@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolc.cli.changes import Question, print_changes
-from toolc.cli.common import CANNOT, duration, engine_option, note, secret_store, secrets_option, user_configuration
+from toolc.cli.common import (
+    CANNOT,
+    approved,
+    central_policy,
+    duration,
+    engine_option,
+    lock_options,
+    note,
+    policy_option,
+    secret_store,
+    secrets_option,
+    user_configuration,
+)
+from toolc.cli.confirmation import confirmation
 from toolc.cli.live import Live, LiveOutput
 from toolc.cli.printed import print_content, print_rest, print_timing
 from toolc.errors import UsageError
@@ -33,9 +46,11 @@ TOOL_FAILED: Final = 1
 @engine_option
 @click.option("--timeout", callback=duration, metavar="10s", help="Lowers the spec's limit; never raises it.")
 @secrets_option
+@lock_options
+@policy_option
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 @click.option("--events", "as_events", is_flag=True, help="Print events as they come, each a line of JSON.")
-@click.option("--yes", is_flag=True, help="Let a transaction that would ask change the workspace.")
+@click.option("--yes", is_flag=True, help="Answer what would be asked: run it, and change the workspace.")
 @click.option("--explain-network", is_flag=True, help="Show each connection, and the line of the spec it is about.")
 @click.option("--timing", is_flag=True, help="Show where the time of the call went, on stderr.")
 def command(  # noqa: PLR0913, PLR0917  one parameter per option
@@ -47,6 +62,9 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     engine: str | None,
     timeout: float | None,
     secrets: str | None,
+    locked: bool,
+    lock_file: str | None,
+    policy_file: str | None,
     as_json: bool,
     as_events: bool,
     yes: bool,
@@ -67,6 +85,8 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     from toolc.events import ToolEnd
     from toolc.result import failure
 
+    lock = approved(lock_file, locked=locked)
+    policy = central_policy(policy_file)
     found = find_registry(target, registry)
     (tool,) = found
     try:
@@ -91,10 +111,13 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
         configuration=configuration,
         secrets=secret_store(secrets, configuration),
         ask=question.ask(),
+        confirm=confirmation(live.close, yes=yes),
+        lock=lock,
+        policy=policy,
     )
     with executor, contextlib.closing(live):
         result = executor.run(tool.name, arguments, on_event=show)
-    ran = "outcome" in result.details
+    ran = "duration_ms" in result.details
     if as_json:
         print(json.dumps(result_to_json(result), indent=2))
     elif as_events:
@@ -120,6 +143,8 @@ def _live_outputs(tool: ToolSpec) -> dict[Stream, LiveOutput]:
     """Which streams are shown as they come: what the result begins with, and to a person all that is said."""
     limit = tool.sandbox.limits.output_bytes // 2
     outputs: dict[Stream, LiveOutput] = {}
+    if tool.retry:
+        return outputs  # an attempt that another one follows is no part of the result
     result = tool.result
     if result.format == "text" and not result.select and not result.template:
         if tool.backend.tag == "shell":

@@ -1,42 +1,108 @@
-"""``toolc serve``: tools for an MCP client that starts this command and talks to it over stdio."""
+"""``toolc serve``: tools for a program that starts this command and talks to it over stdio."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 import toolc
-from toolc.cli.common import engine_option, open_registry, secret_store, secrets_option, user_configuration
+from toolc.cli.common import (
+    approved,
+    central_policy,
+    engine_option,
+    lock_options,
+    open_registry,
+    policy_option,
+    refuse_disallowed,
+    refuse_moved,
+    secret_store,
+    secrets_option,
+    user_configuration,
+)
 from toolc.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from toolc.api import Executor
 
 
 @click.command("serve")
 @click.argument("target", metavar="TARGET")
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="NAME",
+    help="Offer this tool to a host of plugins, and no MCP; several times for a plugin of several tools.",
+)
 @click.option("--workspace", metavar="DIR", help="The folder that tools work on; there is no default.")
 @engine_option
 @secrets_option
-def command(target: str, workspace: str | None, engine: str | None, secrets: str | None) -> None:
+@lock_options
+@policy_option
+def command(  # noqa: PLR0913  one parameter per option
+    target: str,
+    *,
+    plugins: tuple[str, ...],
+    workspace: str | None,
+    engine: str | None,
+    secrets: str | None,
+    locked: bool,
+    lock_file: str | None,
+    policy_file: str | None,
+) -> None:
     """Offer tools to an MCP client over stdin and stdout.
 
     TARGET is a spec file, a folder of them, or a registry.json. The command ends when its input does.
     """
-    try:
-        from toolc.serve.mcp import check_ready, check_workspace, make_server  # an optional extra
-        from toolc.serve.stdio import serve_stdio
-    except ModuleNotFoundError as error:
-        if error.name and error.name.partition(".")[0] in {"anyio", "mcp", "mcp_types"}:
-            raise MissingExtraError("toolc serve", "serve") from None
-        raise
+    serve = _as_plugin if plugins else _mcp()
     from toolc.api import Executor  # start-up time
+    from toolc.runtime.oversized import READ_RESULT
+    from toolc.serve.ready import check_ready, check_workspace
 
+    lock = approved(lock_file, locked=locked)
+    policy = central_policy(policy_file)
     registry = open_registry(target)
+    if lock is not None:
+        refuse_moved(lock, registry)
+    if policy is not None:
+        refuse_disallowed(policy, registry)
+    if plugins:
+        registry = registry.only(*plugins)
     folder = Path(workspace) if workspace is not None else None
     check_ready(registry)
     check_workspace(registry, folder)
     configuration = user_configuration()
     store = secret_store(secrets, configuration)
     with Executor(
-        registry, workspace=folder, engine=engine, configuration=configuration, secrets=store
+        registry,
+        workspace=folder,
+        engine=engine,
+        configuration=configuration,
+        secrets=store,
+        lock=lock,
+        policy=policy,
+        # A host of plugins asks for the tools that it has named, and for no other.
+        keep_results=not plugins and READ_RESULT not in registry,
     ) as executor:
-        serve_stdio(make_server(executor, version=toolc.__version__))
+        serve(executor)
+
+
+def _as_plugin(executor: Executor) -> None:
+    from toolc.serve.plugin import PluginServer, serve_plugin  # start-up time
+
+    serve_plugin(PluginServer(executor, [*executor.registry]))
+
+
+def _mcp() -> Callable[[Executor], None]:
+    """What serves MCP. Raises ``MissingExtraError``."""
+    try:
+        from toolc.serve.mcp import make_server  # an optional extra
+        from toolc.serve.stdio import serve_stdio
+    except ModuleNotFoundError as error:
+        if error.name and error.name.partition(".")[0] in {"anyio", "mcp", "mcp_types"}:
+            raise MissingExtraError("toolc serve", "serve") from None
+        raise
+    return lambda executor: serve_stdio(make_server(executor, version=toolc.__version__))

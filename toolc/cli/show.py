@@ -1,4 +1,4 @@
-"""``toolc show``: one tool, whole, as it is registered."""
+"""``toolc show``: one tool, what it may do, and all that is registered of it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ import json
 
 import click
 
-from toolc.registry import tool_to_json
-
 
 @click.command("show")
 @click.argument("target", metavar="TARGET")
 @click.argument("paths", nargs=-1, metavar="[PATHS...]")
 @click.option("--registry", metavar="FILE", help="Take TARGET for a tool's name in this registry.")
 @click.option("--effective", is_flag=True, help="Show where each value comes from, defaults among them.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; without --effective it is JSON anyway.")
+@click.option("--json", "as_json", is_flag=True, help="Print all that is registered, as JSON.")
 def command(target: str, paths: tuple[str, ...], registry: str | None, effective: bool, as_json: bool) -> None:
-    """Show one tool as JSON, every default written out, with its two digests.
+    """Show what one tool is and may do; for one that calls others, with the step that brings it.
 
     TARGET is a spec file (SPEC#NAME where it holds several tools), or with --registry a tool's name. With
     --effective it is a spec file, or the name of a tool in the specs at PATHS (the current folder if none).
@@ -29,8 +27,19 @@ def command(target: str, paths: tuple[str, ...], registry: str | None, effective
         return
     if paths or effective:
         raise click.ClickException("--effective is about specs: show NAME --effective [PATHS...], no --registry")
-    from toolc.cli.target import find_tool  # start-up time
+    from toolc.authority import authority  # start-up time
+    from toolc.calls import by_name
+    from toolc.cli.target import find_registry
+    from toolc.registry import tool_to_json
 
-    registered = find_tool(target, registry)
-    digests = {"surface": registered.surface_digest, "effect": registered.effect_digest}
-    print(json.dumps(tool_to_json(registered.spec) | {"digests": digests}, indent=2))
+    found = find_registry(target, registry)
+    shown = found.registered(found.names[0])
+    others = by_name(each.spec for each in found.parts.by_name.values())
+    granted = authority(shown.spec, others)
+    if not as_json:
+        from toolc.cli.shown_tool import as_text  # start-up time
+
+        print(as_text(shown, granted), end="")
+        return
+    digests = {"surface": shown.surface_digest, "effect": shown.effect_digest}
+    print(json.dumps(tool_to_json(shown.spec) | {"digests": digests, "authority": granted.to_json()}, indent=2))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
-import tempfile
-import textwrap
-import time
-from collections.abc import Callable
-from functools import cache, partial
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,90 +13,193 @@ import click
 
 from toolc.cli.common import (
     FINDINGS,
-    compile_or_exit,
+    approved,
+    central_policy,
     engine_option,
+    lock_options,
     named,
-    printable,
+    policy_option,
     secret_store,
     secrets_option,
     user_configuration,
 )
-from toolc.errors import UsageError
+from toolc.errors import InfrastructureError, UsageError
 
 if TYPE_CHECKING:
-    from toolc.api import Executor, Registry
-    from toolc.changes import Proposal
-    from toolc.spec import Test, ToolSpec
+    from collections.abc import Sequence
+
+    from toolc.cli.case_runs import Make
+    from toolc.cli.cases import Case, Found, Tested
+    from toolc.cli.live import Progress
+    from toolc.lock import Lock
+    from toolc.policy.policy import Policy
 
 
 @click.command("test")
 @click.argument("targets", nargs=-1, required=True, callback=named, metavar="TARGETS...")
+@click.option("--tool", "names", multiple=True, metavar="PATTERN", help="Only tools of such names: word_*.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only tools that have this tag.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1, 64), metavar="N", help="How many at a time.  [default: one a processor]"
+)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["text", "json", "junit"]),
+    default="text",
+    show_default=True,
+    help="How the tests are told; all but text go to stdout, alone.",
+)
+@click.option("--update", is_flag=True, help="Write what came of them into the specs, as what is expected.")
 @engine_option
 @secrets_option
-def command(targets: tuple[str, ...], engine: str | None, secrets: str | None) -> None:
+@lock_options
+@policy_option
+def command(  # noqa: PLR0913, PLR0917  one parameter per option
+    targets: tuple[str, ...],
+    names: tuple[str, ...],
+    tags: tuple[str, ...],
+    jobs: int | None,
+    format_name: str,
+    update: bool,
+    engine: str | None,
+    secrets: str | None,
+    locked: bool,
+    lock_file: str | None,
+    policy_file: str | None,
+) -> None:
     """Run the tests that tools hold, each call in a sandbox and a workspace of its own.
 
-    TARGETS are spec files, folders of them, or a build's registry.json; SPEC#NAME takes one tool.
+    TARGETS are spec files, folders of them, or a build's registry.json; SPEC#NAME takes one tool. Tests get no
+    secrets but those of --secrets.
     """
-    from toolc.api import Executor  # start-up time
+    from toolc.cli.cases import Selection, find_cases  # start-up time
 
-    registries = _registries(targets)
-    cases = [
-        (registry, tool, number, test)
-        for registry in registries
-        for tool in registry
-        for number, test in enumerate(tool.tests, 1)
-    ]
-    if not cases:
-        count = sum(map(len, registries))
-        raise UsageError(f"there is nothing to test: none of {count} tools has `tests:`")
+    found = find_cases(targets, Selection(names=names, tags=tags))
+    if update and not all(case.located for case in found.cases):
+        raise UsageError("--update writes into specs, and a registry is none; name the specs it was built from")
+    bounds = _Bounds(approved(lock_file, locked=locked), central_policy(policy_file))
+    make = _maker(engine, secrets, bounds)
+    tested = _run(found, make, jobs or os.cpu_count() or 1, format_name)
+    _report(tested, found, format_name)
+    left = _update(tested) if update else tested
+    _leave(left)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """What may be called at all."""
+
+    lock: Lock | None
+    policy: Policy | None
+
+
+def _maker(engine: str | None, secrets: str | None, bounds: _Bounds) -> Make:
+    from toolc.api import Executor  # start-up time
+    from toolc.confirmation import Allow
+
     configuration = user_configuration()
     store = secret_store(secrets, configuration, only_given=True)
-    make = partial(Executor, engine=engine, configuration=configuration, ask=_yes, secrets=store)
-    failed = sum(not _passes(partial(make, registry), tool, number, test) for registry, tool, number, test in cases)
-    print(f"{len(cases) - failed} passed, {failed} failed")
-    if failed:
+
+    def make(case: Case, workspace: Path) -> Executor:
+        # Nobody is asked: the workspace is the test's own, and who wrote the test wants the call.
+        return Executor(
+            case.registry,
+            workspace=workspace,
+            engine=engine,
+            configuration=configuration,
+            ask=lambda _: True,
+            confirm=lambda _: Allow(),
+            secrets=store,
+            lock=bounds.lock,
+            policy=bounds.policy,
+        )
+
+    return make
+
+
+def _run(found: Found, make: Make, jobs: int, format_name: str) -> list[Tested]:
+    """Run the tests and tell of each, in order; on a terminal a bar says how many are over."""
+    from toolc.cli.case_reports import as_line  # start-up time
+    from toolc.cli.case_runs import run_cases
+    from toolc.cli.live import Progress
+
+    progress = Progress() if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else None
+    tested: list[Tested] = []
+    bar = _Bar(progress, len(found.cases))
+    with closing(bar), closing(run_cases(found.cases, make, min(jobs, len(found.cases)), bar.note)) as running:
+        for each in running:
+            tested.append(each)
+            if format_name == "text":
+                bar.write(as_line(each))
+    return tested
+
+
+class _Bar:
+    """How many tests are over, drawn below what is printed; nothing where there is no terminal."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        from threading import Lock  # start-up time
+
+        self._progress = progress
+        self._total = total
+        self._over = self._failed = 0
+        self._lock = Lock()
+
+    def note(self, tested: Tested) -> None:
+        """One more is over. From any thread."""
+        with self._lock:
+            self._over += 1
+            self._failed += tested.verdict != "passed"
+            self._draw()
+
+    def write(self, text: str) -> None:
+        """Print a line above the bar."""
+        with self._lock:
+            if self._progress:
+                self._progress.clear()
+            print(text, flush=True)
+            self._draw()
+
+    def close(self) -> None:
+        """Take it away."""
+        with self._lock:
+            if self._progress:
+                self._progress.clear()
+            self._progress = None
+
+    def _draw(self) -> None:
+        if self._progress:
+            failed = f", {self._failed} failed" if self._failed else ""
+            self._progress.report(100 * self._over / self._total, f"{self._over} of {self._total}{failed}")
+            self._progress.draw()
+
+
+def _report(tested: Sequence[Tested], found: Found, format_name: str) -> None:
+    from toolc.cli import case_reports  # start-up time
+
+    match format_name:
+        case "json":
+            print(case_reports.as_json(tested, found.untested))
+        case "junit":
+            print(case_reports.as_junit(tested, found.untested))
+        case _:
+            print(case_reports.as_summary(tested, found.untested))
+
+
+def _update(tested: Sequence[Tested]) -> list[Tested]:
+    """Write into the specs what came of tests that failed; returns those that still do."""
+    from toolc.cli.case_updates import update  # only where somebody asks for it
+
+    return update(tested)
+
+
+def _leave(tested: Sequence[Tested]) -> None:
+    """Leave with the worst that came of a test: no sandbox, what could not run, what failed."""
+    errors = [each.error for each in tested if each.error is not None]
+    if any(isinstance(error, InfrastructureError) for error in errors):
+        raise click.exceptions.Exit(InfrastructureError.exit_code)
+    if errors:
+        raise click.exceptions.Exit(UsageError.exit_code)
+    if any(each.problems for each in tested):
         raise click.exceptions.Exit(FINDINGS)
-
-
-def _yes(_: Proposal) -> bool:
-    """The workspace is the test's own."""
-    return True
-
-
-def _registries(targets: tuple[str, ...]) -> list[Registry]:
-    """The tools of ``targets``; specs without ``#NAME`` are compiled together, so that a name is one tool's."""
-    from toolc.api import Registry, split_target  # start-up time
-
-    @cache
-    def compiled(*sources: str) -> Registry:
-        return Registry.compiled(compile_or_exit(sources, to=sys.stderr, code=FINDINGS))
-
-    found: list[Registry] = []
-    whole: list[str] = []
-    for target in targets:
-        source, name = split_target(target)
-        if source.suffix == ".json":
-            found.append(Registry.load(target))
-        elif name is None:
-            whole.append(target)
-        else:
-            found.append(compiled(str(source)).only(name))
-    return [*([compiled(*whole)] if whole else []), *found]
-
-
-def _passes(make: Callable[..., Executor], tool: ToolSpec, number: int, test: Test) -> bool:
-    from toolc.cli.expectations import compare, place
-
-    with tempfile.TemporaryDirectory(prefix="toolc-test-", ignore_cleanup_errors=True) as folder:
-        workspace = Path(folder).resolve()
-        place(test.files, workspace)
-        started = time.monotonic()
-        with make(workspace=workspace) as executor:
-            result = executor.run(tool.name, test.args)
-        milliseconds = (time.monotonic() - started) * 1000
-        problems = list(compare(test.expect, result, workspace))
-    print(f"{'FAIL' if problems else 'ok  '} {tool.name}[{number}] ({milliseconds:.0f} ms)", flush=True)
-    for problem in problems:
-        print(textwrap.indent(printable(problem.rstrip()), "     "))
-    return not problems

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler import codes
+from toolc.compiler.document import Mapping
 from toolc.compiler.reader import Findings
 from toolc.compiler.uses import templates
 from toolc.diagnostics import Diagnostic
+from toolc.spec import PluginBackend, PythonBackend, ShellBackend
 from toolc.template import Template
 
 if TYPE_CHECKING:
@@ -17,6 +19,12 @@ if TYPE_CHECKING:
 
 _IDEMPOTENT_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE")
 """The methods that RFC 9110 (9.2.2) calls idempotent."""
+
+_OF_A_SANDBOX: Final = frozenset(
+    {"build", "env", "image", "min_isolation", "network", "run_as", "secrets", "workspace"}
+)
+_OF_AN_AGENT: Final = frozenset({"network", "secrets"})
+"""What counts for the requests to a sub-agent's model."""
 
 
 def check_agreement(tool: LocatedTool, findings: Findings) -> None:
@@ -64,10 +72,21 @@ def _url_from_argument(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 def _secret_hosts(tool: LocatedTool) -> Iterator[Diagnostic]:
     """A secret that would be sent to a host that its own entry does not list."""
+    secrets = {secret.name: secret for secret in tool.spec.sandbox.secrets}
+    for name, host in sorted(set(_sent_secrets(tool))):
+        if name in secrets and secrets[name].hosts and host not in secrets[name].hosts:
+            message = f"this tool sends '{name}' to {host}, which is not one of its hosts"
+            span = tool.span("sandbox", "secrets", name, "hosts")
+            yield Diagnostic(codes.BAD_VALUE, message, span, f"add {host} to its 'hosts', or do not send it there")
+
+
+def _sent_secrets(tool: LocatedTool) -> Iterator[tuple[str, str]]:
+    """The name of each secret that the backend sends, and the host it sends it to, as far as that is constant."""
     backend = tool.spec.backend
+    if backend.tag == "agent" and backend.api_key is not None:
+        yield from ((name, backend.base_url.host) for name in backend.api_key.secrets)
     if backend.tag != "http":
         return
-    secrets = {secret.name: secret for secret in tool.spec.sandbox.secrets}
     auth = backend.auth
     fetched = auth if auth is not None and auth.tag == "oauth2" else None
     sent: tuple[tuple[object, Url | Template], ...] = (
@@ -76,18 +95,9 @@ def _secret_hosts(tool: LocatedTool) -> Iterator[Diagnostic]:
         (backend.body, backend.url),
         (auth, fetched.token_url if fetched else backend.url),
     )
-    needed = {
-        (name, url.host)
-        for part, url in sent
-        if not isinstance(url, Template)
-        for template in templates(part)
-        for name in template.secrets
-    }
-    for name, host in sorted(needed):
-        if name in secrets and secrets[name].hosts and host not in secrets[name].hosts:
-            message = f"this tool sends '{name}' to {host}, which is not one of its hosts"
-            span = tool.span("sandbox", "secrets", name, "hosts")
-            yield Diagnostic(codes.BAD_VALUE, message, span, f"add {host} to its 'hosts', or do not send it there")
+    for part, url in sent:
+        if not isinstance(url, Template):
+            yield from ((name, url.host) for template in templates(part) for name in template.secrets)
 
 
 def _workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
@@ -105,11 +115,61 @@ def _workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
             yield Diagnostic(codes.BAD_VALUE, message, span, "add sandbox: {workspace: ro}")
 
 
+def _lifetime(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """A session where there is nothing that could last from call to call."""
+    sandbox, backend = tool.spec.sandbox, tool.spec.backend
+    span = tool.key_span("sandbox", "lifetime")
+    if sandbox.lifetime != "session":
+        return
+    if not isinstance(backend, ShellBackend | PythonBackend | PluginBackend):
+        message = f"'backend.{backend.tag}' has no process that could live from call to call"
+        yield Diagnostic(codes.BAD_VALUE, message, span, "remove 'lifetime: session'")
+    elif sandbox.workspace == "transaction":
+        message = "a transaction begins and ends with a call, and the calls of a session share their sandbox"
+        yield Diagnostic(codes.BAD_VALUE, message, span, "write 'lifetime: call', or 'workspace: rw'")
+
+
+def _plugin_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """A secret in a plugin's environment that is to stay outside of its sandbox."""
+    kept = {secret.name for secret in tool.spec.sandbox.secrets if secret.expose == "broker"}
+    for variable in tool.spec.sandbox.secret_env:
+        for name in sorted(variable.value.secrets & kept):
+            message = f"the plugin would see '{name}', which nothing exposes to it"
+            hint = f"if it may see the value, write secrets: {{{name}: {{expose: env}}}}"
+            yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("sandbox", "env", variable.name), hint)
+
+
+def _no_sandbox(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """What a tool that calls others says of a sandbox it has not; what its defaults say is meant for others."""
+    backend, sandbox = tool.spec.backend, tool.node.get("sandbox")
+    if backend.tag not in {"composite", "agent"} or not isinstance(sandbox, Mapping):
+        return
+    is_agent = backend.tag == "agent"
+    for entry in sandbox.entries:
+        is_default = any(default.span.covers(entry.key_span) for default in tool.defaults)
+        has_effect = is_agent and entry.key in _OF_AN_AGENT
+        if entry.key in _OF_A_SANDBOX and not has_effect and not is_default:
+            who = "a sub-agent" if is_agent else "a composite"
+            message = f"{who} has no sandbox of its own, so '{entry.key}' would have no effect"
+            hint = f"say it in the specs of the tools that {'it calls' if is_agent else 'its steps call'}"
+            yield Diagnostic(codes.BAD_VALUE, message, entry.key_span, hint)
+
+
+def _agents_format(tool: LocatedTool) -> Iterator[Diagnostic]:
+    if tool.spec.backend.tag == "agent" and tool.spec.result.format == "image":
+        message = "a sub-agent answers with text or with JSON"
+        yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "format"), "write text, json or none")
+
+
 _Check = Callable[["LocatedTool"], Iterator[Diagnostic]]
 _CHECKS: Final[tuple[tuple[frozenset[str], _Check], ...]] = (
     (frozenset({"retry", "annotations"}), _retry),
     (frozenset({"backend", "annotations"}), _http_retry),
     (frozenset({"backend", "sandbox"}), _url_from_argument),
     (frozenset({"backend", "sandbox"}), _secret_hosts),
+    (frozenset({"backend", "sandbox"}), _no_sandbox),
+    (frozenset({"backend", "result"}), _agents_format),
     (frozenset({"backend", "sandbox", "result"}), _workspace),
+    (frozenset({"backend", "sandbox"}), _lifetime),
+    (frozenset({"sandbox"}), _plugin_secrets),
 )

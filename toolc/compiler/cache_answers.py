@@ -121,7 +121,7 @@ def _place(about: Sequence[str | None], paths: Sequence[Path], settings: Setting
     if folder is None:
         return None
     try:
-        chosen = [settings.select, settings.ignore, sorted(settings.severity.items())]
+        chosen = [settings.select, settings.ignore, sorted(settings.severity.items()), repr(settings.policies)]
         asked = [_FORMAT, about, str(Path.cwd()), [str(path) for path in paths], chosen, [*_versions()]]
     except OSError:
         return None

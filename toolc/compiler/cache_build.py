@@ -112,7 +112,7 @@ class BuildCache:
         if compilation.diagnostics.has_errors:
             return _nothing(compilation.diagnostics)
         others = [tool for tool in compilation.tools if tool.name not in pieces.finished]
-        named = zip([tool.name for tool in others], form.finish(others), strict=True)
+        named = zip([tool.name for tool in others], form.finish(others, compilation.tools), strict=True)
         finished = {**pieces.finished, **dict(named)}
         tools = [finished[tool.name] for tool in compilation.tools]
         facts = self.question.facts(compilation) if pieces.is_of_contents else None
@@ -171,7 +171,7 @@ class BuildCache:
         specs = sorted((tool.spec for piece in edited.pieces for tool in piece.tools), key=lambda spec: spec.name)
         if any(map(form.is_joint, specs)):
             return None
-        new = dict(zip([spec.name for spec in specs], form.finish(specs), strict=True))
+        new = dict(zip([spec.name for spec in specs], form.finish(specs, specs), strict=True))
         kept = self._kept(rows, edited.gone, [*new], form.layout)
         if kept is None:
             return None

@@ -158,7 +158,7 @@ class _Maker:
             return _Made(piece, to_line(piece) if read.key else "", {})
         if any(map(self.form.is_joint, specs)):
             return _Made(piece, "", {})
-        finished = dict(zip([spec.name for spec in specs], self.form.finish(specs), strict=True))
+        finished = dict(zip([spec.name for spec in specs], self.form.finish(specs, specs), strict=True))
         return _Made(piece, to_line(piece) if read.key else "", finished)
 
 

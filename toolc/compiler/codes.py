@@ -1,9 +1,9 @@
 """Every code that a finding of the compiler can have, declared once.
 
 0xx: the file itself. 1xx: its structure. 2xx: names and words. 3xx: parameters. 4xx: backends. 5xx: sandboxes.
-6xx: secrets. 7xx: what providers take. 8xx: tests, annotations and the life of a tool. A number is never given
-another meaning; where one number has several declarations, they are sides of one matter, and findings tell them
-apart by their message.
+6xx: secrets. 7xx: what providers take. 8xx: tests, annotations and the life of a tool. 9xx: policies. A number is
+never given another meaning; where one number has several declarations, they are sides of one matter, and findings
+tell them apart by their message.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ UNSUPPORTED: Final = _error("TC104", "a format version or a feature that this ve
 PROJECT_FILE: Final = _warning("TC104", "a project file, or a part of one, that has no effect")
 DANGLING: Final = _error("TC105", "a reference to something that does not exist")
 CALL_CIRCLE: Final = _error("TC106", "a composite or an agent that ends up calling itself")
+CALL_DEPTH: Final = _error("TC107", "calls that stand too deep in each other")
 BAD_VALUE: Final = _error("TC108", "a value of the wrong type, or one that is not allowed")
 BAD_UNIT: Final = _error("TC109", "a duration or size without a known unit")
 UNQUOTED_PLACEHOLDER: Final = _error("TC110", "a placeholder, or text that YAML takes for an alias, without quotes")
@@ -101,6 +102,8 @@ PLAIN_HTTP: Final = _warning("TC408", "a request over http, which anybody on the
 UNMAPPED_STATUS: Final = _selectable("TC410", "an HTTP tool that does not say what its service's errors mean")
 SIGNATURE: Final = _error("TC411", "a function whose signature does not take the parameters")
 TEXT_AS_CODE: Final = _warning("TC411", "Python code that runs text as code: eval, exec or a shell")
+STEP_ARGUMENTS: Final = _error("TC412", "a step whose arguments its tool would refuse")
+CONDITION: Final = _error("TC413", "a condition of a step that names what is not there")
 
 IMAGE_TAG: Final = _warning("TC501", "an image without a tag or digest")
 IMAGE_LATEST: Final = _warning("TC502", "an image whose tag is 'latest'")
@@ -131,5 +134,15 @@ CONTRADICTION: Final = _warning("TC805", "an annotation that contradicts the too
 NO_ANNOTATION: Final = _selectable("TC805", "a tool that does not say whether it only reads, or destroys")
 UNUSED_SUPPRESSION: Final = _warning("TC807", "a comment that ignores what is not there, or cannot be ignored")
 NO_REASON: Final = _warning("TC808", "a comment that ignores a finding without saying which or why")
+
+POLICY_LIMITS: Final = _error("TC901", "a limit above what a policy allows")
+POLICY_HOSTS: Final = _error("TC902", "a destination that a policy does not allow")
+POLICY_IMAGES: Final = _error("TC903", "an image that a policy does not allow")
+POLICY_REQUIRE: Final = _error("TC904", "something that a policy requires and a tool does not say")
+POLICY_BACKENDS: Final = _error("TC905", "a kind of backend that a policy does not allow")
+POLICY_EXPOSE: Final = _error("TC906", "a secret that is exposed in a way that a policy does not allow")
+POLICY_WORKSPACE: Final = _error("TC907", "a workspace of a mode that a policy does not allow")
+POLICY_ISOLATION: Final = _error("TC908", "a sandbox that is weaker than a policy allows")
+POLICY_LIFETIME: Final = _error("TC909", "a sandbox that lives longer than a policy allows")
 
 ALL: Final[tuple[Code, ...]] = tuple(value for value in dict(globals()).values() if isinstance(value, Code))

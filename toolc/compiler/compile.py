@@ -63,6 +63,17 @@ class Compilation:
             raise UsageError(f"the projects of these specs name several folders to write: {named[0]}, {named[1]}")
         return named[0] if named else None
 
+    @property
+    def toolsets(self) -> dict[str, tuple[str, ...]]:
+        """The project files' toolsets: of each its tools that were compiled; several of one name are one."""
+        compiled = {name for tool in self.tools for name in (tool.name, *tool.aliases)}
+        found: dict[str, tuple[str, ...]] = {}
+        for project in self.projects:
+            for name, members in project.toolsets.items():
+                here = (member.name for member in members if member.name in compiled)
+                found[name] = (*found.get(name, ()), *here)
+        return found
+
     def refuse_errors(self) -> None:
         """Raise ``SpecError`` where there is an error."""
         if self.diagnostics.has_errors:
@@ -76,10 +87,12 @@ class Compilation:
     def registry(self) -> RegistryFile:
         """The tools with their digests. Raises ``SpecError`` where there is an error."""
         self.refuse_errors()
-        from toolc.digest import register  # start-up time: a check registers nothing
-        from toolc.registry import RegistryFile  # as above
+        from toolc.calls import by_name  # start-up time: a check registers nothing
+        from toolc.digest import register  # as above
+        from toolc.registry import RegistryFile
 
-        return RegistryFile(tuple(map(register, self.tools)))
+        others = by_name(self.tools)
+        return RegistryFile(tuple(register(tool, others) for tool in self.tools))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +141,7 @@ def compile_specs(
         *_clashes(located, diagnostics),
         *together(located),
         *check_toolsets(paths, projects, located),
+        *_against_policies(located, settings),
         *(each for source in projects.sources for each in check_text(source)),
     ]
     for each in of_several:
@@ -178,6 +192,14 @@ def _without_foreign_fix(found: Diagnostic) -> Diagnostic:
     """A finding without its fix where that would edit a project file: other specs depend on it too."""
     is_shared = found.fix is not None and PurePosixPath(found.span.path).name in PROJECT_FILES
     return replace(found, fix=None) if is_shared else found
+
+
+def _against_policies(located: Sequence[LocatedTool], settings: Settings) -> Iterable[Diagnostic]:
+    if not settings.policies and not any(tool.policies for tool in located):
+        return ()
+    from toolc.compiler.policies import check_callers  # start-up time: few projects have a policy
+
+    return check_callers(located, settings.policies)
 
 
 def find_specs(paths: Sequence[Path], projects: Projects) -> tuple[Found, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +21,7 @@ from toolc.compiler.find_project import Projects
 from toolc.compiler.load import MAX_BYTES, load_data, read
 from toolc.compiler.reader import Findings
 from toolc.compiler.settings import Settings, numbers_on
-from toolc.diagnostics import Diagnostics
+from toolc.diagnostics import Diagnostic, Diagnostics
 from toolc.source import SourceText
 
 
@@ -77,10 +78,18 @@ class FileCompiler:
         for source in self.projects.sources:
             diagnostics.add_source(source)
         tools = decode(document, folder, Findings(document.source, diagnostics), project)
-        for each in (*check_each(tools, self.checks(found)), *check_text(document.source)):
+        of_policies = self._against_policies(tools)
+        for each in (*check_each(tools, self.checks(found)), *check_text(document.source), *of_policies):
             diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
         told = _told_once(diagnostics)
         return Piece(found=found, source=document.source, tools=tools, diagnostics=told, folder=folder)
+
+    def _against_policies(self, tools: Sequence[LocatedTool]) -> Iterable[Diagnostic]:
+        if not self.settings.policies and not any(tool.policies for tool in tools):
+            return ()
+        from toolc.compiler.policies import check_alone  # start-up time: few projects have a policy
+
+        return check_alone(tools, self.settings.policies)
 
     def checks(self, found: Found) -> tuple[ToolCheck, ...]:
         """Those that run for a file."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from toolc.compiler import codes
@@ -63,7 +63,8 @@ class _Decoder:
         merged = merge_defaults(reduce(merge_defaults, layers), tool) if layers else tool
         if layers or self.names_variables:
             merged = put_variables(merged, self.project.vars, self.findings)
-        return decode_tool(merged, self.findings, self.folder, layers, self.project.lint.hosts)
+        found = decode_tool(merged, self.findings, self.folder, layers, self.project.lint.hosts)
+        return replace(found, policies=self.project.policies) if self.project.policies else found
 
     def tools(self, root: Mapping) -> tuple[LocatedTool, ...]:
         """Each tool of a file with ``tools``."""

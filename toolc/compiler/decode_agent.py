@@ -7,14 +7,26 @@ from typing import Final, get_args
 
 from toolc.compiler import codes
 from toolc.compiler.decode_http_url import read_constant_url
-from toolc.compiler.document import Node, Scalar
-from toolc.compiler.reader import Findings, Reader, choice, integer, list_of, mapping, text
+from toolc.compiler.document import Node
+from toolc.compiler.parameters import NO_PARAMETERS
+from toolc.compiler.reader import Findings, Reader, boolean, choice, integer, list_of, mapping, text
 from toolc.compiler.templates import Scope, read_template
 from toolc.schema import Schema
-from toolc.spec import AgentBackend
-from toolc.spec_backends import AgentProvider
+from toolc.spec_agent import AgentBackend, AgentProvider
+from toolc.spec_http import Url
+from toolc.template import Template
+
+_OPENAI: Final = Url(scheme="https", host="api.openai.com", port=443, path=Template(("/v1",)))
+_URLS: Final[dict[AgentProvider, Url]] = {
+    "anthropic": Url(scheme="https", host="api.anthropic.com", port=443, path=Template(("/",))),
+    "openai": _OPENAI,
+    "openai_responses": _OPENAI,
+}
+"""Where each provider's own API is, as its SDK has it."""
 
 _MOST_TURNS: Final = 100
+_MOST_TOKENS: Final = 1_000_000
+_LARGEST_BUDGET: Final = 100_000_000
 
 
 def decode_agent(node: Node, what: str, findings: Findings, parameters: Schema | None) -> AgentBackend | None:
@@ -27,8 +39,12 @@ def decode_agent(node: Node, what: str, findings: Findings, parameters: Schema |
     model = reader.required("model", text)
     instructions = reader.required("instructions", partial(read_template, scope=Scope(parameters=parameters)))
     base_url = reader.optional("base_url", _base_url)
+    api_key = reader.optional("api_key", _api_key)
     tools = reader.optional("tools", list_of(text)) or ()
+    parallel = reader.default("parallel", boolean, True)
     max_turns = reader.default("max_turns", integer(1, _MOST_TURNS), 10)
+    max_tokens = reader.default("max_tokens", integer(1, _MOST_TOKENS), 4096)
+    token_budget = reader.default("token_budget", integer(1, _LARGEST_BUDGET), 200_000)
     reader.close()
     if provider is None or model is None or instructions is None:
         return None
@@ -36,15 +52,31 @@ def decode_agent(node: Node, what: str, findings: Findings, parameters: Schema |
         provider=provider,
         model=model,
         instructions=instructions,
-        base_url=base_url,
+        base_url=base_url or _URLS[provider],
+        api_key=api_key,
         tools=tuple(sorted(set(tools))),
+        parallel=parallel,
         max_turns=max_turns,
+        max_tokens=max_tokens,
+        token_budget=token_budget,
     )
 
 
-def _base_url(node: Node, what: str, findings: Findings) -> str | None:
+def _api_key(node: Node, what: str, findings: Findings) -> Template | None:
+    """One secret and nothing else: whatever stands beside it would be no part of a key."""
+    template = read_template(node, what, findings, Scope(parameters=NO_PARAMETERS, takes_secrets=True))
+    if template is None:
+        return None
+    if template.sole is None or not template.secrets:
+        hint = 'write api_key: "{{ secrets.NAME }}" and declare NAME under sandbox.secrets'
+        findings.add(codes.BAD_VALUE, f"{what} must be the name of a secret", node.span, hint)
+        return None
+    return template
+
+
+def _base_url(node: Node, what: str, findings: Findings) -> Url | None:
     url = read_constant_url(node, what, findings)
     if url is not None and url.query:
         findings.add(codes.BAD_VALUE, f"{what} must not have a query", node.span, "leave out '?' and what follows")
         return None
-    return str(node.value) if url is not None and isinstance(node, Scalar) else None
+    return url

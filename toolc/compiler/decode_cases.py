@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
@@ -9,12 +10,13 @@ from toolc.compiler import codes
 from toolc.compiler.decode_network import destinations
 from toolc.compiler.decode_schema import check_instance
 from toolc.compiler.decode_shell import error_kind
-from toolc.compiler.document import Entry, Mapping, Node, to_json
+from toolc.compiler.document import Entry, Mapping, Node, Scalar, to_json
 from toolc.compiler.files import FileError, relative_path
 from toolc.compiler.patterns import check_pattern
 from toolc.compiler.reader import Findings, Reader, list_of, mapping, string
 from toolc.schema import JsonObject, Schema
-from toolc.spec import Expect, File, Test, WorkspaceMode
+from toolc.source import Span
+from toolc.spec import Expect, ExpectedChanges, ExpectedNetwork, File, Test, WorkspaceMode
 
 _NOTHING: Final = Expect()
 
@@ -52,7 +54,8 @@ def _test(
 
 def _refuse_files(test: Mapping, findings: Findings) -> None:
     expect = test.get("expect")
-    entries = [test.entry("files"), expect.entry("files") if isinstance(expect, Mapping) else None]
+    after = [expect.entry(key) for key in ("files", "changes")] if isinstance(expect, Mapping) else []
+    entries = [test.entry("files"), *after]
     for entry in entries:
         if entry is not None:
             message = "these files stand in the workspace, and this tool has none"
@@ -75,17 +78,56 @@ def _expect(node: Node, what: str, findings: Findings) -> Expect | None:
     if found is None:
         return None
     reader = Reader(found, "expect", findings)
-    json = reader.get("json")
+    json, structured = reader.get("json"), reader.get("structured")
+    files = reader.get("files")
+    network = reader.get("network")
     expect = Expect(
         text=reader.optional("text", string),
         matches=reader.optional("matches", _pattern),
         json=(to_json(json),) if json is not None else None,
+        structured=(to_json(structured),) if structured is not None else None,
         error=reader.optional("error", error_kind),
-        files=reader.default("files", _files, ()),
-        network=reader.optional("network", destinations),
+        files=reader.default("files", _files_after, ()),
+        absent=_absent(files, findings),
+        changes=reader.optional("changes", _changes),
+        network=None if isinstance(network, Mapping) else reader.optional("network", destinations),
+        connections=_connections(network, findings) if isinstance(network, Mapping) else None,
     )
     reader.close()
     return expect
+
+
+def _connections(node: Mapping, findings: Findings) -> ExpectedNetwork:
+    reader = Reader(node, "expect.network", findings)
+    connections = ExpectedNetwork(
+        allowed=reader.optional("allowed", destinations), refused=reader.optional("refused", destinations)
+    )
+    reader.close()
+    return connections
+
+
+def _changes(node: Node, what: str, findings: Findings) -> ExpectedChanges | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "expect.changes", findings)
+    changes = ExpectedChanges(
+        added=reader.default("added", _paths, ()),
+        changed=reader.default("changed", _paths, ()),
+        deleted=reader.default("deleted", _paths, ()),
+    )
+    reader.close()
+    return changes
+
+
+def _path(node: Node, what: str, findings: Findings) -> str | None:
+    path = string(node, what, findings)
+    return None if path is None else _in_workspace(path, node.span, findings)
+
+
+def _paths(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
+    found = list_of(_path)(node, what, findings)
+    return None if found is None else tuple(sorted(set(found)))
 
 
 def _pattern(node: Node, what: str, findings: Findings) -> str | None:
@@ -97,18 +139,42 @@ def _pattern(node: Node, what: str, findings: Findings) -> str | None:
 
 def _files(node: Node, what: str, findings: Findings) -> tuple[File, ...] | None:
     found = mapping(node, what, findings)
+    return None if found is None else _workspace_files(found.entries, findings)
+
+
+def _files_after(node: Node, what: str, findings: Findings) -> tuple[File, ...] | None:
+    found = mapping(node, what, findings)
     if found is None:
         return None
-    files = (_workspace_file(entry, findings) for entry in found.entries)
+    return _workspace_files([entry for entry in found.entries if not _is_null(entry.value)], findings)
+
+
+def _absent(node: Node | None, findings: Findings) -> tuple[str, ...]:
+    """The files that must not be there: null stands for what they hold."""
+    entries = node.entries if isinstance(node, Mapping) else ()
+    paths = (_in_workspace(entry.key, entry.key_span, findings) for entry in entries if _is_null(entry.value))
+    return tuple(sorted(path for path in paths if path is not None))
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.value is None
+
+
+def _workspace_files(entries: Iterable[Entry], findings: Findings) -> tuple[File, ...]:
+    files = (_workspace_file(entry, findings) for entry in entries)
     return tuple(sorted((file for file in files if file is not None), key=lambda file: file.path))
 
 
 def _workspace_file(entry: Entry, findings: Findings) -> File | None:
     content = string(entry.value, f"the content of '{entry.key}'", findings)
+    path = _in_workspace(entry.key, entry.key_span, findings)
+    return File(path=path, text=content) if content is not None and path is not None else None
+
+
+def _in_workspace(path: str, span: Span, findings: Findings) -> str | None:
     try:
-        path = relative_path(entry.key)
+        return relative_path(path)
     except FileError as problem:
         message = str(problem).replace("the spec's folder", "the workspace")
-        findings.add(codes.BAD_VALUE, message, entry.key_span, "name it relative to the workspace")
+        findings.add(codes.BAD_VALUE, message, span, "name it relative to the workspace")
         return None
-    return File(path=path, text=content) if content is not None else None

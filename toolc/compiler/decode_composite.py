@@ -49,7 +49,7 @@ def _steps(
     ids = _ids(found, findings)
     steps: list[Step | None] = []
     for index, item in enumerate(found.items):
-        before = frozenset(ids[:index]) if strategy != "parallel" else frozenset[str]()
+        before = frozenset(ids[:index]) if strategy in {"sequential", "pipeline"} else frozenset[str]()
         scope = Scope(parameters=parameters, steps=before, later_steps=frozenset(ids) - before)
         steps.append(_step(item, f"{what}[{index}]", findings, scope))
     if strategy == "conditional":
@@ -92,7 +92,7 @@ def _step(node: Node, what: str, findings: Findings, scope: Scope) -> Step | Non
 def _id(node: Node, what: str, findings: Findings) -> str | None:
     name = text(node, what, findings)
     if name is not None and not _ID.fullmatch(name):
-        hint = "use letters, digits and _, as templates name it: {{ steps.ID }}"
+        hint = "use letters, digits and _, as templates name it: {{ steps.ID.outputs }}"
         findings.add(codes.NAME, f"{what} cannot be {name[:100]!r}", node.span, hint)
         return None
     return name

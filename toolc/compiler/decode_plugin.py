@@ -6,7 +6,7 @@ from functools import partial
 
 from toolc.compiler import codes
 from toolc.compiler.decode_shell import constant
-from toolc.compiler.document import Node, Sequence
+from toolc.compiler.document import Node, Scalar, Sequence
 from toolc.compiler.files import FileError, Folder
 from toolc.compiler.reader import Findings, Reader, list_of, mapping, mismatch, text
 from toolc.spec import File, PluginBackend
@@ -24,6 +24,7 @@ def decode_plugin(node: Node, what: str, findings: Findings, folder: Folder) -> 
     reader.close()
     files = {file.path: file for group in groups for file in group}
     ordered = tuple(sorted(files.values(), key=lambda file: file.path))
+    _check_command(found.get("command"), frozenset(files), findings, folder)
     return PluginBackend(command=command, tool=tool, files=ordered) if command else None
 
 
@@ -32,6 +33,16 @@ def _command(node: Node, what: str, findings: Findings) -> tuple[str, ...] | Non
         mismatch(node, what, "a list with a program in it", findings)
         return None
     return list_of(constant)(node, what, findings)
+
+
+def _check_command(node: Node | None, files: frozenset[str], findings: Findings, folder: Folder) -> None:
+    """Report a file beside the spec that the command names, and that would not be in the sandbox."""
+    for item in node.items if isinstance(node, Sequence) else ():
+        word = item.value if isinstance(item, Scalar) else None
+        path = word.removeprefix("./") if isinstance(word, str) else ""
+        if path and path not in files and folder.has(path):
+            message = f"'{path}' stands beside the spec, and the plugin's process would not find it"
+            findings.add(codes.FILE, message, item.span, f"add files: [{path}]")
 
 
 def _match(node: Node, what: str, findings: Findings, folder: Folder) -> tuple[File, ...] | None:

@@ -68,11 +68,19 @@ def decode_sandbox(node: Node, what: str, findings: Findings, *, folder: Folder,
 
 
 def _limits(node: Node, what: str, findings: Findings) -> Limits | None:
+    errors = findings.errors
+    limits = decode_limits(node, what, findings, "sandbox.limits")
+    if limits is not None and isinstance(node, Mapping) and findings.errors == errors:
+        _check_tmp(limits, node, findings)
+    return limits
+
+
+def decode_limits(node: Node, what: str, findings: Findings, of: str) -> Limits | None:
+    """Decode a map of limits, which findings call ``of``; one that is absent has its default."""
     found = mapping(node, what, findings)
     if found is None:
         return None
-    errors = findings.errors
-    reader = Reader(found, "sandbox.limits", findings)
+    reader = Reader(found, of, findings)
     limits = Limits(
         timeout_ms=reader.default("timeout", _timeout, _STANDARD.timeout_ms),
         memory_bytes=reader.default("memory", size, _STANDARD.memory_bytes),
@@ -84,8 +92,6 @@ def _limits(node: Node, what: str, findings: Findings) -> Limits | None:
         file_size_bytes=reader.default("file_size", size, _STANDARD.file_size_bytes),
     )
     reader.close()
-    if findings.errors == errors:
-        _check_tmp(limits, found, findings)
     return limits
 
 

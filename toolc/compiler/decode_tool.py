@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from toolc.compiler import codes
 from toolc.compiler.agreement import check_agreement
@@ -36,6 +36,9 @@ from toolc.compiler.wording import wording
 from toolc.source import SourceText, Span
 from toolc.spec import Annotations, Result, Sandbox, ToolSpec
 
+if TYPE_CHECKING:
+    from toolc.policy.policy import Policy  # start-up time: few projects have one
+
 T = TypeVar("T")
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -52,7 +55,8 @@ class LocatedTool:
     ``node`` is its map, defaults merged in; ``path`` is the file as findings call it, ``source`` its text.
     What could not be read stands in ``spec`` as its default, and the top-level key it is under is one of
     ``damaged``. ``defaults`` are the maps that were merged in, the project's before the file's; ``hosts`` those
-    that the project lets descriptions name. ``known_wording`` is the ``wording`` where that is known.
+    that the project lets descriptions name, ``policies`` those of project files that hold for it.
+    ``known_wording`` is the ``wording`` where that is known.
     """
 
     spec: ToolSpec
@@ -62,6 +66,7 @@ class LocatedTool:
     damaged: frozenset[str]
     defaults: tuple[Mapping, ...] = ()
     hosts: tuple[str, ...] = ()
+    policies: tuple[Policy, ...] = ()
     known_wording: str | None = None
 
     @cached_property
@@ -166,7 +171,7 @@ def decode_tool(
     backend = partial(decode_backend, folder=folder, parameters=declared, tool_name=name)
     in_folder = partial(decode_sandbox, folder=folder, is_plugin=_is_plugin(node))
     sandbox = sections.default("sandbox", in_folder, _SANDBOX)
-    workspace = "rw" if "sandbox" in sections.damaged else sandbox.workspace
+    workspace = "rw" if "sandbox" in sections.damaged or _calls_others(node) else sandbox.workspace
     spec = ToolSpec(
         name=name,
         description=sections.default("description", string, ""),
@@ -224,6 +229,12 @@ _texts: Final = list_of(text)
 def _is_plugin(node: Mapping) -> bool:
     backend = node.get("backend")
     return isinstance(backend, Mapping) and backend.entry("plugin") is not None
+
+
+def _calls_others(node: Mapping) -> bool:
+    """Whether the workspace is that of the tools that this one calls."""
+    backend = node.get("backend")
+    return isinstance(backend, Mapping) and any(backend.entry(kind) for kind in ("composite", "agent"))
 
 
 def _annotations(node: Node, what: str, findings: Findings) -> Annotations | None:

@@ -79,6 +79,13 @@ class Folder:
         """
         return self._logged("match", pattern, self._match)
 
+    def has(self, name: str) -> bool:
+        """Whether there is a file ``name``, as ``read`` takes it; what cannot be such a name is none."""
+        try:
+            return bool(self.match(name)) and not _is_pattern(name)
+        except FileError:
+            return False
+
     def _logged(self, method: str, asked: str, answer: Callable[[str], T]) -> T:
         said: object = None
         try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolc.compiler import codes
 from toolc.compiler.find import PROJECT_FILES
@@ -15,6 +16,9 @@ from toolc.compiler.reader import Findings
 from toolc.compiler.variables import Variables
 from toolc.diagnostics import Diagnostics
 from toolc.source import SourceText
+
+if TYPE_CHECKING:
+    from toolc.policy.policy import Policy  # start-up time: few projects have one
 
 
 @dataclass(slots=True)
@@ -29,6 +33,7 @@ class Projects:
     _by_folder: dict[Path, Project] = field(default_factory=dict)
     _by_path: dict[Path, Project] = field(default_factory=dict)
     _of_files: dict[str, Project] = field(default_factory=dict)
+    _policies: dict[Path, tuple[Policy, ...]] = field(default_factory=dict)
 
     def of(self, path: Path) -> Project:
         """The project that the file or folder at ``path`` belongs to; ``NO_PROJECT`` where there is none."""
@@ -53,7 +58,7 @@ class Projects:
     @property
     def looked_for(self) -> tuple[Path, ...]:
         """Every folder in which a project file was looked for so far, sorted."""
-        return tuple(sorted(self._by_folder))
+        return tuple(sorted({*self._by_folder, *self._policies}))
 
     def _of_folder(self, folder: Path) -> Project:
         if folder not in self._by_folder:
@@ -88,7 +93,32 @@ class Projects:
         if document is None:
             return Project(folder=folder, vars=Variables(are_known=False))
         self.sources.append(document.source)
-        return decode_project(document, folder, Findings(document.source, self.diagnostics))
+        project = decode_project(document, folder, Findings(document.source, self.diagnostics))
+        return replace(project, policies=(*project.policies, *self._policies_above(folder)))
+
+    def _policies_above(self, folder: Path) -> tuple[Policy, ...]:
+        """Those of the project files further up in the repository, whose other settings do not hold here."""
+        if folder == folder.parent or (folder / ".git").exists():
+            return ()
+        above = folder.parent
+        if above not in self._policies:
+            own = tuple(self._policy(path) for path in self._present(above)[:1])
+            self._policies[above] = (*(each for each in own if each), *self._policies_above(above))
+        return self._policies[above]
+
+    def _policy(self, path: Path) -> Policy | None:
+        """The policy of one file. What is wrong with it, or keeps it from being read, is an error here too."""
+        found = Diagnostics()
+        document = load_project(path, _shown(path), found)
+        entry = document.root.entry("policy") if document else None
+        policy = None
+        if document and entry:
+            self.sources.append(document.source)
+            from toolc.compiler.decode_policy import decode_policy  # as above
+
+            policy = decode_policy(entry.value, "'policy'", Findings(document.source, found))
+        self.diagnostics.extend(found.map(lambda each: each if each.is_error else None))
+        return policy
 
 
 def _shown(path: Path) -> str:

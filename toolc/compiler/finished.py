@@ -70,9 +70,10 @@ class Layout:
 class Form:
     """What a build looks like, which the compiler leaves to those who know providers.
 
-    ``finish`` writes tools, sorted by name; those of which ``is_joint`` is true must be written all at once.
+    ``finish`` writes tools, sorted by name, with what they call at hand; those of which ``is_joint`` is true must
+    be written all at once.
     """
 
     layout: Layout
-    finish: Callable[[Sequence[ToolSpec]], Sequence[Finished]]
+    finish: Callable[[Sequence[ToolSpec], Sequence[ToolSpec]], Sequence[Finished]]
     is_joint: Callable[[ToolSpec], bool]

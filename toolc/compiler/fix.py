@@ -96,7 +96,7 @@ def _mend(before: bytes, found: Found, projects: Projects, settings: Settings, *
             start, stop = _stretch(fix)
             if budget < 0 or (end is not None and stop > end):
                 continue
-            changed = _edited(data, found.shown, fix)
+            changed = edited(data, found.shown, fix)
             after = compile_data(changed, found, projects, settings)
             budget -= len(changed)
             if _is_good(finding, fix, now, after):
@@ -130,7 +130,7 @@ def _stretch(fix: Fix) -> tuple[Position, Position]:
     return min(edit.span.start for edit in fix.edits), max(edit.span.end for edit in fix.edits)
 
 
-def _edited(data: bytes, path: str, fix: Fix) -> bytes:
+def edited(data: bytes, path: str, fix: Fix) -> bytes:
     """The file after one fix: its line ends, and all that is not edited, stay what they were."""
     text = data.decode("utf-8")
     source = SourceText(path, text.removeprefix(BOM))

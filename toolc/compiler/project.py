@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_defaults import check_defaults
@@ -19,7 +19,10 @@ from toolc.compiler.variables import Variables, decode_variables
 from toolc.diagnostics import Severity
 from toolc.source import Span
 
-_LATER: Final = ("providers", "policy")
+if TYPE_CHECKING:
+    from toolc.policy.policy import Policy  # start-up time: few projects have one
+
+_LATER: Final = ("providers",)
 _SEVERITIES: Final = ("error", "warning", "off")
 
 
@@ -36,6 +39,7 @@ class Project:
     """What a project file says. ``folder`` is where it stands; paths in it are relative to that.
 
     ``defaults`` is a tool's map that every tool below starts from; ``out`` the folder that a build writes.
+    ``policies`` are its own and those of the project files further up, which no file below can loosen.
     """
 
     folder: Path = Path()
@@ -45,6 +49,7 @@ class Project:
     lint: Settings = field(default_factory=Settings)
     exclude: tuple[str, ...] = ()
     out: Path | None = None
+    policies: tuple[Policy, ...] = ()
 
     def excludes(self, path: Path) -> bool:
         """Whether ``exclude:`` names the file at ``path``, or a folder that it is in."""
@@ -64,6 +69,7 @@ def decode_project(document: Document, folder: Path, findings: Findings) -> Proj
     _report_reserved(reader)
     defaults = reader.optional("defaults", mapping)
     out = reader.optional("out", _path)
+    policy = reader.optional("policy", _policy)
     project = Project(
         folder=folder,
         defaults=check_defaults(defaults, findings) if defaults else None,
@@ -72,6 +78,7 @@ def decode_project(document: Document, folder: Path, findings: Findings) -> Proj
         lint=reader.default("lint", _lint, Settings()),
         exclude=reader.default("exclude", list_of(_path), ()),
         out=folder / out if out else None,
+        policies=(policy,) if policy else (),
     )
     reader.close()
     return project
@@ -194,3 +201,9 @@ def _matches(pattern: str, parts: tuple[str, ...]) -> bool:
         if not ends:
             return False
     return True
+
+
+def _policy(node: Node, what: str, findings: Findings) -> Policy | None:
+    from toolc.compiler.decode_policy import decode_policy  # as above
+
+    return decode_policy(node, what, findings)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolc.compiler import codes
 from toolc.diagnostics import Code, Diagnostic, Diagnostics, Severity
+
+if TYPE_CHECKING:
+    from toolc.policy.policy import Policy  # start-up time: few projects have one
 
 HOST: Final = r"^[a-z0-9-]+(\.[a-z0-9-]+)*$"
 """What a host of ``lint.hosts`` looks like."""
@@ -25,13 +28,15 @@ class Settings:
     ``severity`` says how bad one is, None for off, and turns one on; ``ignore`` turns off. Where several
     match, the longest does; between ``select`` and ``ignore`` of one length, ``ignore``. What is an error
     by itself keeps specs from being compiled, and no settings change that. ``hosts`` are those whose URLs may
-    stand in words for a model (TC214), each with the names below it.
+    stand in words for a model (TC214), each with the names below it. ``policies`` hold besides those of the project
+    files: what they do not allow is an error.
     """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     severity: Mapping[str, Severity | None] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
+    policies: tuple[Policy, ...] = ()
 
 
 NO_SETTINGS: Final = Settings()

@@ -67,7 +67,7 @@ def suppress(
     """
     about = Diagnostics()
     files = (*sources, *_python_files(diagnostics))
-    comments = [each for source in files for each in _suppressions(source, about)]
+    comments = [each for source in files for each in suppressions(source, about)]
     covering: dict[tuple[str, int, str], list[Suppression]] = {}
     for each in comments:
         for line in each.lines:
@@ -128,7 +128,7 @@ def _removal(unused: Suppression, per_comment: Counter[Span]) -> Fix | None:
     return fix("remove the code", Edit(source.span(match.start("codes") + len(kept), last), ""), safe=True)
 
 
-def _suppressions(source: SourceText, about: Diagnostics) -> Iterator[Suppression]:
+def suppressions(source: SourceText, about: Diagnostics) -> Iterator[Suppression]:
     """The good suppressions of a file; what is wrong with one goes to ``about``."""
     comments = _comments(source)
     covered = _covered(source) if comments else []

@@ -91,6 +91,9 @@ class _RefusedError(Exception):
         self.hint = hint
 
 
+OF_A_STEP: Final = ("outputs", "text", "outcome", "error")
+"""What a step is known by, as in ``{{ steps.ID.outputs }}``."""
+
 _NOT_ARGUMENTS: Final = frozenset({SECRETS, STEPS, "vars"})
 
 
@@ -193,16 +196,21 @@ def _check_secret(placeholder: Placeholder, span: Span, findings: Findings, scop
         name = placeholder.keys[0]
         findings.add(
             codes.SECRET_PLACE, f"the secret '{name}' cannot stand here", span,
-            "a secret can stand in an HTTP tool's headers, query, body and auth, and in a plugin's environment",
+            "a secret can stand in an HTTP tool's headers, query, body and auth, a plugin's environment "
+            "and an agent's api_key",
         )  # fmt: skip
 
 
 def _check_step(placeholder: Placeholder, span: Span, findings: Findings, scope: Scope) -> None:
     if not placeholder.keys:
-        findings.add(codes.TEMPLATE, "a step's result is named by its id", span, "write {{ steps.ID }}")
+        findings.add(codes.TEMPLATE, "a step's result is named by its id", span, "write {{ steps.ID.outputs }}")
         return
-    name = placeholder.keys[0]
+    name, *rest = placeholder.keys
     if name in scope.steps:
+        if not rest or rest[0] not in OF_A_STEP:
+            message = f"a step has no '{rest[0]}'" if rest else "a step has several things to name"
+            hint = suggestion(rest[0], OF_A_STEP) if rest else f"write {{{{ steps.{name}.outputs }}}}"
+            findings.add(codes.TEMPLATE, message, span, hint or f"it has {listed(OF_A_STEP)}")
         return
     if name in scope.later_steps:
         message = f"the step '{name}' has no result yet when this one starts"

@@ -121,6 +121,18 @@ class ImageUsed:
     digest: str
 
 
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """What sandboxes are made of, named by content.
+
+    ``image`` is None where the profile names none. ``packages`` are all that its requirements come to, each as
+    ``name==version@sha256:...``.
+    """
+
+    image: ImageUsed | None = None
+    packages: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftover:
     """Something outside of any sandbox that bears the label of the process it was made for.
@@ -201,6 +213,12 @@ class Engine(Protocol):
 
     def overlay_obstacle(self, profile: Profile) -> str | None:
         """Why this engine cannot show the workspace of ``profile`` as an overlay; None if it may be tried."""
+
+    def pins(self, profile: Profile) -> Pins:
+        """What sandboxes of ``profile`` are made of, made where it is not there yet.
+
+        Raises ``InfrastructureError``.
+        """
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> Sandbox:
         """Start a fresh sandbox in which ``python3 ARGUMENTS...`` runs as process 1.

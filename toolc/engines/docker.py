@@ -12,7 +12,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from time import perf_counter
 from typing import Final
 
@@ -27,7 +27,7 @@ from toolc.engines import (
     overlay,
     store,
 )
-from toolc.engines.base import NO_PYTHON, Capabilities, Leftover, Probe
+from toolc.engines.base import NO_PYTHON, Capabilities, Leftover, Pins, Probe
 from toolc.engines.docker_daemon import Daemon, connect
 from toolc.engines.docker_events import Events
 from toolc.engines.docker_host import NoHostError, find_socket
@@ -103,10 +103,24 @@ class DockerEngine:
         """Start a container in which ``python3 ARGUMENTS...`` is process 1. Raises ``InfrastructureError``."""
         if reason := self.refusal(profile):
             raise InfrastructureError(reason)
-        daemon = self._connect()
-        try:
+        with self._daemon_for(profile) as daemon:
             ready = self._images.ready(profile, daemon.client, self._start_plain)
             return self._start(daemon, profile, arguments, ready)
+
+    def pins(self, profile: Profile) -> Pins:
+        """See ``Engine``. Raises ``InfrastructureError``."""
+        from toolc.engines.equipment import packages_of  # most calls are of no lock
+
+        with self._daemon_for(profile) as daemon:
+            ready = self._images.ready(profile, daemon.client, self._start_plain)
+            return Pins(ready.used if profile.image else None, packages_of(ready.image.binds))
+
+    @contextlib.contextmanager
+    def _daemon_for(self, profile: Profile) -> Iterator[Daemon]:
+        """The daemon, to make sandboxes of ``profile``; what it answers is told in a user's words."""
+        daemon = self._connect()
+        try:
+            yield daemon
         except NoHostError as error:
             raise InfrastructureError(str(error)) from error
         except InfrastructureError:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from toolc.engines import guest_python
 from toolc.engines.guest_python import BROUGHT, OWN, RUNTIME, Start, facts, runtime
-from toolc.engines.requirements import SITE, site
+from toolc.engines.requirements import SITE, packages_in, site
 from toolc.errors import InfrastructureError
 
 PLACES = (RUNTIME, SITE)
@@ -20,6 +21,11 @@ class Equipment:
 
     command: tuple[str, ...] = OWN
     binds: tuple[tuple[str, str], ...] = ()
+
+
+def packages_of(binds: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The packages among host folders that are bound."""
+    return next((packages_in(Path(source)) for source, target in binds if target == SITE), ())
 
 
 @dataclass(frozen=True, slots=True)

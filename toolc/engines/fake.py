@@ -6,6 +6,7 @@ so that all of the runtime works as it does with a real engine.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import socket
 import threading
@@ -15,10 +16,11 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TypeAlias, cast
 
-from toolc.engines.base import Capabilities, Leftover, Probe
+from toolc.engines.base import Capabilities, ImageUsed, Leftover, Pins, Probe
 from toolc.guest import frames
 from toolc.guest.frames import Frame, FrameReader, encode
 from toolc.guest.job import Job
+from toolc.guest.session import Call
 from toolc.guest.workspace import kernel
 from toolc.plan import Exec, Plan, Profile, PythonCall
 from toolc.result import Capture, Outcome
@@ -26,7 +28,11 @@ from toolc.schema import JsonObject
 from toolc.spec import EnvVar, File
 
 Script: TypeAlias = Callable[[Plan], Outcome]
-"""What a call comes to. An exception that it raises is a sandbox that died."""
+"""What a call comes to. An exception that it raises is a sandbox that died.
+
+Of a plugin it is asked once for each line, which is the plan's stdin, and what it wants written is the outcome's
+stdout; as long as an outcome is ``answered``, the plugin lives.
+"""
 
 READ_SIZE = 256 * 1024
 
@@ -61,6 +67,12 @@ class FakeEngine:
     def overlay_obstacle(self, profile: Profile) -> str | None:  # it mounts nothing
         """Never an overlay: a script finds a copy of the workspace at ``plan.profile.workspace.source``."""
         return "the fake engine mounts nothing"
+
+    def pins(self, profile: Profile) -> Pins:
+        """An image whose digest is made of its name."""
+        if profile.image is None:
+            return Pins()
+        return Pins(ImageUsed(profile.image, f"sha256:{hashlib.sha256(profile.image.encode()).hexdigest()}"))
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:  # there is no program
         """A sandbox that waits for one call."""
@@ -143,7 +155,7 @@ class _Guest:
         self._profile = profile
         self._script = script
         self._incoming = self._frames()
-        self._windows = dict.fromkeys((frames.STDOUT, frames.STDERR, frames.REPLY), frames.WINDOW_BYTES)
+        self._windows = dict.fromkeys(range(frames.STDOUT, frames.YIELDED + 1), frames.WINDOW_BYTES)
 
     def run(self) -> None:
         with self._wire:
@@ -160,33 +172,78 @@ class _Guest:
         (size,) = frames.LENGTH.unpack(self._take(frames.LENGTH.size))
         self._take(size)
         self._wire.sendall(encode(frames.READY, 0, self._ready()))
-        outcome = self._script(self._receive_plan())
+        kind, _, payload = self._next()
+        assert kind == frames.CALL
+        job = Job(payload)
+        outcome = self._served(job) if job.session else self._ended(self._script(self._with_stdin(job)))
+        self._send_end(frames.STDOUT, outcome.stdout)
+        self._send_end(frames.STDERR, outcome.stderr)
+        if outcome.reply is not None:
+            self._send_end(frames.REPLY, outcome.reply)
+        self._wire.sendall(encode(frames.EXIT, 0, json.dumps(_exit(outcome)).encode()))
+        self._next()
+
+    def _ended(self, outcome: Outcome) -> Outcome:
         if outcome.ending == "cancelled":
             raise ValueError("a sandbox cannot end as 'cancelled': cancel the call instead")
         self.out_of_memory = outcome.ending == "out_of_memory"
-        self._send_output(frames.STDOUT, outcome.stdout)
-        self._send_output(frames.STDERR, outcome.stderr)
-        if outcome.reply is not None:
-            self._send_output(frames.REPLY, outcome.reply)
-        self._wire.sendall(encode(frames.EXIT, 0, json.dumps(_exit(outcome)).encode()))
-        self._next()
+        return outcome
+
+    def _served(self, job: Job) -> Outcome:
+        """Answer line after line, until an outcome is the process's own end."""
+        for line in self._lines():
+            if job.argv is not None:
+                outcome = self._ended(self._script(replace(_plan(job, self._profile), stdin=line)))
+                if outcome.ending != "answered":
+                    return outcome
+                self._send(frames.STDERR, outcome.stderr.data())
+                self._send(frames.STDOUT, outcome.stdout.data())
+                continue
+            call = Call(line)
+            outcome = self._ended(self._script(_session_plan(job, call, self._profile)))
+            if outcome.ending in {"signaled", "out_of_memory"} and job.python is not None:
+                return outcome
+            self._answer(call, outcome, is_function=job.python is not None)
+        raise _HostGoneError
+
+    def _answer(self, call: Call, outcome: Outcome, *, is_function: bool) -> None:
+        reply = outcome.reply.data() if outcome.reply else b""
+        mark = b"\0%b\0" % call.mark.encode()
+        self._send(frames.STDOUT, outcome.stdout.data() + mark)
+        self._send(frames.STDERR, outcome.stderr.data() + mark)
+        if is_function:
+            self._send(frames.YIELDED, mark)
+        else:
+            reply = json.dumps(_exit(outcome)).encode()
+        self._send(frames.REPLY, b"%b %b\n" % (call.mark.encode(), reply))
 
     def _ready(self) -> bytes:
         mount = self._profile.workspace
         folder = mount and {"kernel": kernel(), "device": mount.device, "inode": mount.inode}
         return json.dumps({"python": "fake", "workspace": folder}).encode()
 
-    def _receive_plan(self) -> Plan:
-        kind, _, payload = self._next()
-        assert kind == frames.CALL
-        plan, stdin = _plan(Job(payload), self._profile), bytearray()
-        while (frame := self._next())[0] != frames.END:
-            stdin += frame[2]
-            self._wire.sendall(encode(frames.WINDOW, frames.STDIN, b"%d" % len(frame[2])))
-        return replace(plan, stdin=bytes(stdin))
+    def _with_stdin(self, job: Job) -> Plan:
+        return replace(_plan(job, self._profile), stdin=b"".join(self._stdin()))
 
-    def _send_output(self, stream: int, output: Capture) -> None:
-        rest = output.data()
+    def _lines(self) -> Iterator[bytes]:
+        rest = b""
+        for piece in self._stdin():
+            *lines, rest = (rest + piece).split(b"\n")
+            yield from (line + b"\n" for line in lines)
+
+    def _stdin(self) -> Iterator[bytes]:
+        while (frame := self._next())[0] != frames.END:
+            if frame[0] == frames.DATA:
+                self._wire.sendall(encode(frames.WINDOW, frames.STDIN, b"%d" % len(frame[2])))
+                yield frame[2]
+            else:
+                self._windows[frame[1]] += int(frame[2])
+
+    def _send_end(self, stream: int, output: Capture) -> None:
+        self._send(stream, output.data())
+        self._wire.sendall(encode(frames.END, stream))
+
+    def _send(self, stream: int, rest: bytes) -> None:
         while rest:
             while not self._windows[stream]:
                 kind, widened, payload = self._next()
@@ -196,7 +253,6 @@ class _Guest:
             self._wire.sendall(encode(frames.DATA, stream, rest[:size]))
             self._windows[stream] -= len(rest[:size])
             rest = rest[size:]
-        self._wire.sendall(encode(frames.END, stream))
 
     def _next(self) -> Frame:
         frame = next(self._incoming, None)
@@ -235,6 +291,17 @@ def _plan(job: Job, profile: Profile) -> Plan:
         )
     env = tuple(EnvVar(name=name, value=value) for name, value in job.environment.items())
     return Plan(profile=profile, invocation=invocation, call_id=job.call_id, env=env)
+
+
+def _session_plan(job: Job, call: Call, profile: Profile) -> Plan:
+    """The plan of one call of a session's function or program."""
+    job.call_id, job.environment = call.call_id, call.environment or job.environment
+    if job.python is not None:
+        job.python.arguments = call.arguments
+    plan = _plan(job, profile)
+    if isinstance(plan.invocation, Exec):
+        return replace(plan, invocation=replace(plan.invocation, argv=tuple(call.argv)), stdin=call.stdin)
+    return plan
 
 
 def _exit(outcome: Outcome) -> dict[str, object]:

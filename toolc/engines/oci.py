@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from toolc.engines import oci_home, oci_limits, oci_probe, oci_sweep
-from toolc.engines.base import Capabilities, Leftover, Probe, limits_refusal, unenforced
+from toolc.engines.base import Capabilities, Leftover, Pins, Probe, limits_refusal, unenforced
 from toolc.engines.guest_limits import guest_limits
 from toolc.engines.oci_fitting import HOST, Fitting, fit
 from toolc.engines.oci_home import Home, stands_apart
@@ -81,6 +81,13 @@ class OciEngine:
     def overlay_obstacle(self, profile: Profile) -> str | None:
         """Nothing that is known before it is tried."""
         return None
+
+    def pins(self, profile: Profile) -> Pins:
+        """See ``Engine``. Raises ``InfrastructureError``."""
+        from toolc.engines.equipment import packages_of  # most calls are of no lock
+
+        fitting = self._fitting(profile)
+        return Pins(fitting.image.used if profile.image and fitting.image else None, packages_of(fitting.binds))
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> OciSandbox:
         """Start a fresh sandbox in which Python with ``arguments`` is process 1. Raises ``InfrastructureError``."""

@@ -24,6 +24,9 @@ from toolc.errors import InfrastructureError
 SITE: Final = "/opt/toolc/site"
 """Where the packages stand in a sandbox."""
 
+_LIST: Final = ".toolc-packages"
+"""The file beside the packages that says which they are."""
+
 _PINNED: Final = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9._,-]*\])?==[A-Za-z0-9.!_+-]+(?: --hash=sha256:[0-9a-f]{64})*"
 )
@@ -56,6 +59,21 @@ def site(requirements: Sequence[str], python: Facts) -> Path:
         _install(wanted, folder, python)
 
     return packages.make(key, fill)
+
+
+def packages_in(folder: Path) -> tuple[str, ...]:
+    """What stands in a folder that ``site`` made, each as ``name==version@sha256:...``, sorted."""
+    return tuple((folder / _LIST).read_text(encoding="utf-8").split())
+
+
+def _listed(report: Path) -> str:
+    """The packages of pip's installation report, a line each."""
+    installed = json.loads(report.read_text(encoding="utf-8"))["install"]
+    lines = []
+    for each in installed:
+        about, origin = each["metadata"], each["download_info"]["archive_info"]
+        lines.append(f"{about['name']}=={about['version']}@sha256:{origin['hashes']['sha256']}\n")
+    return "".join(sorted(lines))
 
 
 def pip_options(python: Facts) -> list[str]:
@@ -91,7 +109,8 @@ def _install(wanted: Path, folder: Path, python: Facts) -> None:
         str(wanted),
     ]
     argv += ["--only-binary", ":all:", "--no-compile", "--no-input", "--disable-pip-version-check", "--quiet"]
-    argv += ["--no-warn-conflicts", "--progress-bar", "off", *pip_options(python)]
+    report = wanted.parent / "report.json"
+    argv += ["--report", str(report), "--no-warn-conflicts", "--progress-bar", "off", *pip_options(python)]
     environment = {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name)}
     # Where this process is killed, who works for the folder is found by its TMPDIR.
     environment |= {"TMPDIR": str(wanted.parent), "LANG": "C.UTF-8"}
@@ -104,6 +123,8 @@ def _install(wanted: Path, folder: Path, python: Facts) -> None:
         raise InfrastructureError(f"pip did not end within {SECONDS / 60:.0f} minutes; try again") from None
     if done.returncode != 0:
         raise InfrastructureError(_explained(done.stderr, wanted, python))
+    (folder / _LIST).write_text(_listed(report), encoding="utf-8")
+    report.unlink()
 
 
 def _explained(said: str, wanted: Path, python: Facts) -> str:

@@ -13,9 +13,10 @@ from typing import Final
 from toolc.guest.frames import LENGTH
 
 MODULES: Final = (
-    "answer", "brought", "connection", "context", "credit", "cut", "frames", "http_exchange", "http_greeting",
+    "answer", "blocks", "brought", "connection", "context", "credit", "cut", "frames", "http_exchange",
+    "http_greeting",
     "http_parse", "http_reading", "http_request", "http_tool", "job", "network", "pace", "processes", "proxy",
-    "python_tool", "shaping", "streams", "supervisor", "told", "worker", "workspace", "yields",
+    "python_tool", "session", "shaping", "streams", "supervisor", "told", "worker", "workspace", "yields",
 )  # fmt: skip
 """The modules that are sent; this one and the loader are not imported inside."""
 

@@ -55,6 +55,24 @@ def image_type(data: bytes) -> str | None:
     return None
 
 
+def audio_type(data: bytes) -> str | None:
+    """The MIME type of a recording by its first bytes; None for anything but WAV, MP3, Ogg and FLAC."""
+    if data.startswith(b"RIFF") and data[8:12] == b"WAVE":
+        return "audio/wav"
+    # MPEG audio, layer III: eleven set bits, a version, the layer, and rates that exist.
+    is_frame = len(data) > 3 and data[0] == 0xFF and data[1] & 0xE6 == 0xE2 and data[2] & 0xF0 != 0xF0
+    if data.startswith(b"ID3") or (is_frame and data[2] & 0x0C != 0x0C):
+        return "audio/mpeg"
+    if data.startswith(b"OggS"):
+        return "audio/ogg"
+    return "audio/flac" if data.startswith(b"fLaC") else None
+
+
+def media_type(data: bytes) -> str | None:
+    """The MIME type of a picture or a recording; None for anything else."""
+    return image_type(data) or audio_type(data)
+
+
 class Context:
     """The call as the tool may see it."""
 
@@ -77,18 +95,19 @@ class Context:
         print(text, file=sys.stderr, flush=True)  # noqa: T201  stderr is where a tool's log goes
 
     def file(self, path: str) -> str | bytes:
-        """A file's content, to be returned or put into ``result``: a picture's bytes, any other file's text.
+        """A file's content, to be returned or put into ``result``: a picture's or recording's bytes, else its text.
 
-        Raises ``ToolError`` for a file that is neither.
+        Raises ``ToolError`` for a file that is none of these.
         """
         with open(path, "rb") as file:
             data = file.read()
-        if image_type(data):
+        if media_type(data):
             return data
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError:
-            raise self.error("serialization", "%s is neither a picture nor text in UTF-8" % path) from None
+            message = "%s is no picture, no recording, and no text in UTF-8" % path
+            raise self.error("serialization", message) from None
 
     def error(self, kind: str, message: str) -> ToolError:
         """An error to raise: ``raise ctx.error("not_found", "...")``. Raises ``ValueError`` for another kind."""

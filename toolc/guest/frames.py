@@ -20,6 +20,9 @@ PROGRESS guest  0          JSON ``{"percent": 40.0 | null, "message": "..."}``; 
 EXIT     guest  0          JSON, the last frame of all: how the call ended (see ``toolc.guest.supervisor``)
 ======== ====== ========== =============================================================================
 
+The CALL of a session begins what serves its calls, which are lines of stdin (``toolc.guest.session``, or a plugin);
+EXIT is then the end of that.
+
 Streams from ``FIRST_CONNECTION`` on are connections to servers, each with a number that the guest chooses and
 never uses again:
 

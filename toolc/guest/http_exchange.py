@@ -46,6 +46,9 @@ class Exchange:
         told["retries"] = self._retries
         if self._job.pagination is not None:
             told["pages"] = self.pages
+        wanted = None if self._last is None or self._last.status < 300 else _wanted(self._last)
+        if wanted is not None:
+            told["retry_after_ms"] = int(wanted * 1000)
         return told
 
     def first(self) -> Response:
@@ -121,7 +124,7 @@ class Exchange:
             if response.status == 401 and self._job.has_token and not self._renewed:
                 self._renew_token()
                 continue
-            wanted = _retry_after(response.headers.get("retry-after", ""))
+            wanted = _wanted(response)
             again = retry is not None and response.status in retry["statuses"]  # type: ignore[operator]
             if again and retry is not None and attempt < attempts:
                 wait = max(wanted or 0.0, int(str(retry["backoff_ms"])) / 1000 * 2 ** (attempt - 1))
@@ -219,6 +222,10 @@ def _next_link(header: str) -> str:
             if "next" in (relation.group(1) or relation.group(2) or "").lower().split():
                 return match.group(1).strip()
     return ""
+
+
+def _wanted(response: Response) -> float | None:
+    return _retry_after(response.headers.get("retry-after", ""))
 
 
 def _retry_after(header: str) -> float | None:

@@ -9,7 +9,10 @@ The CALL frame's JSON::
      "argv": ["wc", "-w"]}        or: "python": {"entry": "tool.py", "function": "run", "arguments": {}}
                                   or: "http": (see ``toolc.guest.http_reading``)
 
-A file with ``"secret": true`` can be read by the tool alone.
+With ``"session": true`` calls come as lines of stdin: those of the plugin that ``argv`` is, or without it those
+of ``toolc.guest.session``, which calls the function of ``python``, or runs programs.
+
+A file with ``"secret": true`` can be read by the tool alone, one with ``"executable": true`` can be run.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ class PythonFunction:
 
 
 class Job:
-    """A parsed CALL frame. Exactly one of ``argv``, ``python`` and ``http`` is not None."""
+    """A parsed CALL frame. Exactly one of ``argv``, ``python`` and ``http`` is not None, or it is a ``session``."""
 
     def __init__(self, message: bytes) -> None:
         call = json.loads(message)
@@ -54,6 +57,7 @@ class Job:
         self.network: dict[str, list[list[object]]] | None = call.get("network")
         self.python = PythonFunction(**call["python"]) if "python" in call else None
         self.http: dict[str, object] | None = call.get("http")
+        self.session: bool = call.get("session", False)
 
 
 def prepare(job: Job) -> None:
@@ -80,6 +84,8 @@ def _write(path: str, file: dict[str, str]) -> None:
         data = binascii.a2b_base64(file["base64"])
     with open(path, "wb", opener=_private if is_secret else None) as output:
         output.write(data)
+        if "executable" in file:
+            os.fchmod(output.fileno(), 0o755)
 
 
 def _private(path: str, flags: int) -> int:

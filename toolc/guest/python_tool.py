@@ -16,7 +16,7 @@ from types import AsyncGeneratorType, CodeType, GeneratorType, ModuleType
 from toolc.guest import answer
 from toolc.guest.context import Context
 from toolc.guest.job import TOOL_DIRECTORY, Job, PreparationError, PythonFunction
-from toolc.guest.worker import Pipes
+from toolc.guest.worker import Pipes, write_all
 from toolc.guest.yields import Yields
 
 MODULE_NAME = "__tool__"
@@ -53,19 +53,46 @@ def run(job: Job, python: PythonFunction, pipes: Pipes) -> int:
 
     Raises ``PreparationError`` if the entry cannot be read.
     """
-    _become_ordinary(job, python)
-    code = _read(os.path.join(TOOL_DIRECTORY, python.entry))
-    process = os.getpid()
-    os.write(pipes.notes[1], STARTED)
-    try:
-        reply = answer.success(_call(code, python, Context(job.call_id, pipes.notes[1]), pipes.yielded[1]))
-    except BaseException as error:  # noqa: BLE001  whatever a tool raises is its result
-        reply = _failed(error)
-    if os.getpid() != process:
-        return 0  # a fork that the tool made and that came back here; only the first process answers
-    _flush()
-    _write_all(pipes.reply[1], reply)
+    reply = Function(job, python, pipes).call(job.call_id, python.arguments)
+    write_all(pipes.reply[1], reply)
     return 0
+
+
+class Function:
+    """A tool's function in this interpreter. Its module is loaded by the first call, and stays for others."""
+
+    def __init__(self, job: Job, python: PythonFunction, pipes: Pipes) -> None:
+        """Make the interpreter the tool's. Raises ``PreparationError`` if the entry cannot be read."""
+        _become_ordinary(job, python)
+        self._code = _read(os.path.join(TOOL_DIRECTORY, python.entry))
+        self._python = python
+        self._notes = pipes.notes[1]
+        self._yielded = pipes.yielded[1]
+        self._module: ModuleType | None = None
+        self._process = os.getpid()
+        os.write(self._notes, STARTED)
+
+    def call(self, call_id: str, arguments: dict[str, object]) -> bytes:
+        """The function's answer, also where it fails; what it printed is flushed."""
+        try:
+            reply = answer.success(self._call(Context(call_id, self._notes), arguments))
+        except BaseException as error:  # noqa: BLE001  whatever a tool raises is its result
+            reply = _failed(error)
+        if os.getpid() != self._process:
+            os._exit(0)  # a fork that the tool made and that came back here; only the first process answers
+        _flush()
+        return reply
+
+    def _call(self, context: Context, arguments: dict[str, object]) -> object:
+        if self._module is None:
+            self._module = _loaded(self._code, os.path.join(TOOL_DIRECTORY, self._python.entry))
+        function = getattr(self._module, self._python.function, None)
+        if not callable(function):
+            raise context.error("execution", "%s has no function %s" % (self._python.entry, self._python.function))
+        arguments = dict(arguments)
+        if "ctx" in _parameters(function):
+            arguments["ctx"] = context
+        return _completed(function(**arguments), Yields(context, self._yielded))
 
 
 def _become_ordinary(job: Job, python: PythonFunction) -> None:
@@ -98,19 +125,12 @@ def _read(path: str) -> bytes:
         raise PreparationError("%s: %s" % (path, error.strerror)) from error
 
 
-def _call(code: bytes, python: PythonFunction, context: Context, yielded_fd: int) -> object:
-    path = os.path.join(TOOL_DIRECTORY, python.entry)
+def _loaded(code: bytes, path: str) -> ModuleType:
     module = ModuleType(MODULE_NAME)
     module.__file__ = path
     sys.modules[MODULE_NAME] = module
     exec(compile(code, path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102  running it is the point
-    function = getattr(module, python.function, None)
-    if not callable(function):
-        raise context.error("execution", "%s has no function %s" % (python.entry, python.function))
-    arguments: dict[str, object] = dict(python.arguments)
-    if "ctx" in _parameters(function):
-        arguments["ctx"] = context
-    return _completed(function(**arguments), Yields(context, yielded_fd))
+    return module
 
 
 def _parameters(function: object) -> tuple[str, ...]:
@@ -170,9 +190,3 @@ def _flush() -> None:
             stream.flush()
         except (OSError, ValueError):
             continue  # the tool closed it
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]

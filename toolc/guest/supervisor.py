@@ -148,9 +148,8 @@ class Supervisor:
             self._call = bytes(payload)
             if job.network is not None:
                 self._connect(job.network)
-            if job.argv is not None:
-                for unused in (frames.REPLY, frames.YIELDED):
-                    os.close(self._outlets.pop(unused).fd)
+            for unused in _unused(job):
+                os.close(self._outlets.pop(unused).fd)
         elif kind == frames.DATA and stream == frames.STDIN:
             self._stdin.receive(payload)
             self._stdin.pump(self._out)
@@ -299,6 +298,13 @@ def main() -> None:
         raise
     finally:
         os._exit(status)
+
+
+def _unused(job: Job) -> tuple[int, ...]:
+    """The streams on which such a call sends nothing."""
+    if job.argv is not None:
+        return frames.REPLY, frames.YIELDED
+    return (frames.YIELDED,) if job.session and job.python is None else ()
 
 
 def _claim_wire() -> tuple[int, int]:

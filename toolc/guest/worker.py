@@ -118,6 +118,10 @@ def _stand_back() -> None:
 def _serve(pipes: Pipes) -> int:
     job = Job(_receive(pipes.call[0]))
     prepare(job)
+    if job.session and job.argv is None:
+        from toolc.guest import session  # most calls are alone in their sandbox
+
+        return session.serve(job, pipes)
     if job.python is not None:
         from toolc.guest.python_tool import run  # loaded while idle, or not at all
 
@@ -127,7 +131,7 @@ def _serve(pipes: Pipes) -> int:
 
         return http_tool.run(job, job.http, pipes)
     assert job.argv is not None
-    _execute(job.argv, job.environment)
+    execute(job.argv, job.environment)
     return NOT_STARTED_STATUS
 
 
@@ -146,7 +150,8 @@ def _receive(fd: int) -> bytes:
     return b"".join(pieces)
 
 
-def _execute(argv: list[str], environment: dict[str, str]) -> None:
+def execute(argv: list[str], environment: dict[str, str]) -> None:
+    """Become this program. Raises ``NotStartedError``."""
     command = argv[0]
     reason = "command not found: %s" % command
     for path in _candidates(command, environment.get("PATH") or DEFAULT_PATH):
@@ -163,6 +168,13 @@ def _execute(argv: list[str], environment: dict[str, str]) -> None:
         except ValueError as error:
             raise NotStartedError("%s: %s" % (command, error)) from error
     raise NotStartedError(reason)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of ``data``, however long that takes."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
 
 
 def _candidates(command: str, search_path: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from toolc.guest.answer import is_picture
+from toolc.guest.blocks import is_media
 from toolc.guest.context import Context
 
 
@@ -27,7 +27,7 @@ class Yields:
             self._tell(item.encode("utf-8", "replace"))
         elif _is_progress(item):
             self._context.progress(*item)  # type: ignore[misc]
-        elif is_picture(item):
+        elif is_media(item):
             self._join_texts()
             self._content.append(item)
         else:

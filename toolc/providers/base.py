@@ -1,4 +1,8 @@
-"""What a provider is: a pure lowering of tools to the value of its SDK's ``tools`` argument."""
+"""What a provider is: pure functions between toolc's values and those of its SDK.
+
+Tools are lowered to the SDK's ``tools`` argument, a model's response is read for calls, and what came of them
+becomes the messages that go back.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from toolc.schema import JsonValue
+from toolc.call import ToolCall
+from toolc.providers.answers import Answer
+from toolc.schema import JsonObject, JsonValue
 from toolc.spec import ToolSpec
 
 
@@ -51,3 +57,9 @@ class Provider(Protocol):
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
         """Declare these tools, in this order; only the strict ones of ``limits_strict`` depend on each other."""
+
+    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
+        """The calls in a response, in its order; arguments that are no JSON object stay as they came."""
+
+    def messages(self, answers: Sequence[Answer]) -> list[JsonValue]:
+        """What to append to the conversation after the response that these answer, which stands in it already."""

@@ -1,18 +1,26 @@
 """Google Gemini: one ``{"functionDeclarations": [...]}`` for all tools.
 
 The shape is ``google.genai.types.Tool``, with ``parametersJsonSchema`` limited to the subset of JSON
-Schema that Gemini documents (see ``toolc.providers.gemini_schema``).
+Schema that Gemini documents (see ``toolc.providers.gemini_schema``); a result is a
+``google.genai.types.FunctionResponse``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final, TypeGuard
 
+from toolc.call import ToolCall
+from toolc.providers.answers import PDF, Answer, blocks, encoded, in_words, members, parsed_arguments
 from toolc.providers.base import Loss, Lowering
 from toolc.providers.gemini_schema import lower_schema
 from toolc.providers.lowering import LossLog, description
+from toolc.result import Audio, Content, Image, Resource
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import ToolSpec
+
+UNNAMED: Final = "toolc_call_"
+"""How the id of a call begins to which the model gave none: it is not told to the model."""
 
 
 class Gemini:
@@ -34,6 +42,50 @@ class Gemini:
                 declaration["parametersJsonSchema"] = schema
             declarations.append(declaration)
         return Lowering(declarations, tuple(losses), inside="functionDeclarations")
+
+    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
+        """The function calls of a ``GenerateContentResponse``'s first candidate, or of a ``Content``."""
+        parts = members(response, "parts") or members(response, "candidates", 0, "content", "parts")
+        found = (part.get("functionCall", part.get("function_call")) for part in parts)
+        return tuple(_call(each, index) for index, each in enumerate(found) if isinstance(each, dict))
+
+    def messages(self, answers: Sequence[Answer]) -> list[JsonValue]:
+        """One content of role ``user`` with a ``functionResponse`` for each call."""
+        parts: list[JsonValue] = [{"functionResponse": _response(each)} for each in answers]
+        return [{"role": "user", "parts": parts}] if parts else []
+
+
+def _call(call: JsonObject, index: int) -> ToolCall:
+    arguments = call.get("args")
+    return ToolCall(
+        name=str(call.get("name")),
+        arguments={} if arguments is None else arguments,
+        call_id=str(call.get("id") or f"{UNNAMED}{index}"),
+    )
+
+
+def _response(answer: Answer) -> JsonObject:
+    """A result under ``output`` or ``error``, which are the keys that the API gives a meaning to."""
+    result = answer.result
+    shown = blocks(result)
+    said: JsonValue = "\n".join(in_words(each, "see below") if _is_part(each) else in_words(each) for each in shown)
+    # The API takes any JSON here, so data need not be in a text; other words for it come first.
+    if result.structured and parsed_arguments(said) == result.data:
+        said = result.data
+    response: JsonObject = {"name": answer.call.name}
+    if not answer.call.call_id.startswith(UNNAMED):
+        response["id"] = answer.call.call_id
+    response["response"] = {"error" if result.is_error else "output": said}
+    parts: list[JsonValue] = [{"inlineData": _inline(each)} for each in shown if _is_part(each)]
+    return {**response, "parts": parts} if parts else response
+
+
+def _is_part(block: Content) -> TypeGuard[Image | Audio | Resource]:
+    return isinstance(block, Image | Audio) or (isinstance(block, Resource) and block.mime_type == PDF)
+
+
+def _inline(block: Image | Audio | Resource) -> JsonObject:
+    return {"mimeType": block.mime_type, "data": encoded(block)}
 
 
 def _takes_nothing(schema: JsonObject) -> bool:

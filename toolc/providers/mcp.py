@@ -1,14 +1,23 @@
-"""The Model Context Protocol: one ``Tool`` per tool, valid in revisions 2025-11-25 and 2026-07-28."""
+"""The Model Context Protocol: a ``Tool`` per tool, a ``CallToolResult`` per result.
+
+Valid in revisions 2025-11-25 and 2026-07-28.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
+from urllib.parse import quote
 
+from toolc.call import ToolCall
+from toolc.providers.answers import Answer, encoded
 from toolc.providers.base import Loss, Lowering
 from toolc.providers.lowering import LossLog, description
+from toolc.result import Audio, Content, Image, Resource, Text, ToolResult
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import Annotations, ToolSpec
+from toolc.template import as_text
 
 _HINTS: Final = {
     "read_only": "readOnlyHint",
@@ -29,6 +38,59 @@ class MCP:
         losses: list[Loss] = []
         lowered: list[JsonValue] = [_tool(tool, LossLog(tool.name, losses)) for tool in tools]
         return Lowering(lowered, tuple(losses))
+
+    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
+        """The call in a ``tools/call`` request, whose id is the request's."""
+        params = response.get("params")
+        if response.get("method") != "tools/call" or not isinstance(params, dict):
+            return ()
+        arguments = params.get("arguments")
+        return (
+            ToolCall(
+                name=str(params.get("name")),
+                arguments={} if arguments is None else arguments,
+                call_id=str(response.get("id")),
+            ),
+        )
+
+    def messages(self, answers: Sequence[Answer]) -> list[JsonValue]:
+        """A ``CallToolResult`` for each call."""
+        return [call_result(each.result) for each in answers]
+
+
+def call_result(result: ToolResult) -> JsonObject:
+    """A ``CallToolResult``: ``details`` stay here, and data is ``structuredContent`` if it is an object.
+
+    Data that has no words beside it is said in a text block too.
+    """
+    content: list[JsonValue] = [_block(block) for block in result.content]
+    if result.structured is not None and not content:
+        content = [{"type": "text", "text": as_text(result.data)}]
+    told: JsonObject = {"content": content, "isError": result.is_error}
+    if isinstance(result.data, dict):
+        told["structuredContent"] = result.data
+    return told
+
+
+def _block(block: Content) -> JsonObject:
+    match block:
+        case Text():
+            return {"type": "text", "text": block.text}
+        case Image():
+            return {"type": "image", "data": encoded(block), "mimeType": block.mime_type}
+        case Audio():
+            return {"type": "audio", "data": encoded(block), "mimeType": block.mime_type}
+        case Resource():
+            return {"type": "resource", "resource": _contents(block)}
+
+
+def _contents(block: Resource) -> JsonObject:
+    """A text as text, so that a client can give it to its model; all else as Base64."""
+    known: JsonObject = {"uri": f"toolc:///{quote(block.name)}", "mimeType": block.mime_type}
+    if block.mime_type.startswith("text/"):
+        with suppress(UnicodeDecodeError):
+            return known | {"text": block.data.decode("utf-8")}
+    return known | {"blob": encoded(block)}
 
 
 def _tool(tool: ToolSpec, losses: LossLog) -> JsonObject:

@@ -1,16 +1,29 @@
 """OpenAI Responses: a flat ``{"type": "function", ...}`` per tool.
 
-The shape is ``openai.types.responses.FunctionToolParam``.
+The shapes are ``openai.types.responses.FunctionToolParam`` and, of a result,
+``openai.types.responses.response_input_param.FunctionCallOutput``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from toolc.call import ToolCall
+from toolc.providers.answers import (
+    PDF,
+    Answer,
+    blocks,
+    data_url,
+    flagged,
+    in_words,
+    members,
+    parsed_arguments,
+)
 from toolc.providers.base import Loss, Lowering
 from toolc.providers.lowering import REJECTED_AT_ROOT, LossLog, description, lower_plain, with_items
 from toolc.providers.openai_strict import strict_parameters
-from toolc.schema import JsonValue
+from toolc.result import Content, Image, Resource, Text
+from toolc.schema import JsonObject, JsonValue
 from toolc.spec import ToolSpec
 
 
@@ -41,3 +54,40 @@ class OpenAIResponses:
                 }
             )
         return Lowering(lowered, tuple(losses))
+
+    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
+        """The items of type ``function_call`` in a ``Response``'s output."""
+        return tuple(
+            ToolCall(
+                name=str(item.get("name")),
+                arguments=parsed_arguments(item.get("arguments")),
+                call_id=str(item.get("call_id")),
+            )
+            for item in members(response, "output")
+            if item.get("type") == "function_call"
+        )
+
+    def messages(self, answers: Sequence[Answer]) -> list[JsonValue]:
+        """An item of type ``function_call_output`` for each call."""
+        return [
+            {"type": "function_call_output", "call_id": each.call.call_id, "output": _output(each)}
+            for each in answers
+        ]
+
+
+def _output(answer: Answer) -> JsonValue:
+    shown = blocks(answer.result)
+    if all(isinstance(block, Text) for block in shown):
+        return flagged(answer.result, "\n".join(map(in_words, shown)))
+    items: list[JsonValue] = [_item(block) for block in shown]
+    if answer.result.is_error:
+        items.insert(0, {"type": "input_text", "text": flagged(answer.result, "")})
+    return items
+
+
+def _item(block: Content) -> JsonObject:
+    if isinstance(block, Image):
+        return {"type": "input_image", "image_url": data_url(block), "detail": "auto"}
+    if isinstance(block, Resource) and block.mime_type == PDF:
+        return {"type": "input_file", "filename": block.name, "file_data": data_url(block)}
+    return {"type": "input_text", "text": in_words(block)}

@@ -224,7 +224,9 @@ class _Lowering:
     def _one_type_each(self, schema: JsonObject) -> JsonObject:
         """``schema`` with an ``anyOf`` in place of several types, where the mode takes one only."""
         types = _types(schema)
-        if len(types) < 2 or self.mode.lists_types:
+        if len(types) == 1:
+            return {**schema, "type": types[0]}
+        if not types or self.mode.lists_types:
             return schema
         about = {key for keys in _ABOUT.values() for key in keys}
         choices: list[JsonValue] = [

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from toolc.backends.output import parse_json
 from toolc.call import BoundCall
 from toolc.errors import RegistryError
 from toolc.runtime.problems import describe, failed, problem_path, problems_of
@@ -45,7 +46,7 @@ def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
     if problems:
         raise BindError(tool.name, problems)
     if not isinstance(arguments, dict):
-        raise BindError(tool.name, (f"arguments: expected an object, got {describe(arguments)}",))
+        raise BindError(tool.name, (f"arguments: expected an object, got {_no_object(arguments)}",))
     try:
         filled = copy.deepcopy(_decoded(tool, arguments))
         _fill_defaults(tool.parameters.value, filled)
@@ -58,6 +59,16 @@ def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
     if problems:
         raise BindError(tool.name, problems)
     return BoundCall(tool=tool, arguments=filled, call_id=call_id)
+
+
+def _no_object(arguments: JsonValue) -> str:
+    """What arguments are that are no object; of a text, as models write it, why it is no JSON."""
+    if isinstance(arguments, str):
+        try:
+            parse_json(arguments.encode())
+        except ValueError as error:
+            return f"a text that is not JSON ({error}): {arguments[:60]!r}"
+    return describe(arguments)
 
 
 def _invalid(tool: ToolSpec, arguments: JsonObject) -> Iterator[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import select
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -18,6 +20,8 @@ class Cancellation:
         self._cancelled = False
         self._receiver, self._sender = socket.socketpair()
         self._sender.settimeout(0)
+        self._children: dict[Cancellation, None] = {}
+        self._left: Callable[[], object] = lambda: None
 
     @property
     def is_cancelled(self) -> bool:
@@ -30,6 +34,26 @@ class Cancellation:
         # Closed, or full of earlier calls of this: either way the flag says it.
         with suppress(OSError):
             self._sender.send(b"\0")
+        # Copied in one step of the interpreter: a child that comes meanwhile looks at the flag itself.
+        for child in list(self._children):
+            child.cancel()
+
+    def child(self) -> Cancellation:
+        """A cancellation that this one cancels too, and not the other way round; close it before this one."""
+        child = Cancellation()
+        self._children[child] = None
+        child._left = lambda: self._children.pop(child, None)
+        if self._cancelled:
+            child.cancel()
+        return child
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for so long, or until cancelled; whether it was."""
+        if not self._cancelled:
+            poll = select.poll()
+            poll.register(self._receiver, select.POLLIN)
+            poll.poll(max(0.0, seconds * 1000))
+        return self._cancelled
 
     def fileno(self) -> int:
         """A descriptor that is readable once cancelled, for ever; nobody is to read it. -1 when closed."""
@@ -37,6 +61,7 @@ class Cancellation:
 
     def close(self) -> None:
         """Give the descriptors back."""
+        self._left()
         self._receiver.close()
         self._sender.close()
 

@@ -17,14 +17,14 @@ from toolc.guest.bundle import bundle
 from toolc.guest.pace import most_reports
 from toolc.hosts import show_host
 from toolc.loopback import PROXY_PORT, Loopback
-from toolc.plan import Exec, Plan
+from toolc.plan import Exec, Plan, PluginCall, PythonCall
 from toolc.plan_http import HttpCall
 from toolc.result import Capture
 from toolc.runtime import http_message
-from toolc.runtime.capture import HeadAndTail
+from toolc.runtime.guest_output import Lines, MarkedBytes, Output, call_outputs, session_outputs
 from toolc.runtime.live_output import LiveOutput, OutputSink
-from toolc.runtime.progress_lines import MAX_MESSAGE, ProgressLines, ProgressSink
-from toolc.runtime.redaction import RedactedStream, Redactor
+from toolc.runtime.progress_lines import MAX_MESSAGE, ProgressSink
+from toolc.runtime.redaction import Redactor
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import File
 
@@ -33,9 +33,6 @@ MAX_CONTROL: Final = 64 * 1024
 
 MAX_CALL: Final = frames.MAX_CONTROL // 2
 """The longest CALL that is sent, in bytes."""
-
-REPLY_SLACK: Final = 64 * 1024
-"""What a reply may have beyond twice the output limit (base64, JSON's escapes, a traceback), in bytes."""
 
 STDIN_AHEAD: Final = 256 * 1024
 """How much of stdin is put into the outgoing buffer at a time, in bytes."""
@@ -83,7 +80,7 @@ class Connections(Protocol):
 
 
 class Conversation:
-    """One call over one wire, from the bundle to EXIT.
+    """One call over one wire, from the bundle to EXIT; of a ``session``, call after call before that.
 
     Bytes to send gather in ``outgoing``; what arrived goes to ``receive``; ``verdict`` is set at the end.
     """
@@ -95,6 +92,8 @@ class Conversation:
         on_progress: ProgressSink,
         on_output: OutputSink | None = None,
         redactor: Redactor | None = None,
+        *,
+        session: bool = False,
     ) -> None:
         self.outgoing = bytearray(bundle())
         self.is_ready = False
@@ -103,10 +102,13 @@ class Conversation:
         self.connections: Connections | None = None
         self._plan = plan
         self._timeout_ms = timeout_ms
+        self._session = session
         self._on_progress = on_progress
         self._reader = frames.FrameReader(MAX_CONTROL)
         self._redactor = redactor or Redactor()
-        self._outputs = _outputs(plan, self._report, self._redactor)
+        self._outputs: dict[int, Output] = {}
+        if not session:
+            self._outputs = call_outputs(plan, self._report, self._redactor)
         limit = plan.profile.limits.output_bytes
         self._live = LiveOutput(_SHOWN.values(), limit, on_output) if on_output else None
         self._called = False
@@ -119,7 +121,7 @@ class Conversation:
 
     def call(self) -> None:
         """Send the call and its stdin; only once the guest is ready. Raises ``CallTooLargeError``."""
-        message = call_message(self._plan, self._timeout_ms)
+        message = call_message(self._plan, self._timeout_ms, session=self._session)
         if len(message) > MAX_CALL:
             raise CallTooLargeError(
                 f"the call's arguments and files come to {len(message)} bytes, more than the {MAX_CALL} "
@@ -128,6 +130,39 @@ class Conversation:
         self._called = True
         self.outgoing += frames.encode_control(frames.CALL, message)
         self.refill()
+
+    def begin(self, mark: bytes, timeout_ms: int, on_progress: ProgressSink, on_output: OutputSink | None) -> None:
+        """In a session, the next call begins: what comes is kept as its own, until each stream has its ``mark``."""
+        self._on_progress = on_progress
+        limit = self._plan.profile.limits.output_bytes
+        self._live = LiveOutput(_SHOWN.values(), limit, on_output) if on_output else None
+        self._reports = 0
+        self._max_reports = most_reports(timeout_ms / 1000) if isinstance(self._plan.invocation, PythonCall) else 0
+        before, self._outputs = self._outputs, session_outputs(self._plan, mark, self._report, self._redactor)
+        for stream, old in before.items():
+            if isinstance(old, Lines):
+                self._outputs[stream] = old
+                continue
+            output = self._outputs[stream]
+            output.window, output.ended = old.window, old.ended
+            if isinstance(old, MarkedBytes):
+                self._show(stream, output.add(old.rest))
+
+    def say(self, data: bytes) -> None:
+        """In a session, send more of stdin."""
+        self._stdin = memoryview(bytes(self._stdin[self._stdin_sent :]) + data)
+        self._stdin_sent = 0
+        self.refill()
+
+    @property
+    def answers(self) -> Lines:
+        """In a session, the lines in which its process answers."""
+        return next(each for each in self._outputs.values() if isinstance(each, Lines))
+
+    @property
+    def is_marked(self) -> bool:
+        """In a session, whether every stream has had its mark."""
+        return all(each.is_done for each in self._outputs.values() if isinstance(each, MarkedBytes))
 
     def refill(self) -> None:
         """Put more of stdin into ``outgoing``, as far as the guest's window and our own bound allow."""
@@ -139,7 +174,8 @@ class Conversation:
             self.outgoing += frames.encode(frames.DATA, frames.STDIN, piece)
             self._stdin_sent += len(piece)
             self._stdin_window -= len(piece)
-        if self._called and not self._stdin_ended and self._stdin_sent == len(self._stdin):
+        is_whole = self._stdin_sent == len(self._stdin) and not self._session
+        if self._called and not self._stdin_ended and is_whole:
             self.outgoing += frames.encode(frames.END, frames.STDIN)
             self._stdin_ended = True
 
@@ -161,7 +197,7 @@ class Conversation:
         if output is None:
             return None
         output.finish()
-        return output.kept.capture()
+        return output.capture()
 
     def about(self) -> JsonObject:
         """What is known of an HTTP call, also where its guest could not answer any more; empty for other calls."""
@@ -246,55 +282,18 @@ class Conversation:
         self._on_progress(percent, self._redactor.text(message))
 
 
-class _Output:
-    """One output stream: what is kept of it, how much more the guest may send, whether it ended."""
+def call_message(plan: Plan, timeout_ms: int, *, session: bool = False) -> bytes:
+    """The CALL frame's JSON (see ``toolc.guest.job``) for a plan and the time it has, in milliseconds.
 
-    def __init__(self, limit: int, redactor: Redactor, lines: ProgressLines | None = None) -> None:
-        self.kept = HeadAndTail(limit)
-        self._stream = RedactedStream(redactor)
-        self.window = frames.WINDOW_BYTES
-        self.ended = False
-        self._lines = lines
-
-    def add(self, payload: bytes) -> bytes:
-        """Keep what came next; returns what of it is output."""
-        data = self._stream.feed(payload)
-        data = self._lines.feed(data) if self._lines else data
-        self.kept.add(data)
-        return data
-
-    def finish(self) -> bytes:
-        """Keep what may be waiting for the rest of a line, and return it; twice is the same as once."""
-        data = self._stream.finish()
-        data = self._lines.feed(data) + self._lines.finish() if self._lines else data
-        self.kept.add(data)
-        return data
-
-
-def _outputs(plan: Plan, report: ProgressSink, redactor: Redactor) -> dict[int, _Output]:
-    """The streams that the guest may send on."""
-    limit = plan.profile.limits.output_bytes
-    outputs = {frames.STDOUT: _Output(limit, redactor)}
-    if isinstance(plan.invocation, Exec):
-        lines = ProgressLines(report) if plan.invocation.progress else None
-        outputs[frames.STDERR] = _Output(limit, redactor, lines)
-    else:
-        outputs[frames.STDERR] = _Output(limit, redactor)
-        outputs[frames.REPLY] = _Output(2 * limit + REPLY_SLACK, redactor)
-        # Told while it comes, and never kept: the reply has it all once more.
-        outputs[frames.YIELDED] = _Output(0, redactor)
-    return outputs
-
-
-def call_message(plan: Plan, timeout_ms: int) -> bytes:
-    """The CALL frame's JSON (see ``toolc.guest.job``) for a plan and the time it has, in milliseconds."""
+    Of a ``session`` it begins what serves the calls, which come as lines of stdin.
+    """
     invocation = plan.invocation
     call: JsonObject = {
         "call_id": plan.call_id,
         "timeout_ms": timeout_ms,
         "directory": plan.working_directory,
         "environment": {variable.name: variable.value for variable in plan.env},
-        "files": [_file(file) for file in invocation.files]
+        "files": [_file(file, executable=isinstance(invocation, PluginCall)) for file in invocation.files]
         + [{"path": file.path, "text": file.text, "secret": True} for file in plan.secret_files],
         "open_files": plan.profile.limits.files,
         "file_size_bytes": plan.profile.limits.file_size_bytes,
@@ -307,22 +306,23 @@ def call_message(plan: Plan, timeout_ms: int) -> bytes:
         }
     if isinstance(invocation, HttpCall):
         call["network"] = {"requests": [*http_message.ADDRESS]}
-        call["http"] = http_message.message(invocation, plan.profile.limits.output_bytes)
-    elif isinstance(invocation, Exec):
+        call["http"] = http_message.message(invocation, plan.stream_bytes)
+    elif isinstance(invocation, PluginCall) or (isinstance(invocation, Exec) and not session):
         call["argv"] = list(invocation.argv)
-    else:
+    elif isinstance(invocation, PythonCall):
         call["python"] = {
             "entry": invocation.entry,
             "function": invocation.function,
-            "arguments": invocation.arguments,
+            "arguments": {} if session else invocation.arguments,
         }
+    if session:
+        call["session"] = True
     return json.dumps(call).encode("ascii")
 
 
-def _file(file: File) -> JsonValue:
-    if file.base64 is not None:
-        return {"path": file.path, "base64": file.base64}
-    return {"path": file.path, "text": file.text or ""}
+def _file(file: File, *, executable: bool) -> JsonValue:
+    content = {"base64": file.base64} if file.base64 is not None else {"text": file.text or ""}
+    return {"path": file.path, **content} | ({"executable": True} if executable else {})
 
 
 def _verdict(payload: bytes) -> Verdict:

@@ -22,6 +22,7 @@ from toolc.guest import frames
 from toolc.guest.credit import window
 from toolc.loopback import LOCALHOST
 from toolc.runtime.conversation import ProtocolError
+from toolc.runtime.egress_addresses import LOOPBACK
 from toolc.runtime.egress_begin import about_proxies, asked_for, begin
 from toolc.runtime.egress_connection import Connection
 from toolc.runtime.egress_names import Answer, Names
@@ -60,8 +61,6 @@ Write: TypeAlias = Callable[[memoryview], int]
 
 Requests: TypeAlias = Callable[[bytes], Opening]
 """Makes the connection of a REQUEST frame's payload. Raises ``RefusedError`` and ``ProtocolError``."""
-
-_LOOPBACK: Final = ("127.0.0.1", "::1")
 
 
 def _nobody(_: Attempt) -> None:
@@ -169,6 +168,12 @@ class Broker:
                 break
         self._expire()
 
+    def renew(self) -> None:
+        """Count anew for the next call of a session; what is open stays so, and is listed again."""
+        self._listed = [*self._connections.values()]
+        self._made, self._refused, self._bytes = len(self._listed), 0, 0
+        self._known.clear()
+
     def close(self) -> None:
         """End every connection."""
         now = monotonic()
@@ -205,7 +210,7 @@ class Broker:
         elif decision.is_literal:
             self._try(connection, (decision.host,))
         elif decision.host == LOCALHOST:
-            self._try(connection, _LOOPBACK)
+            self._try(connection, LOOPBACK)
         elif decision.host in self._known:
             self._try(connection, self._known[decision.host].addresses)
         else:

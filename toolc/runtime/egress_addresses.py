@@ -13,6 +13,9 @@ from typing import Final, TypeAlias
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
+LOOPBACK: Final = ("127.0.0.1", "::1")
+"""Where ``localhost`` is looked for, in this order."""
+
 METADATA: Final = frozenset(
     {
         "100.100.100.200", "168.63.129.16", "169.254.169.254", "169.254.170.2", "169.254.170.23", "192.0.0.192",

@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import quote
 
 from toolc.backends.output import parse_json
+from toolc.hosts import show_host
 from toolc.plan_http import HttpCall, Named, Pieces, slots
 from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_transport import Opening, RefusedError, Transport
@@ -134,7 +135,7 @@ class HttpBroker:
         def wrap(connection: socket.socket) -> Transport:
             return FramedTransport(transport(connection, target.scheme, target.host))
 
-        return Opening(host=target.host, port=target.port, head=head, wrap=wrap, is_opaque=False)
+        return Opening(host=show_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
 
     def _authorization(self, target: Target) -> bytes:
         if self._token is None:
@@ -158,7 +159,7 @@ class HttpBroker:
 
         self._token = None
         TOKENS.forget(self._token_key)
-        return Opening(host=target.host, port=target.port, head=head, wrap=wrap, is_opaque=False)
+        return Opening(host=show_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
 
     def _keep_token(self, token: str, seconds: float | None) -> None:
         self._token = token

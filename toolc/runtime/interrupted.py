@@ -16,15 +16,21 @@ STDOUT_SO_FAR: Final = "\n[stdout so far]\n"
 """What stands between the message and what the tool had written."""
 
 
-def interrupted(outcome: Outcome, limits: Limits, timeout_ms: int) -> ToolResult:
-    """The result of a call whose ending is one of ``ENDINGS``."""
+NOT_STARTED: Final = "the call was not started: the time for all of the work was up"
+"""What is told of a call for which no time was left."""
+
+
+def interrupted(outcome: Outcome, limits: Limits, timeout_ms: int | None) -> ToolResult:
+    """The result of a call whose ending is one of ``ENDINGS``.
+
+    ``timeout_ms`` is what it was allowed by itself; None where the time of a batch or of a call around it was up.
+    """
     kind: ErrorKind
     match outcome.ending:
         case "timed_out":
             kind = "timeout"
-            message = (
-                f"the call was not done after {_seconds(timeout_ms)} and was stopped; ask for less work at once"
-            )
+            when = f"after {_seconds(timeout_ms)}" if timeout_ms else "when the time for all of the work was up"
+            message = f"the call was not done {when} and was stopped; ask for less work at once"
         case "out_of_memory":
             kind = "out_of_memory"
             message = (

@@ -1,4 +1,5 @@
-"""Where a transaction keeps its view of a workspace: on disk, private, and gone with the process that made it.
+"""Where a transaction keeps its view of a workspace, and a session long results: on disk, private, and gone with
+the process that made it.
 
 Not with the other runtime files: those are often in memory, and a view may be as large as what a tool writes.
 """
@@ -21,7 +22,7 @@ _NUMBERS: Final = itertools.count(1)
 
 
 def make_scratch(workspace: str) -> Path:
-    """A new empty folder, which ``scratch_sweep.discard`` removes, for a transaction in ``workspace``.
+    """A new empty folder, which ``scratch_sweep.discard`` removes, for a transaction in ``workspace`` (or none).
 
     Raises ``InfrastructureError``, also where the workspace has a part of a killed call's changes in it.
 
@@ -87,6 +88,6 @@ def _base() -> Path:
 
 def _unusable(error: OSError) -> str:
     return (
-        f"a workspace of mode transaction needs a place for its copy, and {error.filename} cannot be made: "
+        f"a private folder is needed for what a tool writes, and {error.filename} cannot be made: "
         f"{error.strerror}; set XDG_STATE_HOME to a folder that you can write"
     )

@@ -11,7 +11,9 @@ from toolc.plan import Plan, SecretFile
 from toolc.result import Content, Resource, Text, ToolFailure, ToolResult
 from toolc.runtime.redaction import Redactor
 from toolc.spec import EnvVar, ToolSpec
+from toolc.spec_agent import AgentBackend
 from toolc.spec_http import HttpBackend
+from toolc.template import SECRETS
 
 Reveal: TypeAlias = Callable[[Iterable[str]], Mapping[str, str]]
 """The values of secrets by their names. Raises ``UsageError`` that names all that are missing."""
@@ -30,8 +32,8 @@ class CallSecrets:
 
 def secrets_of(tool: ToolSpec, reveal: Reveal) -> CallSecrets:
     """The secrets that a call of ``tool`` uses. Raises ``UsageError`` that names every one without a value."""
-    is_http = isinstance(tool.backend, HttpBackend)
-    names = [each.name for each in tool.sandbox.secrets if is_http or each.expose != "broker"]
+    on_host = isinstance(tool.backend, HttpBackend | AgentBackend)  # whose requests toolc makes
+    names = [each.name for each in tool.sandbox.secrets if on_host or each.expose != "broker"]
     if not names:
         return CallSecrets()
     try:
@@ -58,6 +60,8 @@ def exposed(plan: Plan, tool: ToolSpec, secrets: CallSecrets) -> Plan:
             path = f"{FOLDER}/{each.name}"
             files.append(SecretFile(path=path, text=secrets.values[each.name]))
             env.append(EnvVar(name=f"{each.name}_FILE", value=f"/tool/{path}"))
+    for variable in tool.sandbox.secret_env:
+        env.append(EnvVar(name=variable.name, value=variable.value.render({SECRETS: {**secrets.values}})))
     return replace(plan, env=tuple(env), secret_files=tuple(files))
 
 

@@ -16,6 +16,7 @@ from toolc.plan import Plan, Profile, PythonCall
 from toolc.plan_http import Reading
 from toolc.result import Outcome, Text, ToolResult, failure
 from toolc.runtime.http_message import libraries
+from toolc.schema import JsonObject
 from toolc.spec import File, PythonBackend, Result, ShellBackend
 from toolc.spec_http import HttpBackend
 
@@ -41,18 +42,24 @@ def shaping(call: BoundCall, profile: Profile, result: ToolResult, outcome: Outc
         invocation=PythonCall(
             entry=ENTRY.entry,
             function=ENTRY.function,
-            arguments={
-                "text": result.text,
-                "data": None if result.structured is None else [*result.structured],
-                "select": wanted.select,
-                "template": wanted.template,
-                "arguments": call.arguments if wanted.template else {},
-                "limit": profile.limits.output_bytes,
-            },
+            arguments=arguments(call, result, profile.limits.output_bytes),
             files=(*ENTRY.files, *libraries(Reading(select=wanted.select, template=wanted.template))),
         ),
         call_id=call.call_id,
     )
+
+
+def arguments(call: BoundCall, result: ToolResult, limit: int) -> JsonObject:
+    """What the function is told: a result, what the spec makes of it, and how many bytes it may have then."""
+    wanted = call.tool.result
+    return {
+        "text": result.text,
+        "data": None if result.structured is None else [*result.structured],
+        "select": wanted.select,
+        "template": wanted.template,
+        "arguments": call.arguments if wanted.template else {},
+        "limit": limit,
+    }
 
 
 def shaped(result: ToolResult, outcome: Outcome) -> ToolResult:

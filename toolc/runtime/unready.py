@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from toolc.spec import PythonBackend, Sandbox, ShellBackend, ToolSpec
-from toolc.spec_http import HttpBackend
+from toolc.backends.table import BACKENDS
+from toolc.runtime.composed import COMPOSED
+from toolc.spec import PluginBackend, PythonBackend, ShellBackend, ToolSpec
+
+SERVED: Final = frozenset({PluginBackend.tag, PythonBackend.tag, ShellBackend.tag})
+"""The kinds of backend that can have a sandbox for several calls."""
 
 
 def unready(tool: ToolSpec) -> str | None:
@@ -18,21 +23,7 @@ def unready(tool: ToolSpec) -> str | None:
 
 def _features(tool: ToolSpec) -> Iterator[str]:
     backend = tool.backend
-    if not isinstance(backend, HttpBackend | ShellBackend | PythonBackend):
+    if backend.tag not in BACKENDS and backend.tag not in COMPOSED:
         yield f"'backend.{backend.tag}'"
-    for key, value in (
-        ("retry", tool.retry),
-        ("confirm", tool.confirm),
-    ):
-        if value:
-            yield f"'{key}'"
-    yield from _sandbox_features(tool.sandbox)
-
-
-def _sandbox_features(sandbox: Sandbox) -> Iterator[str]:
-    for key, value in (
-        ("env with secrets", sandbox.secret_env),
-        ("lifetime: session", sandbox.lifetime == "session"),
-    ):
-        if value:
-            yield f"'sandbox.{key}'"
+    if tool.sandbox.lifetime == "session" and backend.tag not in SERVED:
+        yield f"'sandbox.lifetime: session' of 'backend.{backend.tag}'"

@@ -51,29 +51,29 @@ def converse(
     deadline meanwhile. Raises ``SandboxDiedError`` if the sandbox ends on its own or breaks the protocol; what a
     sink raises, and ``KeyboardInterrupt``, pass through.
     """
-    listening = _Listening()
+    listening = Listening()
     egress = egress or Egress()
     told = listening.timed(on_output) if on_output else None
     conversation = Conversation(plan, timeout_ms, listening.timed(on_progress), told, egress.redactor)
     if not plan.allow:
-        line = _Line(sandbox, conversation, cancellation, listening)
+        line = Line(sandbox, conversation, cancellation, listening)
         return _converse(line, sandbox, conversation, plan, timeout_ms)
     egress = replace(egress, on_attempt=listening.timed(egress.on_attempt))
     with closing(Broker(plan.allow, conversation.outgoing, egress, sandbox.write)) as broker:
         conversation.connections = broker
-        line = _Line(sandbox, conversation, cancellation, listening, broker)
+        line = Line(sandbox, conversation, cancellation, listening, broker)
         outcome = _converse(line, sandbox, conversation, plan, timeout_ms)
         line.deliver(monotonic() + DELIVERY_SECONDS)
         return replace(outcome, attempts=broker.attempts(), unlisted_attempts=broker.unlisted)
 
 
-def _converse(line: _Line, sandbox: Sandbox, conversation: Conversation, plan: Plan, timeout_ms: int) -> Outcome:
+def _converse(line: Line, sandbox: Sandbox, conversation: Conversation, plan: Plan, timeout_ms: int) -> Outcome:
     started = monotonic()
     try:
         if not line.run_until(monotonic() + START_SECONDS, lambda: conversation.is_ready):
             if line.cancelled:
-                return _outcome(conversation, "cancelled")
-            raise _died(sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
+                return outcome_of(conversation, "cancelled")
+            raise died(sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
         check(plan.profile.workspace, conversation.ready)
         started = monotonic()
         conversation.call()
@@ -81,28 +81,28 @@ def _converse(line: _Line, sandbox: Sandbox, conversation: Conversation, plan: P
         ended = line.run_until(deadline, lambda: conversation.verdict is not None)
         duration_ms = (monotonic() - started) * 1000
     except CallTooLargeError as error:
-        return replace(_outcome(conversation, "not_started"), reason=str(error))
+        return replace(outcome_of(conversation, "not_started"), reason=str(error))
     except ProtocolError as error:
-        raise _died(sandbox, f"the sandbox broke the wire protocol: {error}") from None
-    except _StreamEndError:
+        raise died(sandbox, f"the sandbox broke the wire protocol: {error}") from None
+    except StreamEndError:
         duration_ms = (monotonic() - started) * 1000
         sandbox.close()
         if sandbox.out_of_memory():
-            return _outcome(conversation, "out_of_memory", duration_ms)
-        raise _died(sandbox, "the sandbox ended before its call did") from None
+            return outcome_of(conversation, "out_of_memory", duration_ms)
+        raise died(sandbox, "the sandbox ended before its call did") from None
     if not ended:
-        return _outcome(conversation, "cancelled" if line.cancelled else "timed_out", duration_ms)
-    return _judged(sandbox, conversation, duration_ms)
+        return outcome_of(conversation, "cancelled" if line.cancelled else "timed_out", duration_ms)
+    return judged(sandbox, conversation, duration_ms)
 
 
-class _StreamEndError(Exception):
+class StreamEndError(Exception):
     """The guest's end of the stream is closed."""
 
 
 _Told = ParamSpec("_Told")
 
 
-class _Listening:
+class Listening:
     """How long listeners have kept us: a reader who takes his time has not made the tool late."""
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class _Listening:
         return told
 
 
-class _Line:
+class Line:
     """The polling: moves bytes between a sandbox and a conversation until something has come true."""
 
     def __init__(
@@ -127,7 +127,7 @@ class _Line:
         sandbox: Sandbox,
         conversation: Conversation,
         cancellation: Cancellation | None,
-        listening: _Listening,
+        listening: Listening,
         broker: Broker | None = None,
     ) -> None:
         self._sandbox = sandbox
@@ -140,13 +140,13 @@ class _Line:
     def run_until(self, deadline: float, done: Callable[[], bool]) -> bool:
         """Move bytes until ``done``; False where ``deadline`` (of ``monotonic``) or the cancellation came first.
 
-        Raises ``ProtocolError`` and ``_StreamEndError``.
+        Raises ``ProtocolError`` and ``StreamEndError``.
         """
         while not done():
-            self._send()
+            self.send()
             data = self._sandbox.read()
             if data == b"":
-                raise _StreamEndError
+                raise StreamEndError
             if data is not None:
                 self._conversation.receive(data)
                 if done():
@@ -174,7 +174,8 @@ class _Line:
             poll.poll(min(remaining, EXPIRY_SECONDS) * 1000)
             broker.serve()
 
-    def _send(self) -> None:
+    def send(self) -> None:
+        """Send what the stream takes now."""
         outgoing = self._conversation.outgoing
         while outgoing:
             with memoryview(outgoing) as view:
@@ -198,7 +199,7 @@ class _Line:
         poll.poll(max(0.0, seconds * 1000))
 
 
-def _judged(sandbox: Sandbox, conversation: Conversation, duration_ms: float) -> Outcome:
+def judged(sandbox: Sandbox, conversation: Conversation, duration_ms: float) -> Outcome:
     """The guest's verdict, unless the kernel killed a process of the call for want of memory.
 
     Then that is what happened, whatever the exit status says: a shell that lost its children ends with 0,
@@ -207,15 +208,16 @@ def _judged(sandbox: Sandbox, conversation: Conversation, duration_ms: float) ->
     verdict = conversation.verdict
     assert verdict is not None
     if verdict.ending in ("timed_out", "not_started"):
-        return _outcome(conversation, verdict.ending, duration_ms)
+        return outcome_of(conversation, verdict.ending, duration_ms)
     if verdict.oom_kills or sandbox.out_of_memory():
-        return _outcome(conversation, "out_of_memory", duration_ms)
+        return outcome_of(conversation, "out_of_memory", duration_ms)
     if verdict.ending == "failed":
-        raise _died(sandbox, f"the sandbox could not begin the call: {_printable(verdict.reason)}")
-    return _outcome(conversation, verdict.ending, duration_ms)
+        raise died(sandbox, f"the sandbox could not begin the call: {_printable(verdict.reason)}")
+    return outcome_of(conversation, verdict.ending, duration_ms)
 
 
-def _outcome(conversation: Conversation, ending: Ending, duration_ms: float = 0.0) -> Outcome:
+def outcome_of(conversation: Conversation, ending: Ending, duration_ms: float = 0.0) -> Outcome:
+    """How a call ended, with what was kept of its output, and used as far as the guest has said."""
     verdict = conversation.verdict
     usage = Usage(
         duration_ms=duration_ms,
@@ -234,7 +236,7 @@ def _outcome(conversation: Conversation, ending: Ending, duration_ms: float = 0.
     )
 
 
-def _died(sandbox: Sandbox, what: str) -> SandboxDiedError:
+def died(sandbox: Sandbox, what: str) -> SandboxDiedError:
     """The error for a sandbox that failed us, with what it said; closes it, so that it has said everything."""
     sandbox.close()
     complaint = _printable(sandbox.complaint())

@@ -118,10 +118,12 @@ SAMPLES: Final[tuple[dict[str, object], ...]] = (
                 "args": {"a": "b"},
                 "files": {"a.txt": "a"},
                 "expect": {
-                    "text": "a", "matches": "a", "json": 1, "error": "timeout", "files": {"a.txt": "a"},
+                    "text": "a", "matches": "a", "json": 1, "error": "timeout", "files": {"a.txt": "a", "b": None},
+                    "structured": [1], "changes": {"added": ["a.txt"], "changed": [], "deleted": ["b"]},
                     "network": ["api.example.com:443"],
                 },
-            }
+            },
+            {"args": {"a": "b"}, "expect": {"network": {"allowed": ["api.example.com:443"], "refused": []}}},
         ],
     },
     {
@@ -171,8 +173,8 @@ SAMPLES: Final[tuple[dict[str, object], ...]] = (
                         "strategy": "conditional",
                         "steps": [
                             {
-                                "id": "a", "tool": "hello", "args": {"b": 1}, "if": "x", "continue_on_error": True,
-                                "timeout": "1s",
+                                "id": "a", "tool": "hello", "args": {"b": 1}, "if": "args",
+                                "continue_on_error": True, "timeout": "1s",
                             },
                             {"id": "b", "tool": "hello"},
                         ],
@@ -190,9 +192,11 @@ SAMPLES: Final[tuple[dict[str, object], ...]] = (
                 "backend": {
                     "agent": {
                         "provider": "anthropic", "model": "some-model", "base_url": "https://api.example.com",
-                        "instructions": "Answer.", "tools": ["hello"], "max_turns": 3,
+                        "instructions": "Answer.", "tools": ["hello"], "parallel": False, "max_turns": 3,
+                        "max_tokens": 99, "token_budget": 1000, "api_key": "{{ secrets.KEY }}",
                     }
                 },
+                "sandbox": {"secrets": {"KEY": {"hosts": ["api.example.com"]}}},
             },
         ],
     },

@@ -19,6 +19,7 @@ from toolc.compiler.compile import compile_specs
 from toolc.compiler.decode_defaults import IDENTITY
 from toolc.compiler.decode_schema import _KEYWORDS
 from toolc.compiler.document import to_json
+from toolc.compiler.find import PROJECT_FILES
 from toolc.compiler.format_schema import spec_schema
 from toolc.compiler.load import load
 from toolc.compiler.rule import EXAMPLE, Rule
@@ -39,7 +40,8 @@ Route = tuple[str | int, ...]
 
 
 def files(*folders: Path) -> list[Path]:
-    return sorted(path for folder in folders for path in folder.rglob("*") if path.suffix in {".yaml", ".toml"})
+    found = (path for folder in folders for path in folder.rglob("*") if path.suffix in {".yaml", ".toml"})
+    return sorted(path for path in found if path.name not in PROJECT_FILES)
 
 
 GOOD = files(SPECS / "positive", ROOT / "specs", ROOT / "docs")

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from toolc.compiler.checks import (
     built_text,
+    call_depth,
     compositions,
     contradictions,
     descriptions,
@@ -37,6 +38,8 @@ from toolc.compiler.checks import (
     secret_names,
     shell_code,
     similar_descriptions,
+    step_arguments,
+    step_conditions,
     strict_mode,
     suspicious_words,
     unbounded_parameters,
@@ -110,6 +113,7 @@ TOOL_CHECKS: Final[tuple[ToolCheck, ...]] = (
     root_choice,
     secret_names,
     shell_code,
+    step_conditions,
     strict_mode,
     suspicious_words,
     unbounded_parameters,
@@ -121,7 +125,7 @@ TOOL_CHECKS: Final[tuple[ToolCheck, ...]] = (
 )
 """The checks of one tool. A new one is a file here and a name in this line."""
 
-SET_CHECKS: Final[tuple[SetCheck, ...]] = (compositions, names, similar_descriptions)
+SET_CHECKS: Final[tuple[SetCheck, ...]] = (call_depth, compositions, names, similar_descriptions, step_arguments)
 """The checks of all tools together. A new one is a file here and a name in this line."""
 
 

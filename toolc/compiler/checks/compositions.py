@@ -1,29 +1,25 @@
 """TC106: a composite or an agent that ends up calling itself; TC105 where it calls a tool that does not exist.
 
-Only here are all tools known. What a step passes on is compared with the parameters of the tool it calls.
+Only here are all tools known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Mapping as MappingNode
 from toolc.compiler.document import Sequence as SequenceNode
 from toolc.compiler.document import to_json
-from toolc.compiler.reader import listed, suggestion
+from toolc.compiler.reader import suggestion
 from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.source import Span
 
-if TYPE_CHECKING:
-    from toolc.spec_composite import Step
-
 
 def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Each call of a tool that is not there, each circle of calls, each step that passes on what fits nothing."""
+    """Each call of a tool that is not there, and each circle of calls."""
     if not any(tool.spec.backend.tag in {"composite", "agent"} for tool in tools):
         return
     known = {name: tool for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}
@@ -39,7 +35,6 @@ def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
             elif tool.spec.name in circular and called.spec.name in circular[tool.spec.name]:
                 message = f"'{tool.spec.name}' would call itself by way of '{name}'"
                 yield Diagnostic(codes.CALL_CIRCLE, message, span, "break the circle")
-        yield from _arguments(tool, known)
 
 
 def calls(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
@@ -100,40 +95,6 @@ def _popped(stack: list[str], on_stack: set[str], until: str) -> frozenset[str]:
 def _unknown(name: str, span: Span, known: Mapping[str, LocatedTool]) -> Diagnostic:
     hint = suggestion(name, known) or "name a tool of the specs that are compiled together"
     return Diagnostic(codes.DANGLING, f"there is no tool '{name[:80]}'", span, hint)
-
-
-def _arguments(tool: LocatedTool, known: Mapping[str, LocatedTool]) -> Iterator[Diagnostic]:
-    backend = tool.spec.backend
-    for index, step in enumerate(backend.steps if backend.tag == "composite" else ()):
-        called = known.get(step.tool)
-        if called is not None and "parameters" not in called.damaged:
-            yield from _step_arguments(tool, index, step, called)
-
-
-def _step_arguments(tool: LocatedTool, index: int, step: Step, called: LocatedTool) -> Iterator[Diagnostic]:
-    parameters = called.spec.parameters
-    route = ("backend", "composite", "steps", index)
-    given = {entry.key for entry in step.args.entries}
-    for name in sorted(given - set(parameters.properties)):
-        if parameters.value.get("additionalProperties") is False:
-            message = f"'{step.tool}' has no parameter '{name}'"
-            hint = suggestion(name, parameters.properties) or _known_parameters(called)
-            yield Diagnostic(codes.UNKNOWN_PARAMETER, message, _key_span(tool, name, *route, "args"), hint)
-    for name in sorted(parameters.required - given):
-        message = f"'{step.tool}' needs '{name}', and this step does not pass it on"
-        hint = f"add it to the step's args, e.g. args: {{{name}: …}}"
-        yield Diagnostic(codes.ABSENT_PARAMETER, message, tool.span(*route, "tool"), hint)
-
-
-def _key_span(tool: LocatedTool, key: str, *route: str | int) -> Span:
-    node = tool.node_at(*route)
-    entry = node.entry(key) if isinstance(node, MappingNode) else None
-    return entry.key_span if entry else tool.span(*route)
-
-
-def _known_parameters(tool: LocatedTool) -> str:
-    declared = sorted(tool.spec.parameters.properties)
-    return f"its parameters are {listed(declared)}" if declared else "it has no parameters"
 
 
 RULE: Final = Rule(

@@ -60,6 +60,12 @@ _POSING: Final = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХ
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 
+def first_hidden(text: str) -> str:
+    """The first character of ``text`` that cannot be seen, as ``U+200B``; empty where there is none."""
+    found = (match for match in _HIDDEN.finditer(text) if not _is_ordinary(text, match))
+    return next((f"U+{ord(match[0][0]):04X}" for match in found), "")
+
+
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """The first hidden character, and the first disguised word, of each string that a model sees."""
     for each in tool.visible if not tool.words.isascii() else ():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,8 +15,6 @@ from toolc.source import Span
 from toolc.template import Template
 
 NEEDS: Final = frozenset({"backend"})
-
-_HOST: Final = re.compile(r"http://(\[[^\]]*\]|[^/:?#]*)", re.IGNORECASE)
 
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
@@ -39,8 +36,8 @@ def _plain(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
         auth = backend.auth
         if auth is not None and auth.tag == "oauth2" and auth.token_url.scheme == "http":
             yield auth.token_url.host, tool.span("backend", "http", "auth", "oauth2", "token_url")
-    elif backend.tag == "agent" and backend.base_url and (match := _HOST.match(backend.base_url)):
-        yield match[1].strip("[]"), tool.span("backend", "agent", "base_url")
+    elif backend.tag == "agent" and backend.base_url.scheme == "http":
+        yield backend.base_url.host, tool.span("backend", "agent", "base_url")
 
 
 def _is_loopback(host: str) -> bool:

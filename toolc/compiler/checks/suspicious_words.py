@@ -79,6 +79,12 @@ def _may_match(text: str) -> bool:
     return not text.isascii() or any(mark in small for mark in _MARKS)  # some letters beyond ASCII match too
 
 
+def first_order(text: str) -> str:
+    """The first words of ``text`` that give a model orders; empty where there are none."""
+    match = re.search(_SUSPICIOUS, text, re.IGNORECASE) if _may_match(text) else None
+    return " ".join(match[0].split())[:80] if match else ""
+
+
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """The first such phrase of each string that a model sees."""
     for each in tool.visible if _may_match(tool.words) else ():

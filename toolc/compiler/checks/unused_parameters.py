@@ -1,6 +1,6 @@
 """TC406: a parameter that no placeholder, group or ``ARG_`` variable uses.
 
-For a Python function the signature says it, with TC411; a plugin gets them all.
+For a Python function the signature says it, with TC411; a plugin gets them all, and so does an agent's model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ARGUMENT: Final = re.compile(r"args(?:\.|\[['\"])([A-Za-z_][A-Za-z0-9_]*)")
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Each declared parameter that has no effect."""
     backend = tool.spec.backend
-    if isinstance(backend, PythonBackend | PluginBackend):
+    if isinstance(backend, PythonBackend | PluginBackend) or backend.tag == "agent":
         return
     used = _used(backend) if isinstance(backend, ShellBackend) else names(backend)
     if used.issuperset(tool.spec.parameters.properties):

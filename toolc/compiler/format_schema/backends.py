@@ -20,7 +20,8 @@ from toolc.compiler.format_schema.parts import (
     text,
 )
 from toolc.schema import JsonObject
-from toolc.spec_backends import AgentProvider, ErrorKind
+from toolc.spec_agent import AgentProvider
+from toolc.spec_backends import ErrorKind
 from toolc.spec_composite import Strategy
 
 _STEP: Final = "^[A-Za-z_][A-Za-z0-9_]{0,63}$"
@@ -119,7 +120,7 @@ def _composite() -> JsonObject:
     step = closed(
         "One call of another tool.",
         {
-            "id": text("Its name, by which later steps use its result: {{ steps.ID }}.", _STEP),
+            "id": text("Its name, by which later steps use its result: {{ steps.ID.outputs }}.", _STEP),
             "tool": text("The tool's name."),
             "args": mapping("The arguments; a string is a template.", anything("An argument.")),
             "if": text("A condition in JMESPath; the step is left out where it does not hold."),
@@ -144,8 +145,14 @@ def _agent() -> JsonObject:
             "provider": choice("Whose API it is.", get_args(AgentProvider)),
             "model": text("The model's name."),
             "base_url": text("Where the API is; by default the provider's own."),
-            "instructions": string("What it is told, a template."),
+            "api_key": text("The key: {{ secrets.NAME }}, a secret of 'sandbox.secrets'."),
+            "instructions": string("What it is told, a template; the arguments are what it is asked."),
             "tools": items("The tools that it can call.", text("A tool's name.")),
+            "parallel": boolean("Whether the calls of one answer are made at once.", default=True),
             "max_turns": integer("How often the model may answer.", 1, 100, 10),
+            "max_tokens": integer("How many tokens it may write in one answer.", 1, 1_000_000, 4096),
+            "token_budget": integer(
+                "How many tokens it may read and write in all answers of a call.", 1, 100_000_000, 200_000
+            ),
         },
     )

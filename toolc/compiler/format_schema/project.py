@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolc.compiler.format_schema.parts import anything, closed, items, mapping, reference, text
+from toolc.compiler.format_schema.policy import policy
 from toolc.compiler.settings import HOST
 from toolc.schema import JsonObject
 
@@ -42,6 +43,6 @@ def project() -> JsonObject:
             "exclude": items("Files that are no specs.", text("A pattern of paths below this file: 'vendor/**'.")),
             "out": text("The folder that 'toolc build' writes, below this file."),
             "providers": anything("Reserved: this version of toolc does not read it."),
-            "policy": anything("Reserved: this version of toolc does not read it."),
+            "policy": policy(),
         },
     )

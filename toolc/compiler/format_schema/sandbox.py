@@ -37,7 +37,7 @@ def sandbox() -> JsonObject:
             "network": _network(),
             "env": mapping("Constants of the environment.", string("The variable's value."), names=_VARIABLE),
             "secrets": _secrets(),
-            "limits": _limits(),
+            "limits": limits("What a call may use."),
             "lifetime": choice(
                 "Whether each call has a sandbox of its own, or each session.", get_args(Lifetime), "call"
             ),
@@ -87,9 +87,10 @@ def _secrets() -> JsonObject:
     return mapping("The secrets it needs, by name; their values come from the user.", secret, names=_SECRET)
 
 
-def _limits() -> JsonObject:
+def limits(description: str) -> JsonObject:
+    """A map of limits."""
     return closed(
-        "What a call may use.",
+        description,
         {
             "timeout": duration("How long it may take.", "30s"),
             "memory": size("Memory, /tmp included.", "256MiB"),

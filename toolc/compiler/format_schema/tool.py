@@ -13,6 +13,7 @@ from toolc.compiler.format_schema.parts import (
     choice,
     closed,
     duration,
+    either,
     integer,
     items,
     mapping,
@@ -101,15 +102,32 @@ def _arguments() -> JsonObject:
 
 def _test() -> JsonObject:
     files = mapping("Workspace files, by path.", string("What the file holds."))
+    after = mapping(
+        "Workspace files, by path.", {"type": ["string", "null"], "description": "What the file holds."}
+    )
+    paths = items("Paths.", text("A path."))
+    hosts = items("Destinations.", text("host:port"))
+    changes = {key: {**paths, "description": f"Files that it {key}."} for key in ("added", "changed", "deleted")}
+    decisions = closed(
+        "Destinations that it reached and was refused, each of them.",
+        {
+            "allowed": {**hosts, "description": "All that it reached."},
+            "refused": {**hosts, "description": "All that it was refused."},
+        },
+    )
     expect = closed(
         "What must come of it.",
         {
             "text": string("The text, exactly."),
             "matches": string("A regular expression found in the text."),
-            "json": anything("The structured result."),
+            "json": anything("What the JSON holds at least: maps may have more keys."),
+            "structured": anything("The structured result, exactly."),
             "error": choice("The kind of error.", get_args(ErrorKind)),
-            "files": {**files, "description": "Workspace files afterwards, by path."},
-            "network": items("All destinations it may have reached.", text("host:port")),
+            "files": {**after, "description": "Workspace files afterwards, by path; null where there is none."},
+            "changes": closed("All that it changed in the workspace.", changes),
+            "network": either(
+                "Where it connected to.", items("All that it may have reached.", text("host:port")), decisions
+            ),
         },
     )
     return closed(

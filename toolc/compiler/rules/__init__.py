@@ -29,6 +29,15 @@ from toolc.compiler.rules import (
     not_utf8,
     one_backend,
     pattern,
+    policy_backends,
+    policy_expose,
+    policy_hosts,
+    policy_images,
+    policy_isolation,
+    policy_lifetime,
+    policy_limits,
+    policy_require,
+    policy_workspace,
     remote_reference,
     required_default,
     required_unknown,
@@ -91,8 +100,17 @@ READING: Final[tuple[Rule, ...]] = (
     example.RULE,
     unused_suppression.RULE,
     suppression_reason.RULE,
+    policy_limits.RULE,
+    policy_hosts.RULE,
+    policy_images.RULE,
+    policy_require.RULE,
+    policy_backends.RULE,
+    policy_expose.RULE,
+    policy_workspace.RULE,
+    policy_isolation.RULE,
+    policy_lifetime.RULE,
 )
-"""What can be wrong before there is a tool to check. A new page is a file here and a name in this table."""
+"""What loading, decoding and policies report. A new page is a file here and a name in this table."""
 
 _CHECKING: Final[tuple[Rule, ...]] = (
     *(check.RULE for check in TOOL_CHECKS),

@@ -11,8 +11,8 @@ RULE: Final = Rule(
     codes=(codes.DANGLING,),
     explanation="""\
 Something is named that nothing declares: a place in a schema by `$ref`, a tool by a toolset, a
-composite or an agent, a step by `{{ steps.ID }}`, a constant of the project file by `{{ vars.NAME
-}}`. What stands there could not be filled in, at build or at a call. Declare what it names, or mend
+composite or an agent, a step by `{{ steps.ID.outputs }}`, a constant of the project file by
+`{{ vars.NAME }}`. What stands there could not be filled in, at build or at a call. Declare what it names, or mend
 the name.
 """,
     bad="""\

@@ -299,7 +299,7 @@ def test_an_interrupt_closes_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> Non
     def interrupted(*_: object, **__: object) -> Outcome:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("toolc.runtime.executor.converse", interrupted)
+    monkeypatch.setattr("toolc.runtime.sandboxed.converse", interrupted)
     engine = WatchedEngine(Outcome(ending="exited"))
     with pytest.raises(KeyboardInterrupt):
         run(engine)

@@ -1,0 +1,174 @@
+"""A plugin's call as a plan, the description it is held to, and what becomes of its answers and its end."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from toolc.backends.plugin import Plugin, difference
+from toolc.backends.plugin_lines import Description, Offer
+from toolc.call import BoundCall
+from toolc.plan import PluginCall, Profile
+from toolc.result import Capture, Ending, Outcome, Text, ToolFailure, ToolResult
+from toolc.schema import JsonObject, Schema
+from toolc.spec import File, PluginBackend, Result, ResultFormat, ToolSpec
+
+BACKEND = PluginBackend(
+    command=("python3", "./tool.py", "--verbose", "lib/b.py"),
+    files=(File(path="lib/b.py", text=""), File(path="tool.py", text="")),
+)
+PARAMETERS: JsonObject = {
+    "type": "object",
+    "properties": {"n": {"type": "integer", "minimum": 1}, "a": {}},
+    "required": ["a", "n"],
+    "additionalProperties": False,
+}
+REVIEWED = PluginCall(argv=(), tool="t", description="Do it.", parameters=PARAMETERS, arguments={})
+
+
+def said(data: bytes) -> Capture:
+    return Capture(data, b"", len(data))
+
+
+def read(outcome: Outcome, form: ResultFormat = "text") -> ToolResult:
+    return Plugin().read(BACKEND, Result(format=form), outcome)
+
+
+def answered(value: object, stderr: bytes = b"") -> Outcome:
+    return Outcome(ending="answered", reply=said(json.dumps(value).encode()), stderr=said(stderr))
+
+
+def texts(*words: str) -> list[JsonObject]:
+    return [{"type": "text", "text": each} for each in words]
+
+
+def test_the_plan_places_the_files_that_the_command_names() -> None:
+    tool = ToolSpec(name="t", description="Do it.", parameters=Schema(PARAMETERS), backend=BACKEND)
+    plan = Plugin().plan(BACKEND, BoundCall(tool=tool, arguments={"n": 1}, call_id="c"), Profile())
+    assert plan.invocation == PluginCall(
+        argv=("python3", "/tool/tool.py", "--verbose", "/tool/lib/b.py"),
+        tool="t",
+        description="Do it.",
+        parameters=PARAMETERS,
+        arguments={"n": 1},
+        files=BACKEND.files,
+    )
+
+
+def test_the_plugins_own_name_for_the_tool_is_what_it_is_called_by() -> None:
+    backend = replace(BACKEND, tool="notes.add")
+    tool = ToolSpec(name="t", description="Do it.", parameters=Schema(PARAMETERS), backend=backend)
+    invocation = Plugin().plan(backend, BoundCall(tool=tool, arguments={}, call_id="c"), Profile()).invocation
+    assert isinstance(invocation, PluginCall)
+    assert invocation.tool == "notes.add"
+
+
+def offer(parameters: JsonObject = PARAMETERS, name: str = "t", description: str = "Do it.") -> Offer:
+    return Offer((Description(name, description, parameters),), has_several=False)
+
+
+REORDERED: JsonObject = {"a": {}, "n": {"minimum": 1.0, "type": "integer"}}
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        PARAMETERS,
+        {key: value for key, value in PARAMETERS.items() if key != "additionalProperties"},
+        {**PARAMETERS, "required": ["n", "a"]},
+        {**PARAMETERS, "properties": REORDERED},
+    ],
+    ids=["the same", "a root that says nothing of others", "another order", "another order of keys"],
+)
+def test_a_description_that_means_the_same_is_the_same(parameters: JsonObject) -> None:
+    assert difference(REVIEWED, offer(parameters)) is None
+
+
+LACKING: JsonObject = {"n": {"type": "string", "minimum": 1}, "b": {}}
+FLAG: JsonObject = {"a": {}, "n": {"type": "integer", "minimum": True}}
+SEVERAL_WORDS = (
+    "it lacks parameters.properties.a; it adds parameters.properties.b; "
+    "its parameters.properties.n.type is 'string', and 'integer' was reviewed"
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (offer(name="u"), "it offers 'u', and the spec is of 't'"),
+        (offer(description="Do more."), "its description is 'Do more.', and 'Do it.' was reviewed"),
+        (
+            offer({**PARAMETERS, "additionalProperties": True}),
+            "its parameters.additionalProperties is True, and False was reviewed",
+        ),
+        (offer({**PARAMETERS, "properties": LACKING}), SEVERAL_WORDS),
+        (
+            offer({**PARAMETERS, "properties": FLAG}),
+            "its parameters.properties.n.minimum is True, and 1 was reviewed",
+        ),
+        (offer({**PARAMETERS, "required": ["a"]}), "its parameters.required is ['a'], and ['a', 'n'] was reviewed"),
+    ],
+)
+def test_what_differs_from_the_review_is_told(found: Offer, words: str) -> None:
+    assert difference(REVIEWED, found) == words
+
+
+def test_an_answer_is_a_result() -> None:
+    value = {"content": texts("a", "b"), "error": False, "details": {"n": 2}}
+    assert read(answered(value)) == ToolResult(content=(Text("ab"),), details={"tool": {"n": 2}})
+
+
+def test_an_error_is_one_that_the_model_reads() -> None:
+    result = read(answered({"content": texts("Error: something went wrong"), "error": True}, stderr=b"at line 3\n"))
+    assert result == ToolResult(
+        content=(Text("Error: something went wrong"),),
+        error=ToolFailure("execution", "Error: something went wrong"),
+        details={"stderr": "at line 3\n"},
+    )
+
+
+def test_an_error_without_words_has_some() -> None:
+    result = read(answered({"content": [], "error": True}))
+    assert result.text == "the plugin reported an error and said no more"
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "kind"),
+    [
+        ("json", '{"a": 1}', None),
+        ("json", "{", "serialization"),
+        ("image", "a", "serialization"),
+        ("none", "a", None),
+    ],
+)
+def test_an_answer_is_held_to_the_format_that_the_spec_says(
+    form: ResultFormat, text: str, kind: str | None
+) -> None:
+    result = read(answered({"content": texts(text)}), form)
+    assert (result.error and result.error.kind) == kind
+    assert result.data == ({"a": 1} if form == "json" and kind is None else None)
+
+
+@pytest.mark.parametrize(
+    ("ending", "kind", "message"),
+    [
+        ("exited", "execution", "the plugin's process ended with exit status 3 before it answered"),
+        ("signaled", "execution", "the plugin's process was killed by SIGQUIT before it answered"),
+        ("broken", "serialization", "the plugin broke its protocol: before it answered"),
+        ("refused", "denied", "before it answered"),
+        ("not_started", "not_found", "before it answered"),
+    ],
+)
+def test_what_a_plugin_does_in_place_of_an_answer_is_an_error(ending: Ending, kind: str, message: str) -> None:
+    result = read(Outcome(ending=ending, status=3, reason="before it answered", stderr=said(b"boom\n")))
+    assert result.error is not None
+    assert (result.error.kind, result.error.message) == (kind, message)
+    assert ("boom" in result.text) == (kind in {"execution", "serialization"})
+
+
+def test_a_line_beyond_the_limit_is_never_half_an_answer() -> None:
+    result = read(Outcome(ending="answered", reply=Capture(b'{"content"', b"", 5_000_000)))
+    assert result.error is not None
+    assert result.error.kind == "output_limit"

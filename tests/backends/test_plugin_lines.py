@@ -1,0 +1,150 @@
+"""The plugin protocol's lines: what a host writes, and what it makes of whatever comes back."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+from toolc.backends.plugin_lines import (
+    DESCRIBE,
+    Answer,
+    Description,
+    LineError,
+    Offer,
+    call_line,
+    read_answer,
+    read_line,
+    read_offer,
+)
+from toolc.result import Image, Text
+from toolc.schema import JsonValue
+
+PNG = b"\x89PNG\r\n\x1a\n rest"
+RULE = "a message is one JSON object on one line, and logs belong on stderr"
+ENCODED = base64.b64encode(PNG).decode()
+TOOL: dict[str, JsonValue] = {"name": "a", "description": "b", "parameters": {"type": "object"}}
+
+
+def line(value: object) -> bytes:
+    return json.dumps(value).encode() + b"\n"
+
+
+def test_a_plugin_with_one_tool_gets_the_lines_of_the_protocol() -> None:
+    assert DESCRIBE == b'{"type":"describe"}\n'
+    assert (
+        call_line("call_abc123", {"input": "hello", "count": 3}, None)
+        == b'{"type":"call","call_id":"call_abc123","params":{"input":"hello","count":3}}\n'
+    )
+
+
+def test_where_there_are_several_a_call_says_which() -> None:
+    assert call_line("c", {}, "tool_b") == b'{"type":"call","call_id":"c","tool":"tool_b","params":{}}\n'
+
+
+def test_arguments_are_utf8_on_one_line() -> None:
+    text = "a\nü\u2028\ud800"
+    assert call_line("c", {"x": text}, None) == (
+        '{"type":"call","call_id":"c","params":{"x":"a\\nü\u2028?"}}\n'.encode()
+    )
+
+
+def test_one_tool_describes_itself_several_are_listed() -> None:
+    described = Description("a", "b", {"type": "object"})
+    assert read_offer(line(TOOL)) == Offer((described,), has_several=False)
+    other = Description("c", "b", {"type": "object"})
+    assert read_offer(line({"tools": [TOOL, {**TOOL, "name": "c"}]})) == Offer((described, other), has_several=True)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"name": "a", "description": "b"}, "its description has no object 'parameters'"),
+        ({**TOOL, "name": 3}, "its description has no text 'name'"),
+        ({**TOOL, "description": ""}, "its description has no text 'description'"),
+        ({"tools": []}, "its description has 'tools' that are not a list of tools"),
+        ({"tools": [TOOL, 1]}, "tools[1] is not an object"),
+        ({"tools": [TOOL, TOOL]}, "it describes the tool 'a' twice"),
+        ([], f"this line is not a JSON object: '[]'; {RULE}"),
+    ],
+)
+def test_a_description_that_is_none(said: object, why: str) -> None:
+    with pytest.raises(LineError) as raised:
+        read_offer(line(said))
+    assert str(raised.value) == why
+
+
+def test_texts_in_a_row_are_one() -> None:
+    content = [
+        {"type": "text", "text": "a"},
+        {"type": "text", "text": "b\n"},
+        {"type": "image", "mimeType": "image/png", "data": ENCODED},
+        {"type": "text", "text": "c"},
+    ]
+    answer = read_answer(line({"content": content, "error": False, "details": {"n": 1}}))
+    assert answer == Answer((Text("ab\n"), Image(PNG, "image/png"), Text("c")), details={"n": 1})
+
+
+def test_an_answer_without_error_is_a_success() -> None:
+    assert read_answer(line({"content": []})) == Answer(())
+    assert read_answer(line({"content": [], "error": True})) == Answer((), is_error=True)
+
+
+@pytest.mark.parametrize("key", ["mimeType", "mime_type", "media_type", None])
+def test_a_picture_may_say_its_type_as_languages_do(key: str | None) -> None:
+    said = {"type": "image", "data": ENCODED, **({key: "image/png"} if key else {})}
+    assert read_answer(line({"content": [said]})).content == (Image(PNG, "image/png"),)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"result": 1}, "its answer has no list 'content': '{\"result\": 1}'"),
+        ({"content": "text"}, "its answer has no list 'content': '{\"content\": \"text\"}'"),
+        ({"content": [], "error": "no"}, "its answer has an 'error' that is neither true nor false"),
+        ({"content": [], "details": 1}, "its answer has 'details' that are not an object"),
+        ({"content": [1]}, "content[0] of its answer is not an object"),
+        ({"content": [{"type": "text"}]}, "content[0] of its answer has no 'text'"),
+        (
+            {"content": [{"type": "audio"}]},
+            "content[0] of its answer has the type 'audio'; a block is a 'text' or an 'image'",
+        ),
+        (
+            {"content": [{"type": "image", "data": "%"}]},
+            "content[0] of its answer is an image whose 'data' is not base64",
+        ),
+        (
+            {"content": [{"type": "image", "data": "YQ=="}]},
+            "content[0] of its answer is an image that is none of image/png, image/jpeg, image/gif, image/webp",
+        ),
+        (
+            {"content": [{"type": "image", "data": ENCODED, "mimeType": "image/gif"}]},
+            "content[0] of its answer says that it is 'image/gif' and is image/png",
+        ),
+        ({"content": [{}] * 101}, "its answer has 101 blocks of content, and 100 are allowed"),
+    ],
+)
+def test_an_answer_that_is_none(said: object, why: str) -> None:
+    with pytest.raises(LineError) as raised:
+        read_answer(line(said))
+    assert str(raised.value) == why
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (b"Loading model...\n", "line 1 column 1: Expecting value"),
+        (b"{\n", "line 2 column 1: Expecting property name enclosed in double quotes"),
+        (b'{"a": NaN}\n', "NaN is not JSON"),
+        (b'{"a": "\xff"}\n', "byte 7 is not UTF-8"),
+        (b"[" * 100_000 + b"\n", "it is nested too deeply"),
+        (b'{"a": ' + b"9" * 5000 + b"}\n", "a number has more than 4300 digits"),
+    ],
+    ids=["words", "half", "nan", "latin1", "deep", "huge number"],
+)
+def test_a_line_that_is_not_json_is_shown_by_its_beginning(said: bytes, why: str) -> None:
+    with pytest.raises(LineError) as raised:
+        read_line(said)
+    assert str(raised.value).startswith(f"this line is not JSON ({why}): ")
+    assert len(str(raised.value)) < 400

@@ -1,0 +1,52 @@
+"""What a difference costs: two states of 2,000 tools of which 20 changed, beside one build that is warm."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+from generated_specs import write_specs
+
+from toolc.compiler import cache_answers
+
+COUNT = 2_000
+CHANGED = 20
+ROUNDS = 5
+NOTHING = "build, nothing changed"
+
+
+def test_a_difference_beside_a_warm_build(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
+    paths = write_specs(Path("specs"), COUNT)
+    identity = ("-c user.name=a", "-c user.email=a@example.com")
+    for begin in ("init --quiet", "add specs", f"{' '.join(identity)} commit --quiet --message all"):
+        subprocess.run(("git", *begin.split()), check=True)
+    for path in paths[:: COUNT // CHANGED]:
+        path.write_text(path.read_text(encoding="utf-8").replace("label: ", "label: New "), encoding="utf-8")
+
+    subjects = {
+        "build, 20 changed": ("build", "specs"),
+        NOTHING: ("build", "specs"),
+        "diff, 20 changed": ("diff", "HEAD", "--path", "specs", "--summary"),
+    }
+    times: dict[str, list[float]] = {name: [] for name in subjects}
+    for _ in range(ROUNDS + 1):
+        for name, words in subjects.items():
+            if name == "build, 20 changed":
+                for path in paths[:: COUNT // CHANGED]:
+                    path.write_text(f"{path.read_text(encoding='utf-8')}\n# changed", encoding="utf-8")
+            begun = perf_counter()
+            subprocess.run((sys.executable, "-m", "toolc", *words), stdout=subprocess.DEVNULL, check=True)
+            times[name].append(perf_counter() - begun)
+    best = {name: min(each[1:]) for name, each in times.items()}
+    with capsys.disabled():
+        print()
+        for name, seconds in best.items():
+            print(f"  {name:22} {seconds * 1000:6.0f} ms {seconds / best[NOTHING]:6.2f} x a build, nothing changed")

@@ -1,0 +1,142 @@
+"""``toolc import plugin``: the spec of a plugin, written from what it says of itself in a sandbox."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_engines import engines
+
+PLUGIN = """\
+import json, os, sys
+DEFINITION = {"name": "stats", "description": "Compute the mean of some numbers, and nothing else.", "parameters": {
+    "type": "object",
+    "properties": {"numbers": {"type": "array", "items": {"type": "number"}, "description": "List of values"}},
+    "required": ["numbers"]}}
+for line in sys.stdin:
+    request = json.loads(line)
+    answer = DEFINITION
+    if request["type"] == "call":
+        numbers = request["params"]["numbers"]
+        answer = {"content": [{"type": "text", "text": str(sum(numbers) / len(numbers))}], "error": False}
+    print(json.dumps(answer), flush=True)
+"""
+SPEC = """\
+# yaml-language-server: $schema=../.toolc-schema.json
+toolc: 1
+name: stats
+description: "Compute the mean of some numbers, and nothing else."
+parameters:
+  type: object
+  properties:
+    numbers: {type: array, items: {type: number}, description: List of values}
+  required: [numbers]
+backend: {plugin: {command: [python3, tool.py], files: [tool.py]}}
+sandbox: {lifetime: session}
+"""
+
+
+def toolc(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "toolc", *arguments],
+        cwd=folder,
+        env={**os.environ, "NO_COLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "tool.py").write_text(PLUGIN, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_the_spec_is_written_and_runs(folder: Path, engine: str) -> None:
+    made = toolc(folder, "import", "plugin", "--engine", engine, "--", "python3", "tool.py")
+    assert (made.returncode, made.stdout, made.stderr) == (0, "wrote stats.yaml: stats\n", "")
+    assert (folder / "stats.yaml").read_text(encoding="utf-8") == SPEC
+    ran = toolc(folder, "run", "stats.yaml", "--engine", engine, "--arg", "numbers=[1, 2, 6]")
+    assert (ran.returncode, ran.stdout) == (0, "3.0")
+
+
+def test_the_plugin_is_asked_in_a_sandbox_and_never_on_this_host(folder: Path) -> None:
+    sign = folder / "sign"
+    (folder / "tool.py").write_text(f"open({str(sign)!r}, 'w').close()\n{PLUGIN}", encoding="utf-8")
+    made = toolc(folder, "import", "plugin", "--", "python3", "tool.py")
+    assert not sign.exists()
+    assert made.returncode == 2
+    assert "No such file or directory" in made.stderr
+
+
+def test_the_command_decides_nothing_about_the_spec_that_stands_there(folder: Path) -> None:
+    (folder / "stats.yaml").write_text("mine", encoding="utf-8")
+    for out in ((), ("--out", "stats.yaml")):
+        made = toolc(folder, "import", "plugin", *out, "--", "python3", "tool.py")
+        assert made.returncode == 2
+        assert made.stderr == "toolc: stats.yaml exists; name another file with --out, or replace it with --force\n"
+    assert (folder / "stats.yaml").read_text(encoding="utf-8") == "mine"
+    assert toolc(folder, "import", "plugin", "--force", "--", "python3", "tool.py").returncode == 0
+    assert (folder / "stats.yaml").read_text(encoding="utf-8") == SPEC
+
+
+NOT = "does not describe itself"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nosuch"], f"nosuch {NOT}: command not found: nosuch"),
+        (["echo", "hello"], f"echo hello {NOT}: the plugin broke its protocol: this line is .*"),
+        (["sh", "-c", "exit 3"], f"sh -c 'exit 3' {NOT}: the plugin's process ended with exit status 3 before .*"),
+        (["sleep", "1000"], f"sleep 1000 {NOT}: the call was not done after 1 s and was stopped; .*"),
+    ],
+    ids=["nothing", "junk", "ends", "hangs"],
+)  # fmt: skip
+def test_what_is_no_plugin_is_told_and_nothing_is_written(folder: Path, words: list[str], message: str) -> None:
+    made = toolc(folder, "import", "plugin", "--timeout", "1s", "--", *words)
+    assert made.returncode == 2
+    assert re.fullmatch(f"toolc: {message}\n", made.stderr)
+    assert [each.name for each in folder.iterdir()] == ["tool.py"]
+
+
+def test_files_stand_beside_the_spec(folder: Path) -> None:
+    (folder / "specs").mkdir()
+    made = toolc(folder, "import", "plugin", "--out", "specs/stats.yaml", "--", "python3", "./tool.py")
+    assert made.returncode == 2
+    assert made.stderr == (
+        "toolc: tool.py does not stand in specs, where the spec is to be, and files of a tool stand beside its "
+        "spec: write --out tool.yaml, and the command as it is from that folder\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--file", "*.txt"], "no file matches '*.txt' in the current folder"),
+        (["--env", "A"], "'A' is no variable; write it like NAME=VALUE"),
+        (["--env", "A-B=1"], "'A-B' cannot be the name of a variable"),
+    ],
+)
+def test_options_are_judged_before_anything_starts(folder: Path, options: list[str], message: str) -> None:
+    made = toolc(folder, "import", "plugin", *options, "--", "python3", "tool.py")
+    assert made.returncode == 2
+    assert message in made.stderr
+    assert [each.name for each in folder.iterdir()] == ["tool.py"]
+
+
+def test_a_plugin_that_no_spec_can_say_is_written_and_told(folder: Path) -> None:
+    text = PLUGIN.replace('"numbers": {', '"args": {').replace('["numbers"]', '["args"]')
+    (folder / "tool.py").write_text(text, encoding="utf-8")
+    made = toolc(folder, "import", "plugin", "--", "python3", "tool.py")
+    assert made.returncode == 1
+    assert "stats.yaml:8:5: error TC201: 'args' cannot be a parameter's name" in made.stderr
+    assert made.stderr.endswith("toolc: wrote stats.yaml, which has errors: mend them there or in the plugin\n")

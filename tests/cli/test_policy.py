@@ -1,0 +1,123 @@
+"""A policy where tools are checked, built, called and offered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from toolc.api import Executor, Registry
+from toolc.cli import main
+from toolc.engines.fake import FakeEngine
+from toolc.policy.policy import PolicyError
+from toolc.policy_file import read_policy
+from toolc.result import Capture, Outcome
+
+Toolc: TypeAlias = Callable[..., tuple[int, str, str]]
+SPEC = """\
+toolc: 1
+name: hello
+description: A tool that exists for the tests of the command line and for nothing else.
+backend: {shell: {argv: [echo, hello]}}
+sandbox: {limits: {timeout: 10s}}
+tests: [{expect: {text: "hello\\n"}}]
+"""
+FINDING = "specs/hello.yaml:5:29: error TC901: 'hello': timeout: 10s is more than {} allows\n"
+REFUSED = (
+    "the tool hello is not called, since a policy does not allow it:\n"
+    "  timeout: 10s is more than central.yml allows; central.yml allows timeout: 5s or less\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs/hello.yaml").write_text(SPEC, encoding="utf-8")
+    (tmp_path / "central.yml").write_text("policy: {limits: {timeout: 5s}}\n", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def toolc(capsys: pytest.CaptureFixture[str]) -> Toolc:
+    def call(*words: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as raised:
+            main(words)
+        assert isinstance(raised.value.code, int)
+        return raised.value.code, *capsys.readouterr()
+
+    return call
+
+
+def test_a_project_s_policy_holds_wherever_its_specs_are_read(specs: Path, toolc: Toolc) -> None:
+    (specs / "toolc.yaml").write_text("policy: {limits: {timeout: 5s}}\n", encoding="utf-8")
+    finding = FINDING.format("toolc.yaml")
+    for words, code in (
+        (("check", "specs"), 1),
+        (("build", "specs"), 1),
+        (("run", "specs/hello.yaml"), 2),
+        (("serve", "specs"), 2),
+        (("test", "specs"), 1),
+    ):
+        status, out, err = toolc(*words)
+        assert (status, finding in out + err) == (code, True), words
+    assert not (specs / "build").exists()
+    (specs / "toolc.yaml").write_text("policy: {limits: {timeout: 10s}}\n", encoding="utf-8")
+    assert toolc("check", "specs")[0] == 0
+
+
+def test_a_central_policy_holds_for_specs_and_for_a_registry(toolc: Toolc) -> None:
+    for words in (("check", "specs"), ("build", "specs")):
+        assert toolc(*words)[0] == 0
+        status, out, err = toolc(*words, "--policy", "central.yml")
+        assert (status, FINDING.format("central.yml") in out + err) == (1, True), words
+        assert toolc(*words)[0] == 0, "what was found with a policy is no answer without it"
+    for called in ("run hello --registry build/registry.json", "run specs/hello.yaml", "serve build/registry.json"):
+        assert toolc(*called.split(), "--policy", "central.yml") == (2, "", f"toolc: {REFUSED}")
+    status, out, _ = toolc("test", "build/registry.json", "--policy", "central.yml")
+    assert status == 2
+    assert "timeout: 10s is more than central.yml allows" in out
+
+
+def test_a_policy_that_cannot_be_read_lets_nothing_through(specs: Path, toolc: Toolc) -> None:
+    (specs / "central.yml").write_text("policy: {limit: {}}\n", encoding="utf-8")
+    for words in (("check", "specs"), ("build", "specs"), ("run", "specs/hello.yaml"), ("serve", "specs")):
+        status, out, err = toolc(*words, "--policy", "central.yml")
+        assert (status, out) == (2, "")
+        assert err.startswith(
+            "toolc: the policy central.yml cannot be used:\ncentral.yml:1:10: the policy has no key"
+        )
+    assert toolc("test", "specs", "--policy", "nowhere.yml")[0] == 2
+
+
+def test_a_program_s_policy_refuses_before_anything_starts() -> None:
+    engine = FakeEngine(lambda _: Outcome(ending="exited", stdout=Capture(head=b"hi", total_bytes=2)))
+    registry = Registry.load("specs")
+    policy = read_policy("central.yml")
+    with Executor(registry, engine=engine, policy=policy) as executor, pytest.raises(PolicyError) as raised:
+        executor.run("hello", {})
+    assert (f"{raised.value}\n", raised.value.exit_code, engine.profiles) == (REFUSED, 2, [])
+    Path("central.yml").write_text("policy: {limits: {timeout: 10s}}\n", encoding="utf-8")
+    with Executor(registry, engine=engine, policy=read_policy("central.yml")) as executor:
+        assert not executor.run("hello", {}).is_error
+
+
+def test_what_reads_long_results_on_is_under_no_policy_and_no_lock() -> None:
+    from toolc.lock import Lock, locked
+
+    lock = locked([Registry.load("specs").registered("hello")], lambda _: (None, ()), "toolc.lock")
+    Path("central.yml").write_text("policy: {backends: [shell], require: [tests]}\n", encoding="utf-8")
+    engine = FakeEngine(lambda _: Outcome(ending="exited"))
+    with Executor(
+        Registry.load("specs"),
+        engine=engine,
+        keep_results=True,
+        policy=read_policy("central.yml"),
+        lock=Lock("toolc.lock", lock.tools),
+    ) as executor:
+        result = executor.run("read_result", {"id": "none"})
+    assert result.error is not None

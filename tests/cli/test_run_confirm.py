@@ -1,0 +1,132 @@
+"""``toolc run`` of a tool that says ``confirm: true``, or ``retry``: who is asked, and what is shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from transaction_cases import DONE
+
+from toolc.cli.run import command
+from toolc.engines import select
+from toolc.engines.fake import FakeEngine
+from toolc.result import Capture, Outcome
+
+SPEC = """
+toolc: 1
+name: wipe
+description: Wipe one thing away, for tests of toolc itself and for nothing else.
+parameters: {thing: {type: string, description: What to wipe}}
+confirm: true
+backend: {shell: {argv: [wipe, --, "{{ thing }}"]}}
+"""
+
+FLAKY = """
+toolc: 1
+name: flaky
+description: Fail once and then succeed, for tests of toolc itself and for nothing else.
+parameters: {}
+annotations: {idempotent: true}
+retry: {kinds: [exit_status], backoff: 1ms}
+backend: {shell: {argv: [flaky]}}
+"""
+
+
+def use(monkeypatch: pytest.MonkeyPatch, engine: FakeEngine) -> None:
+    monkeypatch.setattr("toolc.executor.select", lambda *_: select.Selection(engine))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    use(monkeypatch, FakeEngine(lambda _: DONE))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wipe.yaml").write_text(SPEC)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_a_terminal_it_is_denied_with_the_remedy() -> None:
+    result = CliRunner().invoke(command, ["wipe.yaml", "--arg", "thing=a"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "toolc: the tool 'wipe' was not called: a person must allow each call of it, and nobody can be asked here; "
+        "toolc run asks on a terminal or takes --yes, toolc serve asks a client that offers elicitation, "
+        "a program gives Executor(confirm=...)\n"
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_as_json_it_is_a_result_of_its_kind() -> None:
+    result = CliRunner().invoke(command, ["wipe.yaml", "--arg", "thing=a", "--json"])
+    assert (result.exit_code, json.loads(result.stdout)["error"]["kind"]) == (2, "denied")
+
+
+@pytest.mark.usefixtures("folder")
+def test_yes_answers_beforehand() -> None:
+    result = CliRunner().invoke(command, ["wipe.yaml", "--arg", "thing=a", "--yes"])
+    assert (result.exit_code, result.stdout) == (0, "done\n")
+
+
+ON_TERMINAL = """
+import sys
+sys.path.insert(0, {helpers!r})
+from transaction_cases import DONE
+from toolc.engines import select
+from toolc.engines.fake import FakeEngine
+import toolc.executor
+engine = FakeEngine(lambda _: DONE)
+toolc.executor.select = lambda *_: select.Selection(engine)
+from toolc.cli.run import command
+command(["wipe.yaml", "--arg", "thing=\\x1b[31ma"])
+"""
+
+QUESTION = (
+    'wipe {\r\n  "thing": "\\u001b[31ma"\r\n}\r\n'
+    "toolc: wipe asks before it runs. Run it with these arguments? [y/N]: "
+)
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("\n", 2)])
+def test_on_a_terminal_it_asks_and_shows_the_arguments(folder: Path, answer: str, status: int) -> None:
+    helpers = str(Path(__file__).parents[1] / "engines")
+    ours, theirs = pty.openpty()
+    script = ON_TERMINAL.format(helpers=helpers)
+    with subprocess.Popen(
+        [sys.executable, "-c", script], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        os.write(ours, answer.encode())
+        said = b""
+        try:
+            while piece := os.read(ours, 4096):
+                said += piece
+        except OSError:
+            # How Linux says that a terminal's other end is closed.
+            pass
+        assert process.wait(60) == status, said
+    os.close(ours)
+    assert QUESTION in said.decode()
+    assert ("done" in said.decode()) is (status == 0)
+
+
+def test_the_output_of_an_attempt_that_another_follows_is_not_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = [(1, b"half"), (0, b"whole")]
+
+    def answer(_: object) -> Outcome:
+        status, said = left.pop(0)
+        return Outcome(ending="exited", status=status, stdout=Capture(said, total_bytes=len(said)))
+
+    use(monkeypatch, FakeEngine(answer))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "flaky.yaml").write_text(FLAKY)
+    result = CliRunner().invoke(command, ["flaky.yaml"])
+    assert (result.exit_code, result.stdout) == (0, "whole")
+    assert result.stderr == "attempt 1 failed (exit_status); again in 0.001 s\n"

@@ -1,0 +1,127 @@
+"""``toolc show``: what a tool is and may do, for people and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from toolc.api import build
+from toolc.cli import main
+
+SPECS = """\
+toolc: 1
+tools:
+  - name: fetch
+    label: Fetch
+    description: |
+      Fetch one page.
+      Not for pictures.
+    parameters:
+      page: {type: string, maxLength: 99, description: Which page.}
+      limit: {type: [integer, "null"], default: 5, description: How many.}
+      any: {optional: true, description: Anything.}
+    backend:
+      http: {method: GET, url: "https://api.example.com/{{ page }}", query: {n: "{{ limit }}", a: "{{ any }}"}}
+    sandbox: {secrets: {TOKEN: {hosts: [api.example.com]}}, limits: {timeout: 90s, memory: 1GiB}}
+  - name: store
+    description: Store a text in a file of the workspace.
+    parameters: {text: {type: string, maxLength: 99, description: The text.}}
+    backend: {python: {code: "def store(text):\\n    open('a', 'w').write(text)\\n", requirements: [idna==3.10]}}
+    sandbox: {workspace: {mode: transaction, writes: [a]}, run_as: nonroot}
+  - name: mirror
+    description: Fetch one page and store it, one after the other.
+    backend:
+      composite:
+        strategy: pipeline
+        steps: [{id: get, tool: fetch, args: {page: index}}, {id: put, tool: store}]
+"""
+
+MIRROR = """\
+mirror (composite)
+  Fetch one page and store it, one after the other.
+
+parameters
+  none
+
+a call
+  calls             fetch                                  by get
+                    store                                  by put
+  connects to       api.example.com:443                    by get
+  has the secret    TOKEN for api.example.com (broker)     by get
+  workspace         transaction                            by put
+  transaction       commit: ask, writes: a                 by put
+  runs in           the base image                         by get, put
+  with the package  idna==3.10                             by put
+  as user           any                                    by get
+                    nonroot                                by put
+  isolated by       namespace                              by get, put
+  sandbox for each  call                                   by get, put
+  at most           cpus: 1                                by get, put
+                    file_size: 1GiB                        by get, put
+                    files: 1024                            by get, put
+                    memory: 1GiB                           by get
+                    output: 256KiB                         by get, put
+                    pids: 128                              by get, put
+                    tmp: 64MiB                             by get, put
+                    timeout: 30s
+"""
+
+FETCH = """\
+fetch (http): Fetch
+  Fetch one page.
+  Not for pictures.
+
+parameters
+  any    anything
+  limit  integer or null, by default 5
+  page   string, required
+
+a call
+  connects to       api.example.com:443
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.yaml").write_text(SPECS, encoding="utf-8")
+
+
+def show(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as raised:
+        main(("show", *arguments))
+    assert raised.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_a_composite_shows_which_step_brings_what(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = show(capsys, "s.yaml#mirror")
+    told, _, digests = shown.rpartition("\n\n")
+    rows = [" ".join(line.split()) for line in told.splitlines()]
+    assert rows == [" ".join(line.split()) for line in MIRROR.splitlines()]
+    assert [line.split()[0] for line in digests.splitlines()] == ["surface", "effect"]
+
+
+def test_a_tool_shows_what_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert show(capsys, "s.yaml#fetch").startswith(FETCH)
+
+
+def test_json_has_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    build("s.yaml", "build")
+    shown = json.loads(show(capsys, "mirror", "--registry", "build/registry.json", "--json"))
+    stored = {tool["name"]: tool for tool in json.loads(Path("build/registry.json").read_bytes())["tools"]}
+
+    granted = shown.pop("authority")
+    assert shown == stored["mirror"]
+    assert granted["hosts"] == [{"value": "api.example.com:443", "by": ["get"]}]
+    assert granted["transactions"] == [{"value": "commit: ask, writes: a", "by": ["put"]}]
+    assert granted["images"] == [{"value": None, "by": ["get", "put"]}]
+
+
+def test_a_changed_step_moves_the_composite_s_effect(capsys: pytest.CaptureFixture[str]) -> None:
+    was = json.loads(show(capsys, "s.yaml#mirror", "--json"))["digests"]
+    Path("s.yaml").write_text(SPECS.replace("writes: [a]", "writes: [a, b]"), encoding="utf-8")
+    now = json.loads(show(capsys, "s.yaml#mirror", "--json"))["digests"]
+    assert (now["surface"], now["effect"] != was["effect"]) == (was["surface"], True)

@@ -1,0 +1,120 @@
+"""Plugins, each asked once: how they answer, fail, and break their protocol."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from conformance_case import Case, Expected, fails, limits
+
+from toolc.schema import JsonObject, JsonValue
+
+_PLUGIN: Final = """\
+import base64, json, os, signal, sys, time
+def say(value):
+    print(json.dumps(value), flush=True)
+def text(words, error=False):
+    say({"content": [{"type": "text", "text": words}], "error": error})
+def called(params, call_id):
+BODY
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["type"] == "describe":
+        say(DESCRIPTION)
+    else:
+        called(request["params"], request["call_id"])
+"""
+
+
+def _case(
+    name: str,
+    body: str,
+    expect: Expected,
+    *,
+    sandbox: Mapping[str, JsonValue] | None = None,
+    args: Mapping[str, JsonValue] | None = None,
+    described_otherwise: bool = False,
+) -> Case:
+    case = Case(name=name, backend={}, expect=expect, sandbox=sandbox or {}, args=args or {})
+    description: JsonObject = {
+        "name": case.tool,
+        "description": f"Show that {name}. Use it in the conformance suite and nowhere else.",
+        "parameters": {
+            "type": "object",
+            "properties": {each: {"type": "string", "description": "As the case has it."} for each in case.args},
+            "required": [*case.args],
+        },
+    }
+    if described_otherwise:
+        description["description"] = "Do something else."
+    code = _PLUGIN.replace("BODY", "".join(f"    {line}\n" for line in body.splitlines()))
+    command: JsonValue = ["python3", "-c", code.replace("DESCRIPTION", repr(description))]
+    return Case(
+        name=name,
+        backend={"plugin": {"command": command}},
+        expect=expect,
+        sandbox=sandbox or {},
+        args=args or {},
+    )
+
+
+ANSWERED: Final[Expected] = {"outcome": "answered", "error": None}
+
+CASES: Final = (
+    _case(
+        "a plugin is called with the arguments and answers with text",
+        "text('hello ' + params['name'] + ', this is ' + call_id)",
+        {**ANSWERED, "text": "hello wörld, this is c1"},
+        args={"name": "wörld"},
+    ),
+    _case(
+        "a picture of a plugin's is a picture",
+        "data = base64.b64encode(b'\\x89PNG\\r\\n\\x1a\\n' + bytes(10)).decode()\n"
+        "say({'content': [{'type': 'image', 'mimeType': 'image/png', 'data': data}]})",
+        {**ANSWERED, "text": "", "images": ["image/png 48f237fb4ca6"]},
+    ),
+    _case(
+        "a plugin's own error is one that the model reads",
+        "text('Error: no such city', error=True)",
+        fails("execution", "Error: no such city", outcome="answered"),
+    ),
+    _case(
+        "a plugin that ends in a call is an error with its exit status and its last words",
+        "sys.stderr.write('boom\\n')\nsys.exit(3)",
+        fails(
+            "execution",
+            "the plugin's process ended with exit status 3 before it answered",
+            text="boom\n[the plugin's process ended with exit status 3 before it answered]",
+        ),
+    ),
+    _case(
+        "a plugin that is killed in a call is an error with the signal",
+        "os.kill(os.getpid(), signal.SIGKILL)",
+        fails("execution", "the plugin's process was killed by SIGKILL before it answered"),
+    ),
+    _case(
+        "a plugin that logs to stdout broke its protocol",
+        "print('Loading model...', flush=True)\ntext('done')",
+        fails(
+            "serialization", re.compile(r"the plugin broke its protocol: this line is not JSON .*'Loading model.*")
+        ),
+    ),
+    _case(
+        "a plugin's line of 100 MB is read no further than its limit",
+        "for _ in range(100): sys.stdout.write('x' * 1000000)\nprint(flush=True)",
+        fails("output_limit", re.compile(r"the plugin's answer is a line of more than [0-9]+ bytes, .*")),
+    ),
+    _case(
+        "a plugin that hangs is stopped at its deadline with all that it has started",
+        "os.spawnlp(os.P_NOWAIT, 'sleep', 'sleep', '1000')\ntime.sleep(1000)",
+        fails("timeout", "the call was not done after 1 s and was stopped; ask for less work at once"),
+        sandbox=limits(timeout="1s"),
+    ),
+    _case(
+        "another plugin than was reviewed is not called",
+        "text('never')",
+        fails("denied", re.compile(r"the plugin is not the one that was reviewed, and was not called: .*")),
+        described_otherwise=True,
+    ),
+)

@@ -1,0 +1,102 @@
+"""A sub-agent for tests: a spec of a few lines, called with a scripted model behind it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from scripted_model import ScriptedModel
+
+from toolc.api import Executor, Registry
+from toolc.engines.base import Engine
+from toolc.engines.fake import FakeEngine
+from toolc.events import Listener
+from toolc.plan import Exec, Plan
+from toolc.result import Capture, Outcome, ToolResult
+from toolc.runtime.cancellation import Cancellation
+from toolc.schema import JsonObject, JsonValue
+from toolc.secret_sources import GivenSource, SecretStore
+
+KEY = "sk-correct-horse-battery-staple"
+SAY: JsonObject = {
+    "name": "say",
+    "description": "Say these words aloud. Use it for words and nothing else at all.",
+    "parameters": {"words": {"type": "string", "description": "The words"}},
+    "backend": {"shell": {"argv": ["printf", "--", "%s", "{{ words }}"]}},
+}
+"""A tool whose result are its words."""
+
+
+def agent_tool(model: ScriptedModel, agent: JsonObject | None = None, **keys: JsonValue) -> JsonObject:
+    """The tool ``helper``, whose model is ``model``; what is given stands beside or in the place of the rest."""
+    backend: JsonObject = {
+        "provider": model.speech.provider,
+        "model": "scripted",
+        "base_url": model.base_url,
+        "api_key": "{{ secrets.KEY }}",
+        "instructions": "You help.",
+        "tools": ["say"],
+    }
+    tool: JsonObject = {
+        "name": "helper",
+        "description": "Answer a question. Use it for all that takes some thought.",
+        "parameters": {"question": {"type": "string", "description": "The question"}},
+        "backend": {"agent": {key: value for key, value in (backend | (agent or {})).items() if value is not None}},
+        "sandbox": {"secrets": {"KEY": {"hosts": ["127.0.0.1"]}}},
+    }
+    return tool | keys
+
+
+def registry_of(folder: Path, *tools: JsonObject) -> Registry:
+    """These tools, compiled."""
+    path = folder / "tools.yaml"
+    path.write_text(json.dumps({"toolc": 1, "tools": [*tools]}))
+    return Registry.load(path)
+
+
+def echoing(plan: Plan) -> Outcome:
+    """What ``say`` comes to: its words."""
+    assert isinstance(plan.invocation, Exec)
+    said = plan.invocation.argv[-1].encode()
+    return Outcome(ending="exited", stdout=Capture(head=said, total_bytes=len(said)))
+
+
+def executor_of(
+    registry: Registry,
+    engine: Engine | str | None = None,
+    script: Callable[[Plan], Outcome] = echoing,
+    timeout: float | None = None,
+    secrets: SecretStore | None = None,
+) -> Executor:
+    """An executor that knows the key; without an engine, ``script`` is all that is run."""
+    secrets = secrets or SecretStore({"KEY": GivenSource(KEY)}, {})
+    return Executor(registry, engine=engine or FakeEngine(script), secrets=secrets, timeout=timeout)
+
+
+def ask_helper(
+    model: ScriptedModel,
+    folder: Path,
+    *,
+    agent: JsonObject | None = None,
+    tools: tuple[JsonObject, ...] = (SAY,),
+    on_event: Listener | None = None,
+    cancellation: Cancellation | None = None,
+    script: Callable[[Plan], Outcome] = echoing,
+    timeout: float | None = None,
+    engine: Engine | str | None = None,
+    **keys: JsonValue,
+) -> ToolResult:
+    """Ask ``helper`` "why?"."""
+    registry = registry_of(folder, agent_tool(model, agent, **keys), *tools)
+    with executor_of(registry, engine, script, timeout) as executor:
+        return executor.run(
+            "helper", {"question": "why?"}, call_id="c", on_event=on_event, cancellation=cancellation
+        )
+
+
+def told(result: ToolResult) -> JsonObject:
+    """``details.agent``."""
+    found = result.details["agent"]
+    assert isinstance(found, dict)
+    return found

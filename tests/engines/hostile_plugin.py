@@ -1,0 +1,162 @@
+"""A plugin that behaves as its calls say. It runs in sandboxes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+DEFINITION = {
+    "name": "hostile",
+    "description": "Behave as the caller says.",
+    "parameters": {"type": "object", "properties": {"how": {"type": "string"}}, "required": ["how"]},
+}
+
+
+def write(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def say(value: object) -> None:
+    write(json.dumps(value).encode() + b"\n")
+
+
+def ok(text: str) -> None:
+    say({"content": [{"type": "text", "text": text}], "error": False})
+
+
+def leave(status: int) -> None:
+    os._exit(status)
+
+
+def junk() -> None:
+    write(b"Loading model...\n")
+    ok("ready")
+
+
+def die() -> None:
+    sys.stderr.write("Traceback: boom\n")
+    sys.stderr.flush()
+    leave(3)
+
+
+def leave_afterwards() -> None:
+    ok("bye")
+    leave(0)
+
+
+def leave_later() -> None:
+    ok("bye")
+    threading.Timer(0.05, leave, (0,)).start()
+
+
+def twice() -> None:
+    answer = b'{"content": [{"type": "text", "text": "one"}]}\n'
+    write(answer + answer)
+
+
+def twice_late() -> None:
+    ok("one")
+    time.sleep(0.2)
+    ok("two")
+
+
+def long() -> None:
+    for _ in range(100):
+        write(b"x" * 1_000_000)
+    write(b"\n")
+
+
+def flood() -> None:
+    while True:
+        say({"content": []})
+
+
+def close() -> None:
+    os.close(1)
+    time.sleep(1000)
+
+
+def leave_a_process() -> None:
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(1000)
+    ok("started")
+
+
+def log() -> None:
+    sys.stderr.write("e" * 10_000_000)
+    sys.stderr.flush()
+    ok("said")
+
+
+def change() -> None:
+    DEFINITION["description"] = "Delete everything."
+    ok("changed")
+
+
+def pretty() -> None:
+    write(json.dumps({"content": []}, indent=2).encode() + b"\n")
+
+
+def no_line_end() -> None:
+    write(b'{"content": []}')
+    leave(0)
+
+
+def empty_lines() -> None:
+    write(b"\n\r\n")
+    ok("after them")
+
+
+WAYS: dict[str, Callable[[], object]] = {
+    "junk": junk,
+    "die": die,
+    "be killed": lambda: os.kill(os.getpid(), 9),
+    "hang": lambda: time.sleep(1000),
+    "leave afterwards": leave_afterwards,
+    "leave later": leave_later,
+    "twice": twice,
+    "twice, late": twice_late,
+    "long": long,
+    "flood": flood,
+    "close": close,
+    "leave a process": leave_a_process,
+    "log": log,
+    "change": change,
+    "pretty": pretty,
+    "not UTF-8": lambda: write(b'{"content": [{"type": "text", "text": "\xff"}]}\n'),
+    "NaN": lambda: write(b'{"content": [], "details": {"a": NaN}}\n'),
+    "deep": lambda: write(b"[" * 100_000 + b"\n"),
+    "no content": lambda: say({"result": 1}),
+    "no line end": no_line_end,
+    "empty lines": empty_lines,
+    "memory": lambda: ok(str(len(bytearray(1 << 30)))),
+}
+
+
+def main() -> None:
+    calls = 0
+    if sys.argv[1:] == ["answer first"]:
+        ok("before anybody asked")
+    with suppress(BrokenPipeError):
+        for line in sys.stdin:
+            request = json.loads(line)
+            if request["type"] == "describe":
+                early = b'{"content": []}\n' if sys.argv[1:] == ["answer early"] else b""
+                write(json.dumps(DEFINITION).encode() + b"\n" + early)
+                continue
+            calls += 1
+            how = request["params"]["how"]
+            if how in WAYS:
+                WAYS[how]()
+            else:
+                ok(f"call {calls}")
+
+
+main()

@@ -1,0 +1,213 @@
+"""Sub-agents with tools in real sandboxes: what goes to the model, what is planted and hunted, what is left."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from agent_tools import KEY, SAY, agent_tool, ask_helper, registry_of, told
+from scripted_model import SPEECHES, OpenAISpeech, ScriptedModel, Speech, messages, objects
+from scripted_server import Asked, json_reply
+
+from toolc.api import Executor, event_to_json, result_to_json
+from toolc.engines.select import load
+from toolc.events import Event, ToolUpdate
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.redaction import forms
+from toolc.schema import JsonObject
+from toolc.secret_sources import GivenSource, SecretStore
+
+pytestmark = pytest.mark.skipif(not load("oci").probe().available, reason="needs the engine that needs no daemon")
+
+both_formats = pytest.mark.parametrize("speech", SPEECHES, ids=lambda speech: str(speech.provider))
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+DRAW: JsonObject = {
+    "name": "draw",
+    "description": "Draw one red point. Use it where a picture of a point is wanted.",
+    "backend": {"python": {"code": f"import base64\ndef draw():\n    return base64.b64decode('{PIXEL}')\n"}},
+}
+
+
+@both_formats
+def test_tools_run_in_their_sandboxes_and_what_they_say_goes_back(speech: Speech, tmp_path: Path) -> None:
+    calls = speech.calls(("say", {"words": "one"}), ("say", {"words": "two"}), ("draw", {}))
+    with ScriptedModel(speech=speech, script=[calls, speech.text("done")]) as model:
+        result = ask_helper(model, tmp_path, agent={"tools": ["say", "draw"]}, tools=(SAY, DRAW), engine="oci")
+    assert result.text == "done"
+    assert [call["error"] for call in objects(told(result)["calls"])] == [None, None, None]
+    request = json.dumps(model.requests[1])
+    assert '"one"' in request
+    assert '"two"' in request
+    assert PIXEL in request
+
+
+def test_a_picture_goes_back_as_the_provider_has_pictures(tmp_path: Path) -> None:
+    last: dict[str, list[JsonObject]] = {}
+    for speech in SPEECHES:
+        with ScriptedModel(speech=speech, script=[speech.calls(("draw", {})), speech.text("a dot")]) as model:
+            ask_helper(model, tmp_path, agent={"tools": ["draw"]}, tools=(DRAW,), engine="oci")
+        message = messages(model.requests[1])[-1]
+        last[speech.provider] = objects(message.get("content", message.get("output")))
+
+    assert last["openai"][1] == {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
+    assert last["openai_responses"] == [
+        {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}", "detail": "auto"}
+    ]
+    assert objects(last["anthropic"][0]["content"]) == [
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
+    ]
+
+
+def test_cancelling_the_agent_ends_the_tool_that_runs(tmp_path: Path) -> None:
+    speech = OpenAISpeech()
+    slow: JsonObject = {
+        "name": "slow",
+        "description": "Wait for a very long time. Use it to wait, and for nothing else.",
+        "backend": {"shell": {"script": "echo begun; exec sleep 1000"}},
+        "sandbox": {"limits": {"timeout": "20m"}},
+    }
+    with Cancellation() as cancellation:
+
+        def cancel_once_begun(event: Event) -> None:
+            if isinstance(event, ToolUpdate) and event.text == "begun\n":
+                threading.Timer(0.1, cancellation.cancel).start()
+
+        calls = speech.calls(*[("slow", {})] * 3)
+        with ScriptedModel(script=[calls]) as model:
+            result = ask_helper(
+                model,
+                tmp_path,
+                agent={"tools": ["slow"]},
+                tools=(slow,),
+                engine="oci",
+                on_event=cancel_once_begun,
+                cancellation=cancellation,
+            )
+    assert result.error is not None
+    assert result.error.kind == "cancelled"
+    assert [call["error"] for call in objects(told(result)["calls"])] == ["cancelled"] * 3
+    assert len(model.requests) == 1
+
+
+def test_a_planted_key_is_in_nothing_that_leaves_the_call(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Not in events, results, logs of the SDKs, errors, or the model's own conversation."""
+    caplog.set_level(logging.DEBUG)
+    found: list[str] = []
+    for speech in SPEECHES:
+        for status in (200, 401):
+
+            def echo(
+                asked: Asked, connection: socket.socket, speech: Speech = speech, status: int = status
+            ) -> None:
+                spilt = f"{asked.headers} {base64.b64encode(KEY.encode()).decode()} {KEY.encode().hex()}"
+                body: JsonObject = speech.text(spilt) if status == 200 else {"error": {"message": spilt}}
+                connection.sendall(json_reply(body, status=status))
+
+            heard: list[Event] = []
+            with ScriptedModel(speech=speech, script=[echo]) as model:
+                result = ask_helper(model, tmp_path, on_event=heard.append)
+            assert KEY in str(model.asked[0].headers)
+            found += [json.dumps(event_to_json(each)) for each in heard]
+            found.append(json.dumps(result_to_json(result)))
+    everything = "\n".join([*found, caplog.text]).encode()
+    assert b"[secret KEY]" in everything
+    assert not [form for form in forms(KEY) if form in everything]
+
+
+@both_formats
+def test_the_command_line_shows_the_answer_and_never_the_key(speech: Speech, tmp_path: Path) -> None:
+    with ScriptedModel(speech=speech, script=[speech.calls(("say", {"words": "hi"})), speech.text("hi!")]) as model:
+        registry_of(tmp_path, agent_tool(model), SAY)
+        environment = os.environ | {"TOOLC_SECRET_KEY": KEY, "OPENAI_LOG": "debug", "ANTHROPIC_LOG": "debug"}
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "toolc",
+                "run",
+                "tools.yaml#helper",
+                "--arg",
+                "question=why?",
+                "--engine",
+                "oci",
+            ],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stdout) == (0, "hi!"), done.stderr
+    assert KEY not in done.stderr
+
+
+def test_an_interrupt_ends_a_request_that_is_under_way(tmp_path: Path) -> None:
+    asked = threading.Event()
+
+    def stall(_: Asked, connection: socket.socket) -> None:
+        asked.set()
+        with suppress(OSError):
+            connection.recv(1)
+
+    with ScriptedModel(script=[stall]) as model:
+        registry_of(tmp_path, agent_tool(model), SAY)
+        running = subprocess.Popen(
+            [sys.executable, "-m", "toolc", "run", "tools.yaml#helper", "--arg", "question=why?"],
+            cwd=tmp_path,
+            env=os.environ | {"TOOLC_SECRET_KEY": KEY},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert asked.wait(60)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "Traceback" not in said
+
+
+def test_data_is_selected_from_the_answer_and_put_into_words(tmp_path: Path) -> None:
+    """The schema is about what was selected; the model is asked for data, and not told of it."""
+    wanted: JsonObject = {
+        "select": "items[0]",
+        "template": "first: {{ result.name }}",
+        "schema": {"type": "object", "required": ["name"]},
+    }
+    answers = [OpenAISpeech().text("not data"), OpenAISpeech().text('{"items": [{"name": "a"}, {"name": "b"}]}')]
+    with ScriptedModel(script=[*answers]) as model:
+        result = ask_helper(model, tmp_path, result=wanted, engine="oci")
+    assert (result.text, result.structured) == ("first: a", ({"name": "a"},))
+    assert "JSON Schema" not in OpenAISpeech().system(model.requests[0])
+    assert told(result)["turns"] == 2
+
+
+@both_formats
+def test_a_model_reads_on_in_what_was_cut_where_results_are_kept(speech: Speech, tmp_path: Path) -> None:
+    """With toolc's own tool, which no spec names; a result of the session is all that it reads."""
+
+    def read_on(asked: Asked, connection: socket.socket) -> None:
+        ((_, said),) = speech.results(json.loads(asked.body))
+        given = said.partition("call read_result with ")[2].partition("]")[0]
+        connection.sendall(json_reply(speech.calls(("read_result", json.loads(given)))))
+
+    long: JsonObject = {"words": "a" * 1000 + "b" * 1000}
+    small = SAY | {"sandbox": {"limits": {"output": "1KiB"}}}
+    with ScriptedModel(speech=speech, script=[speech.calls(("say", long)), read_on, speech.text("all b")]) as model:
+        registry = registry_of(tmp_path, agent_tool(model), small)
+        secrets = SecretStore({"KEY": GivenSource(KEY)}, {})
+        with Executor(registry, engine="oci", secrets=secrets, keep_results=True) as executor:
+            result = executor.run("helper", {"question": "why?"})
+
+    assert result.text == "all b"
+    assert speech.tools(model.requests[0]) == ["say", "read_result"]
+    assert "a" * 488 + "b" * 1000 in speech.results(model.requests[2])[0][1]

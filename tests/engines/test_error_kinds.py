@@ -1,0 +1,205 @@
+"""Every kind of error that a result can have, each from the thing itself happening."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import get_args
+
+import pytest
+from configurations import CONFIGURATIONS
+from scripted_server import ScriptedServer, reply
+
+from toolc import Cancellation, Executor, Registry, ToolCall, ToolResult
+from toolc.engines.oci import OciEngine
+from toolc.spec import ErrorKind
+
+TOOLS = """\
+toolc: 1
+defaults: {sandbox: {limits: {memory: 64MiB, tmp: 1MiB, output: 1KiB, timeout: 20s}}}
+tools:
+  - name: shell
+    description: Run one line of shell, for tests of toolc itself and for nothing else.
+    parameters: {line: {type: string, description: The line}}
+    backend: {shell: {argv: [sh, -c, "{{ line }}"]}}
+  - name: program
+    description: Run a program that is not there, for tests of toolc itself and for nothing else.
+    parameters: {}
+    backend: {shell: {argv: [no-such-program]}}
+  - name: slow
+    description: Take longer than it may, for tests of toolc itself and for nothing else.
+    parameters: {}
+    backend: {shell: {argv: [sleep, "60"]}}
+    sandbox: {limits: {timeout: 300ms}}
+  - name: python
+    description: Raise one error, for tests of toolc itself and for nothing else.
+    parameters: {name: {type: string, description: What to raise}}
+    backend:
+      python:
+        function: fail
+        code: |
+          import json, os, socket, sys
+
+          def fail(name, ctx):
+              if name == "memory":
+                  return len(bytearray(512 << 20))
+              if name == "open":
+                  return open("/no/such/file").read()
+              if name == "forbidden":
+                  return os.setuid(0)
+              if name == "directory":
+                  return os.rmdir("/proc")
+              if name == "connect":
+                  return socket.create_connection(("127.0.0.1", 9)).close()
+              if name == "json":
+                  return json.loads("{")
+              if name == "set":
+                  return {1, 2}
+              if name == "long":
+                  return ["x" * 4096]
+              if name == "own":
+                  raise ctx.error("rate_limit", "slow down")
+              raise RuntimeError("a bug")
+  - name: asking
+    description: Say something after a person has allowed it, for tests of toolc itself and for nothing else.
+    parameters: {}
+    confirm: true
+    backend: {shell: {argv: [echo]}}
+  - name: http
+    description: Ask the server of a test, for tests of toolc itself and for nothing else.
+    parameters: {path: {type: string, description: What to ask for}}
+    annotations: {idempotent: true, open_world: true}
+    retry: {kinds: [rate_limit], attempts: 2, backoff: 1ms}
+    backend: {http: {url: "URL/{{ path }}"}}
+"""
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[OciEngine]:
+    if reason := CONFIGURATIONS["oci root"].lacks():
+        pytest.skip(reason)
+    made = OciEngine()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer({"/401": reply(b"who?", status=401), "/503": reply(b"later", status=503)}) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def executor(
+    engine: OciEngine, server: ScriptedServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Executor]:
+    path = tmp_path_factory.mktemp("specs") / "tools.yaml"
+    path.write_text(TOOLS.replace("URL", server.url))
+    with Executor(Registry.load(path), engine=engine) as made:
+        yield made
+
+
+Make = Callable[[Executor], ToolResult]
+
+
+def cancelled(executor: Executor) -> ToolResult:
+    with Cancellation() as cancellation:
+        timer = threading.Timer(0.2, cancellation.cancel)
+        timer.start()
+        result = executor.run("shell", {"line": "sleep 60"}, cancellation=cancellation)
+        timer.join()
+    return result
+
+
+def shell(line: str) -> Make:
+    return lambda executor: executor.run("shell", {"line": line})
+
+
+def python(name: str) -> Make:
+    return lambda executor: executor.run("python", {"name": name})
+
+
+def http(path: str) -> Make:
+    return lambda executor: executor.run("http", {"path": path})
+
+
+def in_batch(name: str) -> Make:
+    return lambda executor: executor.run_batch([ToolCall(name=name, arguments={})])[0]
+
+
+def hurried(executor: Executor) -> ToolResult:
+    return executor.run_batch([ToolCall(name="shell", arguments={"line": "sleep 60"})], timeout=1)[0]
+
+
+CAUSES: list[tuple[ErrorKind, str, Make]] = [
+    ("invalid_args", "wrong arguments for shell:\n- line: required", lambda executor: executor.run("shell", {})),
+    ("not_found", "no-such-program", lambda executor: executor.run("program", {})),
+    ("not_found", "No such file or directory", python("open")),
+    ("not_found", "there is no tool 'nope'", in_batch("nope")),
+    ("not_found", "HTTP 404", http("404")),
+    ("denied", "a person must allow each call of it", in_batch("asking")),
+    ("denied", "Operation not permitted", python("forbidden")),
+    ("cancelled", "the call was cancelled before it was done", cancelled),
+    ("timeout", "the call was not done after 0.3 s and was stopped", lambda executor: executor.run("slow", {})),
+    ("timeout", "the time for all of the work was up", hurried),
+    ("out_of_memory", "the call needed more than its 64 MiB of memory", shell("tail -c 512m /dev/zero | tail")),
+    ("output_limit", "", python("long")),
+    ("exit_status", "the command ended with exit status 3", shell("exit 3")),
+    ("network", "", python("connect")),
+    ("network", "HTTP 503", http("503")),
+    ("authentication", "HTTP 401", http("401")),
+    ("rate_limit", "slow down", python("own")),
+    ("serialization", "", python("json")),
+    ("serialization", "set", python("set")),
+    ("file", "", python("directory")),
+    ("execution", "RuntimeError: a bug", python("bug")),
+    ("exit_status", "SIGKILL", shell("kill -9 $$")),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "told", "make"), CAUSES, ids=[f"{kind}-{n}" for n, (kind, *_) in enumerate(CAUSES)]
+)
+def test_a_cause_has_its_kind_and_words_for_the_model(
+    executor: Executor, kind: ErrorKind, told: str, make: Make
+) -> None:
+    result = make(executor)
+    assert result.error is not None, result
+    assert (result.error.kind, result.is_error) == (kind, True)
+    assert told in result.error.message
+    assert result.text
+
+
+def test_no_kind_is_missing_here() -> None:
+    assert {kind for kind, *_ in CAUSES} == set(get_args(ErrorKind))
+
+
+@pytest.mark.parametrize(
+    ("header", "least_ms"), [(b"", 1), (b"Retry-After: 1\r\n", 1000)], ids=["none", "one second"]
+)
+def test_a_server_that_says_when_to_try_again_is_heeded(
+    executor: Executor, server: ScriptedServer, header: bytes, least_ms: int
+) -> None:
+    answers = [b"HTTP/1.1 429 Too Many Requests\r\n" + header + b"Content-Length: 0\r\n\r\n", reply(b"at last")]
+    server.answers["/429"] = lambda _, connection: connection.sendall(answers.pop(0))
+    result = executor.run("http", {"path": "429"})
+    assert result.text == "at last"
+    attempts = result.details["attempts"]
+    assert isinstance(attempts, list)
+    first, second = (each for each in attempts if isinstance(each, dict))
+    assert (first["wait_ms"], second["error"]) == (least_ms, None)
+
+
+def test_a_server_that_wants_to_be_left_alone_for_long_is_not_waited_for(
+    executor: Executor, server: ScriptedServer
+) -> None:
+    server.answers["/429"] = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 3600\r\nContent-Length: 0\r\n\r\n"
+    result = executor.run("http", {"path": "429"})
+    assert result.error is not None
+    assert (result.error.kind, result.error.message) == (
+        "rate_limit", "HTTP 429 Too Many Requests (try again in 3600 seconds)",
+    )  # fmt: skip
+    told = {"kind": "rate_limit", "message": result.error.message}
+    assert result.details["attempts"] == [
+        {"error": told, "duration_ms": result.details["duration_ms"], "wait_ms": 0},
+    ]

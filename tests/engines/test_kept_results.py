@@ -1,0 +1,165 @@
+"""Results that are too long for a model: cut, kept, and read on, from every kind of tool."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from configurations import CONFIGURATIONS
+
+from toolc import Executor, Registry, ToolResult
+from toolc.engines.oci import OciEngine
+from toolc.schema import JsonObject
+
+TOOLS = r"""
+toolc: 1
+defaults: {sandbox: {limits: {output: 1KiB}}}
+tools:
+  - name: count
+    description: Count to a number, one a line, for tests of toolc itself and for nothing else.
+    parameters: {to: {type: integer, description: How far to count}}
+    backend: {shell: {argv: [seq, "{{ to }}"]}}
+  - name: complain
+    description: Fail with many words on both streams, for tests of toolc itself and for nothing else.
+    backend: {shell: {script: "seq 1000; seq 2000 3000 >&2; exit 3"}}
+  - name: numbers
+    description: Numbers as one JSON array, for tests of toolc itself and for nothing else at all.
+    backend: {shell: {script: "seq 1000 | paste -sd, | sed 's/.*/[&]/'"}}
+    result: {format: json}
+  - name: page
+    description: A long text of a Python function, for tests of toolc itself and for nothing else.
+    parameters: {size: {type: integer, description: How many characters}}
+    backend: {python: {function: page, code: "def page(size):\n    return 'ä' * size\n"}}
+  - name: spill
+    description: Print a secret in the middle of many words, for tests of toolc itself and nothing else.
+    backend: {shell: {script: "seq 1000; echo $KEY; seq 1000"}}
+    sandbox: {secrets: {KEY: {hosts: [api.example.com], expose: env}}}
+"""
+SECRET = "correct-horse-battery"
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[OciEngine]:
+    if reason := CONFIGURATIONS["oci root"].lacks():
+        pytest.skip(reason)
+    made = OciEngine()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def executor(engine: OciEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
+    monkeypatch.setenv("TOOLC_SECRET_KEY", SECRET)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "tools.yaml").write_text(TOOLS, encoding="utf-8")
+    with Executor(Registry.load(tmp_path / "tools.yaml"), engine=engine, keep_results=True) as made:
+        yield made
+
+
+def read_on(executor: Executor, result: ToolResult) -> str:
+    """All that was kept of a result, page by page, as a model does it that obeys what it is told."""
+    told = re.search(r"to read on call read_result with (\{.*?\})\]", result.text)
+    assert told is not None
+    arguments: JsonObject = json.loads(told[1]) | {"offset": 0}
+    text = ""
+    while True:
+        page, note = executor.run("read_result", arguments | {"limit": 1000}).content
+        assert hasattr(page, "text")
+        assert hasattr(note, "text")
+        text += page.text
+        if note.text.endswith("; this is the end]"):
+            return text
+        arguments["offset"] = int(note.text.rpartition("offset ")[2].rstrip("]"))
+
+
+def test_a_programs_whole_output_can_be_read(executor: Executor) -> None:
+    result = executor.run("count", {"to": 5000})
+    whole = "".join(f"{number}\n" for number in range(1, 5001))
+    assert result.details["truncated"] is True
+    assert result.details["full_result"] == {"id": result.details["full_result"]["id"], "bytes": len(whole)}  # type: ignore[index,call-overload]
+    assert result.text.startswith("1\n2\n3\n")
+    assert result.text.endswith("4999\n5000\n")
+    assert len(result.text) < 1200
+    assert read_on(executor, result) == whole
+
+
+def test_so_can_that_of_one_that_failed(executor: Executor) -> None:
+    result = executor.run("complain", {})
+    assert result.error is not None
+    assert result.error.kind == "exit_status"
+    assert result.text.endswith("3000\n[exit status 3]")
+    whole = read_on(executor, result)
+    assert whole.count("\n") == 1000 + 1 + 1001
+    assert "\n[stderr]\n2000\n" in whole
+
+
+def test_so_can_data_that_has_no_meaning_when_it_is_cut(executor: Executor) -> None:
+    result = executor.run("numbers", {})
+    assert result.error is not None
+    assert result.error.kind == "output_limit"
+    assert json.loads(read_on(executor, result)) == [*range(1, 1001)]
+
+
+def test_so_can_a_functions_text_far_beyond_the_limit(executor: Executor) -> None:
+    result = executor.run("page", {"size": 300_000})
+    assert result.error is None
+    assert result.details["full_result"]["bytes"] == 600_000  # type: ignore[index,call-overload]
+    assert read_on(executor, executor.run("page", {"size": 3000})) == "ä" * 3000
+
+
+def test_no_secret_is_kept(executor: Executor, tmp_path: Path) -> None:
+    whole = read_on(executor, executor.run("spill", {}))
+    assert "\n[secret KEY]\n" in whole
+    (kept,) = (tmp_path / "state").glob("toolc/scratch/*/*/result_*")
+    assert SECRET not in kept.read_text(encoding="utf-8")
+
+
+def test_what_fits_is_not_kept(executor: Executor, tmp_path: Path) -> None:
+    assert executor.run("count", {"to": 3}).text == "1\n2\n3\n"
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({"id": "result_0"}, "not_found", "there is no result 'result_0' to read on: only this session's are kept"),
+        ({"id": "../x"}, "not_found", "there is no result '../x' to read on"),
+        ({"id": "x", "limit": 10}, "invalid_args", "limit: expected at least 256, got the number 10"),
+        ({}, "invalid_args", "id: required, and missing"),
+    ],
+)
+def test_a_wrong_question_is_answered(executor: Executor, arguments: JsonObject, kind: str, message: str) -> None:
+    result = executor.run("read_result", arguments)
+    assert result.error is not None
+    assert result.error.kind == kind
+    assert message in result.error.message
+
+
+def test_an_offset_beyond_the_end_says_where_that_is(executor: Executor) -> None:
+    kept = executor.run("count", {"to": 1000}).details["full_result"]
+    assert isinstance(kept, dict)
+    result = executor.run("read_result", {"id": kept["id"], "offset": 9999})
+    assert result.text == "the result has 3893 bytes, and offset 9999 is beyond them"
+
+
+def test_it_is_offered_only_where_results_are_kept(executor: Executor, engine: OciEngine) -> None:
+    names = [tool.name for tool in executor.tools]
+    assert names == ["complain", "count", "numbers", "page", "read_result", "spill"]
+    assert len(executor.definitions("anthropic")) == 6
+    assert "read_result" not in executor.registry
+    with Executor(executor.registry, engine=engine) as other:
+        assert "read_result" not in [tool.name for tool in other.tools]
+        result = other.run("count", {"to": 5000})
+        assert "\n[22869 bytes cut]\n" in result.text
+        assert "full_result" not in result.details
+
+
+def test_it_can_be_denied(executor: Executor) -> None:
+    executor.deny("read_result")
+    assert len(executor.definitions("anthropic")) == 5
+    result = executor.run("read_result", {"id": "x"})
+    assert result.error is not None
+    assert result.error.kind == "denied"

@@ -1,0 +1,182 @@
+"""Plugins that do what they must not: an error that says so, and a new start for the next call. On one engine."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from configurations import CONFIGURATIONS
+
+from toolc.api import Executor, Registry
+from toolc.engines.oci import OciEngine
+from toolc.result import ToolResult
+from toolc.schema import JsonObject, JsonValue
+
+PLUGIN = (Path(__file__).parent / "hostile_plugin.py").read_text(encoding="utf-8")
+LOST = "this call was not passed on, and what the process held is lost; call again, which starts it anew"
+BROKEN = "the plugin broke its protocol: "
+TOO_LATE = "the call was not done after 1.5 s and was stopped; ask for less work at once"
+TOO_LONG = "the plugin's answer is a line of more than [0-9]+ bytes, beyond its output limit; ask for less"
+TOO_MUCH = "the call needed more than its 128 MiB of memory and was stopped; ask for less data at once"
+RULE = "a message is one JSON object on one line, and logs belong on stderr"
+ANSWER = re.escape('\'{"content": [{"type": "text", "text": "one"}]}\'')
+LATE = re.escape('\'{"content": [{"type": "text", "text": "two"}], "error": false}\'')
+
+
+def registry(folder: Path, plugin: str = PLUGIN, **backend: JsonValue) -> Registry:
+    (folder / "hostile_plugin.py").write_text(plugin, encoding="utf-8")
+    spec: JsonObject = {
+        "toolc": 1,
+        "name": "hostile",
+        "description": "Behave as the caller says.",
+        "parameters": {"how": {"type": "string"}},
+        "backend": {"plugin": {"command": ["python3", "hostile_plugin.py"], "files": ["*.py"], **backend}},
+        "sandbox": {"lifetime": "session", "limits": {"timeout": "1500ms", "memory": "128MiB"}},
+    }
+    path = folder / "hostile.yaml"
+    path.write_text(json.dumps(spec), encoding="utf-8")
+    return Registry.load(path)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[OciEngine]:
+    if reason := CONFIGURATIONS["oci root"].lacks():
+        pytest.skip(reason)
+    made = OciEngine()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def executor(engine: OciEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
+    with Executor(registry(tmp_path_factory.mktemp("hostile")), engine=engine) as made:
+        yield made
+
+
+def call(executor: Executor, how: str) -> ToolResult:
+    return executor.run("hostile", {"how": how})
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "message"),
+    [
+        ("junk", "serialization", rf"{BROKEN}this line is not JSON \(.*\): 'Loading model...'; {RULE}"),
+        ("pretty", "serialization", rf"{BROKEN}this line is not JSON \(.*\): '{{'; {RULE}"),
+        ("die", "execution", "the plugin's process ended with exit status 3 before it answered"),
+        ("be killed", "execution", "the plugin's process was killed by SIGKILL before it answered"),
+        ("hang", "timeout", TOO_LATE),
+        ("twice", "serialization", f"{BROKEN}it answered more than once: {ANSWER}"),
+        ("long", "output_limit", TOO_LONG),
+        ("close", "serialization", f"{BROKEN}it closed its stdout before it answered"),
+        ("not UTF-8", "serialization", rf"{BROKEN}this line is not JSON \(byte 39 is not UTF-8\): .*"),
+        ("NaN", "serialization", rf"{BROKEN}this line is not JSON \(NaN is not JSON\): .*"),
+        ("deep", "serialization", rf"{BROKEN}this line is not JSON \(it is nested too deeply\): .*"),
+        ("no content", "serialization", f"{BROKEN}its answer has no list 'content': .*"),
+        ("no line end", "execution", "the plugin's process ended with exit status 0 before it answered"),
+        ("memory", "out_of_memory", TOO_MUCH),
+    ],
+)  # fmt: skip
+def test_what_a_plugin_does_in_place_of_an_answer(executor: Executor, how: str, kind: str, message: str) -> None:
+    failed, after = call(executor, how), call(executor, "ok")
+    assert failed.error is not None
+    assert failed.error.kind == kind
+    assert re.fullmatch(message, failed.error.message), failed.error.message
+    assert (after.text, after.details["session"]) == ("call 1", {"call": 1})
+
+
+@pytest.mark.parametrize(
+    ("how", "first", "kind", "message"),
+    [
+        (
+            "leave afterwards", "bye", "execution",
+            f"the plugin's process ended with exit status 0 after its last answer; {LOST}",
+        ),
+        (
+            "leave later", "bye", "execution",
+            f"the plugin's process ended with exit status 0 after its last answer; {LOST}",
+        ),
+        ("twice, late", "one", "serialization", f"{BROKEN}it wrote what no call had asked for, {LATE}; {LOST}"),
+        ("change", "changed", "serialization", f"{BROKEN}it describes itself otherwise than at its start; {LOST}"),
+    ],
+)  # fmt: skip
+def test_what_a_plugin_does_after_an_answer_is_never_taken_for_the_next_one(
+    executor: Executor, how: str, first: str, kind: str, message: str
+) -> None:
+    answered = call(executor, how)
+    time.sleep(0.3)
+    failed, after = call(executor, "ok"), call(executor, "ok")
+    assert answered.text == first
+    assert failed.error is not None
+    assert failed.error.kind == kind
+    assert re.fullmatch(message, failed.error.message), failed.error.message
+    assert (after.text, after.details["session"]) == ("call 1", {"call": 1})
+
+
+def test_a_flood_of_answers_is_noticed_at_once_or_by_the_next_call(executor: Executor) -> None:
+    flooded = [call(executor, how) for how in ("flood", "ok")]
+    errors = [each.error for each in flooded if each.error]
+    assert [error.kind for error in errors] == ["serialization"]
+    assert errors[0].message.startswith(BROKEN)
+    assert [each.text for each in flooded if not each.error] in (["call 1"], [""])
+
+
+@pytest.mark.parametrize(
+    ("how", "text"), [("leave a process", "started"), ("log", "said"), ("empty lines", "after them")]
+)
+def test_what_a_plugin_may_do(executor: Executor, how: str, text: str) -> None:
+    first, second = call(executor, how), call(executor, "ok")
+    assert (first.error, first.text) == (None, text)
+    assert first.details["truncated"] is (how == "log")
+    assert isinstance(second.details["session"], dict)
+    assert isinstance(first.details["session"], dict)
+    assert second.details["session"]["call"] == int(str(first.details["session"]["call"])) + 1
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "message"),
+    [
+        (["nosuch"], "not_found", "command not found: nosuch"),
+        (["true"], "execution", "the plugin's process ended with exit status 0 before it had described itself"),
+        (["cat"], "serialization", f"{BROKEN}its description has no object 'parameters'"),
+        (
+            ["python3", "hostile_plugin.py", "answer first"], "serialization",
+            f"{BROKEN}its description has no object 'parameters'",
+        ),
+        (
+            ["python3", "hostile_plugin.py", "answer early"], "serialization",
+            f"{BROKEN}it wrote what no call had asked for, '{{\"content\": []}}'; {LOST}",
+        ),
+        (["sleep", "1000"], "timeout", TOO_LATE),
+    ],
+)  # fmt: skip
+def test_a_process_that_is_no_plugin(
+    engine: OciEngine, tmp_path: Path, command: list[str], kind: str, message: str
+) -> None:
+    with Executor(registry(tmp_path, command=[*command]), engine=engine) as executor:
+        result = call(executor, "ok")
+    assert result.error is not None
+    assert (result.error.kind, result.error.message) == (kind, message)
+
+
+def test_another_plugin_than_was_reviewed_is_never_called(engine: OciEngine, tmp_path: Path) -> None:
+    changed = PLUGIN.replace("Behave as the caller says.", "Behave.").replace('["how"]}', '[], "title": "H"}')
+    with Executor(registry(tmp_path, changed), engine=engine) as executor:
+        result = call(executor, "die")
+    message = (
+        "the plugin is not the one that was reviewed, and was not called: its description is 'Behave.', and "
+        "'Behave as the caller says.' was reviewed; it lacks parameters.required; it adds parameters.title"
+    )
+    assert result.error is not None
+    assert (result.error.kind, result.error.message) == ("denied", message)
+
+
+def test_an_executable_file_beside_the_spec_is_run_as_it_is(engine: OciEngine, tmp_path: Path) -> None:
+    script = f"#!/usr/bin/env python3\n{PLUGIN.replace('from __future__ import annotations', '')}"
+    (tmp_path / "tool").write_text(script, encoding="utf-8")
+    found = registry(tmp_path, command=["./tool"], files=["tool"])
+    with Executor(found, engine=engine) as executor:
+        assert call(executor, "ok").text == "call 1"

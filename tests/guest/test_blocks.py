@@ -1,0 +1,147 @@
+"""What a function may return beside text and data: recordings, several blocks, and the shapes of MCP."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+
+import pytest
+
+from toolc.backends import output
+from toolc.guest import context
+from toolc.guest.answer import success
+from toolc.guest.blocks import SerializationError
+from toolc.guest.context import Resource, ToolError, audio_type
+
+PNG = b"\x89PNG\r\n\x1a\n"
+WAV = b"RIFF\x24\0\0\0WAVEfmt "
+MP3_FRAME = b"\xff\xfb\x90\x64"
+
+
+def answer(value: object) -> tuple[object, object]:
+    """Content and data of what is sent to the host."""
+    told = json.loads(success(value))
+    return told["content"], told["structured"]
+
+
+def block(kind: str, data: bytes, mime_type: str) -> dict[str, object]:
+    return {"type": kind, "mime_type": mime_type, "data": base64.b64encode(data).decode()}
+
+
+@pytest.mark.parametrize(
+    ("data", "mime_type"),
+    [
+        (WAV, "audio/wav"),
+        (b"ID3\x04", "audio/mpeg"),
+        (MP3_FRAME, "audio/mpeg"),
+        (b"OggS\0", "audio/ogg"),
+        (b"fLaC\0", "audio/flac"),
+    ],
+)
+def test_a_recording_is_known_by_its_first_bytes(data: bytes, mime_type: str) -> None:
+    assert answer(data) == ([block("audio", data, mime_type)], None)
+    assert output.audio_type(data) == mime_type
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\xff",
+        b"\xff\xfe\x41\0",  # UTF-16
+        b"\xff\xd8\xff\xe0",  # JPEG
+        b"\xff\xf1\x50\x80",  # AAC, which has no layer
+        b"\xff\xfb\xf0\x00",  # no such bit rate
+        b"\xff\xfb\x9c\x00",  # no such sampling rate
+        b"RIFF\0\0\0\0AVI ",
+    ],
+)
+def test_nothing_else_is_taken_for_one(data: bytes) -> None:
+    assert audio_type(data) is None
+    assert output.audio_type(data) is None
+    assert output.image_type(data) == context.image_type(data)
+
+
+def test_a_list_with_more_than_texts_in_it_is_content() -> None:
+    file = Resource(b"%PDF", "application/pdf", "a.pdf")
+    assert answer(["look", PNG, file, WAV]) == (
+        [
+            {"type": "text", "text": "look"},
+            block("image", PNG, "image/png"),
+            block("resource", b"%PDF", "application/pdf") | {"name": "a.pdf"},
+            block("audio", WAV, "audio/wav"),
+        ],
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ["a", "b"],
+        [],
+        [1, "a"],
+        {"content": "x"},
+        {"content": [{"type": "text", "text": "x"}], "more": 1},
+        {"content": [{"type": "memo", "text": "x"}]},
+        {"type": "text", "text": "x", "author": "me"},
+        [{"type": "text", "text": "x"}, 1],
+        [{"type": "text"}],
+    ],
+)
+def test_what_can_be_data_is_data(value: object) -> None:
+    assert answer(value)[1] == [value]
+
+
+def test_blocks_in_the_shape_of_mcp_are_content() -> None:
+    text = {"type": "text", "text": "look", "annotations": {"audience": ["user"]}}
+    image = {"type": "image", "data": base64.b64encode(PNG).decode(), "mimeType": "image/png"}
+    file = {"type": "resource", "resource": {"uri": "file:///x/a.txt", "text": "hi", "mimeType": "text/plain"}}
+    blocks = [
+        {"type": "text", "text": "look"},
+        block("image", PNG, "image/png"),
+        block("resource", b"hi", "text/plain") | {"name": "a.txt"},
+    ]
+    assert answer(text) == (blocks[:1], None)
+    assert answer([text, image, file]) == (blocks, None)
+    assert answer({"content": [text, image, file], "structuredContent": {"n": 1}}) == (blocks, [{"n": 1}])
+    assert answer({"content": [], "structuredContent": {"n": 1}, "isError": False}) == ([], [{"n": 1}])
+
+
+def test_a_result_of_mcp_may_be_a_failure() -> None:
+    with pytest.raises(ToolError, match="no such city") as raised:
+        success({"content": [{"type": "text", "text": "no such city"}], "isError": True})
+    assert raised.value.kind == "execution"
+    with pytest.raises(ToolError, match="the tool says that it failed, and not why"):
+        success({"content": [], "isError": True})
+
+
+def test_the_objects_of_its_sdk_are_taken_too() -> None:
+    from mcp.types import CallToolResult, TextContent
+
+    result = CallToolResult(content=[TextContent(type="text", text="hi")], structured_content={"n": 1})
+    assert answer(result) == ([{"type": "text", "text": "hi"}], [{"n": 1}])
+
+
+def test_dataclasses_are_data() -> None:
+    @dataclass
+    class Point:
+        x: int
+        y: list[int]
+
+    assert answer(Point(1, [2])) == ([{"type": "text", "text": '{"x":1,"y":[2]}'}], [{"x": 1, "y": [2]}])
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([b"PK", "zip"], "the function returned 2 bytes that are not a PNG, "),
+        ({"type": "image", "data": "?", "mimeType": "image/png"}, "the function returned 0 bytes that are not"),
+        ({"type": "audio", "data": "abc", "mimeType": "audio/wav"}, "the data of a content block is not base64"),
+        ({"type": "resource", "resource": {"text": "x"}}, "a block of type resource has no resource with a uri"),
+    ],
+)
+def test_a_block_that_is_none_is_told(value: object, message: str) -> None:
+    with pytest.raises(SerializationError, match=message):
+        success(value)

@@ -1,0 +1,202 @@
+"""A session's worker, for real: functions in one interpreter, and programs that share a sandbox."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+
+import pytest
+from namespace_sandbox import NamespaceSandbox
+
+from toolc.events import Stream
+from toolc.plan import Exec, Plan, Profile, PythonCall
+from toolc.result import Outcome
+from toolc.runtime.egress import Egress
+from toolc.runtime.served import Served
+from toolc.runtime.session_wire import EndedError, Turn
+from toolc.runtime.timing import Timing
+from toolc.schema import JsonObject
+from toolc.spec import EnvVar, File
+
+PATH = EnvVar(name="PATH", value="/usr/bin:/bin")
+CODE = """
+NAMES = {"loaded": 0}
+NAMES["loaded"] += 1
+
+def run(code, ctx):
+    print("begun", ctx.call_id, flush=True)
+    ctx.progress(50, "half")
+    exec(code, NAMES)
+    yield "said "
+    yield str(NAMES.get("_"))
+"""
+
+
+TOO_LONG = "the arguments and environment are longer than a program may be given; use stdin"
+
+
+class Session:
+    """One sandbox, and what was heard of its last call."""
+
+    def __init__(self) -> None:
+        self.output: list[tuple[Stream, str]] = []
+        self.progress: list[str] = []
+        self._served: Served | None = None
+        self._calls = 0
+
+    def take(self, plan: Plan) -> Outcome:
+        if self._served is None:
+            self._served = Served(plan, lambda profile: (NamespaceSandbox(), profile), Egress(), Timing())
+        self.output, self.progress = [], []
+        turn = Turn(
+            timeout_ms=20_000,
+            on_progress=lambda _, message: self.progress.append(message),
+            on_output=lambda stream, text: self.output.append((stream, text)),
+        )
+        return self._served.call(plan, turn, more=True)
+
+    def run(self, *argv: str, stdin: bytes = b"", env: Sequence[EnvVar] = ()) -> Outcome:
+        return self.take(
+            Plan(profile=Profile(), invocation=Exec(argv=argv), call_id="c", env=(PATH, *env), stdin=stdin)
+        )
+
+    def sh(self, script: str, stdin: bytes = b"") -> Outcome:
+        return self.run("/bin/sh", "-c", script, stdin=stdin)
+
+    def function(self, code: str, file: str = CODE) -> JsonObject:
+        self._calls += 1
+        call = PythonCall(
+            entry="tool.py", function="run", arguments={"code": code}, files=(File(path="tool.py", text=file),)
+        )
+        plan = Plan(profile=Profile(), invocation=call, call_id=f"c{self._calls}", env=(PATH,))
+        outcome = self.take(plan)
+        assert outcome.ending == "answered"
+        assert outcome.reply is not None
+        answer: JsonObject = json.loads(outcome.reply.data())
+        return answer
+
+    def close(self) -> None:
+        if self._served is not None:
+            self._served.close()
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    if os.geteuid() != 0:
+        pytest.skip("the guest's own tests make namespaces, which takes root")
+    made = Session()
+    yield made
+    made.close()
+
+
+def said(answer: JsonObject) -> str:
+    content = answer["content"]
+    assert isinstance(content, list)
+    return "".join(str(each["text"]) for each in content if isinstance(each, dict))
+
+
+def test_a_functions_module_is_loaded_once_and_its_names_stay(session: Session) -> None:
+    assert said(session.function("_ = loaded; x = 1")) == "said 1"
+    assert said(session.function("loaded += 1; _ = x + 1")) == "said 2"
+    assert said(session.function("_ = loaded")) == "said 2"
+
+
+def test_what_a_function_says_is_heard_as_that_calls_own(session: Session) -> None:
+    for number in (1, 2):
+        session.function("_ = 'it'")
+        heard = "".join(text for stream, text in session.output if stream == "stdout")
+        content = "".join(text for stream, text in session.output if stream == "content")
+        assert (heard, content, session.progress) == (f"begun c{number}\n", "said it", ["half"])
+
+
+def test_a_function_that_fails_may_be_called_again(session: Session) -> None:
+    error = session.function("x = 1; raise KeyError('no')")["error"]
+    assert isinstance(error, dict)
+    assert (error["kind"], error["message"]) == ("execution", "KeyError: 'no'")
+    assert said(session.function("_ = x")) == "said 1"
+
+
+def test_a_function_has_no_stdin_and_no_calls_to_read(session: Session) -> None:
+    assert said(session.function("import sys; _ = repr(sys.stdin.read())")) == "said ''"
+    assert said(session.function("_ = 1")) == "said 1"
+
+
+def test_a_fork_that_comes_back_answers_nothing(session: Session) -> None:
+    assert said(session.function("import os; _ = os.fork() and 'parent'")) == "said parent"
+    assert said(session.function("_ = 'next'")) == "said next"
+
+
+def test_a_function_that_ends_its_process_ends_the_session(session: Session) -> None:
+    with pytest.raises(EndedError) as raised:
+        session.function("import os; os._exit(3)")
+    assert (raised.value.outcome.ending, raised.value.outcome.status) == ("exited", 3)
+    assert raised.value.outcome.stdout.text() == "begun c1\n"
+
+
+FORGE = """
+import contextlib, os
+for fd in range(3, 30):
+    with contextlib.suppress(OSError):
+        os.write(fd, b"x y\\n")
+"""
+
+
+def test_an_answer_that_no_call_asked_for_ends_the_session(session: Session) -> None:
+    with pytest.raises(EndedError) as raised:
+        session.function(FORGE)
+    assert raised.value.outcome.ending == "broken"
+    assert raised.value.outcome.reason == "it answered a call that nobody had made"
+
+
+def test_programs_share_files_and_processes_and_nothing_else(session: Session) -> None:
+    first = session.sh("echo kept > /tmp/f; sleep 1000 > /dev/null & echo $!; cat >&2; x=1; cd /", b"input")
+    assert (first.ending, first.status, first.stderr.text()) == ("exited", 0, "input")
+    second = session.sh(f"cat /tmp/f; kill -0 {first.stdout.text().strip()}; echo $x; pwd; exit 7")
+    assert (second.ending, second.status, second.stdout.text()) == ("exited", 7, "kept\n\n/tmp\n")
+
+
+def test_a_program_has_its_own_environment(session: Session) -> None:
+    texts = [session.run("/bin/sh", "-c", "echo $A", env=[EnvVar(name="A", value=word)]) for word in ("one", "two")]
+    assert [each.stdout.text() for each in texts] == ["one\n", "two\n"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "reason"),
+    [
+        (("nosuch",), "command not found: nosuch"),
+        (("/tmp",), "/tmp: Permission denied"),
+        (("/bin/sh", "-c", "x" * 200_000), TOO_LONG),
+    ],
+)  # fmt: skip
+def test_a_program_that_cannot_start_leaves_the_session_alone(
+    session: Session, argv: tuple[str, ...], reason: str
+) -> None:
+    session.sh("echo kept > /tmp/f")
+    outcome = session.run(*argv)
+    assert (outcome.ending, outcome.reason) == ("not_started", reason)
+    assert session.sh("cat /tmp/f").stdout.text() == "kept\n"
+
+
+def test_a_program_that_is_killed_leaves_the_session_alone(session: Session) -> None:
+    outcome = session.sh("kill -QUIT $$")
+    assert (outcome.ending, outcome.status) == ("signaled", 3)
+    assert session.sh("echo on").stdout.text() == "on\n"
+
+
+def test_output_beyond_every_buffer_is_that_calls_own(session: Session) -> None:
+    large = session.sh("head -c 5000000 /dev/zero; head -c 3000000 /dev/zero >&2")
+    assert (large.stdout.total_bytes, large.stderr.total_bytes) == (5_000_000, 3_000_000)
+    small = session.sh("echo small")
+    assert (small.stdout.text(), small.stderr.text()) == ("small\n", "")
+
+
+def test_input_beyond_every_buffer_arrives(session: Session) -> None:
+    assert session.sh("wc -c", bytes(3_000_000)).stdout.text().strip() == "3000000"
+    assert session.sh("exit 0", bytes(3_000_000)).ending == "exited"
+
+
+def test_what_is_left_running_is_heard_in_the_call_that_it_speaks_in(session: Session) -> None:
+    first = session.sh("(sleep 0.3; echo late; sleep 1000) & echo now")
+    assert first.stdout.text() == "now\n"
+    assert session.sh("sleep 0.8; echo then").stdout.text() == "late\nthen\n"

@@ -1,0 +1,124 @@
+"""Specs of a plugin's tools: their names, and what the compiler makes of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolc.backends.plugin import difference
+from toolc.backends.plugin_lines import Description, Offer
+from toolc.compiler.compile import compile_specs
+from toolc.importers.plugin import adapted, plugin_spec
+from toolc.plan import PluginCall
+from toolc.schema import JsonObject
+from toolc.spec import PluginBackend, ToolSpec
+
+STATS = Description(
+    "stats",
+    "Compute statistics on numbers: min, max and mean.",
+    {"type": "object", "properties": {"n": {"type": "array", "items": {"type": "number"}}}, "required": ["n"]},
+)
+
+
+def compiled(folder: Path, text: str) -> tuple[ToolSpec, ...]:
+    (folder / "plugin.yaml").write_text(text, encoding="utf-8")
+    (folder / "tool.py").write_text("", encoding="utf-8")
+    compilation = compile_specs([folder / "plugin.yaml"])
+    assert not compilation.diagnostics.has_errors, [str(each) for each in compilation.diagnostics.sorted()]
+    return compilation.tools
+
+
+def test_the_spec_of_one_tool() -> None:
+    text = plugin_spec(Offer((STATS,), has_several=False), ["python3", "tool.py"], ["tool.py"], {"image": "a:1"})
+    assert (
+        text
+        == """\
+toolc: 1
+name: stats
+description: "Compute statistics on numbers: min, max and mean."
+parameters:
+  type: object
+  properties: {"n": {type: array, items: {type: number}}}
+  required: ["n"]
+backend: {plugin: {command: [python3, tool.py], files: [tool.py]}}
+sandbox: {image: "a:1", lifetime: session}
+"""
+    )
+
+
+def test_several_tools_share_what_is_the_plugins() -> None:
+    other = Description("stats.more", "Compute more statistics.", {})
+    text = plugin_spec(Offer((STATS, other), has_several=True), ["stats"], [], {})
+    assert (
+        text
+        == """\
+toolc: 1
+defaults:
+  backend: {plugin: {command: [stats]}}
+  sandbox: {lifetime: session}
+tools:
+  - name: stats
+    description: "Compute statistics on numbers: min, max and mean."
+    parameters:
+      type: object
+      properties: {"n": {type: array, items: {type: number}}}
+      required: ["n"]
+  - name: stats_more
+    description: "Compute more statistics."
+    parameters: {type: object, properties: {}}
+    backend: {plugin: {tool: stats.more}}
+"""
+    )
+
+
+PARAMETERS: list[JsonObject] = [
+    {},
+    {"type": "object"},
+    {"type": "object", "properties": {}, "required": []},
+    {"type": "object", "properties": {"a": {"type": "number", "minimum": 1.0}}, "additionalProperties": True},
+    {"$defs": {"x": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/x"}}, "required": ["a"]},
+]
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS)
+@pytest.mark.parametrize("name", ["plain", "notes.add", "9 lives", "ü"])
+def test_a_plugin_passes_the_review_of_its_own_spec(tmp_path: Path, parameters: JsonObject, name: str) -> None:
+    offer = Offer((Description(name, "Do what has to be done: 'it', # now.\n", parameters),), has_several=False)
+    (tool,) = compiled(tmp_path, plugin_spec(offer, ["python3", "tool.py"], ["tool.py"], {}))
+    backend = tool.backend
+    assert isinstance(backend, PluginBackend)
+    reviewed = PluginCall(
+        argv=backend.command,
+        tool=backend.tool or tool.name,
+        description=tool.description,
+        parameters=tool.parameters.value,
+        arguments={},
+    )
+    assert difference(reviewed, offer) is None
+    assert tool.sandbox.lifetime == "session"
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (["stats"], ["stats"]),
+        (["notes.add", "notes/add"], ["notes_add", "notes_add_2"]),
+        (["notes.add", "notes_add"], ["notes_add_2", "notes_add"]),
+        (["9lives", "-x", "ü", " "], ["_9lives", "_-x", "_", "__2"]),
+        (["a" * 100, "a" * 99], ["a" * 64, "a" * 62 + "_2"]),
+    ],
+)
+def test_names_are_adapted_to_what_every_provider_takes(names: list[str], found: list[str]) -> None:
+    assert adapted(names) == found
+
+
+@given(st.lists(st.text(min_size=1, max_size=80), unique=True, max_size=12))
+def test_adapted_names_are_different_and_allowed(names: list[str]) -> None:
+    found = adapted(names)
+    assert len(set(found)) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", each) for each in found)
+    assert all(old == new for old, new in zip(names, found, strict=True) if re.fullmatch(r"[a-z]{1,64}", old))

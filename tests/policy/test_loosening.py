@@ -1,0 +1,67 @@
+"""A policy that allows more than it did is told; one that allows less, or the same in other words, is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toolc.policy.loosening import loosened
+from toolc.policy.policy import Policy
+from toolc.policy_file import read_policy
+
+
+def policy(folder: Path, text: str) -> Policy:
+    (folder / "p").write_text(f"policy: {text}\n", encoding="utf-8")
+    return read_policy(folder / "p")
+
+
+@pytest.mark.parametrize(
+    ("strict", "loose", "before", "after"),
+    [
+        (
+            "{limits: {timeout: 1m, pids: 9}}",
+            "{limits: {timeout: 2m, pids: 9}}",
+            "timeout: 1m, pids: 9",
+            "timeout: 2m, pids: 9",
+        ),
+        ("{limits: {timeout: 1m}}", "{limits: {memory: 1GiB}}", "timeout: 1m", "memory: 1GiB"),
+        (
+            "{hosts: ['a.example.com:443']}",
+            "{hosts: ['*.example.com:443']}",
+            "a.example.com:443",
+            "*.example.com:443",
+        ),
+        ("{hosts: []}", "{}", "none", None),
+        ("{public_egress: false}", "{}", "false", None),
+        ("{public_egress: false}", "{hosts: ['public:443']}", "false", None),
+        ("{images: ['a/**']}", "{images: ['a/**', 'b/**']}", "a/**", "a/**, b/**"),
+        ("{require: [label, owner]}", "{require: [owner]}", "label, owner", "owner"),
+        ("{backends: [shell]}", "{backends: [shell, python]}", "shell", "shell, python"),
+        ("{expose: [broker]}", "{}", "broker", None),
+        ("{workspace: [ro]}", "{workspace: [ro, rw]}", "ro", "ro, rw"),
+        ("{lifetime: [call]}", "{lifetime: [call, session]}", "call", "call, session"),
+        ("{run_as: nonroot}", "{}", "nonroot", None),
+        ("{min_isolation: vm}", "{min_isolation: gvisor}", "vm", "gvisor"),
+        (
+            "{approvals: [{by: ['@a'], risks: [high]}]}",
+            "{approvals: [{by: ['@b'], risks: [high]}]}",
+            "@a for high",
+            "@b for high",
+        ),
+    ],
+)
+def test_each_key_is_told_in_one_direction(
+    strict: str, loose: str, before: str, after: str | None, tmp_path: Path
+) -> None:
+    old, new = policy(tmp_path, strict), policy(tmp_path, loose)
+    (found,) = loosened([old], [new])
+    assert (found.before, found.after) == (before, after)
+    assert [*loosened([old], [old])] == []
+    assert [*loosened([old], [new, old])] == [], "all of several policies hold"
+    assert len([*loosened([old], [])]) == 1
+
+
+def test_a_list_of_hosts_without_public_keeps_public_out(tmp_path: Path) -> None:
+    old = policy(tmp_path, "{public_egress: false}")
+    assert [*loosened([old], [policy(tmp_path, "{hosts: ['a.example.com:443']}")])] == []

@@ -1,0 +1,139 @@
+"""``policy`` of project files and of ``--policy``: where findings point, and what is above."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toolc.compiler.compile import compile_specs
+from toolc.compiler.settings import NO_SETTINGS, Settings
+from toolc.errors import UsageError
+from toolc.policy_file import read_policy
+
+ONE = """\
+toolc: 1
+name: one
+description: Do one thing for the tests of policies, and do nothing besides it.
+backend: {shell: {argv: [echo, hi]}}
+sandbox:
+  network: {allow: [z.example.org:443, a.example.com:443]}
+"""
+REACH = "a call may reach {}:443, which {} does not allow"
+BOTH = """\
+toolc: 1
+name: both
+description: Call what these tests have for calling, one call after the other.
+backend:
+  composite:
+    strategy: sequential
+    steps:
+      - {id: first, tool: one}
+"""
+
+
+@pytest.fixture(autouse=True)
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+
+
+def write(**files: str) -> None:
+    for name, text in files.items():
+        path = Path(name.replace("__", "/") + ".yaml")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def found(*paths: str, settings: Settings = NO_SETTINGS) -> list[str]:
+    compilation = compile_specs([Path(path) for path in paths or ("specs",)], settings)
+    return [f"{each.span} {each.code.number} {each.message}" for each in compilation.diagnostics.sorted()]
+
+
+def test_a_finding_stands_at_the_entry_or_at_the_step_that_brings_it() -> None:
+    write(toolc="policy: {hosts: [a.example.com:443]}\n", specs__one=ONE, specs__both=BOTH)
+    assert found() == [
+        f"specs/both.yaml:8:27 TC902 'both': {REACH.format('z.example.org', 'toolc.yaml')} (by first)",
+        f"specs/one.yaml:6:21 TC902 'one': {REACH.format('z.example.org', 'toolc.yaml')}",
+    ]
+
+
+def test_what_is_not_said_is_found_at_the_key_it_would_stand_under() -> None:
+    write(toolc="policy: {run_as: nonroot, limits: {pids: 9}, require: [owner]}\n", specs__one=ONE)
+    assert found() == [
+        "specs/one.yaml:2:7 TC904 'one': toolc.yaml requires 'owner', and this tool does not say it",
+        "specs/one.yaml:5:1 TC901 'one': pids: 128 is more than toolc.yaml allows",
+        "specs/one.yaml:5:1 TC908 'one': a call may run as root, which toolc.yaml does not allow",
+    ]
+
+
+def test_a_default_of_the_project_is_held_against_its_policy_where_it_stands() -> None:
+    write(toolc="policy: {workspace: [ro]}\ndefaults: {sandbox: {workspace: rw}}\n", specs__one=ONE)
+    assert found() == [
+        "toolc.yaml:2:33 TC907 'one': a call has a workspace of the mode 'rw', which toolc.yaml does not allow"
+    ]
+
+
+def test_no_project_file_further_down_loosens_a_policy() -> None:
+    policy = "policy: {hosts: [a.example.com:443]}\n"
+    write(toolc=policy, specs__toolc="policy: {hosts: [z.example.org:443]}\n", specs__one=ONE)
+    assert found() == [
+        f"specs/one.yaml:6:21 TC902 'one': {REACH.format('z.example.org', 'toolc.yaml')}",
+        f"specs/one.yaml:6:40 TC902 'one': {REACH.format('a.example.com', 'specs/toolc.yaml')}",
+    ]
+    write(specs__toolc="vars: {a: 1}\n")
+    assert len(found()) == 1
+    Path("specs/.git").mkdir()  # another repository, as a submodule is
+    assert found() == []
+
+
+def test_a_policy_further_up_that_cannot_be_read_is_an_error() -> None:
+    write(toolc="policy: {host: []}\n", specs__toolc="vars: {a: 1}\n", specs__one=ONE)
+    assert found() == ["toolc.yaml:1:10 TC101 the policy has no key 'host'"]
+    write(toolc="policy: {hosts: [}\n")
+    assert [each.split()[1] for each in found()] == ["TC001"]
+
+
+def test_a_central_policy_holds_besides_the_projects(tmp_path: Path) -> None:
+    write(toolc="policy: {hosts: [z.example.org:443]}\n", central="policy: {hosts: [a.example.com:443]}\n")
+    write(specs__one=ONE, specs__both=BOTH)
+    central = Settings(policies=(read_policy("central.yaml"),))
+    assert [each.split(" ", 2)[0] for each in found(settings=central)] == [
+        "specs/both.yaml:8:27",
+        "specs/both.yaml:8:27",
+        "specs/one.yaml:6:21",
+        "specs/one.yaml:6:40",
+    ]
+
+
+def test_a_finding_of_a_policy_cannot_be_ignored() -> None:
+    spec = ONE.replace("443]}", "443]} # toolc: ignore[TC902] nobody looks")
+    write(toolc="policy: {hosts: []}\nlint: {severity: {TC902: 'off'}}\n", specs__one=spec)
+    assert {each.split(" ")[1] for each in found()} == {"TC902", "TC807", "TC108"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("policy: {limits: {timeout: 5}}\n", "p.yaml:1:28: 'timeout' must be a duration"),
+        ("policy:\n", "p.yaml:1:1: 'policy' must be a map, but is empty"),
+        ("{}\n", "p.yaml:1:1: the policy's file has no 'policy'"),
+        ("hosts: []\npolicy: {}\n", "p.yaml:1:1: the policy's file has no key 'hosts'"),
+        ("policy: {hosts: ['*.com:443']}\n", "p.yaml:1:18: 'hosts'[0]: '*.com' would allow too much"),
+        ("policy: {approvals: [{by: []}]}\n", "p.yaml:1:27: 'by' names nobody; name a person or a team"),
+        ("policy: {a: &a 1\n", "p.yaml:"),
+        ("", "p.yaml:1:1: the policy's file has no 'policy'"),
+    ],
+)
+def test_a_central_policy_with_an_error_allows_nothing(text: str, said: str) -> None:
+    write(p=text)
+    with pytest.raises(UsageError) as raised:
+        read_policy("p.yaml")
+    first, *lines = str(raised.value).splitlines()
+    assert first == "the policy p.yaml cannot be used:"
+    assert lines[0].startswith(said)
+
+
+def test_a_central_policy_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(UsageError, match="cannot read nowhere"):
+        read_policy("nowhere")

@@ -1,0 +1,219 @@
+"""Each rule of a policy, on a tool that breaks it and on one that keeps it; and composites by their steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toolc.api import Registry
+from toolc.calls import by_name
+from toolc.policy.policy import Approval, PolicyError, path_matches
+from toolc.policy.rules import refuse, violations
+from toolc.policy_file import read_policy
+
+HEAD = "description: A tool that exists for the tests of policies and for nothing else.\n"
+SHELL = "backend: {shell: {argv: [echo, hello]}}\n"
+IMAGE = "images: a call runs in the image '{}', which P does not allow; P allows {}"
+UNSAID = "require: P requires '{0}', and this tool does not say it; add {0}"
+HTTP = "backend: {http: {url: 'https://api.example.com/now'}}\n"
+
+
+def told(folder: Path, policy: str, *tools: str) -> list[str]:
+    """What a policy has against the last of some tools."""
+    bodies = (HEAD + (text if "backend:" in text else SHELL + text) for text in tools)
+    listed = (f"toolc: 1\nname: tool_{number}\n{body}" for number, body in enumerate(bodies))
+    for number, text in enumerate(listed):
+        (folder / f"tool_{number}.yaml").write_text(text, encoding="utf-8")
+    (folder / "central").write_text(f"policy: {policy}\n", encoding="utf-8")
+    registry = [*Registry.load(folder)]
+    central = read_policy(folder / "central")
+    found = violations(registry[-1], by_name(registry), [central])
+    place = (folder / "central").as_posix()
+    return [f"{each.key}: {each.message}; {each.hint}".replace(place, "P") for each in found]
+
+
+@pytest.mark.parametrize(
+    ("policy", "bad", "said", "good"),
+    [
+        (
+            "{limits: {timeout: 1m}}",
+            "sandbox: {limits: {timeout: 2m}}\n",
+            "limits: timeout: 2m is more than P allows; P allows timeout: 1m or less",
+            "sandbox: {limits: {timeout: 60s}}\n",
+        ),
+        (
+            "{limits: {memory: 128MiB}}",
+            "",
+            "limits: memory: 256MiB is more than P allows; P allows memory: 128MiB or less",
+            "sandbox: {limits: {memory: 100MiB}}\n",
+        ),
+        (
+            "{limits: {cpus: 0.5}}",
+            "sandbox: {limits: {cpus: 0.6}}\n",
+            "limits: cpus: 0.6 is more than P allows; P allows cpus: 0.5 or less",
+            "sandbox: {limits: {cpus: 0.5}}\n",
+        ),
+        (
+            "{hosts: ['*.example.com:443']}",
+            "sandbox: {network: {allow: ['api.example.com:22']}}\n",
+            "hosts: a call may reach api.example.com:22, which P does not allow; P allows *.example.com:443",
+            "sandbox: {network: {allow: ['*.api.example.com:443', 'b.example.com:443']}}\n",
+        ),
+        (
+            "{hosts: []}",
+            HTTP,
+            "hosts: a call may reach api.example.com:443, which P does not allow; P allows none",
+            "",
+        ),
+        (
+            "{hosts: ['api.example.com:443']}",
+            "sandbox: {network: {allow: ['*.example.com:443']}}\n",
+            "hosts: a call may reach *.example.com:443, which P does not allow; P allows api.example.com:443",
+            HTTP,
+        ),
+        (
+            "{public_egress: false}",
+            "sandbox: {network: {allow: ['public:443']}}\n",
+            "hosts: a call may reach any public address, which P does not allow; P allows hosts that are named",
+            "sandbox: {network: {allow: ['anybody.example.org:443']}}\n",
+        ),
+        (
+            "{images: ['python:*', 'registry.example.com/tools/*@sha256:*']}",
+            "sandbox: {image: 'python:5000/evil'}\n",
+            IMAGE.format("python:5000/evil", "python:*, registry.example.com/tools/*@sha256:*"),
+            "sandbox: {image: 'python:3.12'}\n",
+        ),
+        (
+            "{images: ['registry.example.com/**']}",
+            "sandbox: {image: 'registry.example.com.evil.org/a:1'}\n",
+            IMAGE.format("registry.example.com.evil.org/a:1", "registry.example.com/**"),
+            "sandbox: {image: 'registry.example.com/a/b/c:1'}\n",
+        ),
+        (
+            "{images: []}",
+            "sandbox: {image: 'debian:12'}\n",
+            "images: a call runs in the image 'debian:12', which P does not allow; P allows none",
+            "",
+        ),
+        (
+            "{require: [owner]}",
+            "",
+            UNSAID.format("owner"),
+            "owner: me\n",
+        ),
+        (
+            "{require: [annotations.open_world]}",
+            "annotations: {read_only: true}\n",
+            UNSAID.format("annotations.open_world"),
+            "annotations: {open_world: false}\n",
+        ),
+        (
+            "{require: [tests]}",
+            "",
+            UNSAID.format("tests"),
+            "tests: [{expect: {text: 'hello\\n'}}]\n",
+        ),
+        (
+            "{backends: [http]}",
+            "",
+            "backends: a call runs a backend of the kind 'shell', which P does not allow; P allows http",
+            HTTP,
+        ),
+        (
+            "{expose: [broker]}",
+            "sandbox: {secrets: {TOKEN: {expose: file}}}\n",
+            "expose: the secret TOKEN has 'expose: file', which P does not allow; P allows broker",
+            "",
+        ),
+        (
+            "{workspace: [ro]}",
+            "sandbox: {workspace: transaction}\n",
+            "workspace: a call has a workspace of the mode 'transaction', which P does not allow; P allows ro",
+            "sandbox: {workspace: ro}\n",
+        ),
+        (
+            "{lifetime: [call]}",
+            "sandbox: {lifetime: session}\n",
+            "lifetime: calls have a sandbox for each session, which P does not allow; P allows call",
+            "",
+        ),
+        (
+            "{run_as: nonroot}",
+            "",
+            "isolation: a call may run as root, which P does not allow; P allows only run_as: nonroot",
+            "sandbox: {run_as: nonroot}\n",
+        ),
+        (
+            "{min_isolation: gvisor}",
+            "",
+            "isolation: min_isolation: namespace is weaker than P allows; P allows gvisor or stronger",
+            "sandbox: {min_isolation: vm}\n",
+        ),
+    ],
+)
+def test_a_rule_refuses_what_breaks_it_and_nothing_else(
+    policy: str, bad: str, said: str, good: str, tmp_path: Path
+) -> None:
+    assert told(tmp_path, policy, bad) == [said]
+    assert told(tmp_path, policy, good) == []
+    assert told(tmp_path, "{}", bad) == []
+
+
+def test_a_composite_counts_with_all_that_its_steps_bring(tmp_path: Path) -> None:
+    step = "sandbox: {network: {allow: ['a.example.com:443']}, limits: {timeout: 2m, memory: 1GiB}}\n"
+    both = (
+        "backend: {composite: {strategy: sequential, steps: [{id: one, tool: tool_0}, {id: two, tool: tool_1}]}}\n"
+    )
+    policy = "{hosts: [], limits: {memory: 512MiB, timeout: 1m}, backends: [composite]}"
+    kind = "backends: a call runs a backend of the kind 'shell', which P does not allow"
+    assert told(tmp_path, policy, "", step, both) == [
+        "limits: memory: 1GiB is more than P allows (by two); P allows memory: 512MiB or less",
+        "hosts: a call may reach a.example.com:443, which P does not allow (by two); P allows none",
+        f"{kind} (by one); P allows composite",
+        f"{kind} (by two); P allows composite",
+    ]
+
+
+def test_what_is_refused_is_said_with_every_reason(tmp_path: Path) -> None:
+    central = tmp_path / "central"
+    central.write_text("policy: {require: [label], run_as: nonroot}\n", encoding="utf-8")
+    (tmp_path / "a.yaml").write_text(f"toolc: 1\nname: one\n{HEAD}{SHELL}", encoding="utf-8")
+    registry = Registry.load(tmp_path / "a.yaml")
+    with pytest.raises(PolicyError) as raised:
+        refuse(next(iter(registry)), registry, [read_policy(central)])
+    assert str(raised.value) == (
+        "the tool one is not called, since a policy does not allow it:\n"
+        f"  {central} requires 'label', and this tool does not say it; add label\n"
+        f"  a call may run as root, which {central} does not allow; {central} allows only run_as: nonroot"
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "matches"),
+    [
+        ("a/*", "a/b", True),
+        ("a/*", "a/b/c", False),
+        ("a/**", "a/b/c", True),
+        ("a/**", "a", True),
+        ("**/b", "a/x/b", True),
+        ("**", "a/b", True),
+        ("a*", "a/b", False),
+        ("*", "", True),
+        ("a/**/b", "a/b", True),
+        ("a/**/b", "a/c", False),
+    ],
+)
+def test_a_pattern_crosses_folders_only_by_two_stars(pattern: str, path: str, *, matches: bool) -> None:
+    assert path_matches(pattern, path) is matches
+
+
+def test_an_approval_is_about_rules_or_grades_paths_and_tags() -> None:
+    anything = Approval(by=("@a",))
+    assert anything.asks("RSK01", "low", "x.yaml", ())
+    narrow = Approval(by=("@a",), risks=("RSK01", "critical"), paths=("prod/**",), tags=("pay",))
+    assert narrow.asks("RSK01", "low", "prod/x.yaml", ("pay", "b"))
+    assert narrow.asks("RSK02", "critical", "prod/x.yaml", ("pay",))
+    assert not narrow.asks("RSK02", "high", "prod/x.yaml", ("pay",))
+    assert not narrow.asks("RSK01", "low", "test/x.yaml", ("pay",))
+    assert not narrow.asks("RSK01", "low", "prod/x.yaml", ())

@@ -1,0 +1,99 @@
+"""What callers notice of a tool as a whole, whatever its schemas say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+from reviewing import PLAIN, difference, one, told
+
+SCRIPT: Final = PLAIN.replace('argv: [echo, --, "{{ name }}"]', "script: echo hello")
+RESULT: Final = "result: {format: json, schema: {type: object}}\n"
+
+TOLD: Final = {
+    "an alias that is gone": (
+        PLAIN + "aliases: [see]\n",
+        PLAIN,
+        "CON303 breaking: the alias see is gone: a call by it is refused",
+    ),
+    "another backend": (
+        PLAIN,
+        PLAIN.replace(
+            'shell:\n    argv: [echo, --, "{{ name }}"]', "python: {code: 'def look(name): return name'}"
+        ),
+        "CON304 breaking: calls are made another way: shell before, python now",
+    ),
+    "another format": (
+        PLAIN,
+        PLAIN + "result: {format: json}\n",
+        "CON305 breaking: results are json now, text before",
+    ),
+    "other failures": (
+        SCRIPT,
+        f"{SCRIPT}    errors: {{'2': invalid_args}}\n",
+        "CON306 breaking: failures are told by other kinds",
+    ),
+    "other successes": (
+        SCRIPT,
+        f"{SCRIPT}    success_exit_codes: any\n",
+        "CON306 breaking: failures are told by other kinds",
+    ),
+    "less time": (
+        PLAIN,
+        PLAIN + "sandbox: {limits: {timeout: 5s}}\n",
+        "CON307 breaking: a call may take less time",
+    ),
+    "a shorter answer": (
+        PLAIN,
+        PLAIN + "sandbox: {limits: {output: 1KiB}}\n",
+        "CON308 breaking: a call may answer less",
+    ),
+    "a hint": (
+        PLAIN,
+        PLAIN + "annotations: {read_only: true}\n",
+        "CON309 warning: the hint read_only is another",
+    ),
+    "an end in sight": (
+        PLAIN,
+        PLAIN + "deprecated: Use find instead.\n",
+        "CON310 warning: the tool is deprecated",
+    ),
+    "no schema any more": (
+        PLAIN + RESULT,
+        PLAIN + "result: {format: json}\n",
+        "CON311 breaking: results are no longer promised to fit a schema",
+    ),
+    "a schema": (
+        PLAIN + "result: {format: json}\n",
+        PLAIN + RESULT,
+        "CON311 compatible: results now fit a schema",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "wanted"), TOLD.values(), ids=TOLD)
+def test_it_is_told(tmp_path: Path, old: str, new: str, wanted: str) -> None:
+    assert wanted in one(tmp_path, old, new)
+
+
+def test_more_time_and_a_longer_answer_break_nothing(tmp_path: Path) -> None:
+    new = PLAIN + "sandbox: {limits: {timeout: 60s, output: 1MiB}}\n"
+    assert [line for line in one(tmp_path, PLAIN, new) if line.startswith("CON")] == []
+
+
+def test_a_tool_that_has_its_old_name_as_an_alias_breaks_nobody(tmp_path: Path) -> None:
+    new = PLAIN.replace("name: look", "name: find") + "aliases: [look]\n"
+    (tool,) = difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": new}).tools
+    assert told(tool.changes) == [
+        "CON302 compatible: probably renamed from look (the old name is an alias); the old name still works",
+        "RSK10 medium: the model reads other words at aliases[0]",
+    ]
+
+
+def test_a_toolset_that_a_tool_left(tmp_path: Path) -> None:
+    old = {"a.yaml": PLAIN, "toolc.yaml": "toolsets: {desk: [look]}\n"}
+    new = {"a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"}
+    (tool,) = difference(tmp_path, old, new).tools
+    assert told(tool.changes) == ["CON313 warning: the tool left the toolset desk"]
+    assert [str(each.old).rpartition("/")[2] for each in tool.changes] == ["toolc.yaml:1:19"]

@@ -1,0 +1,51 @@
+"""A breaking change shows a value that the one schema takes and the other refuses, for the reason that is told."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from toolc.review.change import Witness
+from toolc.review.contract.schemas import movements
+from toolc.review.contract.witness import NOT_FOUND, UNRESOLVED, witness
+from toolc.schema import JsonObject, JsonValue
+from toolc.validation.bounded import errors
+
+WITNESSED: Final[dict[str, tuple[JsonObject, JsonObject, JsonValue]]] = {
+    "a type that is gone": ({}, {"type": "object", "required": ["a"]}, []),
+    "null": ({"type": ["string", "null"]}, {"type": "string"}, None),
+    "a bound": ({"type": "string", "maxLength": 9}, {"type": "string", "maxLength": 8}, "a" * 9),
+    "one choice": ({"enum": ["a", "b"]}, {"enum": ["a"]}, "b"),
+    "a property that is required": (
+        {"type": "object", "properties": {"a": {"type": "string"}}},
+        {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+        {},
+    ),
+    "deep inside": (
+        {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer", "maximum": 9}}}},
+        {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer", "maximum": 8}}}},
+        {"a": [9]},
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "value"), WITNESSED.values(), ids=WITNESSED)
+def test_it_is_a_value_that_the_old_one_takes_and_the_new_one_refuses(
+    old: JsonObject, new: JsonObject, value: JsonValue
+) -> None:
+    found = witness(old, new, movements(old, new)[0])
+    assert isinstance(found, Witness)
+    assert (found.value, bool(errors(old, value)), bool(errors(new, value))) == (value, False, True)
+
+
+def test_where_there_is_none_it_says_so() -> None:
+    old: JsonObject = {"type": "string", "pattern": "^zq{3}x[0-9]{7}$"}
+    new: JsonObject = {"type": "string", "pattern": "^zq{3}x[0-8]{7}$"}
+    assert witness(old, new, movements(old, new)[0]) == NOT_FOUND
+
+
+def test_a_reference_to_nothing_judges_nothing() -> None:
+    old: JsonObject = {"allOf": [{"$ref": "#/$defs/gone"}]}
+    new: JsonObject = {"allOf": [{"$ref": "#/$defs/gone"}], "type": "string"}
+    assert witness(old, new, movements(old, new)[-1]) == UNRESOLVED

@@ -1,0 +1,41 @@
+"""``--fail-on``: grades, alone or of one kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.errors import UsageError
+from toolc.review.change import Change, Grade, Kind
+from toolc.review.compare import Difference, ToolDifference
+from toolc.review.failing import bars, fails
+from toolc.review.pairing import Pair
+from toolc.review.state import State
+
+
+def meets(text: str, kind: Kind, grade: Grade, rule: str = "X") -> bool:
+    """Whether a difference of this one change fails."""
+    change = Change(kind=kind, rule=rule, grade=grade, message="m")
+    state = State("s", {})
+    return fails(Difference(state, state, (ToolDifference(Pair("kept", None, None), (change,)),)), bars(text))
+
+
+def test_a_grade_alone_is_of_any_kind_and_its_own_scale() -> None:
+    assert meets("breaking", "contract", "breaking")
+    assert not meets("breaking", "contract", "warning")
+    assert not meets("breaking", "risk", "critical")
+    assert meets("warning", "provider", "warning")
+    assert meets("high", "risk", "critical")
+    assert not meets("high", "risk", "medium")
+
+
+def test_a_kind_before_it_narrows_it_and_drift_is_a_risk_too() -> None:
+    assert meets("breaking,risk:high", "risk", "high")
+    assert meets("risk:medium", "surface", "medium", "RSK10")
+    assert not meets("risk:high", "contract", "breaking")
+    assert not meets("", "risk", "critical")
+
+
+@pytest.mark.parametrize("text", ["severe", "risk", "risk:", "colour:high", "high;low"])
+def test_what_can_not_fail_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is nothing that can fail; write a grade"):
+        bars(text)

@@ -1,0 +1,110 @@
+"""Policies in a review: what allows more is shown, who must approve is named, and what breaks one is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from repositories import Repository
+from reviewing import PLAIN, difference, told
+
+from toolc.cli import main
+from toolc.review.reports import json, markdown, text
+
+STRICT = "policy: {hosts: ['*.example.com:443'], limits: {timeout: 1m}}\n"
+ASKING = """\
+policy:
+  approvals:
+    - {by: ["@example/network"], risks: [RSK01], paths: ["**/a.yaml"]}
+    - {by: ["@example/network", "@example/payments"], risks: [high], tags: [payments]}
+    - {by: ["@example/platform"], risks: [RSK12]}
+"""
+REACHING = PLAIN + "tags: [payments]\nsandbox: {network: {allow: [a.example.com:443]}}\n"
+
+
+@pytest.fixture(autouse=True)
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    made = Repository.make(tmp_path / "r")
+    monkeypatch.chdir(made.top)
+    return made
+
+
+def test_a_policy_that_allows_more_is_shown_though_no_tool_has_changed(tmp_path: Path) -> None:
+    loose = "policy: {hosts: ['*.example.com:443', 'a.example.org:443']}\n"
+    found = difference(tmp_path, {"a.yaml": PLAIN, "toolc.yaml": STRICT}, {"a.yaml": PLAIN, "toolc.yaml": loose})
+    assert told(found.shared) == [
+        "RSK12 high: the policy of toolc.yaml allows more by 'limits'",
+        "RSK12 high: the policy of toolc.yaml allows more by 'hosts'",
+    ]
+    assert (found.shared[1].before, found.shared[1].after) == (
+        "*.example.com:443",
+        "a.example.org:443, *.example.com:443",
+    )
+    back = difference(tmp_path, {"toolc.yaml": loose}, {"toolc.yaml": STRICT})
+    assert [each for each in told(back.shared) if "limits" in each] == []
+
+
+def test_a_project_file_that_goes_or_comes_below_changes_nothing_while_one_above_is_as_strict(
+    tmp_path: Path,
+) -> None:
+    above = {"toolc.yaml": STRICT, "sub/a.yaml": PLAIN}
+    below = above | {"sub/toolc.yaml": "vars: {x: 1}\n"}
+    assert told(difference(tmp_path / "1", above, below).shared) == []
+    assert told(difference(tmp_path / "2", below, above).shared) == []
+
+
+def test_between_commits_a_loosened_policy_has_the_name_that_the_repository_has(repository: Repository) -> None:
+    repository.commit({"specs/a.yaml": PLAIN, "toolc.yaml": STRICT})
+    repository.commit({"toolc.yaml": STRICT.replace("1m", "2m")})
+    from toolc.review.compare import compare
+    from toolc.review.states import two_states
+
+    with two_states("HEAD~1", "HEAD", [Path()]) as (old, new):
+        (change,) = compare(old, new).shared
+    assert change.message == "the policy of toolc.yaml allows more by 'limits'"
+    assert (change.before, change.after) == ("timeout: 1m", "timeout: 2m")
+
+
+def test_who_must_approve_is_named_on_each_change_and_in_the_summary(tmp_path: Path) -> None:
+    project = {"toolc.yaml": ASKING}
+    found = difference(tmp_path, {"a.yaml": PLAIN} | project, {"a.yaml": REACHING} | project)
+    (change,) = (each for _, each in found.changes if each.rule == "RSK01")
+    assert change.approvers == ("@example/network", "@example/payments")
+    assert "    to be approved by: @example/network, @example/payments\n" in text.report(found)
+    assert "; to be approved by &#64;example/network, &#64;example/payments" in markdown.report(found)
+    assert '"approvers": [\n' in json.report(found)
+    assert "- to be approved by&#58; " not in markdown.report(found)
+
+
+def test_a_change_that_drops_its_approval_still_needs_it(tmp_path: Path) -> None:
+    old, new = {"a.yaml": PLAIN, "toolc.yaml": ASKING}, {"a.yaml": REACHING, "toolc.yaml": "vars: {}\n"}
+    found = difference(tmp_path, old, new)
+    named = {each.rule: each.approvers for _, each in found.changes if each.approvers}
+    assert named == {
+        "RSK01": ("@example/network", "@example/payments"),
+        "RSK12": ("@example/platform",),
+    }
+
+
+def test_a_central_policy_is_held_against_what_changed(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository.commit({"specs/a.yaml": PLAIN})
+    repository.write({"specs/a.yaml": REACHING, "../central.yml": "policy: {hosts: []}\n"})
+
+    def diff(*words: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as raised:
+            main(["diff", "HEAD", *words])
+        assert isinstance(raised.value.code, int)
+        return raised.value.code, *capsys.readouterr()
+
+    code, out, err = diff("--policy", "../central.yml")
+    assert (code, out) == (1, "")
+    assert err.startswith(
+        "specs/a.yaml:11:28: error TC902: 'look': a call may reach a.example.com:443, which ../central.yml does not"
+    )
+    assert diff("--policy", "../nowhere.yml")[0] == 2
+    repository.write({"../central.yml": "policy: {approvals: [{by: ['@boss']}]}\n"})
+    code, out, _ = diff("--policy", "../central.yml")
+    assert code == 0
+    assert "to be approved by: @boss" in out

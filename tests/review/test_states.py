@@ -1,0 +1,225 @@
+"""What the names of states mean: commits read from real repositories, folders, registries, the working tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from repositories import Repository
+from reviewing import PLAIN, told
+
+from toolc.api import build
+from toolc.errors import UsageError
+from toolc.review.compare import compare
+from toolc.review.states import state_of, two_states
+
+OTHER = PLAIN.replace("echo", "cat")
+CODE = PLAIN.replace('  shell:\n    argv: [echo, --, "{{ name }}"]', "  python: {file: lib/look.py}")
+CHANGED = ["RSK07 high: a call does something else: backend.shell.command.argv.elements"]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    made = Repository.make(tmp_path / "repository")
+    monkeypatch.chdir(made.top)
+    return made
+
+
+def lines(base: str, head: str | None = None, *paths: str) -> list[str]:
+    """What changed between two states, one line a change, with the line of the spec on both sides."""
+    places = [Path(path) for path in paths or (".",)]
+    with state_of(base, places) as old, state_of(head, places) as new:
+        return [line for tool in compare(old, new).tools for line in told(tool.changes)]
+
+
+def test_a_commit_and_the_working_tree(repository: Repository) -> None:
+    repository.commit({"specs/a.yaml": PLAIN})
+    assert lines("HEAD") == []
+    repository.write({"specs/a.yaml": OTHER})
+    assert lines("HEAD") == CHANGED
+    assert lines("main", None, "specs") == CHANGED
+
+
+def test_two_commits_whatever_the_working_tree_holds(repository: Repository) -> None:
+    first = repository.commit({"a.yaml": PLAIN})
+    repository.commit({"a.yaml": OTHER})
+    repository.write({"a.yaml": "not: [a spec"})
+    assert lines(first, "HEAD") == CHANGED
+    assert lines("HEAD~1", "main") == CHANGED
+    assert lines("main", first) == CHANGED
+
+
+def test_lines_are_named_as_the_repository_names_them(repository: Repository) -> None:
+    repository.commit({"specs/a.yaml": PLAIN})
+    repository.commit({"specs/a.yaml": "# moved\n" + OTHER})
+    with state_of("HEAD~1", [Path()]) as old, state_of("HEAD", [Path()]) as new:
+        (change,) = compare(old, new).tools[0].changes
+    assert (str(change.old), str(change.new)) == ("specs/a.yaml:9:5", "specs/a.yaml:10:5")
+
+
+def test_files_beside_a_spec_belong_to_it(repository: Repository) -> None:
+    repository.commit({"specs/a.yaml": CODE, "specs/lib/look.py": "def look(name):\n    return name\n"})
+    repository.commit({"specs/lib/look.py": "def look(name):\n    return open(name).read()\n"})
+    assert lines("HEAD~1", "HEAD") == ["RSK07 high: the program lib/look.py is another"]
+
+
+def test_the_project_file_above_holds_for_what_is_named(repository: Repository) -> None:
+    project = "defaults: {sandbox: {network: {allow: [evil.example.com:443]}}}\n"
+    repository.commit({"toolc.yaml": "vars: {}\n", "team/specs/a.yaml": PLAIN})
+    repository.commit({"toolc.yaml": project})
+    assert lines("HEAD~1", "HEAD", "team/specs") == ["RSK01 high: a call may now reach evil.example.com:443"]
+
+
+def test_from_a_subfolder_only_what_is_in_it(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    renamed = PLAIN.replace("name: look", "name: other").replace("Look a thing up", "Put one down")
+    repository.commit({"one/a.yaml": PLAIN, "two/b.yaml": renamed})
+    repository.commit({"one/a.yaml": OTHER, "two/b.yaml": renamed.replace("echo", "cat")})
+    monkeypatch.chdir(repository.top / "one")
+    assert lines("HEAD~1", "HEAD") == CHANGED
+
+
+def test_a_worktree(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository.commit({"a.yaml": PLAIN})
+    repository.git("worktree", "add", "--quiet", str(tmp_path / "tree"))
+    monkeypatch.chdir(tmp_path / "tree")
+    Path("a.yaml").write_text(OTHER, encoding="utf-8")
+    assert lines("main") == CHANGED
+
+
+def test_before_the_first_spec_there_were_no_tools(repository: Repository) -> None:
+    repository.commit({"README": "none yet\n"})
+    repository.commit({"specs/a.yaml": PLAIN})
+    assert lines("HEAD~1", "HEAD") == ["CON312 compatible: the tool is new"]
+    assert lines("HEAD~1", "HEAD", "specs") == ["CON312 compatible: the tool is new"]
+    assert lines("HEAD", "HEAD~1") == ["CON301 breaking: the tool is gone: a call of it is refused"]
+
+
+def test_a_base_that_is_broken_is_read_as_far_as_it_goes(repository: Repository) -> None:
+    other = PLAIN.replace("name: look", "name: other").replace("Look a thing up", "Put one down")
+    repository.commit({"a.yaml": PLAIN, "b.yaml": other.replace("backend:", "backend: []\nbeckend:")})
+    repository.commit({"a.yaml": OTHER, "b.yaml": other})
+    with state_of("HEAD~1", [Path()]) as old:
+        assert old.diagnostics.has_errors
+        assert [*old.tools] == ["look"]
+    assert lines("HEAD~1", "HEAD") == [*CHANGED, "CON312 compatible: the tool is new"]
+
+
+def test_links_and_submodules_and_what_git_would_change_on_checkout(repository: Repository, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.py"
+    secret.write_text("def look(name):\n    return 1\n", encoding="utf-8")
+    sub = Repository.make(tmp_path / "sub")
+    sub.commit({"a.yaml": PLAIN.replace("name: look", "name: inner")})
+    repository.git("submodule", "--quiet", "add", str(sub.top), "vendored")
+    repository.write(
+        {"a.yaml": PLAIN, ".gitattributes": "*.yaml filter=bad\n", "c.yaml": CODE.replace("look\n", "far\n", 1)}
+    )
+    (repository.top / "lib").mkdir()
+    (repository.top / "lib/look.py").symlink_to(secret)
+    marker = tmp_path / "ran"
+    repository.commit({})
+    repository.git("config", "filter.bad.smudge", f"touch {marker}; cat")
+    repository.git("config", "core.fsmonitor", f"touch {marker}")
+    with state_of("HEAD", [Path()]) as state:
+        assert [*state.tools] == ["look"]
+        assert "leads outside the spec's folder" in " ".join(each.message for each in state.diagnostics.sorted())
+    assert not marker.exists()
+
+
+def test_a_tree_that_no_honest_git_writes_leads_nowhere(repository: Repository, tmp_path: Path) -> None:
+    blob = repository.git("hash-object", "-w", "--stdin", asked=PLAIN.encode())
+    entry = b"100644 ..\0" + bytes.fromhex(blob)
+    inner = repository.git("hash-object", "-t", "tree", "-w", "--literally", "--stdin", asked=entry)
+    good = repository.git("mktree", asked=f"100644 blob {blob}\ta.yaml\n040000 tree {inner}\tup\n".encode())
+    commit = repository.git("commit-tree", good, "-m", "bad")
+    with state_of(commit, [Path()]) as state:
+        assert [*state.tools] == ["look"]
+    assert [each.name for each in tmp_path.iterdir()] == ["repository"]
+
+
+def test_a_large_file_beside_a_spec_is_too_large_in_a_commit_too(repository: Repository) -> None:
+    repository.commit({"a.yaml": CODE, "lib/look.py": "#" * (5 << 20)})
+    with state_of("HEAD", [Path()]) as state:
+        assert [each.message for each in state.diagnostics.sorted()] == ["lib/look.py is larger than 4 MiB"]
+
+
+def test_a_shallow_clone_says_what_to_fetch(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = repository.commit({"a.yaml": PLAIN})
+    repository.commit({"a.yaml": OTHER})
+    repository.git("clone", "--quiet", "--depth=1", f"file://{repository.top}", str(tmp_path / "clone"))
+    monkeypatch.chdir(tmp_path / "clone")
+    with pytest.raises(UsageError, match=r"fetch it first: .*this clone is shallow: git fetch --unshallow"):
+        lines(first)
+
+
+def test_a_partial_clone_gets_what_it_lacks_and_says_so_where_it_cannot(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = repository.commit({"a.yaml": PLAIN})
+    repository.commit({"a.yaml": OTHER})
+    repository.git("config", "uploadpack.allowFilter", "true")
+    repository.git("config", "uploadpack.allowAnySHA1InWant", "true")
+    for name in ("clone", "lonely"):
+        repository.git("clone", "--quiet", "--filter=blob:none", f"file://{repository.top}", str(tmp_path / name))
+    monkeypatch.chdir(tmp_path / "clone")
+    assert lines(first) == CHANGED
+    repository.top.rename(tmp_path / "gone")
+    monkeypatch.chdir(tmp_path / "lonely")
+    with pytest.raises(UsageError, match="does not appear to be a git repository"):
+        lines(first)
+
+
+def test_a_folder_and_a_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in (("old", PLAIN), ("new", OTHER)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.yaml").write_text(text, encoding="utf-8")
+    build(tmp_path / "old", tmp_path / "built")
+    monkeypatch.chdir(tmp_path)
+    assert lines("old", "new") == CHANGED
+    assert lines("built/registry.json", "new") == CHANGED
+    assert lines("built/registry.json", "old") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nowhere", "'nowhere' is no commit of this repository, and no file or folder; fetch it first: "),
+        ("origin/main", "fetch it first: git fetch origin main"),
+        ("--all", "'--all' is no commit of this repository"),
+        ("specs", "'specs' is a commit and a path; write ./specs for the path, or refs/heads/specs"),
+    ],
+)  # fmt: skip
+def test_a_name_that_means_nothing_or_two_things(repository: Repository, name: str, words: str) -> None:
+    repository.commit({"specs/a.yaml": PLAIN})
+    repository.git("branch", "specs")
+    with pytest.raises(UsageError) as raised:
+        lines(name)
+    assert words in str(raised.value)
+    assert lines("./specs", "refs/heads/specs") == []
+
+
+def test_outside_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    with pytest.raises(UsageError, match="'main' is no file or folder, and this folder is in no Git repository"):
+        lines("main")
+
+
+def test_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="Git is not installed"):
+        lines("main")
+
+
+def test_a_project_file_of_a_commit_is_called_what_the_repository_calls_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = Repository.make(tmp_path / "a" / "b")
+    repository.commit({"specs/a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"})
+    repository.commit({"toolc.yaml": "defaults: {sandbox: {workspace: ro}}\n"})
+    monkeypatch.chdir(repository.top / "specs")
+    with two_states("HEAD~1", "HEAD", [Path()]) as (old, new):
+        (tool,) = compare(old, new).tools
+    assert [(str(each.new), each.cause) for each in tool.changes] == [("toolc.yaml:1:33", "toolc.yaml")]

@@ -1,0 +1,104 @@
+"""Tools over the fake engine, whose calls come to what a script says."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from toolc.call import ToolCall
+from toolc.digest import digests
+from toolc.engines.fake import FakeEngine
+from toolc.engines.select import Selection
+from toolc.errors import UsageError
+from toolc.events import Event
+from toolc.plan import Exec, Plan
+from toolc.registry import RegisteredTool
+from toolc.result import Capture, Outcome, ToolResult
+from toolc.runtime.executor import Find, execute
+from toolc.runtime.setting import Setting
+from toolc.schema import JsonObject, Schema
+from toolc.spec import Annotations, Argv, Retry, ShellBackend, ToolSpec
+from toolc.template import Placeholder, Template
+
+WORD: JsonObject = {
+    "type": "object",
+    "properties": {"word": {"type": "string"}},
+    "required": ["word"],
+    "additionalProperties": False,
+}
+
+
+def tool(name: str, *, confirm: bool = False, retry: Retry | None = None, tags: tuple[str, ...] = ()) -> ToolSpec:
+    """``name --word WORD``, idempotent."""
+    words = (Template((name,)), Template(("--",)), Template((Placeholder("word"),)))
+    return ToolSpec(
+        name=name,
+        description="d",
+        parameters=Schema(WORD),
+        backend=ShellBackend(command=Argv(elements=words)),
+        annotations=Annotations(idempotent=True),
+        confirm=confirm,
+        retry=retry,
+        tags=tags,
+        aliases=(f"{name}_too",),
+    )
+
+
+def exited(status: int = 0, said: bytes = b"") -> Outcome:
+    """What a program ended as."""
+    return Outcome(ending="exited", status=status, stdout=Capture(head=said, total_bytes=len(said)))
+
+
+def registered(spec: ToolSpec) -> RegisteredTool:
+    """A tool as it stands in a registry."""
+    found = digests(spec)
+    return RegisteredTool(spec=spec, surface_digest=found.surface, effect_digest=found.effect)
+
+
+def finding(*specs: ToolSpec) -> Find:
+    """Finds these tools, by name and alias."""
+
+    def find(name: str) -> RegisteredTool:
+        for spec in specs:
+            if name in {spec.name, *spec.aliases}:
+                return registered(spec)
+        raise UsageError(f"there is no tool {name!r}")
+
+    return find
+
+
+@dataclass
+class Scripted:
+    """An engine that answers each call by ``answer``, which gets the words of its command line.
+
+    ``words`` are those of all calls, in their order; ``events`` what was told.
+    """
+
+    answer: Callable[[tuple[str, ...]], Outcome] = lambda words: exited(said=" ".join(words).encode())
+    words: list[tuple[str, ...]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.engine = FakeEngine(self._run)
+        self._lock = threading.Lock()
+
+    def setting(self) -> Setting:
+        """Runs on this engine."""
+        return Setting(choose=lambda _: Selection(self.engine))
+
+    def run(self, spec: ToolSpec, arguments: JsonObject, setting: Setting | None = None) -> ToolResult:
+        """One call of ``spec``, with the id ``c``."""
+        call = ToolCall(name=spec.name, arguments=arguments, call_id="c")
+        return execute(registered(spec), call, setting or self.setting(), on_event=self.events.append)
+
+    @property
+    def told(self) -> list[str]:
+        """The kinds of events that were told."""
+        return [type(event).__name__ for event in self.events]
+
+    def _run(self, plan: Plan) -> Outcome:
+        assert isinstance(plan.invocation, Exec)
+        with self._lock:
+            self.words.append(plan.invocation.argv)
+        return self.answer(plan.invocation.argv)

@@ -1,0 +1,577 @@
+"""A sub-agent's loop: what its model is asked, what is made of its answers, and what is told of it.
+
+The SDKs are the real ones, in both wire formats; the model says what a test tells it to.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+from agent_tools import KEY, SAY, agent_tool, ask_helper, echoing, executor_of, registry_of, told
+from scripted_model import SPEECHES, OpenAISpeech, ResponsesSpeech, ScriptedModel, Speech, inner, messages, objects
+from scripted_server import Asked, json_reply
+
+from toolc.call import BoundCall, ToolCall
+from toolc.confirmation import Allow, Deny
+from toolc.errors import InfrastructureError
+from toolc.events import Event, ToolConnect, ToolDenied, ToolEnd, ToolStart, ToolUpdate
+from toolc.plan import Plan
+from toolc.providers.answers import members
+from toolc.result import Outcome, Text, ToolFailure
+from toolc.runtime.agent_calls import MAX_AT_ONCE, MAX_CALLS
+from toolc.schema import JsonObject, JsonValue
+
+both_formats = pytest.mark.parametrize("speech", SPEECHES, ids=lambda speech: str(speech.provider))
+
+
+def question(words: str = "why?") -> JsonObject:
+    return {"role": "user", "content": words}
+
+
+def saying(words: str) -> tuple[str, JsonValue]:
+    return "say", {"words": words}
+
+
+@both_formats
+def test_the_model_is_told_its_instructions_and_asked_the_one_argument(speech: Speech, tmp_path: Path) -> None:
+    with ScriptedModel(speech=speech, script=[speech.text("Because.")]) as model:
+        result = ask_helper(model, tmp_path)
+    (request,) = model.requests
+
+    assert (result.content, result.structured, result.error) == ((Text("Because."),), None, None)
+    assert (request["model"], speech.system(request), speech.tools(request)) == ("scripted", "You help.", ["say"])
+    assert messages(request)[-1] == question()
+
+
+@both_formats
+def test_what_a_tool_says_goes_back_under_the_id_of_its_call(speech: Speech, tmp_path: Path) -> None:
+    script = [speech.calls(saying("one"), saying("two")), speech.text("one, two")]
+    with ScriptedModel(speech=speech, script=[*script]) as model:
+        result = ask_helper(model, tmp_path)
+
+    assert result.text == "one, two"
+    assert speech.results(model.requests[1]) == [("id_1", "one"), ("id_2", "two")]
+
+
+@both_formats
+def test_the_conversation_goes_back_whole_and_once(speech: Speech, tmp_path: Path) -> None:
+    first = speech.calls(saying("one"), text="I shall say it.")
+    with ScriptedModel(speech=speech, script=[first, speech.text("done")]) as model:
+        ask_helper(model, tmp_path)
+    roles = [message.get("role", message.get("type")) for message in messages(model.requests[1])]
+
+    assert (
+        roles
+        == {
+            "openai": ["system", "user", "assistant", "tool"],
+            "anthropic": ["user", "assistant", "user"],
+            "openai_responses": ["user", "assistant", "function_call", "function_call_output"],
+        }[speech.provider]
+    )
+    assert "I shall say it." in str(messages(model.requests[1]))
+
+
+@both_formats
+def test_what_a_model_does_wrong_is_told_to_it(speech: Speech, tmp_path: Path) -> None:
+    calls = speech.calls(("say", {"word": "x"}), ("helper", {}), ("say", "[1"), ("say", [1]), saying("ok"))
+    with ScriptedModel(speech=speech, script=[calls, speech.text("sorry")]) as model:
+        result = ask_helper(model, tmp_path)
+    words = [said.removeprefix("ERROR (") for _, said in speech.results(model.requests[1])]
+
+    assert result.text == "sorry"
+    assert "- words: required, and missing" in words[0]
+    assert words[1].endswith("there is no tool 'helper'; there are: say")
+    assert "the arguments of say are not JSON (line 1 column 3" in words[2]
+    assert "the arguments of say are no JSON object; write one JSON object" in words[3]
+    assert words[4] == "ok"
+    assert [(call["tool"], call["error"]) for call in objects(told(result)["calls"])] == [
+        ("say", "invalid_args"),
+        ("helper", "not_found"),
+        ("say", "invalid_args"),
+        ("say", "invalid_args"),
+        ("say", None),
+    ]
+
+
+@both_formats
+def test_a_failing_tool_is_data_and_its_call_has_a_name(speech: Speech, tmp_path: Path) -> None:
+    def script(plan: Plan) -> Outcome:
+        return Outcome(ending="exited", status=3)
+
+    said = [speech.calls(saying("one")), speech.text("It failed.")]
+    with ScriptedModel(speech=speech, script=[*said]) as model:
+        result = ask_helper(model, tmp_path, script=script)
+
+    assert not result.is_error
+    assert objects(told(result)["calls"]) == [
+        {"tool": "say", "turn": 1, "call_id": "c.1.1", "error": "exit_status"}
+    ]
+    assert "exit" in speech.results(model.requests[1])[0][1]
+
+
+@both_formats
+def test_details_count_turns_and_tokens_and_list_connections(speech: Speech, tmp_path: Path) -> None:
+    with ScriptedModel(speech=speech, script=[speech.calls(saying("a")), speech.text("b")]) as model:
+        result = ask_helper(model, tmp_path)
+    about = told(result)
+
+    assert {key: about[key] for key in ("provider", "model", "turns", "tokens_in", "tokens_out")} == {
+        "provider": speech.provider,
+        "model": "scripted",
+        "turns": 2,
+        "tokens_in": 17,
+        "tokens_out": 8,
+    }
+    network = objects(result.details["network"])
+    assert [(each["entry"], each["allowed"]) for each in network] == [(f"127.0.0.1:{model.port}", True)] * 2
+
+
+def test_events_tell_of_the_model_and_of_each_call_in_its_own_name(tmp_path: Path) -> None:
+    speech = OpenAISpeech()
+    heard: list[Event] = []
+    script = [speech.calls(saying("one"), text="Well:"), speech.text("one")]
+    with ScriptedModel(script=[*script]) as model:
+        result = ask_helper(model, tmp_path, on_event=heard.append)
+    shown = [
+        (type(each), each.name, each.call_id, each.parent_call_id)
+        for each in heard
+        if not isinstance(each, ToolConnect)
+    ]
+
+    assert shown == [
+        (ToolStart, "helper", "c", None),
+        (ToolUpdate, "helper", "c", None),
+        (ToolUpdate, "helper", "c", None),
+        (ToolStart, "say", "c.1.1", "c"),
+        (ToolUpdate, "say", "c.1.1", "c"),
+        (ToolEnd, "say", "c.1.1", "c"),
+        (ToolUpdate, "helper", "c", None),
+        (ToolEnd, "helper", "c", None),
+    ]
+    updates = [each for each in heard if isinstance(each, ToolUpdate) and each.name == "helper"]
+    assert [(each.stream, each.text, each.message) for each in updates] == [
+        ("content", "Well:\n", ""),
+        (None, "", "turn 1: say"),
+        ("content", "one", ""),
+    ]
+    assert isinstance(heard[-1], ToolEnd)
+    assert heard[-1].result == result
+
+
+def test_the_calls_of_one_answer_run_at_once(tmp_path: Path) -> None:
+    speech = OpenAISpeech()
+    meeting = threading.Barrier(MAX_AT_ONCE, timeout=20)
+
+    def script(plan: Plan) -> Outcome:
+        meeting.wait()
+        return echoing(plan)
+
+    calls = speech.calls(*map(saying, map(str, range(MAX_AT_ONCE))))
+    with ScriptedModel(script=[calls, speech.text("done")]) as model:
+        assert ask_helper(model, tmp_path, script=script).text == "done"
+    assert [said for _, said in speech.results(model.requests[1])] == [str(each) for each in range(MAX_AT_ONCE)]
+
+
+def test_calls_that_are_not_parallel_run_in_their_order_and_one_failure_leaves_the_others_alone(
+    tmp_path: Path,
+) -> None:
+    speech = OpenAISpeech()
+    heard: list[Event] = []
+    calls = speech.calls(saying("one"), ("say", {}), saying("three"))
+    with ScriptedModel(script=[calls, speech.text("done")]) as model:
+        ask_helper(model, tmp_path, agent={"parallel": False}, on_event=heard.append)
+    assert [said for _, said in speech.results(model.requests[1])][::2] == ["one", "three"]
+    order = [(type(each), each.call_id) for each in heard if isinstance(each, ToolStart | ToolEnd)]
+    assert order == [
+        (ToolStart, "c"),
+        (ToolStart, "c.1.1"),
+        (ToolEnd, "c.1.1"),
+        (ToolEnd, "c.1.2"),
+        (ToolStart, "c.1.3"),
+        (ToolEnd, "c.1.3"),
+        (ToolEnd, "c"),
+    ]
+
+
+def test_of_a_thousand_calls_the_first_are_made_and_all_are_answered(tmp_path: Path) -> None:
+    speech = OpenAISpeech()
+    calls = speech.calls(*[saying("x")] * 1000)
+    with ScriptedModel(script=[calls, speech.text("done")]) as model:
+        assert ask_helper(model, tmp_path).text == "done"
+    results = [said for _, said in speech.results(model.requests[1])]
+
+    assert results[:MAX_CALLS] == ["x"] * MAX_CALLS
+    assert results[MAX_CALLS:] == [
+        f"ERROR (rate_limit): only the first {MAX_CALLS} calls of an answer are made; make this anew"
+    ] * (1000 - MAX_CALLS)
+
+
+def test_a_sandbox_that_dies_ends_the_call_and_the_other_calls_of_the_answer(tmp_path: Path) -> None:
+    speech = OpenAISpeech()
+    heard: list[Event] = []
+
+    def script(plan: Plan) -> Outcome:
+        raise RuntimeError("lost")
+
+    with ScriptedModel(script=[speech.calls(*[saying("x")] * MAX_CALLS)]) as model:
+        with pytest.raises(InfrastructureError):
+            ask_helper(model, tmp_path, script=script, on_event=heard.append)
+        assert len(model.requests) == 1
+    assert len([each for each in heard if isinstance(each, ToolStart)]) < MAX_CALLS // 2
+
+
+@both_formats
+def test_a_denied_tool_is_not_offered_and_calling_it_is_answered(speech: Speech, tmp_path: Path) -> None:
+    heard: list[Event] = []
+    script = [speech.calls(saying("x")), speech.text("I may not.")]
+    with ScriptedModel(speech=speech, script=[*script]) as model:
+        registry = registry_of(tmp_path, agent_tool(model), SAY)
+        with executor_of(registry) as executor:
+            executor.deny("say")
+            result = executor.run("helper", {"question": "why?"}, call_id="c", on_event=heard.append)
+
+    assert result.text == "I may not."
+    assert speech.tools(model.requests[0]) == []
+    assert "denied" in speech.results(model.requests[1])[0][1]
+    assert [each.call_id for each in heard if isinstance(each, ToolDenied)] == ["c.1.1"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "asked"),
+    [
+        ({}, {}, "Begin."),
+        ({"n": {"type": "integer", "description": "n"}}, {"n": 3}, "3"),
+        ({"a": {"type": "string", "description": "a"}}, {"a": '"quoted"'}, '"quoted"'),
+        (
+            {
+                "a": {"type": "string", "description": "a"},
+                "b": {"type": "string", "description": "b", "default": "y"},
+            },
+            {"a": "x"},
+            '{"a":"x","b":"y"}',
+        ),
+    ],
+    ids=["none", "a number", "a text", "several"],
+)
+def test_the_arguments_are_what_the_model_is_asked(
+    parameters: JsonObject, arguments: JsonObject, asked: str, tmp_path: Path
+) -> None:
+    with ScriptedModel(script=[OpenAISpeech().text("ok")]) as model:
+        registry = registry_of(tmp_path, agent_tool(model, {"tools": []}, parameters=parameters))
+        with executor_of(registry) as executor:
+            executor.run("helper", arguments)
+    assert messages(model.requests[0])[-1] == question(asked)
+    assert "tools" not in model.requests[0]
+
+
+def test_instructions_are_a_template_of_the_arguments(tmp_path: Path) -> None:
+    with ScriptedModel(script=[OpenAISpeech().text("ok")]) as model:
+        ask_helper(model, tmp_path, agent={"instructions": "Answer: {{ question }}"})
+    assert messages(model.requests[0])[0] == {"role": "system", "content": "Answer: why?"}
+
+
+SCHEMA: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+@both_formats
+def test_data_that_is_promised_is_asked_for_and_checked(speech: Speech, tmp_path: Path) -> None:
+    script: list[JsonObject] = [
+        speech.text("three"),
+        speech.text('{"n": "3"}'),
+        speech.text('```json\n{"n": 3}\n```'),
+    ]
+    with ScriptedModel(speech=speech, script=[*script]) as model:
+        result = ask_helper(model, tmp_path, result={"schema": SCHEMA})
+
+    assert (result.structured, result.text) == (({"n": 3},), '{"n":3}')
+    assert speech.system(model.requests[0]).endswith(
+        "It must satisfy this JSON Schema:\n"
+        '{"properties":{"n":{"type":"integer"}},"required":["n"],"type":"object"}'
+    )
+    assert [str(messages(request)[-1]["content"]).partition("\n")[0] for request in model.requests[1:]] == [
+        "the model's answer is not JSON (line 1 column 1: Expecting value)",
+        "the tool's data is not what its spec promises in result.schema:",
+    ]
+
+
+def test_data_that_is_still_wrong_in_the_last_turn_is_an_error(tmp_path: Path) -> None:
+    speech = OpenAISpeech()
+    with ScriptedModel(script=[speech.text("three"), speech.text("four")]) as model:
+        result = ask_helper(model, tmp_path, agent={"max_turns": 2}, result={"format": "json"})
+    assert result.error == ToolFailure(
+        "serialization", "the model's answer is not JSON (line 1 column 1: Expecting value)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("agent", "script", "error"),
+    [
+        (
+            {"max_turns": 1},
+            [OpenAISpeech().calls(saying("x"))],
+            ToolFailure("execution", "the model had not answered after 1 turn; ask for less, or raise 'max_turns'"),
+        ),
+        (
+            {"token_budget": 15},
+            [OpenAISpeech().calls(saying("x"))],
+            ToolFailure(
+                "output_limit", "the model used 15 tokens and may use 15; ask for less, or raise 'token_budget'"
+            ),
+        ),
+        (
+            {"max_tokens": 9},
+            [OpenAISpeech().text("It was a dark", stop="length")],
+            ToolFailure(
+                "output_limit",
+                "the model's answer was cut off: it may write 9 tokens; ask for less, or raise 'max_tokens'\n"
+                "It was a dark",
+            ),
+        ),
+        (
+            {},
+            [OpenAISpeech().text("", stop="content_filter")],
+            ToolFailure("denied", "the model would not answer: it gave no reason"),
+        ),
+        (
+            {},
+            [OpenAISpeech().text(" ")],
+            ToolFailure("execution", "the model answered with nothing; ask in other words"),
+        ),
+    ],
+    ids=["turns", "tokens", "length", "refusal", "nothing"],
+)
+def test_a_call_that_ends_without_an_answer_says_why(
+    agent: JsonObject, script: list[JsonObject], error: ToolFailure, tmp_path: Path
+) -> None:
+    with ScriptedModel(script=[*script]) as model:
+        result = ask_helper(model, tmp_path, agent=agent)
+    assert result.error == error
+    assert told(result)["turns"] == 1
+
+
+def test_the_model_may_write_so_much_in_one_answer(tmp_path: Path) -> None:
+    for speech, key in zip(SPEECHES, ("max_completion_tokens", "max_tokens", "max_output_tokens"), strict=True):
+        with ScriptedModel(speech=speech, script=[speech.text("ok")]) as model:
+            ask_helper(model, tmp_path, agent={"max_tokens": 77})
+        assert model.requests[0][key] == 77
+
+
+def test_an_answer_beyond_the_output_limit_keeps_its_head_and_tail(tmp_path: Path) -> None:
+    sandbox: JsonObject = {"secrets": {"KEY": {"hosts": ["127.0.0.1"]}}, "limits": {"output": "1KiB"}}
+    heard: list[Event] = []
+    with ScriptedModel(script=[OpenAISpeech().text("a" * 2000 + "b" * 2000)]) as model:
+        result = ask_helper(model, tmp_path, on_event=heard.append, sandbox=sandbox)
+
+    assert result.text == f"{'a' * 512}\n[2976 bytes cut]\n{'b' * 512}"
+    assert result.details["truncated"] is True
+    assert sum(len(each.text) for each in heard if isinstance(each, ToolUpdate)) == 1024
+
+
+def test_a_sub_agent_may_call_another(tmp_path: Path) -> None:
+    speech = OpenAISpeech()
+    heard: list[Event] = []
+    inner = [speech.calls(saying("deep")), speech.text("deep, it said")]
+    with ScriptedModel(script=[*inner]) as deeper:
+        outer: list[JsonObject] = [speech.calls(("expert", {"question": "how?"})), speech.text("all good")]
+        with ScriptedModel(script=[*outer]) as model:
+            expert = agent_tool(deeper) | {"name": "expert", "description": "Answer what is hard. Use it for that."}
+            result = ask_helper(
+                model, tmp_path, agent={"tools": ["expert"]}, tools=(expert, SAY), on_event=heard.append
+            )
+
+    assert result.text == "all good"
+    assert speech.results(model.requests[1]) == [("id_1", "deep, it said")]
+    starts = [(each.name, each.call_id, each.parent_call_id) for each in heard if isinstance(each, ToolStart)]
+    assert starts == [("helper", "c", None), ("expert", "c.1.1", "c"), ("say", "c.1.1.1.1", "c.1.1")]
+
+
+@pytest.mark.parametrize(
+    ("ids", "used"),
+    [
+        (("", "same", "same"), ("toolc_call_1", "same", "toolc_call_3")),
+        (("toolc_call_2", "", "toolc_call_2"), ("toolc_call_2", "toolc_call_2_", "toolc_call_3")),
+        (("a", "b", 3), ("a", "b", "toolc_call_3")),
+    ],
+)
+def test_ids_that_are_missing_or_stand_twice_are_replaced(
+    ids: tuple[JsonValue, ...], used: tuple[str, ...], tmp_path: Path
+) -> None:
+    speech = OpenAISpeech()
+    first = speech.calls(saying("one"), saying("two"), saying("three"))
+    calls = members(first, "choices", 0, "message", "tool_calls")
+    for call, given in zip(calls, ids, strict=True):
+        call["id"] = given
+    with ScriptedModel(script=[first, speech.text("ok")]) as model:
+        ask_helper(model, tmp_path)
+    assert speech.results(model.requests[1]) == [*zip(used, ("one", "two", "three"), strict=True)]
+
+
+def test_a_content_in_parts_is_read_as_text_and_goes_back_as_it_came(tmp_path: Path) -> None:
+    speech = OpenAISpeech()
+    parts: list[JsonValue] = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Well."}]
+    first = speech.calls(saying("one"))
+    message = inner(objects(first["choices"])[0], "message")
+    message["content"] = parts
+    with ScriptedModel(script=[first, speech.text("ok")]) as model:
+        ask_helper(model, tmp_path)
+    assert messages(model.requests[1])[2]["content"] == parts
+
+
+def test_arguments_that_a_server_has_as_an_object_are_taken_and_go_back_as_text(tmp_path: Path) -> None:
+    speech = OpenAISpeech()
+    first = speech.calls(saying("one"))
+    (call,) = members(first, "choices", 0, "message", "tool_calls")
+    inner(call, "function")["arguments"] = {"words": "one"}
+    with ScriptedModel(script=[first, speech.text("ok")]) as model:
+        ask_helper(model, tmp_path)
+    assert speech.results(model.requests[1]) == [("id_1", "one")]
+    (back,) = objects(messages(model.requests[1])[2]["tool_calls"])
+    assert inner(back, "function")["arguments"] == '{"words":"one"}'
+
+
+def test_thoughts_go_back_as_they_came_and_nothing_is_stored_there(tmp_path: Path) -> None:
+    speech = ResponsesSpeech()
+    thought: JsonObject = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "xyz"}
+    first = speech.calls(("say", '{"words": '), saying("two"))
+    first["output"] = [thought, *objects(first["output"])]
+    with ScriptedModel(speech=speech, script=[first, speech.text("ok")]) as model:
+        ask_helper(model, tmp_path)
+    assert model.requests[0]["store"] is False
+    assert messages(model.requests[1])[1:4] == [
+        thought,
+        {"type": "function_call", "call_id": "id_1", "name": "say", "arguments": "{}"},
+        {"type": "function_call", "call_id": "id_2", "name": "say", "arguments": '{"words":"two"}'},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (ResponsesSpeech().text("It was a dark", stop="max_output_tokens"), "output_limit"),
+        (ResponsesSpeech().text("", stop="content_filter"), "denied"),
+        (
+            {"output": [{"type": "message", "content": [{"type": "refusal", "refusal": "I will not."}]}]},
+            "denied",
+        ),
+        ({"output": [{"type": "reasoning", "summary": []}]}, "execution"),
+    ],
+    ids=["length", "filter", "refusal", "nothing"],
+)
+def test_a_response_that_is_no_answer(answer: JsonObject, error: str, tmp_path: Path) -> None:
+    with ScriptedModel(speech=ResponsesSpeech(), script=[answer]) as model:
+        result = ask_helper(model, tmp_path)
+    assert result.error is not None
+    assert result.error.kind == error
+
+
+def test_arguments_that_are_no_json_do_not_go_back_to_a_server_that_reads_them(tmp_path: Path) -> None:
+    speech = OpenAISpeech()
+    with ScriptedModel(script=[speech.calls(("say", '{"words": ')), speech.text("ok")]) as model:
+        ask_helper(model, tmp_path)
+    (call,) = objects(messages(model.requests[1])[2]["tool_calls"])
+    assert call["function"] == {"name": "say", "arguments": "{}"}
+
+
+def test_the_key_is_nowhere_but_in_the_request(tmp_path: Path) -> None:
+    """Also where the server says it back."""
+    speech = OpenAISpeech()
+    heard: list[Event] = []
+    said: list[JsonObject] = [speech.calls(("say", {"words": f"a {KEY}"}), text=KEY), speech.text(f"It is {KEY}.")]
+    with ScriptedModel(script=[*said]) as model:
+        result = ask_helper(model, tmp_path, on_event=heard.append)
+
+    assert {asked.headers["authorization"] for asked in model.asked} == {f"Bearer {KEY}"}
+    assert result.text == "It is [secret KEY]."
+    assert KEY not in repr((result, heard, model.requests))
+    assert speech.results(model.requests[1]) == [("id_1", "a [secret KEY]")]
+
+
+def test_composites_call_sub_agents_and_sub_agents_call_composites(tmp_path: Path) -> None:
+    speech = OpenAISpeech()
+    heard: list[Event] = []
+    twice: JsonObject = {
+        "name": "twice",
+        "description": "Say these words two times. Use it where once is not enough.",
+        "parameters": {"words": {"type": "string", "description": "The words"}},
+        "backend": {
+            "composite": {
+                "strategy": "sequential",
+                "steps": [{"id": id_, "tool": "say", "args": {"words": "{{ words }}"}} for id_ in ("one", "two")],
+            }
+        },
+    }
+    outer = twice | {
+        "name": "outer",
+        "backend": {
+            "composite": {
+                "strategy": "sequential",
+                "steps": [{"id": "help", "tool": "helper", "args": {"question": "{{ words }}"}}],
+            }
+        },
+    }
+    with ScriptedModel(script=[speech.calls(("twice", {"words": "hi"})), speech.text("said")]) as model:
+        registry = registry_of(tmp_path, agent_tool(model, {"tools": ["twice"]}), twice, outer, SAY)
+        with executor_of(registry) as executor:
+            result = executor.run("outer", {"words": "why?"}, call_id="c", on_event=heard.append)
+    assert not result.is_error
+    assert [(each.name, each.call_id) for each in heard if isinstance(each, ToolStart)] == [
+        ("outer", "c"),
+        ("helper", "c.help"),
+        ("twice", "c.help.1.1"),
+        ("say", "c.help.1.1.one"),
+        ("say", "c.help.1.1.two"),
+    ]
+
+
+def test_a_tool_that_a_person_confirms_is_asked_about(tmp_path: Path) -> None:
+    speech = OpenAISpeech()
+    asked: list[tuple[str, JsonObject]] = []
+
+    def confirm(call: BoundCall) -> Allow | Deny:
+        asked.append((call.call_id, call.arguments))
+        return Allow() if len(asked) == 1 else Deny("not twice")
+
+    script = [speech.calls(saying("one")), speech.calls(saying("two")), speech.text("ok")]
+    with ScriptedModel(script=[*script]) as model:
+        registry = registry_of(tmp_path, agent_tool(model), SAY | {"confirm": True})
+        with executor_of(registry) as executor:
+            executor.run("helper", {"question": "why?"}, call_id="c", confirm=confirm)
+    assert asked == [("c.1.1", {"words": "one"}), ("c.2.1", {"words": "two"})]
+    assert speech.results(model.requests[1]) == [("id_1", "one")]
+    assert "not twice" in speech.results(model.requests[2])[0][1]
+
+
+def test_a_person_is_asked_one_question_at_a_time_on_the_thread_of_the_call(tmp_path: Path) -> None:
+    speech = OpenAISpeech()
+    threads: list[str] = []
+
+    def confirm(call: BoundCall) -> Allow | Deny:
+        threads.append(threading.current_thread().name)
+        return Allow()
+
+    calls = speech.calls(saying("one"), saying("two"), saying("three"))
+    with ScriptedModel(script=[calls, speech.text("ok")]) as model:
+        registry = registry_of(tmp_path, agent_tool(model), SAY | {"confirm": True})
+        with executor_of(registry) as executor:
+            executor.run("helper", {"question": "why?"}, confirm=confirm)
+    assert threads == [threading.current_thread().name] * 3
+
+
+def test_many_sub_agents_run_at_once(tmp_path: Path) -> None:
+    speech = OpenAISpeech()
+
+    def answer(asked: Asked, connection: socket.socket) -> None:
+        request = json.loads(asked.body)
+        said = speech.text("ok") if speech.results(request) else speech.calls(saying(str(request["messages"][-1])))
+        connection.sendall(json_reply(said))
+
+    with ScriptedModel(script=[answer] * 40) as model:
+        registry = registry_of(tmp_path, agent_tool(model), SAY)
+        calls = [ToolCall(name="helper", arguments={"question": str(n)}, call_id=f"c{n}") for n in range(20)]
+        with executor_of(registry) as executor:
+            results = executor.run_batch(calls)
+    assert [result.text for result in results] == ["ok"] * 20

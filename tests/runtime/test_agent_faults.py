@@ -1,0 +1,360 @@
+"""What can go wrong between a sub-agent and its model's API: each fault is an error of its kind, and none hangs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from agent_tools import KEY, SAY, agent_tool, ask_helper, executor_of, registry_of, told
+from scripted_model import SPEECHES, OpenAISpeech, Said, ScriptedModel, Speech
+from scripted_server import Asked, certificate, json_reply, reply
+
+from toolc.errors import MissingExtraError, UsageError
+from toolc.events import Event, ToolConnect
+from toolc.runtime.agent_model import MAX_WORDS
+from toolc.runtime.agent_network import MAX_RESPONSE
+from toolc.runtime.agent_turns import ATTEMPTS, MAX_ANSWERED
+from toolc.runtime.cancellation import Cancellation
+from toolc.schema import JsonObject
+from toolc.secret_sources import GivenSource, SecretStore
+from toolc.spec import ErrorKind
+
+OPENAI = OpenAISpeech()
+both_formats = pytest.mark.parametrize("speech", SPEECHES, ids=lambda speech: str(speech.provider))
+
+
+def refusal(status: int, message: str = "No.", **headers: str) -> bytes:
+    return json_reply({"error": {"type": "some_error", "message": message}}, status=status, **headers)
+
+
+def failed(model: ScriptedModel, folder: Path, agent: JsonObject | None = None) -> tuple[str, str]:
+    result = ask_helper(model, folder, agent=agent)
+    assert result.error is not None, result
+    return result.error.kind, result.error.message
+
+
+@both_formats
+@pytest.mark.parametrize(
+    ("status", "kind", "message"),
+    [
+        (302, "network", "302 Found: No.; redirects are not followed: write the API's own URL as 'base_url'"),
+        (400, "execution", "400 Bad Request: No."),
+        (401, "authentication", "401 Unauthorized: No.; check the secret of 'api_key'"),
+        (403, "authentication", "403 Forbidden: No.; check the secret of 'api_key'"),
+        (404, "not_found", "404 Not Found: No.; check 'model' and 'base_url'"),
+    ],
+)
+def test_what_a_status_means(speech: Speech, status: int, kind: ErrorKind, message: str, tmp_path: Path) -> None:
+    elsewhere = {"Location": "http://127.0.0.1:1/"}
+    with ScriptedModel(speech=speech, script=[refusal(status, **elsewhere)]) as model:
+        assert failed(model, tmp_path) == (kind, f"the model's API answered {message}")
+        assert len(model.requests) == 1
+
+
+@both_formats
+@pytest.mark.parametrize(
+    ("status", "kind", "message"),
+    [
+        (429, "rate_limit", "429 Too Many Requests: No."),
+        (500, "network", "500 Internal Server Error: No."),
+        (529, "network", "529: No."),
+    ],
+)
+def test_an_api_that_is_busy_is_asked_again_and_not_for_ever(
+    speech: Speech, status: int, kind: ErrorKind, message: str, tmp_path: Path
+) -> None:
+    busy = refusal(status, Retry_After="0")
+    with ScriptedModel(speech=speech, script=[busy] * ATTEMPTS) as model:
+        assert failed(model, tmp_path) == (kind, f"the model's API answered {message}")
+    with ScriptedModel(speech=speech, script=[busy, speech.text("Because.")]) as model:
+        result = ask_helper(model, tmp_path)
+    assert (result.text, told(result)["turns"]) == ("Because.", 1)
+
+
+@pytest.mark.parametrize("seconds", ["61", "10"])
+def test_who_wants_to_be_left_alone_for_too_long_is(seconds: str, tmp_path: Path) -> None:
+    """Longer than a minute, or beyond the call's deadline."""
+    with ScriptedModel(script=[refusal(429, Retry_After=seconds)]) as model:
+        result = ask_helper(model, tmp_path, timeout=9.0)
+        assert len(model.requests) == 1
+    assert result.error is not None
+    assert result.error.kind == "rate_limit"
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"<html>busy</html>", "it is not JSON (line 1 column 1: Expecting value): <html>busy</html>"),
+        (b"", "it is not JSON (line 1 column 1: Expecting value): nothing"),
+        (b"x" * 9999, f"it is not JSON (line 1 column 1: Expecting value): {'x' * MAX_WORDS}…"),
+        (b"[1]", "it is no JSON object: [1]"),
+        (b"[" * 99_999, "it is not JSON (it is nested too deeply): " + "[" * MAX_WORDS + "…"),
+        (b"{}", "it has no {what}"),
+        (b'{"choices": [], "content": "x"}', "it has no {what}"),
+        (b'{"choices": [{"message": "x"}], "content": null}', "it has no {what}"),
+    ],
+)
+@both_formats
+def test_an_answer_that_is_none_of_the_api(speech: Speech, body: bytes, why: str, tmp_path: Path) -> None:
+    with ScriptedModel(speech=speech, script=[reply(body, kind="application/json")]) as model:
+        kind, message = failed(model, tmp_path)
+    what = {
+        "openai": "choices[0].message",
+        "anthropic": "list 'content'",
+        "openai_responses": "list 'output'",
+    }[speech.provider]
+    assert (kind, message) == (
+        "serialization",
+        "the model's API gave an answer that cannot be read: " + why.replace("{what}", what),
+    )
+
+
+def test_a_message_whose_content_is_no_text_is_none(tmp_path: Path) -> None:
+    answer: JsonObject = {"choices": [{"message": {"content": {"a": 1}}}]}
+    with ScriptedModel(script=[answer]) as model:
+        assert failed(model, tmp_path)[0] == "serialization"
+
+
+def test_usage_that_makes_no_sense_counts_for_nothing(tmp_path: Path) -> None:
+    answer = OPENAI.text("ok") | {"usage": {"prompt_tokens": "many", "completion_tokens": -5}}
+    with ScriptedModel(script=[answer, OPENAI.text("ok") | {"usage": [1]}]) as model:
+        result = ask_helper(model, tmp_path)
+    assert (told(result)["tokens_in"], told(result)["tokens_out"]) == (0, 0)
+
+
+def drop(asked: Asked, connection: socket.socket) -> None:
+    """Nothing is said; the connection is closed."""
+
+
+def cut(asked: Asked, connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
+
+
+def junk(asked: Asked, connection: socket.socket) -> None:
+    connection.sendall(b"220 mail.example.com ESMTP\r\n\r\n")
+
+
+@both_formats
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (drop, "Server disconnected without sending a response."),
+        (cut, "peer closed connection without sending complete message body (received 1 bytes, expected 1000)"),
+        (junk, "illegal status line: bytearray(b'220 mail.example.com ESMTP')"),
+    ],
+)
+def test_a_connection_that_breaks(speech: Speech, answer: Said, why: str, tmp_path: Path) -> None:
+    with ScriptedModel(speech=speech, script=[answer] * ATTEMPTS) as model:
+        assert failed(model, tmp_path) == ("network", f"no answer of the model's API: {why}")
+        assert len(model.requests) == ATTEMPTS
+
+
+def test_a_connection_that_breaks_once_is_made_again(tmp_path: Path) -> None:
+    with ScriptedModel(script=[drop, OPENAI.text("Because.")]) as model:
+        assert ask_helper(model, tmp_path).text == "Because."
+
+
+def test_nobody_listens(tmp_path: Path) -> None:
+    with ScriptedModel() as model:
+        pass
+    kind, message = failed(model, tmp_path)
+    assert (kind, message) == (
+        "network",
+        f"no answer of the model's API: 127.0.0.1, port {model.port}: connection refused",
+    )
+
+
+def test_an_endless_answer_ends_at_the_limit(tmp_path: Path) -> None:
+    def endless(asked: Asked, connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
+        with suppress(OSError):
+            while True:
+                connection.sendall(piece)
+
+    with ScriptedModel(script=[endless]) as model:
+        assert failed(model, tmp_path) == (
+            "network",
+            f"no answer of the model's API: the answer has more than {MAX_RESPONSE >> 20} MiB",
+        )
+
+
+def test_an_answer_that_would_unpack_to_anything_is_refused(tmp_path: Path) -> None:
+    packed = gzip.compress(json.dumps(OPENAI.text("ok")).encode())
+    with ScriptedModel(script=[reply(packed, kind="application/json", Content_Encoding="gzip")]) as model:
+        assert failed(model, tmp_path) == (
+            "network",
+            "no answer of the model's API: the answer is compressed, which was not asked for",
+        )
+
+
+def stalling(seen: threading.Event, said: bytes) -> Callable[[Asked, socket.socket], None]:
+    """Says the beginning of an answer, and then nothing until the client has gone."""
+
+    def answer(asked: Asked, connection: socket.socket) -> None:
+        connection.sendall(said)
+        seen.set()
+        with suppress(OSError):
+            assert connection.recv(1) == b""
+
+    return answer
+
+
+@both_formats
+@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"], ids=["nothing", "half"])
+def test_a_request_in_flight_ends_with_the_call(speech: Speech, said: bytes, tmp_path: Path) -> None:
+    seen = threading.Event()
+    with (
+        ScriptedModel(speech=speech, script=[stalling(seen, said)]) as model,
+        Cancellation() as cancellation,
+    ):
+
+        def cancel() -> None:
+            seen.wait(60)
+            cancellation.cancel()
+
+        canceller = threading.Thread(target=cancel)
+        canceller.start()
+        result = ask_helper(model, tmp_path, cancellation=cancellation)
+        canceller.join()
+    assert result.error is not None
+    assert (result.error.kind, result.error.message) == ("cancelled", "the call was cancelled before it was done")
+    assert told(result)["turns"] == 0
+
+
+@both_formats
+def test_a_server_that_stalls_meets_the_calls_deadline(speech: Speech, tmp_path: Path) -> None:
+    with ScriptedModel(speech=speech, script=[stalling(threading.Event(), b"")]) as model:
+        result = ask_helper(model, tmp_path, timeout=1.0)
+    assert result.error is not None
+    assert result.error.kind == "timeout"
+
+
+def test_waiting_for_the_next_attempt_ends_with_the_call(tmp_path: Path) -> None:
+    with Cancellation() as cancellation:
+
+        def busy(asked: Asked, connection: socket.socket) -> None:
+            connection.sendall(refusal(429, Retry_After="20"))
+            cancellation.cancel()
+
+        with ScriptedModel(script=[busy]) as model:
+            result = ask_helper(model, tmp_path, cancellation=cancellation)
+    assert result.error is not None
+    assert result.error.kind == "cancelled"
+
+
+def test_calls_without_number_are_an_error(tmp_path: Path) -> None:
+    calls = OPENAI.calls(*[("nothing", "{}")] * (MAX_ANSWERED + 1))
+    with ScriptedModel(script=[calls]) as model:
+        assert failed(model, tmp_path) == (
+            "output_limit",
+            f"the model made {MAX_ANSWERED + 1} calls in one answer, and {MAX_ANSWERED} can be answered",
+        )
+
+
+def test_arguments_of_megabytes_are_an_error_for_the_model(tmp_path: Path) -> None:
+    calls = OPENAI.calls(("say", {"words": "x" * (4 << 20)}))
+    with ScriptedModel(script=[calls, OPENAI.text("too long")]) as model:
+        assert ask_helper(model, tmp_path, engine=None).text == "too long"
+    ((_, said),) = OPENAI.results(model.requests[1])
+    assert said.startswith("ERROR (invalid_args): ")
+
+
+@both_formats
+def test_tls_is_held_to_the_name_and_to_known_authorities(
+    speech: Speech, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tls, authority = certificate(tmp_path)
+    with ScriptedModel(speech=speech, script=[speech.text("Because.")], tls=tls) as model:
+        kind, message = failed(model, tmp_path)
+        assert kind == "network"
+        assert "the certificate of 127.0.0.1 is not trusted: self-signed certificate" in message
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+        assert ask_helper(model, tmp_path).text == "Because."
+        assert KEY in str(model.asked[0].headers)
+
+
+def test_the_key_stays_here_where_the_certificate_is_not_trusted(tmp_path: Path) -> None:
+    tls, _ = certificate(tmp_path, "DNS:elsewhere.example.com")
+    with ScriptedModel(tls=tls) as model:
+        assert failed(model, tmp_path)[0] == "network"
+        assert model.asked == []
+
+
+def test_a_connection_is_told_of_also_where_it_is_refused(tmp_path: Path) -> None:
+    """The name of this machine leads to an address of its own, which only an entry of its own would allow."""
+    heard: list[Event] = []
+    with ScriptedModel() as model:
+        url = f"http://{socket.gethostname()}:{model.port}/v1"
+        result = ask_helper(
+            model, tmp_path, agent={"base_url": url, "api_key": None}, on_event=heard.append, sandbox={}
+        )
+        assert model.asked == []
+    (attempt,) = [each.attempt for each in heard if isinstance(each, ToolConnect)]
+
+    assert result.error is not None
+    if result.error.kind == "denied":
+        assert not attempt.allowed
+        assert f"add {attempt.remedy} to sandbox.network.allow" in result.error.message
+    else:
+        assert result.error.message.startswith("no answer of the model's API: ")
+
+
+def test_a_key_that_no_header_can_hold_is_wrong_usage(tmp_path: Path) -> None:
+    with ScriptedModel() as model:
+        registry = registry_of(tmp_path, agent_tool(model), SAY)
+        secrets = SecretStore({"KEY": GivenSource(f"{KEY}\nX-Other: 1")}, {})
+        with executor_of(registry, secrets=secrets) as executor, pytest.raises(UsageError) as raised:
+            executor.run("helper", {"question": "why?"})
+    assert str(raised.value) == (
+        "tool 'helper': the secret 'KEY' holds spaces, line ends or other characters that no header can"
+    )
+
+
+@both_formats
+def test_nothing_of_the_environment_is_sent(
+    speech: Speech, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (
+        "OPENAI_API_KEY",
+        "OPENAI_ORG_ID",
+        "OPENAI_PROJECT_ID",
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+    ):
+        monkeypatch.setenv(name, "of-the-environment")
+    for name in ("OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS"):
+        monkeypatch.setenv(name, "Authorization: of-the-environment\nHost: of-the-environment\nX-Own: 1")
+    for name in ("HTTP_PROXY", "ALL_PROXY", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    with ScriptedModel(speech=speech, script=[speech.text("ok")]) as model:
+        assert ask_helper(model, tmp_path, agent={"api_key": None}, sandbox={}).text == "ok"
+    (asked,) = model.asked
+
+    assert "of-the-environment" not in str(asked)
+    assert asked.headers.keys() - {"anthropic-version"} == {
+        "host", "accept", "content-type", "content-length", "user-agent", "accept-encoding", "connection",
+    }  # fmt: skip
+
+
+@both_formats
+def test_without_the_sdk_the_message_says_what_to_install(
+    speech: Speech, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sdk = speech.provider.partition("_")[0]
+    for name in (sdk, f"toolc.runtime.agent_{sdk}"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, sdk, None)
+    with ScriptedModel(speech=speech) as model, pytest.raises(MissingExtraError) as raised:
+        ask_helper(model, tmp_path)
+    assert str(raised.value) == (
+        "tool 'helper', a sub-agent, needs packages that are not installed; "
+        "install them with: pip install 'toolc[agent]'"
+    )

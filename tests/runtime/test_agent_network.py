@@ -1,0 +1,147 @@
+"""Where a sub-agent's requests may go, and its key with them: decided before anything is sent."""
+
+from __future__ import annotations
+
+import math
+import socket
+from contextlib import suppress
+
+import pytest
+from agent_tools import KEY
+
+from toolc.attempt import Attempt
+from toolc.runtime import egress_names
+from toolc.runtime.agent_api import opened
+from toolc.runtime.agent_model import ModelError
+from toolc.runtime.agent_network import EgressNetwork
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.egress_names import Answer
+from toolc.runtime.egress_transport import RefusedError
+from toolc.runtime.patience import InterruptedWaitError, Patience
+from toolc.runtime.redaction import Redactor
+from toolc.runtime.secrets import CallSecrets
+from toolc.schema import Schema
+from toolc.spec import Destination, Sandbox, Secret, ToolSpec
+from toolc.spec_agent import AgentBackend
+from toolc.spec_http import Scheme, Url
+from toolc.template import Placeholder, Template
+
+SECRETS = CallSecrets(values={"KEY": KEY}, redactor=Redactor({"KEY": KEY}))
+
+
+def entry(host: str, port: int) -> Destination:
+    return Destination(kind="exact", host=host, port=port)
+
+
+def connect(allow: Destination, host: str, port: int) -> tuple[str, list[Attempt]]:
+    """Why there is no connection, empty where there is one; and what is told of it."""
+    told: list[Attempt] = []
+    with Cancellation() as cancellation:
+        network = EgressNetwork((allow,), Patience(cancellation, math.inf), told.append)
+        with suppress(RefusedError):
+            network.connect_tcp(host, port).close()
+        reasons = [each.reason for each in network.attempts()]
+    return reasons[0], told
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_host_that_is_listed_is_connected_to(host: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        reason, (attempt,) = connect(entry(host, port), host, port)
+    assert reason == ""
+    assert (attempt.allowed, attempt.address, attempt.entry) == (True, "127.0.0.1", f"{host}:{port}")
+
+
+def test_an_address_of_ipv6_is_connected_to() -> None:
+    try:
+        listening = socket.create_server(("::1", 0), family=socket.AF_INET6)
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with listening:
+        port = listening.getsockname()[1]
+        # As httpcore has it: without brackets.
+        reason, (attempt,) = connect(entry("::1", port), "::1", port)
+    assert (reason, attempt.address, attempt.entry) == ("", "::1", f"[::1]:{port}")
+
+
+def test_a_host_that_is_not_listed_is_not_looked_up(port: int) -> None:
+    reason, (attempt,) = connect(entry("127.0.0.1", port), "api.example.com", 443)
+    assert reason == "no entry of network.allow covers api.example.com:443"
+    assert (attempt.allowed, attempt.address, attempt.remedy) == (False, "", "api.example.com:443")
+
+
+def test_a_name_that_leads_to_this_machine_needs_an_entry_for_the_address(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(egress_names, "look_up", lambda host: Answer(host, ("127.0.0.1",)))
+    reason, (attempt,) = connect(entry("models.example.com", port), "models.example.com", port)
+    assert reason == (
+        "models.example.com leads to 127.0.0.1, which is the machine that toolc runs on; "
+        f"only an entry 127.0.0.1:{port} would allow that"
+    )
+    assert (attempt.allowed, attempt.remedy) == (False, f"127.0.0.1:{port}")
+
+
+def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(egress_names, "look_up", lambda host: Answer(host, reason=f"{host} cannot be looked up"))
+    reason, _ = connect(entry("models.example.com", 443), "models.example.com", 443)
+    assert reason.startswith("models.example.com cannot be looked up")
+
+
+def test_an_address_that_does_not_answer_is_waited_for_no_longer_than_the_call() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, Cancellation() as cancellation:
+        place = full.getsockname()
+        waiting = [socket.socket() for _ in range(4)]
+        for each in waiting:
+            each.setblocking(False)
+            each.connect_ex(place)
+        cancellation.cancel()
+        network = EgressNetwork((entry(*place),), Patience(cancellation, math.inf), lambda _: None)
+        with pytest.raises(InterruptedWaitError):
+            network.connect_tcp(*place)
+        for each in waiting:
+            each.close()
+
+
+def tool(scheme: Scheme, host: str, hosts: tuple[str, ...]) -> ToolSpec:
+    """A tool as a registry could have it that no build has checked."""
+    return ToolSpec(
+        name="helper",
+        description="d",
+        parameters=Schema({"type": "object"}),
+        backend=AgentBackend(
+            provider="openai",
+            model="m",
+            instructions=Template(()),
+            base_url=Url(scheme=scheme, host=host, port=443, path=Template(("/v1",))),
+            api_key=Template((Placeholder("secrets", ("KEY",)),)),
+        ),
+        sandbox=Sandbox(secrets=(Secret(name="KEY", hosts=hosts),)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("scheme", "host", "hosts", "why"),
+    [
+        ("https", "evil.example.com", ("api.example.com",),
+         "the secret 'KEY' may go to api.example.com, not to evil.example.com"),
+        ("https", "api.example.com", (), "the secret 'KEY' may go to no host, not to api.example.com"),
+        ("http", "api.example.com", ("api.example.com",),
+         "the secret 'KEY' goes over TLS only, and api.example.com is asked over http"),
+    ],
+)  # fmt: skip
+def test_a_key_goes_to_its_hosts_and_over_tls(scheme: Scheme, host: str, hosts: tuple[str, ...], why: str) -> None:
+    spec = tool(scheme, host, hosts)
+    assert isinstance(spec.backend, AgentBackend)
+    with Cancellation() as cancellation:
+        api = opened(spec.backend, spec, SECRETS, Patience(cancellation, math.inf), lambda _: None)
+        with pytest.raises(ModelError) as raised:
+            api.__enter__()
+    assert (raised.value.kind, str(raised.value)) == ("denied", why)

@@ -1,0 +1,198 @@
+"""Calls that an event loop waits for: their events come on its thread, and no call outlives its task."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Coroutine
+from contextlib import aclosing
+from typing import Any, TypeVar
+
+import pytest
+
+from toolc.events import Event, Listener, ToolUpdate
+from toolc.runtime import async_calls
+from toolc.runtime.async_calls import MAX_AHEAD
+from toolc.runtime.caller import nobody
+from toolc.runtime.cancellation import Cancellation
+
+T = TypeVar("T")
+
+
+def update(text: str) -> ToolUpdate:
+    return ToolUpdate(name="t", call_id="c", stream="stdout", text=text)
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    found = asyncio.run(main)
+    assert [each.name for each in threading.enumerate() if each.name == "toolc call"] == []
+    return found
+
+
+def test_the_result_is_what_the_call_returned_and_events_come_on_the_loops_thread() -> None:
+    def call(tell: Listener, _: Cancellation) -> int:
+        assert threading.current_thread() is not threading.main_thread()
+        for number in range(200):
+            tell(update(str(number)))
+        return 7
+
+    told: list[tuple[Event, threading.Thread]] = []
+    assert run(async_calls.result(call, lambda event: told.append((event, threading.current_thread())))) == 7
+    assert told == [(update(str(number)), threading.main_thread()) for number in range(200)]
+
+
+def test_who_does_not_listen_is_told_nothing() -> None:
+    assert run(async_calls.result(lambda tell, _: tell is nobody, None))
+
+
+def test_what_the_call_raises_is_raised_where_it_is_awaited_after_its_events() -> None:
+    def call(tell: Listener, _: Cancellation) -> None:
+        tell(update("a"))
+        raise ValueError("the call")
+
+    told: list[Event] = []
+    with pytest.raises(ValueError, match="the call"):
+        run(async_calls.result(call, told.append))
+    assert told == [update("a")]
+
+
+def test_what_a_listener_raises_cancels_the_call() -> None:
+    ended: list[bool] = []
+
+    def call(tell: Listener, cancellation: Cancellation) -> None:
+        tell(update("a"))
+        ended.append(cancellation.wait(60))
+
+    def listener(_: Event) -> None:
+        raise ValueError("the listener")
+
+    with pytest.raises(ValueError, match="the listener"):
+        run(async_calls.result(call, listener))
+    assert ended == [True]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_task_that_is_cancelled_however_often_waits_until_its_call_is_over(times: int) -> None:
+    started, may_end = threading.Event(), threading.Event()
+    ended: list[bool] = []
+
+    def call(_: Listener, cancellation: Cancellation) -> None:
+        started.set()
+        ended.append(cancellation.wait(60))
+        assert may_end.wait(60)
+
+    async def main() -> None:
+        task = asyncio.create_task(async_calls.result(call, None))
+        await asyncio.to_thread(started.wait, 60)
+        for _ in range(times):
+            task.cancel()
+            await asyncio.sleep(0.01)
+            assert not task.done()
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(main())
+    assert ended == [True]
+
+
+def test_events_are_an_asynchronous_iterator() -> None:
+    def call(tell: Listener, _: Cancellation) -> None:
+        tell(update("a"))
+        tell(update("b"))
+
+    async def main() -> list[Event]:
+        return [event async for event in async_calls.events(call)]
+
+    assert run(main()) == [update("a"), update("b")]
+
+
+def test_what_the_call_raises_the_iterator_raises_after_the_events() -> None:
+    def call(tell: Listener, _: Cancellation) -> None:
+        tell(update("a"))
+        raise ValueError("the call")
+
+    told: list[Event] = []
+
+    async def main() -> None:
+        async for event in async_calls.events(call):
+            told.append(event)
+
+    with pytest.raises(ValueError, match="the call"):
+        run(main())
+    assert told == [update("a")]
+
+
+def test_to_close_the_iterator_cancels_a_call_that_has_much_to_say() -> None:
+    ended: list[bool] = []
+
+    def call(tell: Listener, cancellation: Cancellation) -> None:
+        while not cancellation.is_cancelled:
+            tell(update("more"))
+        ended.append(True)
+
+    async def main() -> None:
+        async with aclosing(async_calls.events(call)) as events:
+            async for _ in events:
+                break
+
+    run(main())
+    assert ended == [True]
+
+
+def test_a_reader_who_takes_his_time_holds_the_call_up() -> None:
+    said: list[int] = []
+
+    def call(tell: Listener, _: Cancellation) -> None:
+        for number in range(MAX_AHEAD * 3):
+            tell(update("x"))
+            said.append(number)
+
+    async def main() -> None:
+        events = async_calls.events(call)
+        await anext(events)
+        while len(said) < MAX_AHEAD:
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0.05)
+        assert len(said) <= MAX_AHEAD + 1
+        assert len([event async for event in events]) == MAX_AHEAD * 3 - 1
+
+    run(main())
+
+
+def test_an_iterator_that_is_left_behind_ends_its_call_with_the_loop() -> None:
+    ended = threading.Event()
+
+    def call(tell: Listener, cancellation: Cancellation) -> None:
+        tell(update("a"))
+        if cancellation.wait(60):
+            ended.set()
+
+    async def main() -> None:
+        await anext(async_calls.events(call))
+
+    run(main())
+    assert ended.is_set()
+
+
+def test_a_timeout_of_the_loop_ends_the_call() -> None:
+    def call(_: Listener, cancellation: Cancellation) -> None:
+        assert cancellation.wait(60)
+
+    async def main() -> None:
+        async with asyncio.timeout(0.02):
+            await async_calls.result(call, None)
+
+    with pytest.raises(TimeoutError):
+        run(main())
+
+
+def test_the_call_sees_the_context_variables_of_its_task() -> None:
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
+
+    async def main() -> str:
+        variable.set("set")
+        return await async_calls.result(lambda *_: variable.get(), None)
+
+    assert run(main()) == "set"

@@ -1,0 +1,250 @@
+"""Batches: results in call order, one failure leaving the others alone, groups, steering, cancellation."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from toolc.call import ToolCall
+from toolc.errors import BatchError, InfrastructureError, SandboxDiedError, UsageError
+from toolc.result import ToolResult, failure
+from toolc.runtime.batch import Mode, Order, Steer, processors, run_batch, with_ids
+from toolc.runtime.cancellation import Cancellation
+
+
+def calls(count: int) -> list[ToolCall]:
+    return [ToolCall(name="t", arguments={"n": n}, call_id=f"c{n}") for n in range(count)]
+
+
+def said(call: ToolCall) -> ToolResult:
+    return ToolResult.success(call.call_id)
+
+
+def skipped(call: ToolCall, reason: str) -> ToolResult:
+    return failure("cancelled", f"{call.call_id} skipped: {reason}")
+
+
+def batch(make: Callable[[ToolCall], ToolResult], count: int, order: Order) -> list[ToolResult]:
+    with Cancellation() as cancellation:
+        return run_batch(calls(count), make, order, cancellation, skipped)
+
+
+def texts(results: Sequence[ToolResult]) -> list[str]:
+    return [each.text for each in results]
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        Order(),
+        Order(size=3),
+        Order(mode="sequential"),
+        Order(mode="batched", size=3),
+        Order(mode="batched", size=99),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_results_stand_where_their_calls_stood(order: Order, count: int) -> None:
+    assert texts(batch(said, count, order)) == [f"c{n}" for n in range(count)]
+
+
+def test_a_call_that_ends_last_keeps_its_place() -> None:
+    second_is_done = threading.Event()
+
+    def make(call: ToolCall) -> ToolResult:
+        if call.call_id == "c0":
+            assert second_is_done.wait(60)
+        else:
+            second_is_done.set()
+        return said(call)
+
+    assert texts(batch(make, 2, Order(size=2))) == ["c0", "c1"]
+
+
+@pytest.mark.parametrize(
+    ("order", "at_once"),
+    [(Order(size=3), 3), (Order(mode="sequential"), 1), (Order(mode="batched", size=2), 2), (Order(size=50), 12)],
+    ids=str,
+)
+def test_so_many_run_at_once_and_no_more(order: Order, at_once: int) -> None:
+    lock, running, most = threading.Lock(), 0, 0
+    together = threading.Barrier(at_once)
+
+    def make(call: ToolCall) -> ToolResult:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        together.wait(60)
+        with lock:
+            running -= 1
+        return said(call)
+
+    batch(make, 12, order)
+    assert most == at_once
+
+
+def test_by_default_a_few_more_than_there_are_processors_and_never_very_many() -> None:
+    assert Order().at_once == min(32, processors() + 4)
+
+
+def test_the_calls_of_a_group_begin_when_the_group_before_has_ended() -> None:
+    log: list[str] = []
+
+    def make(call: ToolCall) -> ToolResult:
+        log.append(f"begin {call.call_id}")
+        log.append(f"end {call.call_id}")
+        return said(call)
+
+    batch(make, 5, Order(mode="batched", size=2))
+    assert [{each.split()[1] for each in log[i : i + 4]} for i in (0, 4, 8)] == [{"c0", "c1"}, {"c2", "c3"}, {"c4"}]
+
+
+@pytest.mark.parametrize("order", [Order(size=2), Order(mode="sequential"), Order(mode="batched", size=2)], ids=str)
+def test_what_could_not_be_made_is_raised_with_all_results_once_all_is_over(order: Order) -> None:
+    died = SandboxDiedError("the sandbox ended")
+
+    def make(call: ToolCall) -> ToolResult:
+        if call.call_id == "c1":
+            raise died
+        if call.call_id == "c2":
+            return failure("execution", "no")
+        return said(call)
+
+    with pytest.raises(BatchError) as caught:
+        batch(make, 4, order)
+    assert str(caught.value) == "1 of 4 calls could not be made:\n- c1 (t): the sandbox ended"
+    first, second, third, fourth = caught.value.outcomes
+    assert (first, second, fourth) == (said(calls(1)[0]), died, said(calls(4)[3]))
+    assert isinstance(third, ToolResult)
+    assert third.is_error
+    assert caught.value.__cause__ is died
+    assert caught.value.exit_code == InfrastructureError.exit_code
+
+
+def test_an_error_about_many_names_ten() -> None:
+    def make(call: ToolCall) -> ToolResult:
+        raise UsageError(call.call_id)
+
+    with pytest.raises(BatchError) as caught:
+        batch(make, 12, Order(mode="sequential"))
+    assert str(caught.value).splitlines()[-2:] == ["- c9 (t): c9", "- and 2 more"]
+    assert len(caught.value.outcomes) == 12
+
+
+def steering(at: int, answer: str | Exception) -> Steer:
+    def steer(results: Sequence[ToolResult]) -> str | None:
+        if len(results) < at:
+            return None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return steer
+
+
+@pytest.mark.parametrize(
+    ("mode", "size", "made"), [("sequential", None, 3), ("batched", 2, 4)], ids=["sequential", "batched"]
+)
+def test_steering_skips_the_rest_and_says_why(mode: Mode, size: int | None, made: int) -> None:
+    results = batch(said, 6, Order(mode=mode, size=size, steer=steering(3, "the user has something to say")))
+    assert texts(results) == [f"c{n}" for n in range(made)] + [
+        f"c{n} skipped: the user has something to say" for n in range(made, 6)
+    ]
+    assert [each.is_error for each in results] == [False] * made + [True] * (6 - made)
+
+
+def test_steering_is_asked_between_calls_only() -> None:
+    asked: list[int] = []
+
+    def steer(results: Sequence[ToolResult]) -> None:
+        asked.append(len(results))
+
+    batch(said, 3, Order(mode="sequential", steer=steer))
+    assert asked == [1, 2]
+
+
+@pytest.mark.parametrize("answer", [None, "", False])
+def test_a_steering_without_a_reason_goes_on(answer: str | None) -> None:
+    assert texts(batch(said, 3, Order(mode="sequential", steer=lambda _: answer))) == ["c0", "c1", "c2"]
+
+
+def test_what_is_no_call_is_refused() -> None:
+    with pytest.raises(UsageError) as caught:
+        with_ids([("echo", {})])  # type: ignore[list-item]
+    assert str(caught.value) == "a batch is made of ToolCall(name=..., arguments=...), not of a tuple"
+
+
+def test_a_steering_that_fails_loses_no_result() -> None:
+    with pytest.raises(BatchError, match="2 of 3 calls") as caught:
+        batch(said, 3, Order(mode="sequential", steer=steering(1, ValueError("bad steering"))))
+    assert [isinstance(each, ToolResult) for each in caught.value.outcomes] == [True, False, False]
+
+
+@pytest.mark.parametrize("order", [Order(size=2), Order(mode="sequential")], ids=str)
+def test_ctrl_c_passes_through_once_nothing_runs_any_more(order: Order) -> None:
+    running: set[str] = set()
+    with Cancellation() as cancellation:
+
+        def make(call: ToolCall) -> ToolResult:
+            running.add(call.call_id)
+            try:
+                if order.mode == "sequential":
+                    raise KeyboardInterrupt
+                if len(running) == 2:
+                    signal_main()
+                assert cancellation.wait(60)
+                return said(call)
+            finally:
+                running.discard(call.call_id)
+
+        with pytest.raises(KeyboardInterrupt):
+            run_batch(calls(8), make, order, cancellation, skipped)
+    assert running == set()
+
+
+def signal_main() -> None:
+    import signal
+
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def test_a_system_exit_of_a_listener_is_raised_as_it_is() -> None:
+    def make(call: ToolCall) -> ToolResult:
+        raise SystemExit(call.call_id)
+
+    with pytest.raises(SystemExit, match="c0"):
+        batch(make, 2, Order(size=2))
+
+
+def test_ids_are_made_unique_and_missing_ones_are_given() -> None:
+    given = ["a", "", "a", "a~2", "a", ""]
+    found = [call.call_id for call in with_ids([ToolCall(name="t", arguments={}, call_id=each) for each in given])]
+    assert [found[0], *found[2:5]] == ["a", "a~3", "a~2", "a~4"]
+    assert all(each.startswith("call_") for each in (found[1], found[5]))
+    assert len(set(found)) == 6
+
+
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [
+        (lambda: Order(mode="both"), "there is no mode 'both'; choose one of: parallel, sequential, batched"),  # type: ignore[arg-type]
+        (
+            lambda: Order(mode="batched"),
+            "mode 'batched' needs the size of a group; for all at once: mode='parallel'",
+        ),
+        (lambda: Order(mode="sequential", size=2), "mode 'sequential' has no size: one call runs at a time"),
+        (lambda: Order(size=0), "a size of 0 calls is none; give 1 or more"),
+        (
+            lambda: Order(steer=steering(0, "")),
+            "calls that run at once cannot be steered; choose mode 'sequential' or 'batched'",
+        ),
+    ],
+)
+def test_an_order_that_makes_no_sense_is_refused(order: Callable[[], Order], told: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        order()
+    assert str(caught.value) == told

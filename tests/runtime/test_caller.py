@@ -1,0 +1,157 @@
+"""Calls that are made by calls: their ids, events, deadlines, depth, and what holds for them as for any call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from time import monotonic
+
+import pytest
+from scripted_tools import Scripted, exited, finding, registered, tool
+
+from toolc.call import BoundCall
+from toolc.calls import MAX_DEPTH
+from toolc.events import Event, ToolEnd, ToolStart
+from toolc.result import Outcome, ToolFailure, ToolResult
+from toolc.runtime.caller import CallContext, Caller, as_part, nobody
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.composed_call import ComposedCall
+from toolc.runtime.denial import Denials
+from toolc.runtime.executor import Calls
+from toolc.schema import JsonObject
+from toolc.spec import Retry
+
+WORD: JsonObject = {"word": "a"}
+ECHO = tool("echo")
+
+
+@pytest.fixture
+def outer() -> Iterator[CallContext]:
+    with Cancellation() as cancellation:
+        yield CallContext(call_id="outer", tell=nobody, cancellation=cancellation, deadline=math.inf)
+
+
+def calls(scripted: Scripted) -> Calls:
+    return Calls(scripted.setting(), finding(ECHO, tool("wipe", confirm=True)))
+
+
+def test_a_part_has_an_id_of_its_own_and_its_events_say_whose_part_it_is(outer: CallContext) -> None:
+    scripted = Scripted()
+    outer = replace(outer, tell=scripted.events.append)
+    result = calls(scripted).call("echo_too", WORD, outer, step="first")
+    assert (result.text, result.details["call_id"]) == ("echo -- a", "outer.first")
+    assert scripted.told == ["ToolStart", "ToolUpdate", "ToolEnd"]
+    assert {(each.name, each.call_id, each.parent_call_id) for each in scripted.events} == {
+        ("echo", "outer.first", "outer")
+    }
+
+
+def test_a_part_of_a_part_keeps_its_own_parent(outer: CallContext) -> None:
+    scripted = Scripted()
+    inner: list[CallContext] = []
+
+    class Composed:
+        """Calls ``echo`` as its step ``b``."""
+
+        def run(self, backend: object, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
+            inner.append(context)
+            return caller.call("echo", call.arguments, context, step="b")
+
+    setting, spec = scripted.setting(), tool("around")
+    made = Calls(setting, finding(ECHO))
+
+    def tell(event: Event) -> None:
+        scripted.events.append(event)
+
+    middle = replace(outer, call_id="outer.a", tell=as_part(replace(outer, tell=tell)), depth=1)
+    bound = BoundCall(tool=spec, arguments=WORD, call_id="outer.a")
+    ready = ComposedCall.prepare(registered(spec), bound, setting, Composed(), made)
+    before = monotonic()
+    result = ready.run(middle, 5_000)
+    assert {(each.call_id, each.parent_call_id) for each in scripted.events} == {("outer.a.b", "outer.a")}
+    assert before + 5 <= inner[0].deadline <= monotonic() + 5
+    assert result.details["call_id"] == "outer.a"
+    assert isinstance(result.details["duration_ms"], float)
+
+
+def test_a_tool_that_does_not_exist_is_an_answer_and_no_exception(outer: CallContext) -> None:
+    scripted = Scripted()
+    result = calls(scripted).call("nope", WORD, replace(outer, tell=scripted.events.append), step="x")
+    assert result.error == ToolFailure("not_found", "there is no tool 'nope'")
+    assert scripted.events == [
+        ToolEnd(name="nope", call_id="outer.x", parent_call_id="outer", result=result),
+    ]
+
+
+def test_calls_stand_in_each_other_so_deep_and_no_deeper(outer: CallContext) -> None:
+    scripted = Scripted()
+    made = calls(scripted)
+    assert not made.call("echo", WORD, replace(outer, depth=MAX_DEPTH - 2), step="x").is_error
+    result = made.call("echo", WORD, replace(outer, depth=MAX_DEPTH - 1), step="x")
+    assert result.error == ToolFailure(
+        "execution",
+        "'echo' was not called: calls stand in each other 8 deep here, and no deeper; "
+        "have a tool further out call it",
+    )
+    assert len(scripted.words) == 1
+
+
+def test_a_part_is_over_when_the_call_around_it_must_be(outer: CallContext) -> None:
+    scripted = Scripted()
+    result = calls(scripted).call("echo", WORD, replace(outer, deadline=monotonic() - 1), step="x")
+    assert result.error is not None
+    assert (result.error.kind, scripted.engine.profiles) == ("timeout", [])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "timeout_ms", "when"),
+    [(1, None, "when the time for all of the work was up"), (60, 50, "after 0.05 s")],
+    ids=["deadline", "timeout_ms"],
+)
+def test_the_least_of_all_limits_counts_and_is_told(
+    outer: CallContext, seconds: float, timeout_ms: int | None, when: str
+) -> None:
+    def hang(_: tuple[str, ...]) -> Outcome:
+        with Cancellation() as never:
+            never.wait(5)
+        return exited()
+
+    context = replace(outer, deadline=monotonic() + seconds)
+    result = calls(Scripted(hang)).call("echo", WORD, context, step="x", timeout_ms=timeout_ms)
+    told = f"the call was not done {when} and was stopped; ask for less work at once"
+    assert result.error == ToolFailure("timeout", told)
+
+
+def test_a_part_shares_the_cancellation(outer: CallContext) -> None:
+    scripted = Scripted()
+    outer.cancellation.cancel()
+    result = calls(scripted).call("echo", WORD, outer, step="x")
+    assert result.error == ToolFailure("cancelled", "the call was cancelled before it was done")
+    assert scripted.engine.profiles == []
+
+
+def test_deny_lists_confirmation_and_retries_hold_for_a_part(outer: CallContext) -> None:
+    denials = Denials()
+    left = [1, 0]
+    scripted = Scripted(lambda _: exited(left.pop(0)))
+    flaky = tool("flaky", retry=Retry(kinds=("exit_status",), attempts=2, backoff_ms=1))
+    setting = replace(scripted.setting(), denied=denials.reason)
+    made = Calls(setting, finding(ECHO, tool("wipe", confirm=True), flaky))
+    denials.deny(["echo"], [])
+    kinds = [
+        result.error and result.error.kind
+        for result in (made.call(name, WORD, outer, step=name) for name in ("echo", "wipe", "flaky"))
+    ]
+    assert kinds == ["denied", "denied", None]
+    assert [each.name for each in made.tools(["echo", "wipe", "flaky_too", "nope"])] == ["wipe", "flaky"]
+
+
+def test_nobody_who_listens_costs_no_events(outer: CallContext) -> None:
+    assert calls(Scripted()).call("echo", WORD, outer, step="x").text == "echo -- a"
+
+
+def test_the_first_event_of_a_part_is_its_start(outer: CallContext) -> None:
+    scripted = Scripted()
+    calls(scripted).call("echo", WORD, replace(outer, tell=scripted.events.append), step="x")
+    assert scripted.events[0] == ToolStart(name="echo", call_id="outer.x", parent_call_id="outer")

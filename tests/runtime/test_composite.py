@@ -1,0 +1,419 @@
+"""What a composite calls, in which order, with what, and what comes of it."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import pytest
+
+from toolc.call import BoundCall
+from toolc.errors import InfrastructureError
+from toolc.events import Event, ToolUpdate
+from toolc.result import Image, Text, ToolResult, failure
+from toolc.runtime.caller import CallContext, nobody
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.composite import MOST_AT_ONCE, Composite
+from toolc.runtime.step_results import StepOutcome
+from toolc.schema import JsonObject, JsonValue, Schema
+from toolc.spec import ToolSpec
+from toolc.spec_composite import CompositeBackend, Step, Strategy
+from toolc.template import Placeholder, Template
+from toolc.template_json import JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate
+
+Tool: TypeAlias = Callable[[JsonObject, CallContext], ToolResult]
+
+
+class Caller:
+    """A ``Caller`` whose tools are functions; ``made`` lists the calls in the order in which they began."""
+
+    def __init__(self, tools: Mapping[str, Tool], parameters: Mapping[str, JsonObject] | None = None) -> None:
+        self._tools = tools
+        self._parameters = parameters or {}
+        self.made: list[tuple[str, JsonValue, int | None]] = []
+
+    def call(
+        self, name: str, arguments: JsonValue, context: CallContext, *, step: str, timeout_ms: int | None = None
+    ) -> ToolResult:
+        self.made.append((f"{context.call_id}.{step}:{name}", arguments, timeout_ms))
+        assert isinstance(arguments, dict)
+        return self._tools[name](arguments, context)
+
+    def tools(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
+        return tuple(spec(name, self._parameters[name]) for name in names if name in self._parameters)
+
+
+def spec(name: str, parameters: JsonObject | None = None) -> ToolSpec:
+    backend = CompositeBackend(strategy="sequential", steps=())
+    return ToolSpec(name=name, description="", parameters=Schema(parameters or {"type": "object"}), backend=backend)
+
+
+def step(
+    name: str, tool: str, condition: str | None = None, *, goes_on: bool = False, **args: JsonTemplate
+) -> Step:
+    entries = tuple(JsonEntry(key=key, value=value) for key, value in sorted(args.items()))
+    return Step(id=name, tool=tool, args=JsonMap(entries=entries), condition=condition, continue_on_error=goes_on)
+
+
+def of(*path: str) -> Template:
+    """``{{ a.b }}``."""
+    return Template((Placeholder(path[0], path[1:]),))
+
+
+def run(
+    strategy: Strategy,
+    steps: Sequence[Step],
+    caller: Caller,
+    arguments: JsonObject | None = None,
+    tell: Callable[[Event], None] = nobody,
+    cancellation: Cancellation | None = None,
+) -> ToolResult:
+    with cancellation or Cancellation() as own:
+        context = CallContext(call_id="c", tell=tell, cancellation=own, deadline=math.inf)
+        call = BoundCall(tool=spec("all"), arguments=arguments or {}, call_id="c")
+        return Composite().run(CompositeBackend(strategy=strategy, steps=tuple(steps)), call, context, caller)
+
+
+def outcomes(result: ToolResult) -> dict[str, str]:
+    steps = result.details["steps"]
+    assert isinstance(steps, list)
+    return {str(each["id"]): str(each["outcome"]) for each in steps if isinstance(each, dict)}
+
+
+def says(text: str) -> Tool:
+    return lambda _, __: ToolResult(content=(Text(text),))
+
+
+def gives(data: JsonValue) -> Tool:
+    return lambda _, __: ToolResult(content=(Text("words"),), structured=(data,))
+
+
+def fails(_: JsonObject, __: CallContext) -> ToolResult:
+    return failure("network", "no such host")
+
+
+def waits(_: JsonObject, context: CallContext) -> ToolResult:
+    """A tool that runs until it is cancelled."""
+    assert context.cancellation.wait(30), "nobody cancelled it"
+    return failure("cancelled", "cancelled")
+
+
+HELLO = {"say": says("hello"), "give": gives({"n": 1, "list": [1, 2]}), "fail": fails, "wait": waits}
+
+
+def test_steps_run_in_order_and_the_outputs_of_each_are_the_result() -> None:
+    caller = Caller(HELLO)
+    result = run("sequential", [step("a", "say"), step("b", "give", n=of("steps", "a", "outputs"))], caller)
+
+    assert [name for name, _, _ in caller.made] == ["c.a:say", "c.b:give"]
+    assert result.structured == ({"a": "hello", "b": {"n": 1, "list": [1, 2]}},)
+    assert result.content == (Text("a: hello\nb: words\n"),)
+    assert not result.is_error
+
+
+def test_each_step_is_told_of_in_the_details() -> None:
+    caller = Caller(HELLO)
+    steps = [step("a", "say"), step("b", "fail", goes_on=True), step("c", "say", "args.x")]
+    told = run("sequential", steps, caller, {"x": False}).details["steps"]
+
+    assert isinstance(told, list)
+    assert [{key: value for key, value in each.items() if key != "duration_ms"} for each in told] == [  # type: ignore[union-attr]
+        {"id": "a", "tool": "say", "outcome": "success", "is_error": False, "error": None, "call_id": "c.a"},
+        {"id": "b", "tool": "fail", "outcome": "failure", "is_error": True, "error": "network", "call_id": "c.b"},
+        {"id": "c", "tool": "say", "outcome": "skipped", "is_error": False, "error": None, "call_id": None},
+    ]
+
+
+def test_arguments_are_filled_with_arguments_and_results_of_their_own_types() -> None:
+    caller = Caller(HELLO)
+    steps = [
+        step("a", "give"),
+        step(
+            "b",
+            "say",
+            data=of("steps", "a", "outputs"),
+            inner=of("steps", "a", "outputs", "list"),
+            mixed=Template(("n is ", Placeholder("steps", ("a", "outputs", "n")), "!")),
+            outcome=of("steps", "a", "outcome"),
+            text=of("steps", "a", "text"),
+            given=of("given"),
+            absent=of("absent"),
+            constant=JsonConstant(value=3),
+        ),
+    ]
+    run("sequential", steps, caller, {"given": [1.5]})
+
+    assert caller.made[1][1] == {
+        "data": {"n": 1, "list": [1, 2]},
+        "inner": [1, 2],
+        "mixed": "n is 1!",
+        "outcome": "success",
+        "text": "words",
+        "given": [1.5],
+        "constant": 3,
+    }
+
+
+def test_what_a_step_without_a_result_would_give_is_left_out() -> None:
+    caller = Caller(HELLO)
+    steps = [
+        step("a", "fail", goes_on=True),
+        step("b", "say", "args.never"),
+        step(
+            "c",
+            "say",
+            of_a=of("steps", "a", "outputs"),
+            of_b=Template(("x", Placeholder("steps", ("b", "text")))),
+            inner=JsonList(items=(JsonMap(entries=(JsonEntry(key="of_b", value=of("steps", "b", "outputs")),)),)),
+            text=of("steps", "a", "text"),
+            error=of("steps", "a", "error", "kind"),
+            outcome=of("steps", "b", "outcome"),
+        ),
+    ]
+    run("sequential", steps, caller)
+
+    seen = {"text": "no such host", "error": "network", "outcome": "skipped", "inner": [{}]}
+    assert caller.made[-1][1] == seen
+
+
+def test_a_key_that_a_result_has_not_is_that_step_s_failure() -> None:
+    caller = Caller(HELLO)
+    result = run("sequential", [step("a", "give"), step("b", "say", x=of("steps", "a", "outputs", "gone"))], caller)
+
+    assert result.error
+    assert (result.error.kind, result.error.message) == (
+        "serialization",
+        "step 'b' (say): there is no 'gone' in what '{{ steps.a.outputs.gone }}' names",
+    )
+    assert len(caller.made) == 1
+
+
+def test_the_first_failure_ends_it() -> None:
+    caller = Caller(HELLO)
+    result = run("sequential", [step("a", "say"), step("b", "fail"), step("c", "say")], caller)
+
+    assert outcomes(result) == {"a": "success", "b": "failure", "c": "skipped"}
+    assert result.error
+    assert (result.error.kind, result.error.message) == ("network", "step 'b' (fail): no such host")
+    assert result.text == "step 'b' (fail): no such host"
+    assert result.structured is None
+
+
+def test_a_failure_that_may_be_is_none_of_the_whole() -> None:
+    result = run("sequential", [step("a", "fail", goes_on=True), step("b", "say")], Caller(HELLO))
+
+    assert not result.is_error
+    assert outcomes(result) == {"a": "failure", "b": "success"}
+    assert result.structured == ({"a": None, "b": "hello"},)
+    assert result.content == (Text("a: no such host\nb: hello\n"),)
+
+
+@pytest.mark.parametrize(
+    ("condition", "outcome"),
+    [
+        ("args.n > `2`", "success"),
+        ("args.n > `3`", "skipped"),
+        ("args.zero", "success"),  # JMESPath: a number is something, 0 too
+        ("args.none || args.empty", "skipped"),
+        ("steps.a.outcome == 'success' && steps.a.outputs.n == `1`", "success"),
+        ("steps.a.error", "skipped"),
+        ("length(steps.a.outputs.list) == `2`", "success"),
+        ("length(args.n)", "failure"),
+    ],
+)
+def test_a_condition_sees_arguments_and_steps(condition: str, outcome: StepOutcome) -> None:
+    arguments: JsonObject = {"n": 3, "zero": 0, "empty": [], "none": None}
+    result = run("sequential", [step("a", "give"), step("b", "say", condition)], Caller(HELLO), arguments)
+    assert outcomes(result)["b"] == outcome
+
+
+def test_a_pipeline_hands_each_step_what_the_one_before_gave() -> None:
+    takes: JsonObject = {"type": "object", "properties": {"x": {}, "y": {"type": "string"}}}
+    caller = Caller(
+        HELLO, {"say": {**takes, "required": ["x"]}, "give": {**takes, "required": ["x", "y"]}, "fail": {**takes}}
+    )
+    steps = [
+        step("a", "give", x=JsonConstant(value=0), y=Template(("y",))),
+        step("b", "say"),
+        step("c", "give", x=JsonConstant(value=0)),
+        step("d", "give", y=of("steps", "a", "text")),
+    ]
+    result = run("pipeline", steps, caller)
+
+    assert [arguments for _, arguments, _ in caller.made] == [
+        {"x": 0, "y": "y"},
+        {"x": {"n": 1, "list": [1, 2]}},
+        {"x": 0, "y": "hello"},
+        {"x": {"n": 1, "list": [1, 2]}, "y": "words"},
+    ]
+    assert result.structured == ({"n": 1, "list": [1, 2]},)
+    assert result.content == (Text("words"),)
+
+
+def test_a_parameter_that_is_text_takes_data_as_its_text() -> None:
+    takes: JsonObject = {"type": "object", "properties": {"y": {"type": "string"}}, "required": ["y"]}
+    caller = Caller(HELLO, {"say": takes})
+    run("pipeline", [step("a", "give"), step("b", "say")], caller)
+
+    assert caller.made[1][1] == {"y": "words"}
+
+
+def test_a_pipeline_goes_past_what_was_left_out() -> None:
+    takes: JsonObject = {"type": "object", "properties": {"y": {"type": "string"}}, "required": ["y"]}
+    caller = Caller(HELLO, {"say": takes})
+    steps = [step("a", "say"), step("b", "fail", goes_on=True), step("c", "say", "args.no"), step("d", "say")]
+    result = run("pipeline", steps, caller)
+
+    assert caller.made[-1][1] == {"y": "hello"}
+    assert result.text == "hello"
+    assert outcomes(result) == {"a": "success", "b": "failure", "c": "skipped", "d": "success"}
+
+
+def test_of_a_conditional_the_first_that_holds_runs_and_is_the_result() -> None:
+    caller = Caller(HELLO)
+    steps = [step("a", "say", "args.a"), step("b", "give", "args.b"), step("c", "say", "args.b"), step("d", "fail")]
+    result = run("conditional", steps, caller, {"a": False, "b": True})
+
+    assert outcomes(result) == {"a": "skipped", "b": "success", "c": "skipped", "d": "skipped"}
+    assert result.structured == ({"n": 1, "list": [1, 2]},)
+    assert [name for name, _, _ in caller.made] == ["c.b:give"]
+    assert run("conditional", steps, caller).error
+
+
+def test_a_conditional_of_which_nothing_holds_says_so() -> None:
+    result = run("conditional", [step("a", "say", "args.a")], Caller(HELLO))
+    assert (result.text, result.is_error) == ("no step ran to its end: a skipped", False)
+
+
+def test_pictures_stay_pictures() -> None:
+    picture = Image(b"png", "image/png")
+    caller = Caller({"draw": lambda _, __: ToolResult(content=(Text("a"), picture))})
+    drawn = run("sequential", [step("a", "draw"), step("b", "draw")], caller).content
+    assert drawn == (Text("a: a\n"), picture, Text("b: a\n"), picture)
+    assert run("pipeline", [step("a", "draw")], caller).content == (Text("a"), picture)
+
+
+def test_parallel_steps_run_at_the_same_time() -> None:
+    both = threading.Barrier(2, timeout=30)
+
+    def meets(_: JsonObject, __: CallContext) -> ToolResult:
+        both.wait()
+        return ToolResult(content=(Text("met"),))
+
+    result = run("parallel", [step("a", "meet"), step("b", "meet")], Caller({"meet": meets}))
+    assert result.structured == ({"a": "met", "b": "met"},)
+
+
+def test_a_failure_cancels_those_that_run_at_the_same_time() -> None:
+    result = run("parallel", [step("a", "wait"), step("b", "fail"), step("c", "wait")], Caller(HELLO))
+
+    assert outcomes(result) == {"a": "cancelled", "b": "failure", "c": "cancelled"}
+    assert result.error
+    assert (result.error.kind, result.error.message) == ("network", "step 'b' (fail): no such host")
+
+
+def test_a_failure_that_may_be_cancels_nobody() -> None:
+    result = run("parallel", [step("a", "say"), step("b", "fail", goes_on=True)], Caller(HELLO))
+
+    assert outcomes(result) == {"a": "success", "b": "failure"}
+    assert result.structured == ({"a": "hello", "b": None},)
+
+
+def test_more_steps_than_places_all_run() -> None:
+    steps = [step(f"s{at}", "say") for at in range(3 * MOST_AT_ONCE)]
+    assert set(outcomes(run("parallel", steps, Caller(HELLO))).values()) == {"success"}
+
+
+@pytest.mark.parametrize("strategy", ["sequential", "parallel", "conditional", "pipeline"])
+def test_a_cancellation_reaches_the_steps(strategy: Strategy) -> None:
+    cancellation = Cancellation()
+    threading.Timer(0.05, cancellation.cancel).start()
+    caller = Caller(HELLO)
+    result = run(strategy, [step("a", "wait"), step("b", "wait")], caller, cancellation=cancellation)
+
+    assert result.error
+    assert result.error.kind == "cancelled"
+    assert outcomes(result)["a"] == "cancelled"
+    assert outcomes(result)["b"] == ("cancelled" if strategy == "parallel" else "skipped")
+
+
+def test_what_was_cancelled_before_starts_nothing() -> None:
+    strategies: tuple[Strategy, ...] = ("sequential", "parallel")
+    for strategy in strategies:
+        cancellation, caller = Cancellation(), Caller(HELLO)
+        cancellation.cancel()
+        assert run(strategy, [step("a", "say")], caller, cancellation=cancellation).is_error
+        assert caller.made == []
+
+
+def test_a_step_s_own_limit_is_passed_on() -> None:
+    caller = Caller(HELLO)
+    limited = Step(id="a", tool="say", timeout_ms=1500)
+    run("sequential", [limited, step("b", "say")], caller)
+    assert [limit for _, _, limit in caller.made] == [1500, None]
+
+
+@pytest.mark.parametrize("strategy", ["sequential", "parallel"])
+def test_a_failure_of_ours_is_raised_once_nothing_runs(strategy: Strategy) -> None:
+    running = threading.Semaphore(0)
+
+    def dies(_: JsonObject, __: CallContext) -> ToolResult:
+        if strategy == "parallel":
+            assert running.acquire(timeout=30)
+        raise InfrastructureError("no engine")
+
+    ended: list[str] = []
+
+    def lasts(_: JsonObject, context: CallContext) -> ToolResult:
+        running.release()
+        assert context.cancellation.wait(30)
+        ended.append("ended")
+        return failure("cancelled", "cancelled")
+
+    with pytest.raises(InfrastructureError, match="no engine"):
+        run(strategy, [step("a", "die"), step("b", "last")], Caller({"die": dies, "last": lasts}))
+    assert ended == (["ended"] if strategy == "parallel" else [])
+
+
+@pytest.mark.parametrize("strategy", ["sequential", "parallel"])
+def test_its_progress_is_told(strategy: Strategy) -> None:
+    told: list[Event] = []
+    run(strategy, [step("a", "say"), step("b", "fail", goes_on=True)], Caller(HELLO), tell=told.append)
+
+    updates = [event for event in told if isinstance(event, ToolUpdate)]
+    assert [(each.name, each.call_id, each.percent) for each in updates] == [
+        ("all", "c", 50.0),
+        ("all", "c", 100.0),
+    ]
+    assert sorted(each.message for each in updates) == ["a: success", "b: failure"]
+
+
+def test_whoever_listens_hears_one_event_after_the_other() -> None:
+    busy = threading.Lock()
+
+    def hears(_: Event) -> None:
+        assert busy.acquire(blocking=False), "two at the same time"
+        time.sleep(0.001)
+        busy.release()
+
+    def talks(_: JsonObject, context: CallContext) -> ToolResult:
+        for _n in range(50):
+            context.tell(ToolUpdate(name="t", call_id="t"))
+        return ToolResult(content=())
+
+    assert not run("parallel", [step("a", "t"), step("b", "t")], Caller({"t": talks}), tell=hears).is_error
+
+
+def test_what_a_listener_raises_ends_it() -> None:
+    def hears(_: Event) -> None:
+        raise KeyboardInterrupt
+
+    def talks(_: JsonObject, context: CallContext) -> ToolResult:
+        context.tell(ToolUpdate(name="t", call_id="t"))
+        return ToolResult(content=())
+
+    with pytest.raises(KeyboardInterrupt):
+        run("parallel", [step("a", "talk"), step("b", "wait")], Caller(HELLO | {"talk": talks}), tell=hears)

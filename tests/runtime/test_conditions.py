@@ -1,0 +1,57 @@
+"""Conditions over what tools wrote: what holds, and that nothing takes long."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.runtime.conditions import ConditionError, holds
+from toolc.schema import JsonObject, JsonValue
+
+
+@pytest.mark.parametrize(
+    ("value", "held"),
+    [
+        *[(None, False), (False, False), ("", False), ([], False), ({}, False)],
+        *[(0, True), (0.0, True), (True, True), (" ", True), ([None], True), ({"a": None}, True)],
+    ],
+)
+def test_something_is_what_jmespath_takes_for_true(value: JsonValue, *, held: bool) -> None:
+    assert holds("x", {"x": value}) is held
+    assert holds("!x", {"x": value}) is not held
+
+
+@pytest.mark.parametrize("expression", ["length(x)", "x.y[", "nothing(x)", "sort(@)", "x < y && abs('a')"])
+def test_what_does_not_fit_says_so_in_one_line(expression: str) -> None:
+    with pytest.raises(ConditionError) as raised:
+        holds(expression, {"x": 1, "y": 2})
+    assert str(raised.value).startswith(f"{expression} does not fit what came: ")
+    assert "\n" not in str(raised.value)
+
+
+HOSTILE: dict[str, tuple[str, JsonObject]] = {
+    "a text joined with itself": ("join(glue, items)", {"glue": "x" * 100_000, "items": ["y"] * 100_000}),
+    "lists that double": ("a" + " | [@, @][]" * 60, {"a": 1}),
+    "millions of items": ("a[*].b[*].c", {"a": [{"b": [{"c": 1}] * 1000}] * 2000}),
+    "a filter of millions": ("a[?b == `1`].b", {"a": [{"b": 1}] * 2_000_000}),
+    "texts compared over and over": ("a[?@ == 'x']", {"a": ["x" * 2_000_000] * 2000}),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_values_that_would_take_for_ever_are_given_up(name: str) -> None:
+    expression, values = HOSTILE[name]
+    with pytest.raises(ConditionError, match="too large for this condition"):
+        holds(expression, values)
+
+
+def test_values_that_nest_for_ever_are_given_up() -> None:
+    one: JsonValue = []
+    two: JsonValue = []
+    for _ in range(100_000):
+        one, two = [one], [two]
+    with pytest.raises(ConditionError):
+        holds("a == b", {"a": one, "b": two})
+
+
+def test_megabytes_are_no_matter() -> None:
+    assert holds("contains(text, 'needle')", {"text": "ab" * 5_000_000 + "needle"})

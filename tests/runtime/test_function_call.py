@@ -1,0 +1,346 @@
+"""Functions in the host's process, called through the same executor as any tool."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import pytest
+
+from toolc import (
+    Allow,
+    Cancellation,
+    Event,
+    Executor,
+    Image,
+    Registry,
+    Text,
+    ToolCall,
+    ToolEnd,
+    ToolResult,
+    ToolStart,
+    ToolUpdate,
+    tool,
+)
+from toolc.errors import RegistryError
+from toolc.functions.tool import FunctionTool
+from toolc.registry import registry_from_json, tool_to_json
+from toolc.runtime.function_context import FunctionContext
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class Unit(Enum):
+    C = "celsius"
+
+
+@dataclass
+class Reading:
+    degrees: float
+    unit: Unit
+
+
+def run(made: FunctionTool, **arguments: Any) -> ToolResult:
+    registry = Registry()
+    registry.add(made)
+    with Executor(registry) as executor:
+        return executor.run(made.name, arguments, call_id="c1")
+
+
+def test_a_call_goes_the_way_of_every_call() -> None:
+    @tool
+    def add(a: int, b: int = 1) -> int:
+        """Add two numbers."""
+        return a + b
+
+    result = run(add, a=2)
+    assert result.data == 3
+    assert result.text == "3"
+    assert result.details["engine"] == "host process"
+    assert result.details["call_id"] == "c1"
+    assert result.details["digests"] == {"surface": add.registered().surface_digest, "effect": None}
+    refused = run(add, a="two")
+    assert refused.error is not None
+    assert refused.error.kind == "invalid_args"
+
+
+@pytest.mark.parametrize(
+    ("value", "content", "structured"),
+    [
+        ("words", (Text("words"),), None),
+        (PNG, (Image(PNG, "image/png"),), None),
+        (["see:", PNG], (Text("see:"), Image(PNG, "image/png")), None),
+        (None, (), None),
+        ({"n": 1}, (Text('{"n":1}'),), ({"n": 1},)),
+        (
+            [Reading(1.5, Unit.C)],
+            (Text('[{"degrees":1.5,"unit":"celsius"}]'),),
+            ([{"degrees": 1.5, "unit": "celsius"}],),
+        ),
+        (ToolResult.success([1], message="one"), (Text("one"),), ([1],)),
+    ],
+)
+def test_what_it_returns_is_read_as_a_sandboxed_function_is(
+    value: object, content: object, structured: object
+) -> None:
+    @tool
+    def give() -> object:
+        """Give it."""
+        return value
+
+    result = run(give)
+    assert (result.content, result.structured, result.error) == (content, structured, None)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (FileNotFoundError("gone"), "not_found", "FileNotFoundError: gone"),
+        (KeyError("x"), "execution", "KeyError: 'x'"),
+        (RecursionError("deep"), "execution", "RecursionError: deep"),
+        (SystemExit(3), "execution", "the function ended its process: sys.exit(3)"),
+        (KeyboardInterrupt(), "execution", "KeyboardInterrupt"),
+    ],
+)
+def test_whatever_it_raises_is_an_error_result(error: BaseException, kind: str, message: str) -> None:
+    @tool
+    def fail() -> None:
+        """Fail."""
+        raise error
+
+    result = run(fail)
+    assert result.error is not None
+    assert (result.error.kind, result.error.message) == (kind, message)
+    assert result.text == message
+    trace = result.details["traceback"]
+    assert isinstance(trace, str)
+    assert "in fail\n    raise error\n" in trace
+    assert "toolc/runtime/" not in trace
+
+
+def test_an_error_of_its_own_has_the_kind_it_says() -> None:
+    @tool
+    def find(ctx: FunctionContext) -> None:
+        """Find it."""
+        raise ctx.error("rate_limit", f"{ctx.call_id}: later")
+
+    result = run(find)
+    assert result.error is not None
+    assert (result.error.kind, result.error.message) == ("rate_limit", "c1: later")
+
+
+def test_what_json_cannot_hold_is_an_error() -> None:
+    @tool
+    def give() -> object:
+        """Give it."""
+        return {"when": {1, 2}}
+
+    result = run(give)
+    assert result.error is not None
+    assert result.error.kind == "serialization"
+    assert "the value['when'] is a set; return a list" in result.error.message
+
+
+def test_progress_is_told_on_the_thread_of_the_call_and_the_end_comes_last() -> None:
+    @tool
+    def work(ctx: FunctionContext) -> str:
+        """Work."""
+        ctx.progress(40, "nearly")
+        ctx.progress(None, "there")
+        return "done"
+
+    registry, heard, threads = Registry(), list[Event](), set[int]()
+    registry.add(work)
+
+    def listen(event: Event) -> None:
+        heard.append(event)
+        threads.add(threading.get_ident())
+
+    Executor(registry).run("work", {}, on_event=listen)
+    start, first, second, end = heard
+    assert isinstance(start, ToolStart)
+    assert isinstance(first, ToolUpdate)
+    assert isinstance(second, ToolUpdate)
+    assert isinstance(end, ToolEnd)
+    assert [(each.percent, each.message) for each in (first, second)] == [(40, "nearly"), (None, "there")]
+    assert threads == {threading.get_ident()}
+
+
+def test_an_async_function_is_awaited_and_cancelled_when_its_time_is_up() -> None:
+    ended = threading.Event()
+
+    @tool(timeout=0.05)
+    async def wait(forever: bool) -> str:
+        """Wait."""
+        try:
+            await asyncio.sleep(60 if forever else 0)
+        finally:
+            ended.set()
+        return "waited"
+
+    assert run(wait, forever=False).text == "waited"
+    ended.clear()
+    result = run(wait, forever=True)
+    assert result.error is not None
+    assert (result.error.kind, result.error.message) == (
+        "timeout", "the call was not done after 0.05 s, and nobody waits for it any more; ask for less at once",
+    )  # fmt: skip
+    assert ended.wait(10)
+
+
+def test_a_plain_function_is_left_to_itself_and_can_see_that_it_is() -> None:
+    seen, late = threading.Event(), threading.Event()
+
+    @tool(timeout=0.05)
+    def stubborn(ctx: FunctionContext) -> str:
+        """Go on."""
+        while not ctx.cancelled:
+            late.wait(0.001)
+        ctx.progress(99, "nobody hears this")
+        seen.set()
+        return "too late"
+
+    registry, heard = Registry(), list[Event]()
+    registry.add(stubborn)
+    result = Executor(registry).run("stubborn", {}, on_event=heard.append)
+    assert result.error is not None
+    assert result.error.kind == "timeout"
+    assert "still_running" in result.details
+    assert seen.wait(10)
+    assert isinstance(heard[-1], ToolEnd)
+    assert not any(isinstance(each, ToolUpdate) for each in heard)
+
+
+def test_a_generator_tells_while_it_yields_and_ends_when_nobody_waits() -> None:
+    closed = threading.Event()
+
+    @tool(timeout=0.2)
+    def count(to: int) -> object:
+        """Count."""
+        try:
+            for number in range(to):
+                yield f"{number}\n"
+                yield 100 * number / to, f"at {number}"
+        finally:
+            closed.set()
+
+    registry, heard = Registry(), list[Event]()
+    registry.add(count)
+    result = Executor(registry).run("count", {"to": 2}, on_event=heard.append)
+    assert result.text == "0\n1\n"
+    updates = [each for each in heard if isinstance(each, ToolUpdate)]
+    assert [(each.stream, each.text, each.message) for each in updates] == [
+        ("content", "0\n", ""), (None, "", "at 0"), ("content", "1\n", ""), (None, "", "at 1"),
+    ]  # fmt: skip
+    closed.clear()
+    endless = Executor(registry).run("count", {"to": 10**9})
+    assert endless.error is not None
+    assert endless.error.kind == "timeout"
+    assert closed.wait(10)
+
+
+def test_an_async_generator_too() -> None:
+    @tool
+    async def count(to: int) -> object:
+        """Count."""
+        for number in range(to):
+            await asyncio.sleep(0)
+            yield str(number)
+
+    assert run(count, to=3).text == "012"
+
+
+def test_a_call_can_be_cancelled() -> None:
+    started = threading.Event()
+
+    @tool
+    def sit(ctx: FunctionContext) -> None:
+        """Sit."""
+        started.set()
+        while not ctx.cancelled:
+            pass
+
+    registry = Registry()
+    registry.add(sit)
+    with Cancellation() as cancellation:
+
+        def cancel() -> None:
+            started.wait(10)
+            cancellation.cancel()
+
+        threading.Thread(target=cancel).start()
+        result = Executor(registry).run("sit", {}, cancellation=cancellation)
+    assert result.error is not None
+    assert (result.error.kind, result.error.message) == ("cancelled", "the call was cancelled before it was done")
+
+
+def test_a_promised_schema_is_held_to() -> None:
+    @tool(result_schema={"type": "object", "required": ["n"]})
+    def give(good: bool) -> object:
+        """Give it."""
+        return {"n": 1} if good else {}
+
+    assert run(give, good=True).data == {"n": 1}
+    bad = run(give, good=False)
+    assert bad.error is not None
+    assert bad.error.kind == "serialization"
+
+
+def test_data_beyond_the_output_limit_is_an_error_and_text_keeps_head_and_tail() -> None:
+    @tool
+    def much(text: bool) -> object:
+        """Give much."""
+        return "x" * 300_000 if text else ["x" * 300_000]
+
+    assert "\n[37856 bytes cut]\n" in run(much, text=True).text
+    data = run(much, text=False)
+    assert data.error is not None
+    assert data.error.kind == "output_limit"
+
+
+def test_no_file_can_name_a_function() -> None:
+    @tool
+    def secret() -> None:
+        """Do something."""
+
+    with pytest.raises(TypeError, match="has no JSON form"):
+        tool_to_json(secret.spec)
+    stored = json.loads(json.dumps(tool_to_json(next(iter(Registry.load("specs/word_count.yaml"))))))
+    stored |= {"digests": {"surface": "", "effect": ""}, "backend": {"function": {}}}
+    with pytest.raises(
+        RegistryError, match=r"the registry is damaged at tools\[0\]\.backend: expected agent or composite"
+    ):
+        registry_from_json({"registry": 1, "tools": [stored]})
+
+
+def test_deny_lists_confirmation_and_batches_hold_for_it_too() -> None:
+    called: list[str] = []
+
+    @tool(tags=["risky"])
+    def wipe(what: str) -> str:
+        """Wipe it."""
+        called.append(what)
+        return f"wiped {what}"
+
+    @tool(confirm=True)
+    def send(to: str) -> str:
+        """Send it."""
+        called.append(to)
+        return f"sent to {to}"
+
+    registry = Registry()
+    registry.add(wipe, send)
+    executor = Executor(registry, confirm=lambda _: Allow({"to": "nobody"}))
+    calls = [ToolCall(name="wipe", arguments={"what": str(number)}, call_id=f"c{number}") for number in range(20)]
+    assert [each.text for each in executor.run_batch(calls)] == [f"wiped {number}" for number in range(20)]
+    assert executor.run("send", {"to": "all"}).text == "sent to nobody"
+    executor.deny(tags=["risky"])
+    assert [each.name for each in executor.tools] == ["send"]
+    denied = executor.run("wipe", {"what": "everything"})
+    assert denied.error is not None
+    assert denied.error.kind == "denied"
+    assert "everything" not in called

@@ -1,0 +1,73 @@
+"""Waiting within a call: what is awaited ends it, and so do the cancellation and the deadline."""
+
+from __future__ import annotations
+
+import math
+import select
+import socket
+import threading
+from collections.abc import Iterator
+from time import monotonic
+
+import pytest
+
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.patience import InterruptedWaitError, Patience
+
+LONG = 100_000.0
+"""Seconds that no test has: who waits for them is ended by the test's own limit."""
+
+
+@pytest.fixture
+def cancellation() -> Iterator[Cancellation]:
+    with Cancellation() as made:
+        yield made
+
+
+@pytest.fixture
+def quiet() -> Iterator[socket.socket]:
+    """One end of a pair whose other end says nothing."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield ours
+
+
+def test_what_is_awaited_ends_the_wait(cancellation: Cancellation, quiet: socket.socket) -> None:
+    assert Patience(cancellation, math.inf).wait(quiet.fileno(), select.POLLOUT)
+
+
+def test_a_wait_of_its_own_length_ends_without_an_error(cancellation: Cancellation, quiet: socket.socket) -> None:
+    assert not Patience(cancellation, math.inf).wait(quiet.fileno(), select.POLLIN, 0.01)
+
+
+def test_the_deadline_ends_a_wait(cancellation: Cancellation, quiet: socket.socket) -> None:
+    patience = Patience(cancellation, monotonic() + 0.01)
+    with pytest.raises(InterruptedWaitError) as raised:
+        patience.wait(quiet.fileno(), select.POLLIN, LONG)
+    assert raised.value.ending == "timed_out"
+    with pytest.raises(InterruptedWaitError):
+        patience.sleep(LONG)
+
+
+@pytest.mark.parametrize("kind", ["wait", "sleep"])
+def test_a_cancellation_from_another_thread_ends_a_wait(
+    kind: str, cancellation: Cancellation, quiet: socket.socket
+) -> None:
+    patience = Patience(cancellation, math.inf)
+    timer = threading.Timer(0.05, cancellation.cancel)
+    timer.start()
+    with pytest.raises(InterruptedWaitError) as raised:
+        patience.sleep(LONG) if kind == "sleep" else patience.wait(quiet.fileno(), select.POLLIN)
+    timer.join()
+    assert raised.value.ending == "cancelled"
+
+
+def test_a_cancellation_counts_before_the_deadline(cancellation: Cancellation) -> None:
+    cancellation.cancel()
+    with pytest.raises(InterruptedWaitError) as raised:
+        Patience(cancellation, 0.0).check()
+    assert raised.value.ending == "cancelled"
+
+
+def test_a_sleep_that_nothing_ends_returns(cancellation: Cancellation) -> None:
+    Patience(cancellation, math.inf).sleep(0.01)

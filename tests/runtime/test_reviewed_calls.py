@@ -1,0 +1,102 @@
+"""What a tool calls is what was reviewed with it, also in a registry that was put together or changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toolc.api import Executor, Registry
+from toolc.digest import register
+from toolc.engines.fake import FakeEngine
+from toolc.errors import RegistryError, UsageError
+from toolc.result import Capture, Outcome
+from toolc.runtime.reviewed_calls import check_calls
+from toolc.schema import Schema
+from toolc.spec import ToolSpec
+from toolc.spec_composite import CompositeBackend, Step
+
+SPECS = """\
+toolc: 1
+tools:
+  - {name: say, aliases: [tell], description: Say a word to one person., backend: {shell: {argv: [echo, %s]}}}
+  - name: inner
+    description: Say it by way of another tool.
+    backend: {composite: {strategy: sequential, steps: [{id: one, tool: tell}]}}
+  - name: outer
+    description: Say it by way of a tool that calls another.
+    backend: {composite: {strategy: sequential, steps: [{id: deep, tool: inner}]}}
+"""
+
+ENGINE = FakeEngine(lambda _: Outcome(ending="exited", stdout=Capture(head=b"hi", total_bytes=2)))
+
+
+def registry(folder: Path, word: str = "hi") -> Registry:
+    (folder / f"{word}.yaml").write_text(SPECS % word, encoding="utf-8")
+    return Registry.load(folder / f"{word}.yaml")
+
+
+def call(registry: Registry, name: str = "outer") -> object:
+    with Executor(registry, engine=ENGINE) as executor:
+        result = executor.run(name, {})
+        assert result.error is None, result
+        return result.structured
+
+
+@pytest.mark.parametrize("name", ["outer", "inner"])
+def test_one_tool_of_a_registry_can_still_call_the_others(tmp_path: Path, name: str) -> None:
+    only = registry(tmp_path).only(name)
+
+    assert only.names == (name,)
+    assert only.get("say") is None
+    assert [*only.parts.by_name] == (["inner", "say"] if name == "outer" else ["say"])
+    assert call(only, name) == ({"deep": {"one": "hi"}} if name == "outer" else {"one": "hi"},)
+
+
+def test_nobody_else_can_call_what_only_a_tool_calls(tmp_path: Path) -> None:
+    with Executor(registry(tmp_path).only("outer"), engine=ENGINE) as executor:
+        with pytest.raises(UsageError, match="there is no tool 'say'"):
+            executor.run("say", {})
+        executor.deny("say")
+        result = executor.run("outer", {})
+    assert result.error
+    assert result.error.kind == "denied"
+
+
+def test_a_registry_takes_along_what_its_tools_call(tmp_path: Path) -> None:
+    mine = Registry()
+    mine.add(registry(tmp_path).only("outer"))
+    assert mine.names == ("outer",)
+    assert call(mine) == ({"deep": {"one": "hi"}},)
+
+
+def test_another_tool_in_the_place_of_a_step_s_is_not_called(tmp_path: Path) -> None:
+    mine = registry(tmp_path)
+    mine.remove("say")
+    with pytest.raises(RegistryError, match="are not those it was reviewed with"):
+        call(mine)
+    mine.add(registry(tmp_path, "no").only("say"))
+    with pytest.raises(RegistryError, match=r"are not those it was reviewed with \(here they are: inner, tell\)"):
+        call(mine)
+
+
+def test_what_was_hidden_is_called_before_a_tool_of_the_same_name(tmp_path: Path) -> None:
+    mine = registry(tmp_path).only("outer")
+    mine.add(registry(tmp_path, "no").only("say"))
+    assert call(mine) == ({"deep": {"one": "hi"}},)
+
+
+def test_a_circle_is_refused_whatever_its_digests(tmp_path: Path) -> None:
+    steps = {"x": "y", "y": "z", "z": "x"}
+    specs = {
+        name: ToolSpec(
+            name=name,
+            description=name,
+            parameters=Schema({"type": "object"}),
+            backend=CompositeBackend(strategy="sequential", steps=(Step(id="s", tool=called),)),
+        )
+        for name, called in steps.items()
+    }
+    tools = {name: register(spec, specs) for name, spec in specs.items()}
+    with pytest.raises(RegistryError, match="tool 'x' would call itself: x -> y -> z -> x"):
+        check_calls(tools["x"], tools.__getitem__)

@@ -1,0 +1,407 @@
+"""Sessions: which calls come to the same sandbox, in which order, and when it ends. The fake engine is inside."""
+
+from __future__ import annotations
+
+import gc
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from toolc.api import Executor, Registry
+from toolc.engines.fake import FakeEngine
+from toolc.errors import SandboxDiedError
+from toolc.events import Event, ToolUpdate
+from toolc.plan import Exec, Plan, PluginCall, Profile, PythonCall, SecretFile
+from toolc.result import Capture, Ending, Outcome
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.served import standing
+from toolc.schema import JsonObject
+from toolc.secret_sources import GivenSource, SecretStore
+from toolc.spec import Destination, EnvVar
+
+NOTES: JsonObject = {
+    "toolc": 1,
+    "defaults": {
+        "backend": {"plugin": {"command": ["notes"]}},
+        "sandbox": {"lifetime": "session", "limits": {"timeout": "5s"}},
+        "parameters": {"how": {"type": "string", "default": "ok"}},
+    },
+    "tools": [
+        {"name": "add", "description": "Add a note to all the others."},
+        {"name": "show", "description": "Show all the notes that there are."},
+    ],
+}
+PARAMETERS: JsonObject = {"type": "object", "properties": {"how": {"type": "string", "default": "ok"}}}
+
+
+def said(data: bytes) -> Capture:
+    return Capture(data, b"", len(data))
+
+
+def line(value: JsonObject) -> Outcome:
+    return Outcome(ending="answered", stdout=said(json.dumps(value).encode() + b"\n"))
+
+
+def text(words: str) -> JsonObject:
+    return {"content": [{"type": "text", "text": words}], "error": False}
+
+
+@dataclass
+class Notes:
+    """A plugin of two tools, as the fake engine's script; ``lines`` is what it was sent."""
+
+    lines: list[JsonObject] = field(default_factory=list)
+    busy: threading.Lock = field(default_factory=threading.Lock)
+    hold: threading.Event = field(default_factory=threading.Event)
+    began: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self, plan: Plan) -> Outcome:
+        request = json.loads(plan.stdin)
+        self.lines.append(request)
+        if request["type"] == "describe":
+            names = (("add", "Add a note to all the others."), ("show", "Show all the notes that there are."))
+            tools: list[JsonObject] = [
+                {"name": name, "description": words, "parameters": PARAMETERS} for name, words in names
+            ]
+            return line({"tools": [*tools]})
+        assert self.busy.acquire(blocking=False)
+        try:
+            return self._called(request["params"]["how"])
+        finally:
+            self.busy.release()
+
+    def _called(self, how: str) -> Outcome:
+        endings: dict[str, Ending] = {"exit": "exited", "kill": "signaled"}
+        if how in endings:
+            return Outcome(ending=endings[how], status=9, stderr=said(b"so be it\n"))
+        if how == "wait":
+            self.began.set()
+            self.hold.wait(30)
+        if how == "die":
+            raise OSError("the disk is gone")
+        return line(text(f"{len([each for each in self.lines if each['type'] == 'call'])}"))
+
+
+@contextmanager
+def executor(
+    folder: Path,
+    script: Callable[[Plan], Outcome],
+    spec: JsonObject = NOTES,
+    *,
+    timeout: float | None = None,
+    session_idle: float = 1000,
+) -> Iterator[Executor]:
+    path = folder / "spec.yaml"
+    path.write_text(json.dumps(spec), encoding="utf-8")
+    engine = FakeEngine(script)
+    with Executor(Registry.load(path), engine=engine, timeout=timeout, session_idle=session_idle) as made:
+        made_engine[made] = engine
+        yield made
+
+
+made_engine: dict[Executor, FakeEngine] = {}
+
+
+def started(made: Executor) -> int:
+    """How many sandboxes were started."""
+    return len(made_engine[made].profiles)
+
+
+def living() -> int:
+    """How many fake sandboxes there are, of which each is a thread."""
+    return sum(each.name == "fake sandbox" for each in threading.enumerate())
+
+
+def test_the_calls_of_a_plugins_tools_come_to_one_process(tmp_path: Path) -> None:
+    notes = Notes()
+    with executor(tmp_path, notes) as made:
+        results = [made.run(name, {}, call_id=f"c{number}") for number, name in enumerate(("add", "show", "add"))]
+        assert started(made) == 1
+    assert [each.text for each in results] == ["1", "2", "3"]
+    assert [each.details["session"] for each in results] == [{"call": 1}, {"call": 2}, {"call": 3}]
+    assert [each for each in notes.lines if each["type"] == "call"] == [
+        {"type": "call", "call_id": "c0", "tool": "add", "params": {"how": "ok"}},
+        {"type": "call", "call_id": "c1", "tool": "show", "params": {"how": "ok"}},
+        {"type": "call", "call_id": "c2", "tool": "add", "params": {"how": "ok"}},
+    ]
+
+
+def test_after_each_answer_the_plugin_is_asked_what_it_is(tmp_path: Path) -> None:
+    notes = Notes()
+    with executor(tmp_path, notes) as made:
+        for _ in range(2):
+            made.run("add", {})
+        # The last one is heard, if at all, while the sandbox ends.
+        made.run("add", {})
+    assert [each["type"] for each in notes.lines][:5] == ["describe", "call", "describe", "call", "describe"]
+
+
+def test_without_a_session_each_call_has_a_process_of_its_own(tmp_path: Path) -> None:
+    spec = json.loads(json.dumps(NOTES))
+    del spec["defaults"]["sandbox"]["lifetime"]
+    notes = Notes()
+    with executor(tmp_path, notes, spec) as made:
+        results = [made.run("add", {}) for _ in range(2)]
+        assert started(made) == 2
+    assert [each["type"] for each in notes.lines] == ["describe", "call"] * 2
+    assert all("session" not in each.details for each in results)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("exit", "the plugin's process ended with exit status 9 before it answered"),
+        ("kill", "the plugin's process was killed by SIGKILL before it answered"),
+    ],
+)
+def test_a_process_that_ends_is_an_error_and_the_next_call_starts_another(
+    tmp_path: Path, how: str, message: str
+) -> None:
+    with executor(tmp_path, Notes()) as made:
+        failed = made.run("add", {"how": how})
+        after = made.run("add", {})
+        assert started(made) == 2
+    assert failed.error is not None
+    assert (failed.error.kind, failed.error.message) == ("execution", message)
+    assert "so be it" in failed.text
+    assert after.details["session"] == {"call": 1}
+
+
+def test_a_sandbox_that_dies_is_no_tools_failure_and_the_next_call_starts_another(tmp_path: Path) -> None:
+    with executor(tmp_path, Notes()) as made:
+        with pytest.raises(SandboxDiedError, match="the disk is gone"):
+            made.run("add", {"how": "die"})
+        assert made.run("add", {}).details["session"] == {"call": 1}
+
+
+def test_calls_come_one_at_a_time_however_many_threads_make_them(tmp_path: Path) -> None:
+    with executor(tmp_path, Notes()) as made, ThreadPoolExecutor(8) as pool:
+        found = [*pool.map(lambda name: made.run(name, {}).text, ["add", "show"] * 20)]
+        assert started(made) == 1
+    assert sorted(map(int, found)) == [*range(1, 41)]
+
+
+def test_a_call_that_waits_for_its_turn_can_be_cancelled_and_leaves_the_session_alone(tmp_path: Path) -> None:
+    notes = Notes()
+    with executor(tmp_path, notes) as made, ThreadPoolExecutor(2) as pool, Cancellation() as cancellation:
+        first = pool.submit(made.run, "add", {"how": "wait"})
+        assert notes.began.wait(10)
+        second = pool.submit(made.run, "show", {}, cancellation=cancellation)
+        cancellation.cancel()
+        waited = second.result(10)
+        notes.hold.set()
+        assert first.result(10).text == "1"
+        assert made.run("add", {}).details["session"] == {"call": 2}
+    assert waited.error is not None
+    assert waited.error.kind == "cancelled"
+
+
+def test_the_time_in_the_queue_is_the_calls_own(tmp_path: Path) -> None:
+    spec = json.loads(json.dumps(NOTES))
+    spec["tools"][1]["sandbox"] = {"limits": {"timeout": "5s"}}
+    notes = Notes()
+    with executor(tmp_path, notes, spec, timeout=0.3) as made, ThreadPoolExecutor(2) as pool:
+        first = pool.submit(made.run, "add", {"how": "wait"})
+        assert notes.began.wait(10)
+        result = made.run("add", {})
+        notes.hold.set()
+        late = first.result(10)
+    assert [each.error and each.error.kind for each in (result, late)] == ["timeout", "timeout"]
+
+
+def test_a_late_call_ends_the_session(tmp_path: Path) -> None:
+    notes = Notes()
+    with executor(tmp_path, notes, timeout=0.2) as made:
+        late = made.run("add", {"how": "wait"})
+        notes.hold.set()
+        assert late.error is not None
+        assert late.error.kind == "timeout"
+        assert made.run("add", {}).details["session"] == {"call": 1}
+
+
+def test_a_session_that_nobody_calls_ends(tmp_path: Path) -> None:
+    before = living()
+    with executor(tmp_path, Notes(), session_idle=0.05) as made:
+        made.run("add", {})
+        deadline = time.monotonic() + 10
+        while living() > before:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert made.run("add", {}).details["session"] == {"call": 1}
+
+
+def test_closing_ends_what_nobody_calls_at_once(tmp_path: Path) -> None:
+    before = living()
+    with executor(tmp_path, Notes()) as made:
+        made.run("add", {})
+        assert living() == before + 1
+        made.close()
+        assert living() == before
+
+
+def test_who_gives_up_waiting_is_the_last_to_leave_a_closed_session(tmp_path: Path) -> None:
+    before, notes = living(), Notes()
+    with executor(tmp_path, notes) as made, ThreadPoolExecutor(2) as pool, Cancellation() as cancellation:
+        busy = pool.submit(made.run, "add", {"how": "wait"})
+        assert notes.began.wait(10)
+        waiting = pool.submit(made.run, "show", {}, cancellation=cancellation)
+        (session,) = made._setting.sessions._sessions.values()
+        while session.turns.waiting < 2:
+            time.sleep(0.001)
+        made.close()
+        notes.hold.set()
+        assert busy.result(10).text == "1"
+        cancellation.cancel()
+        waiting.result(10)
+        assert living() == before
+
+
+def test_an_executor_that_nobody_closed_takes_its_sessions_along(tmp_path: Path) -> None:
+    path = tmp_path / "spec.yaml"
+    path.write_text(json.dumps(NOTES), encoding="utf-8")
+    before = living()
+    made = Executor(Registry.load(path), engine=FakeEngine(Notes()))
+    made.run("add", {})
+    del made
+    gc.collect()
+    assert living() == before
+
+
+def test_closing_ends_sessions_and_what_is_called_afterwards_starts_anew(tmp_path: Path) -> None:
+    notes = Notes()
+    with executor(tmp_path, notes) as made, ThreadPoolExecutor(1) as pool:
+        busy = pool.submit(made.run, "add", {"how": "wait"})
+        assert notes.began.wait(10)
+        made.close()
+        notes.hold.set()
+        assert busy.result(10).text == "1"
+        assert made.run("add", {}).details["session"] == {"call": 1}
+        assert started(made) == 2
+
+
+def test_a_plugins_environment_may_hold_secrets_and_its_words_do_not(tmp_path: Path) -> None:
+    spec: JsonObject = {
+        "toolc": 1,
+        "name": "add",
+        "description": "Add a note to all the others.",
+        "parameters": {"how": {"type": "string", "default": "ok"}},
+        "backend": {"plugin": {"command": ["notes"]}},
+        "sandbox": {
+            "lifetime": "session",
+            "env": {"URL": "https://x/?key={{ secrets.KEY }}"},
+            "secrets": {"KEY": {"expose": "env"}},
+        },
+    }
+    path = tmp_path / "spec.yaml"
+    path.write_text(json.dumps(spec), encoding="utf-8")
+    seen: list[dict[str, str]] = []
+
+    def script(plan: Plan) -> Outcome:
+        seen.append({variable.name: variable.value for variable in plan.env})
+        if b"describe" in plan.stdin:
+            return line({"name": "add", "description": "Add a note to all the others.", "parameters": PARAMETERS})
+        return Outcome(
+            ending="answered",
+            stdout=said(json.dumps(text("https://x/?key=first-key")).encode() + b"\n"),
+            stderr=said(b"first-key\n"),
+        )
+
+    store = SecretStore({"KEY": GivenSource("first-key")}, {})
+    with Executor(Registry.load(path), engine=FakeEngine(script), secrets=store) as made:
+        results = [made.run("add", {}), made.run("add", {})]
+    assert {(each["URL"], each["KEY"]) for each in seen} == {("https://x/?key=first-key", "first-key")}
+    assert all("TOOLC_CALL_ID" not in each for each in seen)
+    assert [each.text for each in results] == ["https://x/?key=[secret KEY]"] * 2
+    assert results[0].details["stderr"] == "[secret KEY]\n"
+
+
+def test_a_session_is_known_by_all_that_its_process_is_started_with() -> None:
+    call = PluginCall(argv=("a",), tool="t", description="d", parameters={}, arguments={})
+    plan = Plan(profile=Profile(), invocation=call, call_id="c", env=(EnvVar(name="A", value="1"),))
+    assert standing(plan) == standing(
+        replace(
+            plan,
+            call_id="d",
+            env=(EnvVar(name="TOOLC_CALL_ID", value="d"), *plan.env),
+            invocation=replace(call, tool="u", description="e", arguments={"n": 1}),
+        )
+    )
+    others = [
+        replace(plan, env=(EnvVar(name="A", value="2"),)),
+        replace(plan, secret_files=(SecretFile(path="secrets/A", text="x"),)),
+        replace(plan, allow=(Destination(kind="public", host="", port=443),)),
+        replace(plan, profile=Profile(image="debian:bookworm")),
+        replace(plan, invocation=replace(call, argv=("b",))),
+    ]
+    assert len({standing(each) for each in (plan, *others)}) == 1 + len(others)
+
+
+PROGRAM: JsonObject = {
+    "toolc": 1,
+    "name": "sh",
+    "description": "Run a shell script in a sandbox that stays.",
+    "parameters": {"code": {"type": "string"}},
+    "backend": {"shell": {"argv": ["sh", "-c", "{{ code }}"], "stdin": "{{ code }}", "allow_dash": ["code"]}},
+    "sandbox": {"lifetime": "session"},
+}
+
+
+def test_a_session_of_programs_runs_each_with_what_is_its_own(tmp_path: Path) -> None:
+    plans: list[Plan] = []
+
+    def script(plan: Plan) -> Outcome:
+        plans.append(plan)
+        return Outcome(ending="exited", status=len(plans) - 1, stdout=said(plan.stdin), stderr=said(b"e"))
+
+    events: list[Event] = []
+    with executor(tmp_path, script, PROGRAM) as made:
+        results = [made.run("sh", {"code": code}, call_id=code, on_event=events.append) for code in ("one", "two")]
+        assert started(made) == 1
+    assert [plan.invocation for plan in plans] == [Exec(argv=("sh", "-c", code)) for code in ("one", "two")]
+    assert [next(each.value for each in plan.env if each.name == "TOOLC_CALL_ID") for plan in plans] == [
+        "one",
+        "two",
+    ]
+    assert [each.text for each in results] == ["one", "two\n[stderr]\ne\n[exit status 1]"]
+    shown = [(each.call_id, each.stream, each.text) for each in events if isinstance(each, ToolUpdate)]
+    assert shown == [
+        ("one", "stdout", "one"),
+        ("one", "stderr", "e"),
+        ("two", "stdout", "two"),
+        ("two", "stderr", "e"),
+    ]
+
+
+def test_a_session_of_a_function_calls_it_in_one_interpreter(tmp_path: Path) -> None:
+    spec: JsonObject = {
+        "toolc": 1,
+        "name": "py",
+        "description": "Run Python in an interpreter that stays.",
+        "parameters": {"code": {"type": "string"}},
+        "backend": {"python": {"code": "def py(code):\n    return code\n"}},
+        "sandbox": {"lifetime": "session"},
+    }
+    calls: list[PythonCall] = []
+
+    def script(plan: Plan) -> Outcome:
+        assert isinstance(plan.invocation, PythonCall)
+        calls.append(plan.invocation)
+        reply: JsonObject = {
+            "content": [{"type": "text", "text": str(len(calls))}],
+            "structured": None,
+            "details": {},
+        }
+        return Outcome(ending="exited", reply=said(json.dumps(reply).encode()))
+
+    with executor(tmp_path, script, spec) as made:
+        results = [made.run("py", {"code": code}) for code in ("a", "b")]
+        assert started(made) == 1
+    assert [each.arguments for each in calls] == [{"code": "a"}, {"code": "b"}]
+    assert [(each.text, each.details["outcome"]) for each in results] == [("1", "answered"), ("2", "answered")]

@@ -1,0 +1,151 @@
+"""A session's stream where the guest is a script of frames: orders and ends that a real one seldom shows."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from toolc.errors import SandboxDiedError
+from toolc.guest import frames
+from toolc.guest.frames import FrameReader, encode
+from toolc.plan import Exec, Plan, Profile
+from toolc.runtime.egress import Egress
+from toolc.runtime.session_wire import EndedError, SessionWire, Turn
+from toolc.runtime.worker_turn import take_program
+
+PLAN = Plan(profile=Profile(), invocation=Exec(argv=("true",)), call_id="c")
+ENDED = json.dumps({"ending": "exited", "status": 0, "reason": "", "oom_kills": 0, "cpu_ms": 1.5})
+
+Answer = Callable[[str], list[bytes]]
+"""From a call's mark to the frames that the guest sends."""
+
+
+class ScriptedSandbox:
+    """Implements ``toolc.engines.base.Sandbox``; its guest answers each call with frames."""
+
+    user = "scripted"
+    image = None
+    created = 0.0
+
+    def __init__(self, answer: Answer) -> None:
+        self._socket, self._theirs = socket.socketpair()
+        self._socket.settimeout(0)
+        self._answer = answer
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        # Whoever has heard enough hangs up, whatever is still to be said.
+        with self._theirs as wire, suppress(ConnectionError):
+            (size,) = frames.LENGTH.unpack(wire.recv(frames.LENGTH.size, socket.MSG_WAITALL))
+            wire.recv(size, socket.MSG_WAITALL)
+            wire.sendall(encode(frames.READY, 0, b"{}"))
+            reader = FrameReader()
+            while data := wire.recv(65536):
+                for kind, stream, payload in reader.feed(data):
+                    if (kind, stream) == (frames.DATA, frames.STDIN):
+                        for each in self._answer(json.loads(payload)["mark"]):
+                            wire.sendall(each)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def read(self) -> bytes | None:
+        try:
+            return self._socket.recv(65536)
+        except BlockingIOError:
+            return None
+
+    def write(self, data: bytes | memoryview) -> int:
+        return self._socket.send(data)
+
+    def out_of_memory(self) -> bool:
+        return False
+
+    def complaint(self) -> str:
+        return ""
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@contextmanager
+def session(answer: Answer, timeout_ms: int = 10_000) -> Iterator[SessionWire]:
+    sandbox = ScriptedSandbox(answer)
+    try:
+        wire = SessionWire(sandbox, PLAN, Egress())
+        wire.begin(Turn(timeout_ms=timeout_ms))
+        yield wire
+    finally:
+        sandbox.close()
+
+
+def data(stream: int, text: str) -> bytes:
+    return encode(frames.DATA, stream, text.encode())
+
+
+def reply(mark: str, said: str = ENDED) -> bytes:
+    return data(frames.REPLY, f"{mark} {said}\n")
+
+
+def marks(mark: str) -> list[bytes]:
+    return [data(stream, f"\0{mark}\0") for stream in (frames.STDOUT, frames.STDERR)]
+
+
+def test_output_that_comes_after_the_answer_is_still_that_calls() -> None:
+    def late(mark: str) -> list[bytes]:
+        return [reply(mark), *marks(mark)[1:], data(frames.STDOUT, "late"), marks(mark)[0]]
+
+    with session(late) as wire:
+        outcome = take_program(wire, PLAN, Exec(argv=("true",)))
+    assert (outcome.ending, outcome.status, outcome.stdout.text()) == ("exited", 0, "late")
+    assert outcome.usage.cpu_ms == 1.5
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("{", "it said how the program ended in words that are not JSON"),
+        ("[]", "it said how the program ended in words that are not JSON"),
+        ("{}", "it said how the program ended in words that make no sense"),
+        (ENDED.replace('"exited"', '"cancelled"'), "it said how the program ended in words that make no sense"),
+        (
+            ENDED.replace('"status": 0', '"status": "0"'),
+            "it said how the program ended in words that make no sense",
+        ),
+    ],
+)
+def test_an_answer_that_makes_no_sense_ends_the_session(said: str, reason: str) -> None:
+    with session(lambda mark: [reply(mark, said), *marks(mark)]) as wire, pytest.raises(EndedError) as raised:
+        take_program(wire, PLAN, Exec(argv=("true",)))
+    assert (raised.value.outcome.ending, raised.value.outcome.reason) == ("broken", reason)
+
+
+def test_a_mark_that_never_comes_is_late() -> None:
+    with session(lambda mark: [reply(mark)], timeout_ms=200) as wire, pytest.raises(EndedError) as raised:
+        take_program(wire, PLAN, Exec(argv=("true",)))
+    assert raised.value.outcome.ending == "timed_out"
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (data(frames.YIELDED, "x"), "it sent output on stream 5, which is not open"),
+        (encode(frames.DATA, frames.STDOUT), "it sent nothing on stream 2, which has no end"),
+        (encode(frames.PROGRESS, 0, b"{}"), "it sent a frame of type 7 on stream 0, which is not its to send"),
+        (encode(frames.WINDOW, frames.STDIN, b"9999999"), "it acknowledged stdin that it was not sent"),
+        (encode(frames.EXIT, 0, b"{}"), "its verdict on the call makes no sense"),
+        (b"\xff" * 9, "it sent bytes that are not the protocol"),
+    ],
+)
+def test_a_guest_that_breaks_the_wire_protocol_is_no_tools_failure(frame: bytes, message: str) -> None:
+    with (
+        session(lambda mark: [frame, reply(mark), *marks(mark)]) as wire,
+        pytest.raises(SandboxDiedError) as raised,
+    ):
+        take_program(wire, PLAN, Exec(argv=("true",)))
+    assert str(raised.value).startswith(f"the sandbox broke the wire protocol: {message}")

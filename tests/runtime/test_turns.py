@@ -1,0 +1,79 @@
+"""A queue of calls: one at a time, in their order, and nobody waits longer than they can."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.turns import Turns
+
+
+def test_the_first_has_its_turn_at_once() -> None:
+    turns = Turns()
+    for _ in range(2):
+        with turns.turn(0, None) as has_turn:
+            assert has_turn
+    assert turns.waiting == 0
+
+
+def test_who_cannot_wait_has_no_turn_and_takes_none() -> None:
+    turns = Turns()
+    with turns.turn(1, None) as first:
+        with turns.turn(0, None) as second:
+            assert (first, second) == (True, False)
+        assert turns.waiting == 1
+
+
+def test_who_is_cancelled_while_waiting_has_no_turn() -> None:
+    turns = Turns()
+    with Cancellation() as cancellation, turns.turn(1, None):
+        threading.Timer(0.05, cancellation.cancel).start()
+        with turns.turn(60, cancellation) as has_turn:
+            assert not has_turn
+
+
+def test_turns_come_in_the_order_of_asking_and_never_together() -> None:
+    turns = Turns()
+    order: list[int] = []
+    inside: list[int] = []
+
+    def take(number: int) -> None:
+        with turns.turn(60, None) as has_turn:
+            assert has_turn
+            inside.append(number)
+            assert inside == [number]
+            order.append(number)
+            inside.clear()
+
+    with turns.turn(60, None):
+        threads = []
+        for number in range(20):
+            threads.append(threading.Thread(target=take, args=(number,)))
+            threads[-1].start()
+            while turns.waiting < number + 2:
+                time.sleep(0.001)
+    for thread in threads:
+        thread.join()
+    assert order == [*range(20)]
+
+
+def test_who_gives_up_leaves_the_order_of_the_others() -> None:
+    turns = Turns()
+    done = threading.Event()
+
+    def take() -> None:
+        with turns.turn(60, None) as has_turn:
+            assert has_turn
+            done.set()
+
+    with turns.turn(60, None):
+        with turns.turn(0, None) as has_turn:
+            assert not has_turn
+        waiting = threading.Thread(target=take)
+        waiting.start()
+        while turns.waiting < 2:
+            time.sleep(0.001)
+        assert not done.is_set()
+    waiting.join()
+    assert done.is_set()

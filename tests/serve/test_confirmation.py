@@ -1,0 +1,138 @@
+"""A tool that says ``confirm: true``, called by an MCP client: its person is asked, or the call is denied."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal, cast
+
+import anyio
+import pytest
+from fake_tools import executor, text, tool
+from mcp import Client
+from mcp.client.context import ClientRequestContext
+from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
+from mcp.types import CallToolRequestParams, ElicitRequestParams, ElicitResult, TextContent
+
+from toolc.call import BoundCall
+from toolc.confirmation import Allow, Deny
+from toolc.engines.fake import FakeEngine
+from toolc.executor import Executor
+from toolc.result import Outcome
+from toolc.schema import JsonObject
+from toolc.serve.confirmation import Person, UnansweredError
+from toolc.serve.mcp import make_server
+
+pytestmark = pytest.mark.anyio
+WIPE = replace(tool("wipe", path={"type": "string"}), confirm=True)
+QUESTION = 'Run the tool wipe with these arguments?\n{\n  "path": "a"\n}'
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(params=["auto", "legacy"])
+def mode(request: pytest.FixtureRequest) -> Literal["auto", "legacy"]:
+    return "legacy" if request.param == "legacy" else "auto"
+
+
+def wiping(calls: list[JsonObject]) -> Executor:
+    def wipe(arguments: JsonObject) -> JsonObject:
+        calls.append(arguments)
+        return text("wiped")
+
+    return executor({"wipe": wipe}, WIPE)
+
+
+@pytest.mark.parametrize(("action", "said"), [("accept", "wiped"), ("decline", None), ("cancel", None)])
+async def test_the_person_at_the_client_is_asked_and_only_a_yes_is_one(
+    mode: Literal["auto", "legacy"], action: Literal["accept", "decline", "cancel"], said: str | None
+) -> None:
+    asked: list[str] = []
+    calls: list[JsonObject] = []
+
+    async def ask(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        asked.append(params.message)
+        return ElicitResult(action=action)
+
+    with wiping(calls) as each:
+        async with Client(make_server(each, version="1"), mode=mode, elicitation_callback=ask) as client:
+            result = await client.call_tool("wipe", {"path": "a"})
+    assert asked == [QUESTION]
+    assert (result.is_error, calls) == ((False, [{"path": "a"}]) if said else (True, []))
+    assert result.content == [TextContent(type="text", text=said or "this call of 'wipe' was denied")]
+
+
+async def test_a_client_that_cannot_ask_gets_the_remedy(
+    mode: Literal["auto", "legacy"],
+) -> None:
+    calls: list[JsonObject] = []
+    with wiping(calls) as each:
+        async with Client(make_server(each, version="1"), mode=mode) as client:
+            result = await client.call_tool("wipe", {"path": "a"})
+    assert (result.is_error, calls) == (True, [])
+    assert isinstance(result.content[0], TextContent)
+    assert "toolc serve asks a client that offers elicitation" in result.content[0].text
+
+
+async def test_a_hook_of_the_program_that_serves_comes_before_the_client() -> None:
+    async def ask(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        raise AssertionError(params)
+
+    calls: list[JsonObject] = []
+    with wiping(calls) as each:
+        engine = FakeEngine(lambda _: Outcome(ending="exited"))
+        strict = Executor(each.registry, engine=engine, confirm=lambda _: Deny("not today"))
+        async with Client(make_server(strict, version="1"), elicitation_callback=ask) as client:
+            result = await client.call_tool("wipe", {"path": "a"})
+    assert result.content == [TextContent(type="text", text="this call of 'wipe' was denied: not today")]
+
+
+async def test_a_client_that_gives_up_while_its_person_thinks_frees_the_server() -> None:
+    asked = anyio.Event()
+
+    async def think(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        asked.set()
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    calls: list[JsonObject] = []
+    with wiping(calls) as each:
+        async with Client(make_server(each, version="1"), mode="legacy", elicitation_callback=think) as client:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(client.call_tool, "wipe", {"path": "a"})
+                await asked.wait()
+                tasks.cancel_scope.cancel()
+            assert (await client.list_tools()).tools
+    assert calls == []
+
+
+async def test_a_tool_that_is_denied_is_not_listed_from_then_on() -> None:
+    with wiping([]) as each:
+        async with Client(make_server(each, version="1")) as client:
+            assert [found.name for found in (await client.list_tools(cache_mode="bypass")).tools] == ["wipe"]
+            each.deny("wipe")
+            assert (await client.list_tools(cache_mode="bypass")).tools == []
+
+
+async def test_the_answer_to_one_question_is_none_to_another() -> None:
+    def asked(arguments: JsonObject, answers: dict[str, ElicitResult]) -> tuple[str, ...]:
+        params = CallToolRequestParams(name="wipe", arguments=arguments, input_responses={**answers})
+        person = Person(context, params, "c")
+        with pytest.raises(UnansweredError) as caught:
+            person.confirm(BoundCall(tool=WIPE, arguments=arguments, call_id="c"))
+        return tuple(caught.value.result.input_requests or ())
+
+    context: ServerRequestContext[dict[str, object]] = ServerRequestContext(
+        session=cast("ServerSession", None), lifespan_context={}, protocol_version="2026-07-28", method="tools/call"
+    )
+    yes = ElicitResult(action="accept")
+    (key,) = asked({"path": "a"}, {})
+    (other,) = asked({"path": "b"}, {key: yes})
+    assert key != other
+    params = CallToolRequestParams(name="wipe", arguments={"path": "b"}, input_responses={other: yes})
+    call = BoundCall(tool=WIPE, arguments={"path": "b"}, call_id="c")
+    assert Person(context, params, "c").confirm(call) == Allow()
+    assert isinstance(Person(context, params, "c").confirm(replace(call, call_id="c.part")), Deny)

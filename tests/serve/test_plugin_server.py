@@ -1,0 +1,147 @@
+"""Tools offered to a host of plugins: the exact lines, and answers to lines that are none."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from fake_tools import executor, text, tool
+
+from toolc.api import Executor, Registry
+from toolc.engines.fake import FakeEngine
+from toolc.plan import Plan
+from toolc.result import Capture, Outcome
+from toolc.schema import JsonObject
+from toolc.serve.plugin import PluginServer
+
+PNG = b"\x89PNG\r\n\x1a\n"
+PICTURE: JsonObject = {
+    "content": [
+        {"type": "image", "mime_type": "image/png", "data": base64.b64encode(PNG).decode()},
+        {"type": "resource", "mime_type": "application/zip", "data": "UEs=", "name": "a.zip"},
+    ],
+    "structured": None,
+    "details": {},
+}
+ERROR: JsonObject = {"error": {"kind": "not_found", "message": "no such word", "traceback": ""}}
+ECHO = tool("echo", words={"type": "string"})
+DRAW = tool("draw")
+
+
+@contextmanager
+def serving(*names: str) -> Iterator[PluginServer]:
+    def echo(arguments: JsonObject) -> JsonObject:
+        return ERROR if arguments["words"] == "fail" else text(str(arguments["words"]))
+
+    with executor({"echo": echo, "draw": lambda _: PICTURE}, ECHO, DRAW) as made:
+        yield PluginServer(made, [each for each in (ECHO, DRAW) if each.name in names])
+
+
+def call(**more: object) -> bytes:
+    return json.dumps({"type": "call", "call_id": "c1", **more}).encode() + b"\n"
+
+
+def test_one_tool_answers_as_the_protocol_says() -> None:
+    with serving("echo") as server:
+        assert server.answer(b'{"type":"describe"}\n') == (
+            b'{"name":"echo","description":"The tool echo.","parameters":{"type":"object",'
+            b'"properties":{"words":{"type":"string"}},"required":["words"],"additionalProperties":false}}\n'
+        )
+        assert server.answer(b'{"type":"call","call_id":"call_abc123","params":{"words":"hello"}}\n') == (
+            b'{"content":[{"type":"text","text":"hello"}],"error":false}\n'
+        )
+        assert server.answer(call(params={"words": "fail"})) == (
+            b'{"content":[{"type":"text","text":"no such word"}],"error":true}\n'
+        )
+
+
+def test_arguments_that_the_tool_refuses_are_an_answer() -> None:
+    with serving("echo") as server:
+        assert json.loads(server.answer(call(params={}))) == {
+            "content": [
+                {
+                    "type": "text",
+                    "text": "wrong arguments for echo:\n- words: required, and missing; expected a string",
+                }
+            ],
+            "error": True,
+        }
+
+
+def test_pictures_go_as_they_are_and_other_files_are_named() -> None:
+    with serving("draw") as server:
+        assert json.loads(server.answer(call())) == {
+            "content": [
+                {"type": "image", "mimeType": "image/png", "data": base64.b64encode(PNG).decode()},
+                {"type": "text", "text": "[application/zip, 2 bytes, which this protocol cannot carry]"},
+            ],
+            "error": False,
+        }
+
+
+def test_several_tools_are_listed_and_called_by_name() -> None:
+    with serving("echo", "draw") as server:
+        listed = json.loads(server.answer(b'{"type":"describe"}'))
+        assert [each["name"] for each in listed["tools"]] == ["echo", "draw"]
+        assert json.loads(server.answer(call(tool="echo", params={"words": "x"})))["content"][0]["text"] == "x"
+
+
+RULE = "a message is one JSON object on one line, and logs belong on stderr"
+UNREADABLE = "Error: the request cannot be read: "
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"nonsense\n", f"this line is not JSON (line 1 column 1: Expecting value): 'nonsense'; {RULE}"),
+        (b"\xff\n", f"this line is not JSON (byte 0 is not UTF-8): '\ufffd'; {RULE}"),
+        (b'{"type":"ping"}', "its type is 'ping', and 'describe' and 'call' are what there is"),
+        (call(params=[]), "its 'params' are not an object"),
+        (call(call_id=3), "its 'call_id' is not a string"),
+        (call(), "its 'tool' is None, and this plugin has: echo, draw"),
+        (call(tool="sleep"), "its 'tool' is 'sleep', and this plugin has: echo, draw"),
+    ],
+    ids=["words", "latin1", "type", "params", "call_id", "no tool", "another tool"],
+)  # fmt: skip
+def test_a_line_that_makes_no_sense_gets_an_error_for_an_answer(line: bytes, message: str) -> None:
+    with serving("echo", "draw") as server:
+        assert json.loads(server.answer(line)) == {
+            "content": [{"type": "text", "text": UNREADABLE + message}],
+            "error": True,
+        }
+
+
+def test_what_toolc_cannot_do_is_an_answer_too(tmp_path: Path) -> None:
+    found = Registry.load(_spec(tmp_path, "c", {"shell": {"argv": ["true"]}}, {"workspace": "ro"}))
+    with Executor(found, engine=FakeEngine(lambda _: Outcome(ending="exited"))) as made:
+        answer = json.loads(PluginServer(made, [*found]).answer(call()))
+    assert answer["error"] is True
+    assert answer["content"][0]["text"].startswith("Error: tool 'c' works on a folder and has none")
+
+
+def test_our_own_plugin_backend_understands_it(tmp_path: Path) -> None:
+    """A round trip: a tool is served as a plugin, and that plugin is a tool."""
+    with serving("echo") as server:
+
+        def script(plan: Plan) -> Outcome:
+            answer = server.answer(plan.stdin)
+            return Outcome(ending="answered", stdout=Capture(answer, b"", len(answer)))
+
+        spec = _spec(tmp_path, "echo", {"plugin": {"command": ["toolc"]}}, {"lifetime": "session"})
+        with Executor(Registry.load(spec), engine=FakeEngine(script)) as made:
+            results = [made.run("echo", {"words": word}) for word in ("one", "fail", "two")]
+    assert [each.text for each in results] == ["one", "no such word", "two"]
+    assert [each.is_error for each in results] == [False, True, False]
+    assert [each.details["session"] for each in results] == [{"call": 1}, {"call": 2}, {"call": 3}]
+
+
+def _spec(folder: Path, name: str, backend: JsonObject, sandbox: JsonObject) -> Path:
+    path = folder / "spec.yaml"
+    parameters: JsonObject = {"words": {"type": "string"}} if name == "echo" else {}
+    spec: JsonObject = {"toolc": 1, "name": name, "description": f"The tool {name}.", "parameters": parameters}
+    path.write_text(json.dumps(spec | {"backend": backend, "sandbox": sandbox}), encoding="utf-8")
+    return path

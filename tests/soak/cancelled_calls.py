@@ -1,0 +1,83 @@
+"""``python cancelled_calls.py ENGINE ISOLATION CALLS THREADS FILE``: batches that are cancelled at random.
+
+Half of them by a token, half by a task of ``asyncio``. Prints what ``many_calls.py`` prints.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+from pathlib import Path
+
+from many_calls import SPEC, held
+
+from toolc.api import Executor, Registry
+from toolc.call import ToolCall
+from toolc.engines.owner import Owner
+from toolc.events import Event
+from toolc.result import ToolResult
+from toolc.runtime.cancellation import Cancellation
+
+BATCH = 100
+"""The most calls of a batch."""
+
+
+def right(result: ToolResult) -> bool:
+    """Whether a call was made, or cancelled."""
+    return result.text == "hello\n" or (result.error is not None and result.error.kind == "cancelled")
+
+
+def by_token(executor: Executor, calls: list[ToolCall], size: int, after: int) -> bool:
+    """A batch whose token is cancelled with event number ``after``; whether every result is right."""
+    with Cancellation() as token:
+        events: list[Event] = []
+
+        def listen(event: Event) -> None:
+            events.append(event)
+            if len(events) == after:
+                token.cancel()
+
+        results = executor.run_batch(calls, size=size, on_event=listen, cancellation=token)
+    return all(map(right, results)) and len(results) == len(calls)
+
+
+def by_task(executor: Executor, calls: list[ToolCall], size: int, seconds: float) -> bool:
+    """A batch whose task is cancelled after so long; whether it was over then, or ended so."""
+
+    async def main() -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                return all(map(right, await executor.arun_batch(calls, size=size)))
+        except TimeoutError:
+            return True
+
+    return asyncio.run(main())
+
+
+def main() -> None:
+    engine, isolation = sys.argv[1:3]
+    count, threads = map(int, sys.argv[3:5])
+    spec = Path(sys.argv[5])
+    spec.write_text(SPEC % isolation, encoding="utf-8")
+    chance = random.Random(count)
+    with Executor(Registry.load(spec), engine=engine) as executor:
+        first = [ToolCall(name="hello", arguments={})] * threads
+        found = [each.text == "hello\n" for each in executor.run_batch(first, size=threads)]
+        found.append(by_task(executor, first, threads, 60))
+        before = held()
+        left = count
+        while left:
+            batch = [ToolCall(name="hello", arguments={})] * min(left, BATCH)
+            left -= len(batch)
+            half = len(batch) // 2
+            found.append(by_token(executor, batch[:half], threads, chance.randrange(1, 3 * half + 2)))
+            found.append(by_task(executor, batch[half:], threads, chance.uniform(0.05, 2)))
+        during = held()
+    told = {"label": Owner.current().label(), "right": all(found), "calls": count}
+    print(json.dumps(told | {"before": before, "during": during, "after": held()}))
+
+
+if __name__ == "__main__":
+    main()

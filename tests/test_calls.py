@@ -1,0 +1,76 @@
+"""Which tools a tool calls, and how deep that goes."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.calls import by_name, called, circle, depth, reachable
+from toolc.schema import Schema
+from toolc.spec import Argv, ShellBackend, ToolSpec
+from toolc.spec_composite import CompositeBackend, Step
+from toolc.template import Template
+
+
+def shell(name: str, *aliases: str) -> ToolSpec:
+    return ToolSpec(
+        name=name,
+        description=name,
+        parameters=Schema({"type": "object"}),
+        backend=ShellBackend(command=Argv(elements=(Template(("true",)),))),
+        aliases=aliases,
+    )
+
+
+def composite(name: str, *tools: str) -> ToolSpec:
+    return ToolSpec(
+        name=name,
+        description=name,
+        parameters=Schema({"type": "object"}),
+        backend=CompositeBackend(
+            strategy="sequential", steps=tuple(Step(id=f"s{at}", tool=tool) for at, tool in enumerate(tools))
+        ),
+    )
+
+
+A, B = shell("a"), shell("b", "old_b")
+INNER = composite("inner", "old_b", "a", "a")
+OUTER = composite("outer", "inner", "gone")
+TOOLS = by_name([A, B, INNER, OUTER])
+
+
+def test_a_tool_is_found_by_its_name_before_another_one_s_alias() -> None:
+    assert TOOLS["old_b"] is B
+    assert by_name([B, shell("old_b")])["old_b"].aliases == ()
+
+
+def test_each_name_is_called_once() -> None:
+    assert called(INNER) == ("old_b", "a")
+    assert called(A) == ()
+
+
+def test_all_that_may_be_called_is_reached_by_its_own_name() -> None:
+    assert reachable(OUTER, TOOLS) == {"a": A, "b": B, "gone": None, "inner": INNER}
+
+
+def test_depth_counts_calls_within_each_other() -> None:
+    assert [depth(tool, TOOLS) for tool in (A, INNER, OUTER)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("calls", "found"),
+    [
+        ({"x": ["x"]}, ("x", "x")),
+        ({"x": ["y", "z"], "y": [], "z": ["w"], "w": ["y", "x"]}, ("x", "z", "w", "x")),
+        ({"x": ["y"], "y": ["z"], "z": ["y"]}, ("y", "z", "y")),
+        ({"x": ["y", "z"], "y": ["w"], "z": ["w"], "w": []}, ()),
+    ],
+)
+def test_a_circle_is_named_from_where_it_closes(calls: dict[str, list[str]], found: tuple[str, ...]) -> None:
+    tools = {name: composite(name, *others) if others else shell(name) for name, others in calls.items()}
+    assert circle(tools["x"], tools) == found
+
+
+def test_a_circle_of_thousands_is_found_too() -> None:
+    tools = {f"t{at}": composite(f"t{at}", f"t{(at + 1) % 3000}") for at in range(3000)}
+    assert len(circle(tools["t0"], tools)) == 3001
+    assert len(reachable(tools["t0"], tools)) == 3000

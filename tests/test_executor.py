@@ -1,0 +1,341 @@
+"""The executor as an embedding program sees it: batches, both faces, deny-lists, confirmation, ids."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from toolc import (
+    Allow,
+    BatchError,
+    Cancellation,
+    Event,
+    Executor,
+    Registry,
+    SandboxDiedError,
+    ToolCall,
+    ToolDenied,
+    ToolEnd,
+    ToolResult,
+    ToolStart,
+    ToolUpdate,
+    UsageError,
+)
+from toolc.engines.fake import FakeEngine
+from toolc.plan import Exec, Plan
+from toolc.result import Capture, Outcome
+
+TOOLS = """\
+toolc: 1
+tools:
+  - name: echo
+    description: Say one word again, for tests of toolc itself and for nothing else.
+    aliases: [say]
+    tags: [talk]
+    parameters: {word: {type: string, description: A word}}
+    backend: {shell: {argv: [echo, --, "{{ word }}"]}}
+  - name: wipe
+    description: Wipe one thing away, for tests of toolc itself and for nothing else.
+    parameters: {word: {type: string, description: A word}}
+    confirm: true
+    backend: {shell: {argv: [wipe, --, "{{ word }}"]}}
+"""
+
+
+class Words:
+    """Says the words of each command line. ``die`` kills its sandbox, ``hang`` waits until it is closed."""
+
+    def __init__(self) -> None:
+        self.engine = FakeEngine(self._run)
+        self.hanging = threading.Event()
+        self.over = threading.Event()
+
+    def _run(self, plan: Plan) -> Outcome:
+        assert isinstance(plan.invocation, Exec)
+        program, _, word = plan.invocation.argv
+        if word == "die":
+            raise RuntimeError("the sandbox fell over")
+        if word == "hang":
+            self.hanging.set()
+            self.over.wait(60)
+        if word == "id":
+            word = next(each.value for each in plan.env if each.name == "TOOLC_CALL_ID")
+        data = f"{program} {word}".encode()
+        return Outcome(ending="exited", stdout=Capture(data, total_bytes=len(data)))
+
+
+@pytest.fixture
+def words() -> Iterator[Words]:
+    found = Words()
+    yield found
+    found.over.set()
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    (tmp_path / "tools.yaml").write_text(TOOLS)
+    return Registry.load(tmp_path / "tools.yaml")
+
+
+@pytest.fixture
+def executor(registry: Registry, words: Words) -> Executor:
+    return Executor(registry, engine=words.engine)
+
+
+def echo(*said: str) -> list[ToolCall]:
+    return [ToolCall(name="echo", arguments={"word": word}, call_id=f"c{n}") for n, word in enumerate(said)]
+
+
+def kinds(results: list[ToolResult]) -> list[str | None]:
+    return [each.error.kind if each.error else None for each in results]
+
+
+class TestBatches:
+    """``run_batch`` and ``arun_batch``."""
+
+    def test_results_come_in_call_order_and_a_failure_leaves_the_others_alone(self, executor: Executor) -> None:
+        calls = [
+            *echo("a"),
+            ToolCall(name="nope", arguments={}),
+            ToolCall(name="say", arguments={"wrong": 1}),
+            ToolCall(name="echo", arguments="not an object"),
+            ToolCall(name="wipe", arguments={"word": "b"}),
+            ToolCall(name="say", arguments={"word": "c"}),
+        ]
+        results = executor.run_batch(calls)
+        assert kinds(results) == [None, "not_found", "invalid_args", "invalid_args", "denied", None]
+        assert [results[0].text, results[5].text] == ["echo a", "echo c"]
+        assert "there is no tool 'nope'" in results[1].text
+
+    def test_a_sandbox_that_died_is_raised_with_every_other_result(self, executor: Executor) -> None:
+        with pytest.raises(BatchError, match=r"1 of 3 calls could not be made:\n- c1 \(echo\): ") as caught:
+            executor.run_batch(echo("a", "die", "b"))
+        first, died, last = caught.value.outcomes
+        assert isinstance(died, SandboxDiedError)
+        assert [each.text for each in (first, last) if isinstance(each, ToolResult)] == ["echo a", "echo b"]
+
+    def test_calls_under_way_and_calls_to_come_end_with_the_token(self, executor: Executor, words: Words) -> None:
+        with Cancellation() as cancellation:
+
+            def cancel() -> None:
+                words.hanging.wait(60)
+                cancellation.cancel()
+
+            threading.Thread(target=cancel).start()
+            results = executor.run_batch(echo("hang", *"abcdef"), mode="sequential", cancellation=cancellation)
+        assert kinds(results) == ["cancelled"] * 7
+
+    def test_when_the_time_is_up_each_call_that_is_not_done_says_so(self, executor: Executor) -> None:
+        results = executor.run_batch(echo("a", "hang", "b"), mode="sequential", timeout=1)
+        assert kinds(results) == [None, "timeout", "timeout"]
+
+    def test_steering_skips_the_rest(self, executor: Executor) -> None:
+        events: list[Event] = []
+        results = executor.run_batch(
+            echo("a", "b", "c"),
+            mode="sequential",
+            steer=lambda done: "the user wrote: stop" if len(done) == 2 else None,
+            on_event=events.append,
+        )
+        assert [each.text for each in results] == [
+            "echo a", "echo b", "the call was skipped: the user wrote: stop",
+        ]  # fmt: skip
+        assert kinds(results) == [None, None, "cancelled"]
+        assert [type(each) for each in events if each.call_id == "c2"] == [ToolEnd]
+
+    def test_events_of_calls_that_run_at_once_are_told_one_at_a_time(self, executor: Executor) -> None:
+        telling = threading.Lock()
+        events: list[Event] = []
+
+        def listen(event: Event) -> None:
+            assert telling.acquire(blocking=False)
+            time.sleep(0.001)
+            events.append(event)
+            telling.release()
+
+        executor.run_batch(echo(*"abcdefgh"), on_event=listen, size=8)
+        assert len(events) == 8 * 3
+        assert {each.call_id for each in events} == {f"c{n}" for n in range(8)}
+
+    def test_calls_of_one_id_are_told_apart_by_their_events(self, executor: Executor) -> None:
+        calls = [ToolCall(name="echo", arguments={"word": "id"}, call_id="same") for _ in range(2)]
+        assert [each.text for each in executor.run_batch(calls)] == ["echo same", "echo same~2"]
+
+    @pytest.mark.parametrize(
+        "options", [{"mode": "batched"}, {"size": 0}, {"timeout": 0}, {"mode": "none"}], ids=str
+    )
+    def test_what_makes_no_sense_is_refused_before_anything_starts(
+        self, executor: Executor, words: Words, options: dict[str, object]
+    ) -> None:
+        with pytest.raises(UsageError):
+            executor.run_batch(echo("a"), **options)  # type: ignore[arg-type]
+        assert words.engine.profiles == []
+
+    def test_a_thousand_calls_cancelled_at_random_leave_nothing_behind(self, executor: Executor) -> None:
+        """Ten batches of a hundred, each cancelled at a random moment of its own."""
+        threads, descriptors = threading.active_count(), len([*Path("/proc/self/fd").iterdir()])
+        chance = random.Random(11)
+        for _ in range(10):
+            after = chance.randrange(1, 150)
+            with Cancellation() as cancellation:
+                told = iter(range(10**6))
+
+                def listen(_: Event, *, told: Iterator[int] = told, after: int = after) -> None:
+                    if next(told) == after:
+                        cancellation.cancel()
+
+                results = executor.run_batch(
+                    echo(*map(str, range(100))), size=8, on_event=listen, cancellation=cancellation
+                )
+            done = [n for n, each in enumerate(results) if not each.is_error]
+            assert [results[n].text for n in done] == [f"echo {n}" for n in done]
+            assert set(kinds(results)) <= {None, "cancelled"}
+            assert "cancelled" in kinds(results)
+        assert (threading.active_count(), len([*Path("/proc/self/fd").iterdir()])) == (threads, descriptors)
+
+    def test_the_asynchronous_twin_does_the_same_on_the_loops_thread(self, executor: Executor) -> None:
+        heard: list[threading.Thread] = []
+
+        async def main() -> list[ToolResult]:
+            return await executor.arun_batch(
+                echo("a", "b"), mode="sequential", on_event=lambda _: heard.append(threading.current_thread())
+            )
+
+        assert [each.text for each in asyncio.run(main())] == ["echo a", "echo b"]
+        assert set(heard) == {threading.main_thread()}
+
+    def test_a_task_that_is_cancelled_ends_every_call(self, executor: Executor, words: Words) -> None:
+        async def main() -> None:
+            task = asyncio.create_task(executor.arun_batch(echo("hang", "hang", "hang"), size=3))
+            await asyncio.to_thread(words.hanging.wait, 60)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+        asyncio.run(main())
+        assert not [each for each in threading.enumerate() if each.name.startswith("toolc")]
+
+
+class TestBothFaces:
+    """``arun`` and ``astream`` beside ``run`` and ``stream``."""
+
+    def test_one_result_and_the_same_events(self, executor: Executor) -> None:
+        async def main() -> tuple[ToolResult, list[Event]]:
+            result = await executor.arun("echo", {"word": "a"}, call_id="c")
+            return result, [event async for event in executor.astream("echo", {"word": "a"}, call_id="c")]
+
+        result, events = asyncio.run(main())
+        assert result.text == "echo a"
+        assert [type(each) for each in events] == [ToolStart, ToolUpdate, ToolEnd]
+        assert [type(each) for each in executor.stream("echo", {"word": "a"})] == [ToolStart, ToolUpdate, ToolEnd]
+        assert isinstance(events[1], ToolUpdate)
+        assert [block.text for block in events[1].content] == ["echo a"]
+
+    def test_an_unknown_tool_is_refused_at_once(self, executor: Executor) -> None:
+        with pytest.raises(UsageError, match="there is no tool 'nope'"):
+            executor.astream("nope", {})
+
+    def test_many_calls_of_one_loop_run_at_once(self, executor: Executor) -> None:
+        async def main() -> list[ToolResult]:
+            return await asyncio.gather(*(executor.arun("echo", {"word": str(n)}) for n in range(20)))
+
+        assert [each.text for each in asyncio.run(main())] == [f"echo {n}" for n in range(20)]
+
+    def test_an_iterator_that_is_closed_ends_the_call(self, executor: Executor, words: Words) -> None:
+        async def main() -> None:
+            async with aclosing(executor.astream("echo", {"word": "hang"})) as events:
+                assert isinstance(await anext(events), ToolStart)
+                await asyncio.to_thread(words.hanging.wait, 60)
+
+        asyncio.run(main())
+        assert not [each for each in threading.enumerate() if each.name == "toolc call"]
+
+    def test_confirmation_is_asked_off_the_loop(self, registry: Registry, words: Words) -> None:
+        threads: list[threading.Thread] = []
+
+        def confirm(_: object) -> Allow:
+            threads.append(threading.current_thread())
+            return Allow()
+
+        executor = Executor(registry, engine=words.engine, confirm=confirm)
+        assert asyncio.run(executor.arun("wipe", {"word": "a"})).text == "wipe a"
+        assert threads[0] is not threading.main_thread()
+
+
+class TestHooks:
+    """``confirm`` and ``steer``."""
+
+    def test_one_that_is_a_coroutine_function_is_refused_with_the_remedy(
+        self, executor: Executor, registry: Registry, words: Words
+    ) -> None:
+        async def hook(_: object) -> Allow:
+            return Allow()
+
+        told = r"cannot be a coroutine function; .*: asyncio\.run_coroutine_threadsafe\(ask\("
+        with pytest.raises(UsageError, match=f"confirm .*{told}"):
+            Executor(registry, engine=words.engine, confirm=hook)  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match=f"confirm .*{told}"):
+            executor.run("wipe", {"word": "a"}, confirm=hook)  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match=f"steer .*{told}"):
+            executor.run_batch(echo("a"), mode="sequential", steer=hook)  # type: ignore[arg-type]
+
+    def test_a_plain_one_can_wait_for_the_loop(self, registry: Registry, words: Words) -> None:
+        async def ask() -> Allow:
+            await asyncio.sleep(0)
+            return Allow()
+
+        async def main() -> ToolResult:
+            loop = asyncio.get_running_loop()
+
+            def confirm(_: object) -> Allow:
+                return asyncio.run_coroutine_threadsafe(ask(), loop).result()
+
+            return await Executor(registry, engine=words.engine, confirm=confirm).arun("wipe", {"word": "a"})
+
+        assert asyncio.run(main()).text == "wipe a"
+
+
+class TestDenied:
+    """``deny`` and ``allow``."""
+
+    @pytest.mark.parametrize(("names", "tags"), [(["echo"], []), (["say"], []), ([], ["talk"])])
+    def test_a_denied_tool_is_neither_offered_nor_called_until_it_is_allowed_again(
+        self, executor: Executor, words: Words, names: list[str], tags: list[str]
+    ) -> None:
+        executor.deny(*names, tags=tags)
+        assert [each["name"] for each in executor.definitions("anthropic") if isinstance(each, dict)] == ["wipe"]
+        events = list(executor.stream("echo", {"word": "a"}))
+        assert [type(each) for each in events] == [ToolDenied, ToolEnd]
+        assert words.engine.profiles == []
+        executor.allow(*names, tags=tags)
+        assert executor.definitions("anthropic") == executor.registry.definitions("anthropic")
+        assert executor.run("echo", {"word": "a"}).text == "echo a"
+
+    def test_a_slip_of_the_pen_is_told(self, executor: Executor) -> None:
+        with pytest.raises(UsageError, match=r"there is no tool 'ecoh'; did you mean 'echo'\?"):
+            executor.deny("ecoh")
+
+    def test_a_list_is_one_executors_own(self, executor: Executor, registry: Registry, words: Words) -> None:
+        executor.deny("echo")
+        assert Executor(registry, engine=words.engine).run("echo", {"word": "a"}).text == "echo a"
+
+
+class TestIds:
+    """The id of a call."""
+
+    def test_a_tool_sees_its_own(self, executor: Executor) -> None:
+        assert executor.run("echo", {"word": "id"}, call_id="call_7").text == "echo call_7"
+
+    @pytest.mark.parametrize("call_id", ["a\0b", "a\nb", "x" * 4097])
+    def test_one_that_no_environment_could_hold_is_refused(self, executor: Executor, call_id: str) -> None:
+        with pytest.raises(UsageError, match="a call's id is at most 4096 printable characters, and this is none"):
+            executor.run("echo", {"word": "a"}, call_id=call_id)
+        with pytest.raises(UsageError, match="a call's id"):
+            executor.run_batch([ToolCall(name="echo", arguments={"word": "a"}, call_id=call_id)])

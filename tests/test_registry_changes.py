@@ -1,0 +1,211 @@
+"""A registry that is put together by hand: added to, removed from, asked, and called."""
+
+from __future__ import annotations
+
+import math
+import threading
+from pathlib import Path
+
+import pytest
+
+from toolc import Cancellation, Executor, FunctionTool, Registry, RegistryError, UsageError, define, tool
+from toolc.engines.select import Selection
+from toolc.plan import Profile
+from toolc.runtime.caller import CallContext, nobody
+from toolc.runtime.executor import Calls
+from toolc.runtime.setting import Setting
+from toolc.schema import JsonObject
+
+SPECS = """\
+toolc: 1
+tools:
+  - name: greet
+    description: Greet one person by name, for tests of toolc itself and for nothing else.
+    aliases: [hello]
+    parameters:
+      name: {type: string, description: Whom to greet}
+    backend: {shell: {argv: [echo, "Hello, {{ name }}!"]}}
+  - name: sneak
+    description: Call a tool by its name, for tests of toolc itself and for nothing else at all.
+    backend: {composite: {strategy: sequential, steps: [{id: one, tool: greet, args: {name: x}}]}}
+"""
+
+
+def never(_: Profile) -> Selection:
+    raise AssertionError("nothing is to be started")
+
+
+@tool
+def ping(host: str) -> str:
+    """Check whether a host is reachable."""
+    return f"{host} is reachable"
+
+
+def named(name: str) -> FunctionTool:
+    return define(name, f"The tool {name}.").handler(lambda: name)
+
+
+@pytest.fixture
+def compiled(tmp_path: Path) -> Registry:
+    (tmp_path / "toolc.yaml").write_text("toolsets:\n  polite: [hello]\n", encoding="utf-8")
+    (tmp_path / "greet.yaml").write_text(SPECS, encoding="utf-8")
+    return Registry.load(tmp_path)
+
+
+def test_it_begins_empty_and_takes_functions_tools_and_registries(compiled: Registry) -> None:
+    def plain(text: str) -> str:
+        """Say it again."""
+        return text
+
+    registry = Registry()
+    assert len(registry) == 0
+    registry.add(ping, plain)
+    registry.add(compiled, named("last"))
+    assert registry.names == ("greet", "last", "ping", "plain", "sneak")
+    assert len(registry) == 5
+    assert "ping" in registry
+    assert "hello" in registry
+    assert "pong" not in registry
+    assert registry.get("pong") is None
+    assert repr(registry) == (
+        "<Registry: greet, last (in this process), ping (in this process), plain (in this process), sneak>"
+    )
+
+
+def test_the_order_of_adding_changes_nothing() -> None:
+    one, two = Registry(), Registry()
+    one.add(named("a"), named("b"), named("c"))
+    for name in "cab":
+        two.add(named(name))
+    assert one.names == two.names
+    assert one.definitions("anthropic") == two.definitions("anthropic")
+
+
+def test_a_name_or_alias_that_is_taken_is_refused_and_nothing_is_added(compiled: Registry) -> None:
+    with pytest.raises(
+        UsageError, match="the tool 'greet' cannot be added: its name is taken by the tool 'greet'; "
+    ):
+        compiled.add(named("first"), named("greet"))
+    with pytest.raises(UsageError, match="the tool 'hello' cannot be added: its name is taken by the tool 'greet'"):
+        compiled.add(named("hello"))
+    aliased = define("wave", "Wave.", aliases=["greet"]).handler(lambda: "")
+    with pytest.raises(
+        UsageError, match="the tool 'wave' cannot be added: its alias 'greet' is taken by the tool 'gr"
+    ):
+        compiled.add(aliased)
+    assert compiled.names == ("greet", "sneak")
+    with pytest.raises(UsageError, match="a int is no tool; add a function, a tool, or a registry"):
+        compiled.add(3)  # type: ignore[arg-type]
+
+
+def test_a_tool_is_removed_with_its_aliases(compiled: Registry) -> None:
+    compiled.remove("hello")
+    assert "greet" not in compiled
+    assert "hello" not in compiled
+    compiled.add(named("hello"))
+    with pytest.raises(UsageError, match="there is no tool 'helo'; did you mean 'hello'"):
+        compiled.remove("helo")
+
+
+def test_a_schema_is_the_callers_own() -> None:
+    registry = Registry()
+    registry.add(ping)
+    schema = registry.schema("ping")
+    assert schema["required"] == ["host"]
+    schema["required"] = []
+    assert registry.schema("ping")["required"] == ["host"]
+    with pytest.raises(UsageError, match="there is no tool 'pong'; did you mean 'ping'"):
+        registry.schema("pong")
+
+
+def test_a_tool_is_called_by_name() -> None:
+    registry = Registry()
+    registry.add(ping)
+    assert registry.execute("ping", {"host": "8.8.8.8"}).text == "8.8.8.8 is reachable"
+
+
+def test_definitions_are_the_same_whatever_runs_a_tool() -> None:
+    registry = Registry()
+    registry.add(ping)
+    (definition,) = registry.definitions("openai_chat")
+    assert definition == {
+        "type": "function",
+        "function": {
+            "name": "ping",
+            "description": "Check whether a host is reachable.",
+            "parameters": {
+                "type": "object",
+                "properties": {"host": {"type": "string"}},
+                "required": ["host"],
+                "additionalProperties": False,
+            },
+        },
+    }
+
+
+def test_toolsets_come_from_the_project_file(compiled: Registry) -> None:
+    assert compiled.toolsets == {"polite": ("hello",)}
+    assert compiled.toolset("polite").names == ("greet",)
+    registry = Registry()
+    registry.add(compiled)
+    assert registry.toolset("polite").names == ("greet",)
+    registry.remove("greet")
+    assert registry.toolset("polite").names == ()
+    with pytest.raises(UsageError, match="there is no toolset 'rude'; there are: polite"):
+        compiled.toolset("rude")
+    with pytest.raises(UsageError, match="there is no toolset 'rude'; there are: none; a project file gives"):
+        Registry().toolset("rude")
+
+
+def test_the_tools_that_come_with_toolc_are_there_by_preset() -> None:
+    assert len(Registry.builtin("none")) == 0
+    readonly, coding = Registry.builtin("readonly"), Registry.builtin("coding")
+    assert set(readonly.names) < set(coding.names) < set(Registry.builtin().names)
+    assert all(each.sandbox.workspace in {"none", "ro"} for each in readonly)
+    assert "bash" in coding
+    with pytest.raises(UsageError, match="there is no toolset 'everything'; there are: coding, readonly"):
+        Registry.builtin("everything")
+
+
+def test_no_compiled_tool_reaches_a_function_of_the_process(compiled: Registry) -> None:
+    called: list[JsonObject] = []
+
+    def greet(name: str) -> str:
+        """Greet in the host's own process."""
+        called.append({"name": name})
+        return "hello from outside"
+
+    compiled.remove("greet")
+    compiled.add(greet)
+    with pytest.raises(
+        RegistryError, match="tool 'sneak' calls tools of this registry that are not those it was rev"
+    ):
+        Executor(compiled).run("sneak", {})
+    calls = Calls(Setting(choose=never), compiled.called)
+    with Cancellation() as cancellation:
+        context = CallContext(call_id="c", tell=nobody, cancellation=cancellation, deadline=math.inf)
+        result = calls.call("greet", {"name": "x"}, context, step="one")
+    assert result.text == "'greet' is a function of the host's process, which no compiled tool may call"
+    assert calls.tools(["greet"]) == ()
+    assert called == []
+
+
+def test_any_number_of_threads_may_change_it() -> None:
+    registry, wrong = Registry(), list[str]()
+
+    def add_and_remove(prefix: str) -> None:
+        for number in range(50):
+            registry.add(named(f"{prefix}{number}"))
+            names = registry.names
+            if [*names] != sorted(names):
+                wrong.append(str(names))
+            if number % 2:
+                registry.remove(f"{prefix}{number}")
+
+    threads = [threading.Thread(target=add_and_remove, args=(prefix,)) for prefix in "abcd"]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert wrong == []
+    assert len(registry) == 4 * 25

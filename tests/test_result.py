@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from toolc.result import Capture, Text, ToolFailure, ToolResult
+from toolc.schema import JsonValue
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "structured"),
+    [
+        ("words", "words", None),
+        ({"n": 1}, '{"n":1}', ({"n": 1},)),
+        ([], "[]", ([],)),
+        (None, "null", (None,)),
+    ],
+)
+def test_success_has_data_and_words_for_it(data: JsonValue, text: str, structured: object) -> None:
+    result = ToolResult.success(data)
+    assert not result.is_error
+    assert (result.text, result.structured) == (text, structured)
+
+
+def test_other_words_can_stand_for_the_data() -> None:
+    result = ToolResult.success("raw", message="for the model", details={"source": "cache"})
+    assert (result.text, result.data, result.details) == ("for the model", "raw", {"source": "cache"})
+
+
+def test_failure_has_a_kind_and_words() -> None:
+    result = ToolResult.failure("no such city", kind="not_found")
+    assert result.is_error
+    assert result.error == ToolFailure("not_found", "no such city")
+    assert result.content == (Text("no such city"),)
+    assert ToolResult.failure("broken").error == ToolFailure("execution", "broken")
+
+
+def test_data_is_none_where_there_is_none() -> None:
+    assert ToolResult(content=()).data is None
+    assert ToolResult(content=(), structured=(0,)).data == 0
+
+
+def test_a_cut_stream_says_how_much_is_missing_and_how_to_get_at_it() -> None:
+    capture = Capture(b"ab\xc3", b"\xa4yz", 10)
+    assert capture.text() == "ab\n[4 bytes cut]\nyz"
+    assert capture.text("ask for less") == "ab\n[4 bytes cut; ask for less]\nyz"
+    assert Capture(b"\xff", b"", 1).text("never said") == "\ufffd"

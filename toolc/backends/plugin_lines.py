@@ -1,0 +1,186 @@
+"""The lines of the plugin protocol: newline-delimited JSON, one object a line, UTF-8.
+
+::
+
+    host    {"type":"describe"}
+    plugin  {"name": "...", "description": "...", "parameters": {...}}      or: {"tools": [one such object each]}
+    host    {"type":"call","call_id":"c1","params":{...}}                   with "tool":"NAME" where it has several
+    plugin  {"content": [{"type": "text", "text": "..."}], "error": false}
+
+An answer may also hold pictures (``{"type": "image", "mimeType": "image/png", "data": base64}``) and ``details``
+for logs, an object that no model sees. What a plugin writes is a stranger's word, and read as strictly.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass, field
+from typing import Final
+
+from toolc.backends.output import IMAGE_TYPES, image_type, parse_json
+from toolc.result import Content, Image, Text
+from toolc.schema import JsonObject, JsonValue
+
+DESCRIBE: Final = b'{"type":"describe"}\n'
+"""Asks a plugin what it is; it may be asked again at any time."""
+
+MAX_BLOCKS: Final = 100
+"""How many content blocks one answer may hold."""
+
+SHOWN: Final = 200
+"""So much of a line that makes no sense is shown, in characters."""
+
+_RULE: Final = "a message is one JSON object on one line, and logs belong on stderr"
+
+_TYPE_KEYS: Final = ("mimeType", "mime_type", "media_type")
+"""How languages' own habits write the key of a picture's type; the first is MCP's."""
+
+
+class LineError(ValueError):
+    """A line that is not the protocol; ``str(error)`` says what is wrong with it, for a user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a plugin says of one tool."""
+
+    name: str
+    description: str
+    parameters: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a plugin says of itself. ``has_several``: it listed its tools, and calls are to name one."""
+
+    tools: tuple[Description, ...]
+    has_several: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a plugin answered to one call; texts in a row are one text, as its protocol says."""
+
+    content: tuple[Content, ...]
+    is_error: bool = False
+    details: JsonObject = field(default_factory=dict)
+
+
+def call_line(call_id: str, arguments: JsonObject, tool: str | None) -> bytes:
+    """A call as a line; ``tool`` is None for a plugin that has only one."""
+    message: JsonObject = {"type": "call", "call_id": call_id}
+    if tool is not None:
+        message["tool"] = tool
+    return line_of(message | {"params": arguments})
+
+
+def line_of(message: JsonObject) -> bytes:
+    """Any message as a line. Half a surrogate pair, which no UTF-8 can hold, becomes ``?``."""
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+
+
+def read_offer(line: bytes) -> Offer:
+    """What a plugin answered to ``DESCRIBE``. Raises ``LineError``."""
+    value = read_line(line)
+    listed = value.get("tools")
+    if listed is None:
+        return Offer((_description(value, "its description"),), has_several=False)
+    if not isinstance(listed, list) or not listed:
+        raise LineError("its description has 'tools' that are not a list of tools")
+    tools = tuple(_description(each, f"tools[{index}]") for index, each in enumerate(listed))
+    names = [each.name for each in tools]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise LineError(f"it describes the tool {twice[0]!r} twice")
+    return Offer(tools, has_several=True)
+
+
+def read_answer(line: bytes) -> Answer:
+    """What a plugin answered to a call. Raises ``LineError``."""
+    value = read_line(line)
+    content, is_error = value.get("content"), value.get("error", False)
+    details = value.get("details")
+    if not isinstance(content, list):
+        raise LineError(f"its answer has no list 'content': {shown(line)}")
+    if len(content) > MAX_BLOCKS:
+        raise LineError(f"its answer has {len(content)} blocks of content, and {MAX_BLOCKS} are allowed")
+    if not isinstance(is_error, bool):
+        raise LineError("its answer has an 'error' that is neither true nor false")
+    if details is not None and not isinstance(details, dict):
+        raise LineError("its answer has 'details' that are not an object")
+    blocks = [_block(each, f"content[{index}]") for index, each in enumerate(content)]
+    return Answer(_joined(blocks), is_error, details or {})
+
+
+def read_line(line: bytes) -> JsonObject:
+    """One line as the JSON object that it has to be. Raises ``LineError``."""
+    try:
+        value = parse_json(line)
+    except ValueError as error:
+        raise LineError(f"this line is not JSON ({error}): {shown(line)}; {_RULE}") from None
+    if not isinstance(value, dict):
+        raise LineError(f"this line is not a JSON object: {shown(line)}; {_RULE}")
+    return value
+
+
+def shown(line: bytes) -> str:
+    """The beginning of a line, for a message."""
+    text = line[: 4 * SHOWN].decode("utf-8", "replace").rstrip("\r\n")
+    return repr(text) if len(text) <= SHOWN else f"{text[:SHOWN]!r} ..."
+
+
+def _description(value: JsonValue, what: str) -> Description:
+    if not isinstance(value, dict):
+        raise LineError(f"{what} is not an object")
+    parameters = value.get("parameters")
+    if not isinstance(parameters, dict):
+        raise LineError(f"{what} has no object 'parameters'")
+    return Description(_text(value, "name", what), _text(value, "description", what), parameters)
+
+
+def _text(value: JsonObject, key: str, what: str) -> str:
+    text = value.get(key)
+    if not isinstance(text, str) or not text:
+        raise LineError(f"{what} has no text {key!r}")
+    return text
+
+
+def _block(value: JsonValue, what: str) -> Text | Image:
+    if not isinstance(value, dict):
+        raise LineError(f"{what} of its answer is not an object")
+    match value.get("type"):
+        case "text" if isinstance(value.get("text"), str):
+            return Text(str(value["text"]))
+        case "text":
+            raise LineError(f"{what} of its answer has no 'text'")
+        case "image":
+            return _image(value, what)
+        case other:
+            raise LineError(f"{what} of its answer has the type {other!r:.40}; a block is a 'text' or an 'image'")
+
+
+def _image(value: JsonObject, what: str) -> Image:
+    encoded = value.get("data")
+    try:
+        data = base64.b64decode(encoded if isinstance(encoded, str) else "?", validate=True)
+    except (binascii.Error, ValueError):
+        raise LineError(f"{what} of its answer is an image whose 'data' is not base64") from None
+    found = image_type(data)
+    if found is None:
+        raise LineError(f"{what} of its answer is an image that is none of {', '.join(IMAGE_TYPES)}")
+    said = next((value[key] for key in _TYPE_KEYS if key in value), found)
+    if said != found:
+        raise LineError(f"{what} of its answer says that it is {said!r:.40} and is {found}")
+    return Image(data, found)
+
+
+def _joined(blocks: list[Text | Image]) -> tuple[Content, ...]:
+    joined: list[Text | Image] = []
+    for block in blocks:
+        last = joined[-1] if joined else None
+        if isinstance(block, Text) and isinstance(last, Text):
+            joined[-1] = Text(last.text + block.text)
+        else:
+            joined.append(block)
+    return tuple(joined)

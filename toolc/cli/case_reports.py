@@ -1,0 +1,104 @@
+"""What ``toolc test`` prints: lines for people, JSON, or the XML of JUnit, which most CI servers show."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, TypeAlias, get_args
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from toolc.cli.cases import Tested, Verdict
+from toolc.cli.common import printable
+from toolc.schema import JsonObject, JsonValue
+
+Format: TypeAlias = Literal["text", "json", "junit"]
+FORMATS: Final[tuple[str, ...]] = get_args(Format)
+
+_SIGNS: Final[dict[Verdict, str]] = {"passed": "ok  ", "failed": "FAIL", "error": "ERR "}
+
+
+def as_line(tested: Tested) -> str:
+    """One test on a line, with its place and what is wrong below where anything is."""
+    place = f" {tested.case.place}" if tested.problems and tested.case.place else ""
+    lines = [f"{_SIGNS[tested.verdict]} {tested.case.name} ({tested.duration_ms:.0f} ms){place}"]
+    lines += [textwrap.indent(problem.rstrip(), "     ") for problem in tested.problems]
+    return printable("\n".join(lines))
+
+
+def as_summary(tested: Sequence[Tested], untested: Sequence[str]) -> str:
+    """How many passed, failed and could not run, and which tools have no tests."""
+    counts = _counts(tested)
+    summary = f"{counts['passed']} passed, {counts['failed']} failed"
+    summary += f", {counts['error']} could not run" if counts["error"] else ""
+    return summary + (f"\nwithout tests: {', '.join(untested)}" if untested else "")
+
+
+def as_json(tested: Sequence[Tested], untested: Sequence[str]) -> str:
+    """Every test, in order, with what is wrong."""
+    value: JsonObject = {
+        "tests": [
+            {
+                "name": each.case.name,
+                "tool": each.case.tool.name,
+                "number": each.case.number,
+                "place": each.case.place or None,
+                "outcome": each.verdict,
+                "duration_ms": round(each.duration_ms, 3),
+                "problems": [*each.problems],
+            }
+            for each in tested
+        ],
+        **dict[str, JsonValue](_counts(tested)),
+        "untested": [*untested],
+    }
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def as_junit(tested: Sequence[Tested], untested: Sequence[str]) -> str:
+    """One suite a file, one case a test; a tool without tests is a case that was skipped."""
+    counts = _counts(tested)
+    total = str(len(tested) + len(untested))
+    root = _counted(Element("testsuites", name="toolc test"), counts)
+    root.set("tests", total)
+    root.set("skipped", str(len(untested)))
+    for path in dict.fromkeys(each.case.path for each in tested):
+        _suite(root, path or "registry", [each for each in tested if each.case.path == path])
+    if untested:
+        suite = SubElement(root, "testsuite", name="without tests", tests=str(len(untested)))
+        for name in untested:
+            case = SubElement(suite, "testcase", name=name, classname="without tests")
+            SubElement(case, "skipped", message="this tool has no tests")
+    indent(root)
+    # ASCII only, other characters as references: right whatever encoding the output has.
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root).decode("ascii")}'
+
+
+def _suite(root: Element, name: str, tested: Sequence[Tested]) -> None:
+    counts = _counts(tested)
+    seconds = f"{sum(each.duration_ms for each in tested) / 1000:.3f}"
+    suite = _counted(SubElement(root, "testsuite", name=_text(name)), counts)
+    suite.set("tests", str(len(tested)))
+    suite.set("time", seconds)
+    for each in tested:
+        case = SubElement(suite, "testcase", name=each.case.name, classname=_text(name))
+        case.set("time", f"{each.duration_ms / 1000:.3f}")
+        if each.problems:
+            problem = SubElement(case, "failure" if each.verdict == "failed" else "error")
+            problem.set("message", _text(each.problems[0].splitlines()[0]))
+            problem.text = _text("\n".join((each.case.place, *each.problems)).strip())
+
+
+def _counts(tested: Sequence[Tested]) -> dict[str, int]:
+    return {verdict: sum(each.verdict == verdict for each in tested) for verdict in get_args(Verdict)}
+
+
+def _counted(element: Element, counts: Mapping[str, int]) -> Element:
+    element.set("failures", str(counts["failed"]))
+    element.set("errors", str(counts["error"]))
+    return element
+
+
+def _text(text: str) -> str:
+    # XML has no way at all to write most control characters.
+    return printable(text)

@@ -1,0 +1,119 @@
+"""``toolc test --update``: what came of tests that failed becomes what they expect."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from toolc.cli.common import note, printable
+from toolc.cli.expectations import (
+    compare_changes,
+    compare_connections,
+    compare_network,
+    json_of,
+    reached,
+    same,
+    within,
+)
+from toolc.compiler.update_tests import Route, Update, update_tests
+
+if TYPE_CHECKING:
+    from toolc.cli.cases import Tested
+    from toolc.result import ToolResult
+    from toolc.schema import JsonValue
+    from toolc.spec import Expect
+
+
+def update(tested: Sequence[Tested]) -> list[Tested]:
+    """Write what came of tests that failed into their specs; returns those that still fail. Tells on stderr.
+
+    A test that could not run stays as it is, and so does a pattern: nobody knows which one is meant now.
+    """
+    failed = [each for each in tested if each.verdict == "failed"]
+    done = update_tests([made for each in failed if (made := _wanted(each))])
+    for each in done.made:
+        note(f"updated {_name(each)}: {', '.join('.'.join(route) for route in sorted({*each.values, *each.gone}))}")
+    for each, reason in done.refused:
+        note(printable(f"{_name(each)} ({each.tool.span('tests', each.index)}) was not updated: {reason}"))
+    updated = {_name(each) for each in done.made}
+    left: list[Tested] = []
+    for still in (each for each in tested if each.problems):
+        reasons = [*_unwritable(still)] if still.result else []
+        for reason in reasons:
+            note(printable(f"{still.case.name} ({still.case.place}) still fails: {reason}"))
+        if reasons or still.case.name not in updated:
+            left.append(still)
+    return left
+
+
+def _name(update: Update) -> str:
+    return f"{update.tool.spec.name}[{update.index + 1}]"
+
+
+def _unwritable(tested: Tested) -> Iterator[str]:
+    """What of a test stays as it is, since nothing that came could stand in its place."""
+    expect, result = tested.case.test.expect, tested.result
+    assert result is not None
+    if expect.matches is not None and not re.search(expect.matches, result.text):
+        yield "its pattern does not match, and nobody knows which one is meant; change it by hand"
+    if expect.json is not None and json_of(result) is None:
+        yield "it expects JSON, and the result is none"
+    if expect.structured is not None and result.structured is None:
+        yield "it expects structured data, and the result has none"
+    for file in expect.files:
+        if file.path not in tested.files:
+            yield f"it expects what {file.path} holds, which is no text file now"
+
+
+def _wanted(tested: Tested) -> Update | None:
+    """What a test would have to expect; None where nothing of it can be written."""
+    case, result = tested.case, tested.result
+    if case.located is None or result is None:
+        return None
+    expect = case.test.expect
+    values: dict[Route, JsonValue] = {
+        **dict(_words(expect, result)),
+        **dict(_data(expect, result)),
+        **dict(_connections(expect, result)),
+        **dict(_workspace(tested)),
+    }
+    gone = frozenset[Route]([("error",)] if expect.error and result.error is None else [])
+    return Update(tool=case.located, index=case.number - 1, values=values, gone=gone) if values or gone else None
+
+
+def _words(expect: Expect, result: ToolResult) -> Iterator[tuple[Route, JsonValue]]:
+    if result.error is not None and result.error.kind != expect.error:
+        yield ("error",), result.error.kind
+    if expect.text is not None and expect.text != result.text:
+        yield ("text",), result.text
+
+
+def _data(expect: Expect, result: ToolResult) -> Iterator[tuple[Route, JsonValue]]:
+    found = json_of(result)
+    if expect.json is not None and found is not None and not same(expect.json[0], within(expect.json[0], found[0])):
+        yield ("json",), within(expect.json[0], found[0])
+    if expect.structured is not None and result.structured and not same(expect.structured[0], result.structured[0]):
+        yield ("structured",), result.structured[0]
+
+
+def _connections(expect: Expect, result: ToolResult) -> Iterator[tuple[Route, JsonValue]]:
+    allowed, refused = reached(result, allowed=True), reached(result, allowed=False)
+    if expect.network is not None and any(compare_network(expect.network, result)):
+        yield ("network",), [*allowed]
+    wanted = expect.connections
+    if wanted is not None and wanted.allowed is not None and any(compare_connections(wanted, result)):
+        yield ("network", "allowed"), [*allowed]
+    if wanted is not None and wanted.refused is not None and any(compare_connections(wanted, result)):
+        yield ("network", "refused"), [*refused]
+
+
+def _workspace(tested: Tested) -> Iterator[tuple[Route, JsonValue]]:
+    expect, changes = tested.case.test.expect, tested.changes
+    if expect.changes is not None and changes is not None and any(compare_changes(expect.changes, changes)):
+        lists = {"added": changes.added, "changed": changes.changed, "deleted": changes.deleted}
+        yield ("changes",), {action: [*paths] for action, paths in lists.items() if paths}
+    was = {file.path: file.text for file in expect.files}
+    for path in sorted({*was, *expect.absent}):
+        if path in tested.files and tested.files[path] != was.get(path):
+            yield ("files", path), tested.files[path]

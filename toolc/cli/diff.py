@@ -1,0 +1,130 @@
+"""``toolc diff``: what changed between two states of the specs, for a model and for what a call may do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from toolc.cli.common import FINDINGS, central_policy, named, note, policy_option, print_findings, wants_color
+
+if TYPE_CHECKING:
+    from toolc.policy.policy import Policy
+    from toolc.review.compare import Difference
+    from toolc.review.state import State
+
+FORMATS: Final = ("text", "markdown", "json", "sarif", "github")
+
+
+@click.command("diff")
+@click.argument("base")
+@click.argument("head", required=False)
+@click.option(
+    "--path",
+    "paths",
+    multiple=True,
+    callback=named,
+    metavar="PATH",
+    help="The specs of a commit or of the working tree, as often as needed.  [default: the current folder]",
+)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="How it is printed.",
+)
+@click.option("--summary", "only_summary", is_flag=True, help="Print ten lines instead of all changes.")
+@click.option(
+    "--fail-on", metavar="GRADES", help="Leave with 1 if there are such changes, as in: breaking,risk:high"
+)
+@click.option("--accepted", metavar="FILE", help="Changes that are accepted.  [default: toolc.accepted.yaml]")
+@policy_option
+def command(  # noqa: PLR0913  one parameter per option
+    base: str,
+    head: str | None,
+    *,
+    paths: tuple[str, ...],
+    format_name: str,
+    only_summary: bool,
+    fail_on: str | None,
+    accepted: str | None,
+    policy_file: str | None,
+) -> None:
+    """Compare two states of the specs: BASE, and HEAD or the working tree.
+
+    Each is a commit (main, v1.2, HEAD~1), a folder of specs or a registry.json. A name that is both is refused:
+    write ./specs for a folder. Commits are read from Git as they are; nothing is checked out.
+    """
+    from toolc.review.compare import compare  # start-up time
+    from toolc.review.failing import bars, fails
+    from toolc.review.states import two_states
+
+    wanted = bars(fail_on or "")
+    policy = central_policy(policy_file)
+    places = [Path(path) for path in paths or (".",)]
+    with two_states(base, head, places) as (old, new):
+        _refuse_broken(old, new)
+        if policy is not None:
+            _refuse_disallowed(new, policy)
+        difference = _without_accepted(compare(old, new, (policy,) if policy else ()), accepted, base)
+        sys.stdout.write(_report(difference, format_name, only_summary=only_summary))
+    if fails(difference, wanted):
+        raise click.exceptions.Exit(FINDINGS)
+
+
+def _refuse_broken(old: State, new: State) -> None:
+    """Say what of the base could not be read; leave where that is so of the head."""
+    unread = [each for each in old.diagnostics.sorted() if each.is_error and not each.code.number.startswith("TC9")]
+    if count := len(unread):
+        note(
+            f"{old.label} has {count} error{'s' * (count > 1)} in its specs: tools that cannot be read count as new"
+        )
+    if new.diagnostics.has_errors:
+        print_findings(new.diagnostics, sys.stderr)
+        raise click.exceptions.Exit(FINDINGS)
+
+
+def _refuse_disallowed(new: State, policy: Policy) -> None:
+    """Leave where a central policy has anything against a tool that changed."""
+    from toolc.review.policies import against  # only where somebody asks for it
+
+    found = against(new, policy)
+    if found.has_errors:
+        print_findings(found, sys.stderr)
+        raise click.exceptions.Exit(FINDINGS)
+
+
+def _without_accepted(difference: Difference, accepted: str | None, base: str) -> Difference:
+    from toolc.review.accepted import NAME, at_base, read, told, without  # only where there may be such a file
+
+    path = Path(accepted if accepted is not None else NAME)
+    if accepted is None and not path.exists():
+        return difference
+    import datetime
+
+    acceptances, known = read(path), at_base(path, base)
+    if known is not None:
+        difference = told(difference, acceptances, known)
+    kept = without(difference, acceptances, datetime.datetime.now(tz=datetime.UTC).date())
+    for words in kept.notes:
+        note(words)
+    if kept.count:
+        note(f"{kept.count} change{'s' * (kept.count > 1)} accepted in {path}")
+    return kept.difference
+
+
+def _report(difference: Difference, format_name: str, *, only_summary: bool) -> str:
+    from toolc.review.reports import findings, json, markdown, text  # start-up time
+    from toolc.review.summary import summary
+
+    if only_summary:
+        return "".join(f"{line}\n" for line in summary(difference))
+    if format_name == "text":
+        return text.report(difference, color=wants_color(sys.stdout))
+    if format_name == "markdown":
+        return markdown.report(difference)
+    return json.report(difference) if format_name == "json" else findings.report(difference, format_name)

@@ -1,0 +1,173 @@
+"""``toolc import``: specs made of tools that other systems describe."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from toolc.cli.common import (
+    CANNOT,
+    FINDINGS,
+    duration,
+    engine_option,
+    note,
+    print_findings,
+    user_configuration,
+)
+from toolc.errors import UsageError
+from toolc.schema import JsonObject
+
+if TYPE_CHECKING:
+    from toolc.backends.plugin_lines import Offer
+    from toolc.spec import ToolSpec
+
+SCHEMA: Final = ".toolc-schema.json"
+
+_ASKED: Final = "plugin.yaml"
+"""How findings call the spec by which a plugin is asked."""
+
+
+@click.group("import")
+def command() -> None:
+    """Make specs of tools that exist elsewhere."""
+
+
+@command.command("plugin")
+@click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...")
+@click.option("--out", metavar="FILE", help="The spec to write.  [default: NAME.yaml]")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@click.option("--file", "patterns", multiple=True, metavar="PATTERN", help="Files beside the spec that it needs.")
+@click.option("--image", metavar="NAME", help="The image that it runs in.")
+@click.option("--build", metavar="DIR", help="A folder with the Dockerfile of the image that it runs in.")
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="A constant of its environment.")
+@click.option("--timeout", callback=duration, metavar="TIME", help="How long it may take to describe itself.")
+@engine_option
+def plugin(  # noqa: PLR0913  one parameter per option
+    words: tuple[str, ...],
+    *,
+    out: str | None,
+    force: bool,
+    patterns: tuple[str, ...],
+    image: str | None,
+    build: str | None,
+    env: tuple[str, ...],
+    timeout: float | None,
+    engine: str | None,
+) -> None:
+    """Write the spec of a plugin: a program that describes itself in JSON, and serves calls line by line.
+
+    The command is started in a sandbox without a network, never on this host. Files that it names are looked for
+    beside the spec, and travel with it.
+    """
+    from toolc.importers.plugin import adapted, asked_spec, plugin_spec  # start-up time
+
+    folder = Path(out).parent if out is not None else Path()
+    if out is not None:
+        _refuse_existing(Path(out), force=force)
+    files = _files(folder, words, patterns)
+    sandbox: JsonObject = {key: value for key, value in (("image", image), ("build", build)) if value is not None}
+    if env:
+        sandbox["env"] = dict(map(_variable, env))
+    offer = _ask(_compiled(asked_spec(words, files, sandbox), folder), timeout, engine)
+    place = Path(out if out is not None else f"{adapted([offer.tools[0].name])[0]}.yaml")
+    if out is None:
+        _refuse_existing(place, force=force)
+    _write(place, _modeline(folder) + plugin_spec(offer, words, files, sandbox))
+    _check(place)
+
+
+def _refuse_existing(place: Path, *, force: bool) -> None:
+    if not force and (place.exists() or place.is_symlink()):
+        raise UsageError(f"{place} exists; name another file with --out, or replace it with --force")
+
+
+def _files(folder: Path, words: tuple[str, ...], patterns: tuple[str, ...]) -> list[str]:
+    """The files that travel with the plugin: those beside the spec that its command names, and ``patterns``."""
+    from toolc.compiler.files import Folder  # start-up time
+
+    beside = Folder(folder, "")
+    found = dict.fromkeys(patterns)
+    for word in words:
+        path = word.removeprefix("./")
+        if beside.has(path):
+            found[path] = None
+        elif not path.startswith("/") and Path(path).is_file():
+            raise UsageError(
+                f"{path} does not stand in {folder}, where the spec is to be, and files of a tool stand beside its "
+                f"spec: write --out {Path(path).with_suffix('.yaml')}, and the command as it is from that folder"
+            )
+    return [*found]
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise UsageError(f"{text!r} is no variable; write it like NAME=VALUE")
+    return name, value
+
+
+def _compiled(text: str, folder: Path) -> ToolSpec:
+    """The tool of a spec that is not written yet; what is wrong with it is reported, and ends the command."""
+    from toolc.compiler.decode import decode  # start-up time
+    from toolc.compiler.files import Folder
+    from toolc.compiler.load import load_data
+    from toolc.compiler.reader import Findings
+    from toolc.diagnostics import Diagnostics
+
+    diagnostics = Diagnostics()
+    document = load_data(text.encode(), folder / _ASKED, _ASKED, diagnostics)
+    tools = decode(document, Folder(folder, ""), Findings(document.source, diagnostics)) if document else ()
+    if diagnostics.has_errors or not tools:
+        print_findings(diagnostics, sys.stderr)
+        raise click.exceptions.Exit(CANNOT)
+    return tools[0].spec
+
+
+def _ask(tool: ToolSpec, timeout: float | None, engine: str | None) -> Offer:
+    from toolc.engines.select import close_unused, in_use, select  # start-up time
+    from toolc.runtime.plugin_describe import describe
+    from toolc.runtime.setting import Setting
+
+    configuration = user_configuration()
+    setting = Setting(
+        choose=partial(select, engine or configuration.engine),
+        timeout_ms=round(timeout * 1000) if timeout is not None else None,
+        accept_unenforced=configuration.accept_unenforced,
+    )
+    try:
+        with in_use():
+            return describe(tool, setting)
+    finally:
+        close_unused()
+
+
+def _modeline(folder: Path) -> str:
+    """The line by which editors know the format: the schema of a folder above, or where ``init`` puts it."""
+    here = folder.resolve()
+    found = next((each / SCHEMA for each in (here, *here.parents) if (each / SCHEMA).is_file()), None)
+    path = os.path.relpath(found, here) if found else f"../{SCHEMA}"
+    return f"# yaml-language-server: $schema={path}\n"
+
+
+def _write(place: Path, text: str) -> None:
+    try:
+        place.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"{place} cannot be written: {error.strerror}") from None
+
+
+def _check(place: Path) -> None:
+    """Say what was written, and what is wrong with it, which is then the plugin's own doing."""
+    from toolc.compiler.compile import compile_specs  # start-up time
+
+    compilation = compile_specs([place])
+    print_findings(compilation.diagnostics, sys.stderr)
+    if compilation.diagnostics.has_errors:
+        note(f"wrote {place}, which has errors: mend them there or in the plugin")
+        raise click.exceptions.Exit(FINDINGS)
+    print(f"wrote {place}: {', '.join(tool.name for tool in compilation.tools)}")

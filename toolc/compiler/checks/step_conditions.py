@@ -1,0 +1,144 @@
+"""TC413: the ``if`` of a step that names what no call has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.reader import listed, suggestion
+from toolc.compiler.rule import Rule
+from toolc.compiler.templates import OF_A_STEP
+from toolc.diagnostics import Diagnostic
+
+NEEDS: Final = frozenset({"backend", "parameters"})
+
+_HEAD: Final = frozenset(
+    {"subexpression", "index_expression", "projection", "value_projection", "filter_projection", "flatten", "pipe"}
+)
+"""Of these only the first part is about the root; the others are about what it found."""
+
+_ALL: Final = frozenset(
+    {
+        "comparator", "and_expression", "or_expression", "not_expression", "function_expression", "key_val_pair",
+        "multi_select_list", "multi_select_dict",
+    }
+)  # fmt: skip
+
+
+def check(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Each name in a condition that is no parameter, no step before, and nothing that a step has."""
+    backend = tool.spec.backend
+    if backend.tag != "composite":
+        return
+    ids = [step.id for step in backend.steps]
+    for index, step in enumerate(backend.steps):
+        before = ids[:index] if backend.strategy in {"sequential", "pipeline"} else []
+        for route in _routes_of(step.condition) if step.condition else ():
+            found = _problem(route, tool, before, ids)
+            if found:
+                message, hint = found
+                span = tool.span("backend", "composite", "steps", index, "if")
+                span = tool.source.locate(span, ".".join(route))
+                yield Diagnostic(codes.CONDITION, message, span, hint)
+
+
+def _problem(
+    route: tuple[str, ...], tool: LocatedTool, before: list[str], ids: list[str]
+) -> tuple[str, str] | None:
+    """What is wrong with a chain of names from the root, and what to do."""
+    root, name, what = (*route, "", "")[:3]
+    if root not in {"args", "steps"}:
+        return f"a condition sees 'args' and 'steps', and no '{root}'", _root_hint(root, tool, ids)
+    if root == "args":
+        declared = tool.spec.parameters.properties
+        if not name or name in declared:
+            return None
+        known = f"the parameters are {listed(sorted(declared))}" if declared else "the tool declares no parameters"
+        return f"there is no parameter '{name}'", suggestion(name, declared) or known
+    if name and name in ids and name not in before:
+        return f"the step '{name}' has no result yet when this one starts", "ask for a step that comes before"
+    if name and name not in before:
+        known = f"the steps before are {listed(before)}" if before else "no step comes before"
+        return f"there is no step '{name}'", suggestion(name, before) or known
+    if what and what not in OF_A_STEP:
+        return f"a step has no '{what}'", suggestion(what, OF_A_STEP) or f"it has {listed(OF_A_STEP)}"
+    return None
+
+
+def _root_hint(name: str, tool: LocatedTool, ids: list[str]) -> str:
+    if name in tool.spec.parameters.properties:
+        return f"write args.{name}"
+    return f"write steps.{name}.outputs" if name in ids else "write args.NAME or steps.ID.outcome"
+
+
+def _routes_of(expression: str) -> Iterator[tuple[str, ...]]:
+    import jmespath  # few specs have a condition
+
+    yield from _routes(jmespath.compile(expression).parsed)
+
+
+def _routes(node: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
+    """The chains of names that an expression begins at the root."""
+    kind = node["type"]
+    children = node.get("children")
+    parts = [each for each in children if isinstance(each, dict)] if isinstance(children, list) else []
+    if kind == "field":
+        yield (str(node["value"]),)
+    elif kind == "subexpression" and parts[0]["type"] == "field":
+        chain = []
+        for part in parts:
+            if part["type"] != "field":
+                break
+            chain.append(str(part["value"]))
+        yield tuple(chain)
+    elif kind in _HEAD:
+        yield from _routes(parts[0])
+    elif kind in _ALL:
+        for part in parts:
+            yield from _routes(part)
+
+
+RULE: Final = Rule(
+    codes=(codes.CONDITION,),
+    explanation="""\
+The `if` of a step is JMESPath over two things: `args`, the composite's arguments, and `steps`, the
+steps that came before. Of each step there is its `outcome` (`success`, `failure`, `skipped` or
+`cancelled`), its `outputs` (data, or text where it gave no data), its `text` and its `error` (`kind`
+and `message`, or null). JMESPath finds nothing under a name that is not there and says nothing about
+it, so a step with a misspelt condition would never run.
+""",
+    bad="""\
+toolc: 1
+tools:
+  - name: hello
+    description: Say hello to the whole world.
+    backend: {shell: {argv: [echo, hello]}}
+  - name: greet_often
+    description: Say hello once, and another time if the caller wants that.
+    parameters: {twice: {type: boolean, default: false, description: Whether to say it twice.}}
+    backend:
+      composite:
+        strategy: sequential
+        steps:
+          - {id: first, tool: hello}
+          - {id: again, tool: hello, if: "args.twice && steps.first.result == 'success'"}
+""",
+    good="""\
+toolc: 1
+tools:
+  - name: hello
+    description: Say hello to the whole world.
+    backend: {shell: {argv: [echo, hello]}}
+  - name: greet_often
+    description: Say hello once, and another time if the caller wants that.
+    parameters: {twice: {type: boolean, default: false, description: Whether to say it twice.}}
+    backend:
+      composite:
+        strategy: sequential
+        steps:
+          - {id: first, tool: hello}
+          - {id: again, tool: hello, if: "args.twice && steps.first.outcome == 'success'"}
+""",
+)

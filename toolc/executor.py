@@ -1,0 +1,364 @@
+"""What runs a registry's tools."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator, Generator, Iterable
+from copy import deepcopy
+from dataclasses import replace
+from inspect import iscoroutinefunction
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+from weakref import finalize
+
+from toolc.call import ToolCall
+from toolc.changes import Ask
+from toolc.configuration import Configuration, load_configuration
+from toolc.confirmation import Confirm
+from toolc.engines.base import Engine
+from toolc.engines.names import engine_names
+from toolc.engines.select import Selection, close_unused, in_use, select, selection
+from toolc.errors import NoEngineError, UsageError
+from toolc.events import Event, Listener
+from toolc.lock import Lock
+from toolc.messages import find_provider
+from toolc.plan import Profile
+from toolc.policy.policy import Policy
+from toolc.registry import RegisteredTool
+from toolc.result import ToolResult
+from toolc.runtime import async_calls
+from toolc.runtime.batch import Mode, Order, Steer, new_call_id, run_batch, with_ids
+from toolc.runtime.caller import CallContext, nobody, one_at_a_time
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.denial import Denials
+from toolc.runtime.executor import Calls, Setting, execute, unheard
+from toolc.runtime.session import IDLE_SECONDS, Sessions
+from toolc.runtime.shelf import Shelf
+from toolc.runtime.streaming import events
+from toolc.schema import JsonObject, JsonValue
+from toolc.secret_sources import SecretStore
+from toolc.spec import ToolSpec
+
+if TYPE_CHECKING:
+    from toolc.api import Registry
+
+MAX_CALL_ID: Final = 4096
+"""The longest id of a call, in characters: some servers keep more in it than a number."""
+
+
+class Executor:
+    """Runs a registry's tools, each call in a sandbox of its own. Safe to use from several threads.
+
+    ``workspace`` is the folder that tools with a workspace work on; ``engine`` one of the names of
+    ``toolc run --engine``, ``auto`` for the first that can run a call, or an engine object of your own; None is
+    the one of the user's own ``configuration`` (by default what ``load_configuration`` finds), else ``auto``;
+    ``timeout`` is in seconds and can only lower what a spec allows. ``ask`` is given what a tool would change
+    in its workspace where the spec says ``commit: ask``, and says whether it may; without it, it may not.
+    ``confirm`` is given each call of a tool whose spec says ``confirm: true`` and answers ``Allow()``, ``Deny()``
+    or ``Allow(other arguments)``; without it such a call is denied. Both are asked on the thread of the call.
+    A tool whose spec says ``lifetime: session`` has one sandbox for all its calls, one after another, until
+    ``close``, or until nobody has called it for ``session_idle`` seconds.
+    With ``keep_results``, what is cut out of long results is kept until ``close``, and one more tool is offered by
+    which the model can read it: ``read_result``. With a ``lock``, what it does not approve is not called: then
+    ``LockError`` is raised. With a ``policy`` (``toolc.policy_file.read_policy``), what it does not allow is not
+    called either, whoever compiled it: ``PolicyError``.
+    """
+
+    def __init__(  # noqa: PLR0913  one parameter per option
+        self,
+        registry: Registry,
+        *,
+        workspace: str | Path | None = None,
+        engine: str | Engine | None = None,
+        timeout: float | None = None,
+        ask: Ask | None = None,
+        confirm: Confirm | None = None,
+        configuration: Configuration | None = None,
+        secrets: SecretStore | None = None,
+        session_idle: float = IDLE_SECONDS,
+        keep_results: bool = False,
+        lock: Lock | None = None,
+        policy: Policy | None = None,
+    ) -> None:
+        if isinstance(engine, str) and engine not in engine_names():
+            raise UsageError(f"there is no engine {engine!r}; choose one of: {', '.join(engine_names())}")
+        if not session_idle > 0:
+            raise UsageError(f"a session_idle of {session_idle} seconds is none; give a number of them")
+        _refuse_coroutine("confirm", confirm)
+        configuration = configuration or load_configuration()
+        self.registry = registry
+        self._denials = Denials()
+        self._engine = configuration.engine if engine is None else engine
+        self._setting = Setting(
+            choose=self._choose,
+            accept_unenforced=configuration.accept_unenforced,
+            workspace=Path(workspace) if workspace is not None else None,
+            timeout_ms=max(1, round(_seconds(timeout) * 1000)) if timeout is not None else None,
+            ask=ask,
+            confirm=confirm,
+            denied=self._denials.reason,
+            reveal=(secrets or SecretStore(configuration.secrets)).reveal,
+            sessions=Sessions(session_idle),
+            shelf=Shelf() if keep_results else None,
+            lock=lock,
+            policy=policy,
+        )
+        self._own = _own_tools(self._setting.shelf)
+        # An executor that nobody closed must not keep sandboxes for nobody.
+        finalize(self, self._setting.sessions.close)
+        if self._setting.shelf:
+            finalize(self, self._setting.shelf.close)
+
+    @property
+    def confirm(self) -> Confirm | None:
+        """Who is asked where a spec says ``confirm: true``."""
+        return self._setting.confirm
+
+    def deny(self, *names: str, tags: Iterable[str] = ()) -> None:
+        """Call the tools of these names (or aliases), and all that have one of these tags, no more.
+
+        They are not in ``definitions``, and a call of one is a ``ToolDenied`` and a result of kind ``denied``, also
+        where another tool makes it. At any time, from any thread; what has started goes on. Raises ``UsageError``
+        for a name that no tool has, since a list with a slip of the pen denies nothing.
+        """
+        self._denials.deny(map(self._name, names), tags)
+
+    def allow(self, *names: str, tags: Iterable[str] = ()) -> None:
+        """Take these names and tags off the list again. A tool whose tag is still on it stays denied.
+
+        Raises ``UsageError`` for a name that no tool has.
+        """
+        self._denials.allow(map(self._name, names), tags)
+
+    def definitions(self, provider: str) -> list[JsonValue]:
+        """The value of that provider's SDK's ``tools`` argument, without tools that are denied.
+
+        Raises ``UsageError`` for an unknown provider.
+        """
+        return deepcopy(find_provider(provider).lower(self.tools).tools)  # they share schemas with the tools
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """What ``definitions`` defines, sorted by name."""
+        own = {tool.spec.name: tool.spec for tool in self._own}
+        offered = {tool.name: tool for tool in self.registry} | own
+        return tuple(tool for _, tool in sorted(offered.items()) if not self._denials.reason(tool))
+
+    def run(
+        self,
+        name: str,
+        arguments: JsonObject,
+        *,
+        call_id: str | None = None,
+        on_event: Listener | None = None,
+        confirm: Confirm | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> ToolResult:
+        """Call a tool and wait for its result, which says ``is_error`` where the tool or its arguments failed.
+
+        ``on_event`` is told of the start, of output and progress, and of the end, on this thread. ``confirm``
+        answers for this call in the executor's place. ``cancellation`` can end the call from another thread.
+        Raises ``UsageError`` for an unknown tool or a refused workspace, and ``InfrastructureError`` where the
+        sandbox could not do its work.
+        """
+        tool = self._registered(name)
+        call = ToolCall(name=name, arguments=arguments, call_id=_checked(call_id or new_call_id()))
+        _refuse_coroutine("confirm", confirm)
+        setting = self._setting if confirm is None else replace(self._setting, confirm=confirm)
+        with in_use():
+            return execute(
+                tool,
+                call,
+                setting,
+                on_event=on_event,
+                cancellation=cancellation,
+                find=self._called,
+            )
+
+    async def arun(
+        self,
+        name: str,
+        arguments: JsonObject,
+        *,
+        call_id: str | None = None,
+        on_event: Listener | None = None,
+        confirm: Confirm | None = None,
+    ) -> ToolResult:
+        """``run`` for ``asyncio``. To cancel the task cancels the call, and waits until its sandbox is gone.
+
+        ``on_event`` is told on the event loop's thread, ``confirm`` asked on one of the call's own.
+        """
+
+        def call(tell: Listener, cancellation: Cancellation) -> ToolResult:
+            return self.run(
+                name, arguments, call_id=call_id, on_event=tell, confirm=confirm, cancellation=cancellation
+            )
+
+        return await async_calls.result(call, on_event)
+
+    def stream(
+        self, name: str, arguments: JsonObject, *, call_id: str | None = None
+    ) -> Generator[Event, None, None]:
+        """Call a tool and get its events as they come; the last is a ``ToolEnd`` and holds the result.
+
+        The call starts with the first ``next``. To leave early, close the iterator (``contextlib.closing``):
+        that cancels the call and waits until its sandbox is gone. Raises what ``run`` raises.
+        """
+        self._registered(name)
+
+        def call(tell: Listener, cancellation: Cancellation) -> ToolResult:
+            return self.run(name, arguments, call_id=call_id, on_event=tell, cancellation=cancellation)
+
+        return events(call)
+
+    def astream(
+        self, name: str, arguments: JsonObject, *, call_id: str | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """``stream`` for ``asyncio``; to leave early, use ``contextlib.aclosing``."""
+        self._registered(name)
+
+        def call(tell: Listener, cancellation: Cancellation) -> ToolResult:
+            return self.run(name, arguments, call_id=call_id, on_event=tell, cancellation=cancellation)
+
+        return async_calls.events(call)
+
+    def run_batch(
+        self,
+        calls: Iterable[ToolCall],
+        *,
+        mode: Mode = "parallel",
+        size: int | None = None,
+        steer: Steer | None = None,
+        timeout: float | None = None,
+        on_event: Listener | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> list[ToolResult]:
+        """Make several calls, and get their results in the order of the calls, whatever order they end in.
+
+        ``mode`` is ``parallel`` (``size`` at once), ``sequential``, or ``batched`` (groups of ``size``, one after
+        the other). Between calls or groups ``steer`` is given the results so far; if it returns a reason, the rest
+        is skipped and each such result says why. A call that fails leaves the others alone; an unknown tool is a
+        result of kind ``not_found``. After ``timeout`` seconds, and once ``cancellation`` is cancelled, calls that
+        are under way end and the rest does not start: each of them has a result that says so. ``on_event`` is told
+        of all calls, one at a time, from several threads.
+
+        Raises ``UsageError`` for an order that makes no sense, before anything starts, and ``BatchError``, which
+        holds every result, once all is over and calls could not be made.
+        """
+        _refuse_coroutine("steer", steer)
+        order = Order(mode=mode, size=size, steer=steer)
+        deadline = math.inf if timeout is None else monotonic() + _seconds(timeout)
+        whole = [replace(call, call_id=_checked(call.call_id)) for call in with_ids(calls)]
+        tell = one_at_a_time(on_event) if on_event else nobody
+        made = Calls(self._setting, self._called)
+        with in_use(), cancellation.child() if cancellation else Cancellation() as own:
+
+            def context(call: ToolCall) -> CallContext:
+                return CallContext(call_id=call.call_id, tell=tell, cancellation=own, deadline=deadline)
+
+            def make(call: ToolCall) -> ToolResult:
+                return made.named(call, context(call))
+
+            def skip(call: ToolCall, reason: str) -> ToolResult:
+                return unheard(call, context(call), "cancelled", f"the call was skipped: {reason}")
+
+            return run_batch(whole, make, order, own, skip)
+
+    async def arun_batch(
+        self,
+        calls: Iterable[ToolCall],
+        *,
+        mode: Mode = "parallel",
+        size: int | None = None,
+        steer: Steer | None = None,
+        timeout: float | None = None,
+        on_event: Listener | None = None,
+    ) -> list[ToolResult]:
+        """``run_batch`` for ``asyncio``. To cancel the task cancels all calls, and waits until they are over.
+
+        ``on_event`` is told on the event loop's thread; ``steer`` is asked on one of the batch's own.
+        """
+
+        def call(tell: Listener, cancellation: Cancellation) -> list[ToolResult]:
+            return self.run_batch(
+                calls,
+                mode=mode,
+                size=size,
+                steer=steer,
+                timeout=timeout,
+                on_event=tell,
+                cancellation=cancellation,
+            )
+
+        return await async_calls.result(call, on_event)
+
+    def close(self) -> None:
+        """End sessions, and if no call is under way give up all else that is held: connections, threads, folders.
+
+        A session that is being called ends with that call. One small process stays until this one ends: it
+        removes what would be left if this one were killed.
+        """
+        self._setting.sessions.close()
+        if self._setting.shelf:
+            self._setting.shelf.close()
+        close_unused()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _choose(self, profile: Profile) -> Selection:
+        if isinstance(self._engine, str):
+            return select(self._engine, profile)
+        if reason := self._engine.refusal(profile):
+            raise NoEngineError(reason)
+        return selection(self._engine, profile)
+
+    def _registered(self, name: str) -> RegisteredTool:
+        """A tool that a caller may name. Raises ``UsageError``."""
+        return next((tool for tool in self._own if tool.spec.name == name), None) or self.registry.registered(name)
+
+    def _called(self, name: str) -> RegisteredTool:
+        """The same, or a tool that one of these calls. Raises ``UsageError``."""
+        return next((tool for tool in self._own if tool.spec.name == name), None) or self.registry.called(name)
+
+    def _name(self, name: str) -> str:
+        return self._called(name).spec.name
+
+
+def _own_tools(shelf: Shelf | None) -> tuple[RegisteredTool, ...]:
+    if shelf is None:
+        return ()
+    from toolc.read_result import read_result_tool  # start-up time: most executors keep no results
+
+    return (read_result_tool(shelf),)
+
+
+def _seconds(timeout: float) -> float:
+    if not 0 < timeout < math.inf:
+        raise UsageError(f"a timeout of {timeout} seconds is none; give a number of them, or None")
+    return timeout
+
+
+def _refuse_coroutine(name: str, hook: object) -> None:
+    """A coroutine is no answer, and one that nobody awaits would never ask. Raises ``UsageError``."""
+    if iscoroutinefunction(hook):
+        raise UsageError(
+            f"{name} is asked on the thread of a call, so it cannot be a coroutine function; a plain one can wait "
+            "for it: asyncio.run_coroutine_threadsafe(ask(...), loop).result()"
+        )
+
+
+def _checked(call_id: str) -> str:
+    """A call's id goes into the tool's environment and into logs. Raises ``UsageError`` where it cannot."""
+    if not call_id.isprintable() or len(call_id) > MAX_CALL_ID:
+        raise UsageError(
+            f"a call's id is at most {MAX_CALL_ID} printable characters, and this is none: {call_id!r:.60}"
+        )
+    return call_id

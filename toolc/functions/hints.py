@@ -1,0 +1,222 @@
+"""From a type hint to the JSON Schema that a model sees, and from JSON back to what the hint says.
+
+The subset: ``str int float bool None``, ``list[T]``, ``tuple[T, ...]``, ``dict[str, T]``, ``Literal``, ``Enum``,
+unions, dataclasses, ``TypedDict``, ``object`` or ``Any`` for any JSON, and ``Annotated[T, "words for the model"]``
+or ``Annotated[T, {"minimum": 1}]``. All else is refused when a tool is defined.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from toolc.schema import JsonObject, JsonValue
+from toolc.spec_function import Load
+
+MAX_DEPTH: Final = 32
+"""How deep hints may nest; a dataclass that holds itself nests for ever."""
+
+_PLAIN: Final[Mapping[object, str]] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+class HintError(ValueError):
+    """A type hint that no JSON Schema of a tool says; ``str(error)`` has the reason and what to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What a type hint means: ``load`` is None where JSON's own value is passed on."""
+
+    schema: JsonObject
+    load: Load | None = None
+
+
+def read_hint(hint: object, depth: int = 0) -> Hint:
+    """Read one type hint, resolved and with its ``Annotated``. Raises ``HintError``."""
+    if depth > MAX_DEPTH:
+        raise HintError(f"it is nested deeper than {MAX_DEPTH} levels, or holds itself")
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _annotated(read_hint(arguments[0], depth), arguments[1:])
+    if origin in {Required, NotRequired}:
+        return read_hint(arguments[0], depth)
+    if origin is Literal:
+        return _choices(arguments)
+    if origin in {Union, types.UnionType}:
+        return _union([read_hint(each, depth + 1) for each in arguments])
+    if hint in {Any, object}:
+        return Hint({})
+    if hint in {None, type(None)}:
+        return Hint({"type": "null"})
+    if (name := _PLAIN.get(hint)) is not None:
+        return Hint({"type": name}, _NUMBERS.get(hint))
+    return _container(hint, origin, arguments, depth + 1)
+
+
+def _container(hint: object, origin: object, arguments: tuple[object, ...], depth: int) -> Hint:
+    if hint in {list, Sequence} or origin in {list, Sequence}:
+        return _list(read_hint(arguments[0], depth) if arguments else Hint({}))
+    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
+        items = _list(read_hint(arguments[0], depth))
+        return Hint(items.schema, lambda value: tuple(_items(items.load(value) if items.load else value)))
+    if hint in {dict, Mapping} or origin in {dict, Mapping}:
+        if arguments and arguments[0] is not str:
+            raise HintError(f"the keys of a JSON object are strings, and not {_named(arguments[0])}")
+        return _map(read_hint(arguments[1], depth) if arguments else Hint({}))
+    if isinstance(hint, type):
+        if issubclass(hint, Enum):
+            return _enum(hint)
+        if dataclasses.is_dataclass(hint):
+            return _dataclass(hint, depth)
+        if is_typeddict(hint):
+            return _typed_dict(hint, depth)
+    raise HintError(
+        f"{_named(hint)} has no JSON form; use str, int, float, bool, list[...], dict[str, ...], Literal, Enum, "
+        "a dataclass or a TypedDict"
+    )
+
+
+def _annotated(hint: Hint, notes: tuple[object, ...]) -> Hint:
+    schema = dict(hint.schema)
+    for note in notes:
+        if isinstance(note, str):
+            schema["description"] = note
+        elif isinstance(note, dict):
+            schema |= note
+    return Hint(schema, hint.load)
+
+
+def _choices(values: Sequence[object]) -> Hint:
+    """``enum`` of these values, with their type where they share one, as every provider wants it."""
+    plain: list[JsonValue] = [each for each in values if each is None or isinstance(each, str | int | float | bool)]
+    if not plain or len(plain) != len(values):
+        raise HintError("its values must be one or more strings, numbers, booleans or None")
+    names = {_PLAIN.get(type(each), "") for each in plain}
+    kind: JsonObject = {"type": names.pop()} if len(names) == 1 and "" not in names else {}
+    return Hint(kind | {"enum": plain})
+
+
+def _enum(cls: type[Enum]) -> Hint:
+    return Hint(_choices([member.value for member in cls]).schema, cls)
+
+
+def _union(members: Sequence[Hint]) -> Hint:
+    loads = [each.load for each in members if each.load not in {None, *_NUMBERS.values()}]
+    if len(loads) > 1:
+        raise HintError("a union may have one enum, tuple or class at most: JSON does not say which one is meant")
+    special = next(iter(loads), None)
+    others = [each for each in members if each.load is not special or special is None]
+    if special is not None and any(each.schema.get("type") != "null" for each in others):
+        raise HintError("an enum, tuple or class stands in a union with None only: JSON does not say what is meant")
+    load = None if special is None else lambda value: None if value is None else special(value)
+    types_of = [each.schema.get("type") for each in members]
+    if all(len(each.schema) == 1 for each in members) and all(isinstance(each, str) for each in types_of):
+        return Hint({"type": [*types_of]}, load)
+    return Hint({"anyOf": [each.schema for each in members]}, load)
+
+
+def _list(items: Hint) -> Hint:
+    schema: JsonObject = {"type": "array", "items": items.schema}
+    if (load := items.load) is None or load in _NUMBERS.values():
+        return Hint(schema)
+    return Hint(schema, lambda value: [load(item) for item in _items(value)])
+
+
+def _map(values: Hint) -> Hint:
+    schema: JsonObject = {"type": "object", "additionalProperties": values.schema}
+    if (load := values.load) is None or load in _NUMBERS.values():
+        return Hint(schema)
+    return Hint(schema, lambda value: {name: load(each) for name, each in _members(value).items()})
+
+
+def _dataclass(cls: type, depth: int) -> Hint:
+    hints = get_type_hints(cls, include_extras=True)
+    fields = [field for field in dataclasses.fields(cls) if field.init]
+    read = {field.name: read_hint(hints[field.name], depth) for field in fields}
+    for field in fields:
+        default = json_default(field.default)
+        if default is not None:
+            read[field.name] = Hint(read[field.name].schema | {"default": default[0]}, read[field.name].load)
+    missing = dataclasses.MISSING
+    required = [each.name for each in fields if each.default is missing and each.default_factory is missing]
+    return Hint(_object(read, required), lambda value: cls(**_loaded(read, value)))
+
+
+def _typed_dict(cls: type, depth: int) -> Hint:
+    hints = get_type_hints(cls, include_extras=True)
+    read = {name: read_hint(hint, depth) for name, hint in hints.items()}
+    # Where annotations are postponed, as here, the class has not seen Required and NotRequired.
+    total: frozenset[str] = getattr(cls, "__required_keys__", frozenset())
+    said = {name: get_origin(hint) for name, hint in hints.items()}
+    required = [
+        name for name, each in said.items() if each is Required or (each is not NotRequired and name in total)
+    ]
+    plain = {None, *_NUMBERS.values()}
+    load = None if all(each.load in plain for each in read.values()) else lambda value: _loaded(read, value)
+    return Hint(_object(read, required), load)
+
+
+def _object(read: Mapping[str, Hint], required: Sequence[str]) -> JsonObject:
+    return {
+        "type": "object",
+        "properties": {name: each.schema for name, each in read.items()},
+        "required": [*required],
+        "additionalProperties": False,
+    }
+
+
+def _loaded(read: Mapping[str, Hint], value: JsonValue) -> dict[str, object]:
+    loads = {name: each.load for name, each in read.items()}
+    return {name: load(each) if (load := loads.get(name)) else each for name, each in _members(value).items()}
+
+
+def json_default(value: object) -> tuple[JsonValue] | None:
+    """A default as JSON, in a list of one; None for one that only Python knows, None among them."""
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, str | int | float | bool):
+        return (value,)
+    is_empty = isinstance(value, list | dict | tuple) and not value
+    return ([] if isinstance(value, list | tuple) else {},) if is_empty else None
+
+
+def _whole(value: JsonValue) -> object:
+    # To JSON Schema 2.0 is an integer as well.
+    return int(value) if isinstance(value, float) else value
+
+
+def _real(value: JsonValue) -> object:
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+_NUMBERS: Final[Mapping[object, Load]] = {int: _whole, float: _real}
+
+
+def _items(value: object) -> list[JsonValue]:
+    assert isinstance(value, list)
+    return value
+
+
+def _members(value: JsonValue) -> JsonObject:
+    assert isinstance(value, dict)
+    return value
+
+
+def _named(hint: object) -> str:
+    return hint.__name__ if isinstance(hint, type) else str(hint).removeprefix("typing.")

@@ -1,0 +1,113 @@
+"""A worker that serves call after call: a function in one interpreter, or programs, each in a process of its own.
+
+A call is a line of stdin, an answer a line of the reply's pipe::
+
+    {"mark": "9f...", "call_id": "c2", "arguments": {}}                                             a function's
+    {"mark": "9f...", "call_id": "c2", "argv": ["wc"], "environment": {}, "stdin": base64}          a program's
+
+    9f... {"content": ...}                                              as ``toolc.guest.answer`` writes it
+    9f... {"ending": "exited", "status": 0, "reason": "", "oom_kills": 0, "cpu_ms": 1.5}
+
+Before it answers, the worker writes the mark between two NUL bytes to every output stream: what came before is
+the call's. What a program leaves running stays until the session ends.
+"""
+
+from __future__ import annotations
+
+import binascii
+import json
+import os
+from collections.abc import Iterator
+
+from toolc.guest.job import Job
+from toolc.guest.processes import oom_kills
+from toolc.guest.worker import NOT_STARTED_STATUS, NotStartedError, Pipes, execute, write_all
+
+
+class Call:
+    """A parsed line; which of the keys beyond the first two are there is the session's kind."""
+
+    def __init__(self, line: bytes) -> None:
+        call = json.loads(line)
+        self.mark: str = call["mark"]
+        self.call_id: str = call["call_id"]
+        self.arguments: dict[str, object] = call.get("arguments", {})
+        self.argv: list[str] = call.get("argv", [])
+        self.environment: dict[str, str] = call.get("environment", {})
+        self.stdin = binascii.a2b_base64(call.get("stdin", ""))
+
+
+def serve(job: Job, pipes: Pipes) -> int:
+    """Answer calls until stdin ends; the exit status for this process."""
+    if job.python is None:
+        for call in _calls():
+            _answer(call, _run(call), (1, 2), pipes)
+        return 0
+    from toolc.guest.python_tool import Function  # programs do without it
+
+    function = Function(job, job.python, pipes)
+    for call in _calls():
+        os.environ["TOOLC_CALL_ID"] = call.call_id
+        _answer(call, function.call(call.call_id, call.arguments), (1, 2, pipes.yielded[1]), pipes)
+    return 0
+
+
+def _calls() -> Iterator[Call]:
+    # A copy is not inherited, and a tool's stdin is its own.
+    lines = os.fdopen(os.dup(0), "rb")
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    for line in lines:
+        yield Call(line)
+
+
+def _answer(call: Call, reply: bytes, streams: tuple[int, ...], pipes: Pipes) -> None:
+    mark = call.mark.encode()
+    for stream in streams:
+        write_all(stream, b"\0" + mark + b"\0")
+    write_all(pipes.reply[1], mark + b" " + reply + b"\n")
+
+
+def _run(call: Call) -> bytes:
+    """Run a program to its own end, and say how that was."""
+    kills = oom_kills()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _become(call, writer)
+    os.close(writer)
+    with open(reader, "rb") as notes:
+        reason = notes.read().decode()
+    _, status, used = os.wait4(child, 0)
+    ending, number = "exited", os.WEXITSTATUS(status)
+    if reason:
+        ending = "not_started"
+    elif os.WIFSIGNALED(status):
+        ending, number = "signaled", os.WTERMSIG(status)
+    now = oom_kills()
+    said = {
+        "ending": ending,
+        "status": number,
+        "reason": reason,
+        "oom_kills": None if kills is None or now is None else now - kills,
+        "cpu_ms": (used.ru_utime + used.ru_stime) * 1000,
+    }
+    return json.dumps(said).encode()
+
+
+def _become(call: Call, notes: int) -> None:
+    """The child's part; never returns. ``notes`` closes when the program runs."""
+    try:
+        os.setsid()
+        stdin = os.memfd_create("stdin")
+        write_all(stdin, call.stdin)
+        os.lseek(stdin, 0, os.SEEK_SET)
+        os.dup2(stdin, 0)
+        execute(call.argv, call.environment)
+    except NotStartedError as error:
+        write_all(notes, str(error).encode())
+    except BaseException as error:  # noqa: BLE001  a child of fork must never return into its parent's frames
+        write_all(notes, ("%s: %s" % (type(error).__name__, error)).encode())
+    finally:
+        os._exit(NOT_STARTED_STATUS)

@@ -1,0 +1,204 @@
+"""``toolc.lock``: which tools were reviewed, by digests. Its review is the approval of what it names.
+
+One line a tool, sorted by name, so that two changes conflict in Git only where they must::
+
+    # toolc.lock 1: what was reviewed; written by "toolc lock"
+    look surface=sha256:1f... effect=sha256:9a...
+    plot surface=sha256:03... effect=sha256:77... image=sha256:5c... package=numpy==2.1.0@sha256:e8...
+
+The digests are independent of toolc's version and of every provider's format, so no upgrade of toolc moves a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from toolc.errors import ToolcError
+from toolc.registry import RegisteredTool
+from toolc.spec import PythonBackend
+
+NAME: Final = "toolc.lock"
+HEADER: Final = '# toolc.lock 1: what was reviewed; written by "toolc lock"'
+
+_FIRST: Final = re.compile(r"# toolc\.lock ([0-9]+)(?::.*)?")
+_TOOL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
+_PACKAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+_-]+@sha256:[0-9a-f]{64}")
+_CONFLICT: Final = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
+
+
+class LockError(ToolcError):
+    """A lock that is damaged, or that something is not approved by; the message says what moved and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockedTool:
+    """What was approved of one tool.
+
+    ``image`` is the digest of the image that its spec names, None where it names none. ``packages`` are all that
+    its requirements come to, each as ``name==version@sha256:...``.
+    """
+
+    name: str
+    surface: str
+    effect: str
+    image: str | None = None
+    packages: tuple[str, ...] = ()
+
+    def line(self) -> str:
+        """Its line in the file."""
+        words = [self.name, f"surface={self.surface}", f"effect={self.effect}"]
+        words += [f"image={self.image}"] if self.image else []
+        return " ".join([*words, *(f"package={each}" for each in self.packages)])
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """Its packages as pip takes them, with the digest that each must have."""
+        return tuple(each.replace("@sha256:", " --hash=sha256:") for each in self.packages)
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """What a lock file holds. ``path`` is what messages call it."""
+
+    path: str
+    tools: Mapping[str, LockedTool]
+
+    @classmethod
+    def parse(cls, text: str, path: str) -> Lock:
+        """Read a lock file. Raises ``LockError`` that says where it is wrong."""
+        lines = text.removeprefix("\ufeff").splitlines()
+        first = _FIRST.fullmatch(lines[0]) if lines else None
+        if first is None:
+            raise LockError(
+                f"{path}:1: this is no lock file: it does not begin with '# toolc.lock 1'; run: toolc lock"
+            )
+        if first[1] != "1":
+            raise LockError(
+                f"{path}:1: the lock has format {first[1]}, and this toolc reads format 1; install a newer one"
+            )
+        tools: dict[str, LockedTool] = {}
+        for number, line in enumerate(lines[1:], 2):
+            if not line.strip() or line.startswith("#"):
+                continue
+            tool = _tool(line, f"{path}:{number}")
+            if tool.name in tools:
+                raise LockError(f"{path}:{number}: the tool {tool.name} stands here twice; run: toolc lock")
+            tools[tool.name] = tool
+        return cls(path, tools)
+
+    @classmethod
+    def read(cls, path: Path) -> Lock:
+        """Read the lock file at ``path``. Raises ``LockError``."""
+        try:
+            return cls.parse(path.read_text(encoding="utf-8"), str(path))
+        except FileNotFoundError:
+            raise LockError(f"there is no {path}, so nothing is approved; make it with: toolc lock") from None
+        except (OSError, UnicodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise LockError(f"{path} cannot be read: {reason}") from None
+
+    def text(self) -> str:
+        """What the file holds, the same bytes for the same tools."""
+        lines = [self.tools[name].line() for name in sorted(self.tools)]
+        return "".join(f"{line}\n" for line in [HEADER, *lines])
+
+    def check(self, tool: RegisteredTool) -> LockedTool:
+        """What was approved of a tool. Raises ``LockError`` where the tool is unknown, or is another by now."""
+        name = tool.spec.name
+        found = self.tools.get(name)
+        if found is None:
+            known = self._renamed(tool)
+            was = f"; it is what was approved as {known}" if known else ""
+            raise LockError(f"{self.path} does not approve the tool {name}{was}; {_APPROVE}")
+        for kind, approved, actual in (
+            ("what a model sees of it (surface)", found.surface, tool.surface_digest),
+            ("what a call of it does (effect)", found.effect, tool.effect_digest),
+        ):
+            if approved != actual:
+                raise LockError(
+                    f"the tool {name} is not the one that {self.path} approves: {kind} is {actual}, approved was "
+                    f"{approved}; {_APPROVE}"
+                )
+        return found
+
+    def _renamed(self, tool: RegisteredTool) -> str:
+        """The name by which the same effect is approved; empty where it is not."""
+        return next((each.name for each in self.tools.values() if each.effect == tool.effect_digest), "")
+
+
+_APPROVE: Final = "review what changed (toolc diff), run toolc lock, and have its change reviewed"
+
+
+def _tool(line: str, where: str) -> LockedTool:
+    if line.startswith(_CONFLICT):
+        raise LockError(f"{where}: a conflict of a merge stands here; mend the specs, then run: toolc lock")
+    name, *words = line.split()
+    values: dict[str, list[str]] = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        form = _PACKAGE if key == "package" else _DIGEST
+        if key not in {"surface", "effect", "image", "package"} or not form.fullmatch(value):
+            raise LockError(f"{where}: {word[:80]!r} means nothing here; run: toolc lock")
+        values.setdefault(key, []).append(value)
+    single = [len(values.get(key, [])) for key in ("surface", "effect", "image")]
+    if not _TOOL.fullmatch(name) or single[:2] != [1, 1] or single[2] > 1:
+        raise LockError(
+            f"{where}: a line is a tool's name, its surface, its effect and at most one image; run: toolc lock"
+        )
+    return LockedTool(
+        name=name,
+        surface=values["surface"][0],
+        effect=values["effect"][0],
+        image=values.get("image", [None])[0],
+        packages=tuple(values.get("package", [])),
+    )
+
+
+def moved(lock: Lock, tools: Iterable[RegisteredTool]) -> Iterator[str]:
+    """Everything by which ``tools``, which are all there are, differ from what was approved; one line each.
+
+    That an image or a package is still what it was takes an engine to know, so a call asks for it.
+    """
+    listed = [*tools]
+    for tool in listed:
+        try:
+            found = lock.check(tool)
+        except LockError as error:
+            yield str(error)
+            continue
+        if tool.spec.sandbox.image and not found.image:
+            yield f"{lock.path} approves no image for {tool.spec.name}; run: toolc lock"
+        if _has_requirements(tool) and not found.packages:
+            yield f"{lock.path} approves no packages for {tool.spec.name}; run: toolc lock"
+    names = {tool.spec.name for tool in listed}
+    for name in sorted(lock.tools.keys() - names):
+        yield f"{lock.path} approves the tool {name}, which is not there; if it is to go, run: toolc lock"
+
+
+def _has_requirements(tool: RegisteredTool) -> bool:
+    backend = tool.spec.backend
+    return isinstance(backend, PythonBackend) and bool(backend.requirements)
+
+
+Pin = Callable[[RegisteredTool], tuple[str | None, tuple[str, ...]]]
+"""Finds the digest of a tool's image, and its packages. Raises ``InfrastructureError``."""
+
+
+def locked(tools: Iterable[RegisteredTool], pin: Pin, path: str) -> Lock:
+    """The lock that approves ``tools`` as they are now."""
+    found: dict[str, LockedTool] = {}
+    for tool in tools:
+        image, packages = pin(tool)
+        found[tool.spec.name] = LockedTool(
+            name=tool.spec.name,
+            surface=tool.surface_digest,
+            effect=tool.effect_digest,
+            image=image,
+            packages=packages,
+        )
+    return Lock(path, found)

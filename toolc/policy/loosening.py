@@ -1,0 +1,82 @@
+"""Whether policies allow more than they did: each bound there was must still be there, or a stricter one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Final
+
+from toolc.authority import shown
+from toolc.hosts import covers, show_destination
+from toolc.policy.policy import ISOLATION, Approval, Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Loosened:
+    """A bound that is gone or wider: the key, the policy's file, what it said, and what it says now, if at all."""
+
+    key: str
+    path: str
+    before: str
+    after: str | None
+
+
+def loosened(old: Sequence[Policy], new: Sequence[Policy]) -> Iterator[Loosened]:
+    """The bounds of ``old`` that nothing in ``new`` keeps; the policies of each hold all at once."""
+    for policy in old:
+        for key in _KEYS:
+            if _is_said(policy, key) and not any(_keeps(key, policy, each) for each in new):
+                now = next((each for each in new if each.path == policy.path and _is_said(each, key)), None)
+                yield Loosened(key, policy.path, _text(policy, key), _text(now, key) if now else None)
+
+
+_NOTHING: Final = Policy()
+_KEYS: Final = tuple(field.name for field in fields(Policy) if field.name != "path")
+
+
+def _is_said(policy: Policy, key: str) -> bool:
+    return bool(getattr(policy, key) != getattr(_NOTHING, key))
+
+
+def _keeps(key: str, old: Policy, new: Policy) -> bool:
+    """Whether ``new`` allows by this key no more than ``old``."""
+    match key:
+        case "limits":
+            most = {limit.name: limit.amount for limit in new.limits}
+            return all(most.get(limit.name, limit.amount + 1) <= limit.amount for limit in old.limits)
+        case "hosts":
+            return new.hosts is not None and all(
+                any(covers(had, host) for had in old.hosts or ()) for host in new.hosts
+            )
+        case "public_egress":
+            return not new.public_egress or (
+                new.hosts is not None and all(host.kind != "public" for host in new.hosts)
+            )
+        case "require" | "approvals":
+            return set(getattr(old, key)) <= set(getattr(new, key))
+        case "min_isolation":
+            return ISOLATION.index(new.min_isolation) >= ISOLATION.index(old.min_isolation)
+        case "run_as":
+            return new.run_as == old.run_as
+        case _:
+            now = getattr(new, key)
+            return now is not None and set(now) <= set(getattr(old, key))
+
+
+def _text(policy: Policy, key: str) -> str:
+    """What a policy says by this key, as short text."""
+    value = getattr(policy, key)
+    if not isinstance(value, tuple):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    show = _SHOWN.get(key, str)
+    return ", ".join(map(show, value)) or "none"
+
+
+def _approval(each: Approval) -> str:
+    about = [*each.risks, *each.paths, *each.tags]
+    return f"{' '.join(each.by)} for {' '.join(about) or 'all'}"
+
+
+_SHOWN: Final[dict[str, Callable[..., str]]] = {
+    "limits": shown, "hosts": show_destination, "approvals": _approval,
+}  # fmt: skip

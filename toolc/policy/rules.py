@@ -1,0 +1,200 @@
+"""Whether a tool keeps to a policy: one function per key, each over all that one call may do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from toolc.authority import OWN, Authority, Granted, authority, shown
+from toolc.calls import Tools
+from toolc.hosts import covers, show_destination
+from toolc.policy.policy import ISOLATION, Key, Policy, PolicyError, path_matches
+from toolc.spec import Destination, ToolSpec
+from toolc.spec_agent import AgentBackend
+from toolc.spec_composite import CompositeBackend
+from toolc.spec_http import HttpBackend, OAuth2Auth, Url
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """One thing of a tool that a policy does not allow.
+
+    ``route`` is where the spec says it, or the step that brings it; ``destination`` is there for a host, which is
+    one of several at that place.
+    """
+
+    key: Key
+    message: str
+    route: tuple[str | int, ...]
+    hint: str
+    destination: Destination | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A tool, all that a call of it may do, and the policy that it is held against."""
+
+    tool: ToolSpec
+    has: Authority
+    tools: Tools
+    policy: Policy
+
+    def told(
+        self, key: Key, granted: Granted[T], message: str, route: tuple[str | int, ...], allowed: Iterable[str]
+    ) -> Violation:
+        """What is wrong with something that is granted; ``allowed`` is what the policy says instead."""
+        steps = [step for step in granted.by if step != OWN]
+        by = "" if OWN in granted.by else f" (by {', '.join(steps)})"
+        return Violation(
+            key=key,
+            message=f"{message}{by}",
+            route=route if OWN in granted.by else _step(self.tool, steps[0]),
+            hint=f"{self.policy.path} allows {', '.join(allowed) or 'none'}",
+            destination=granted.value if isinstance(granted.value, Destination) else None,
+        )
+
+
+def violations(tool: ToolSpec, tools: Tools, policies: Iterable[Policy]) -> Iterator[Violation]:
+    """All that keeps ``tool`` from being allowed by each of ``policies``; ``tools`` has those that it calls."""
+    has = None
+    for policy in policies:
+        has = has or authority(tool, tools)
+        asked = _Asked(tool, has, tools, policy)
+        for rule in _RULES:
+            yield from rule(asked)
+
+
+def refuse(tool: ToolSpec, tools: Tools, policies: Iterable[Policy]) -> None:
+    """Raise ``PolicyError`` that names all for which ``policies`` do not allow ``tool``."""
+    found = [f"{each.message}; {each.hint}" for each in violations(tool, tools, policies)]
+    if found:
+        lines = "".join(f"\n  {each}" for each in found)
+        raise PolicyError(f"the tool {tool.name} is not called, since a policy does not allow it:{lines}")
+
+
+def _limits(asked: _Asked) -> Iterator[Violation]:
+    most = {limit.name: limit for limit in asked.policy.limits}
+    for each in asked.has.limits:
+        allowed = most.get(each.value.name)
+        if allowed and each.value.amount > allowed.amount:
+            name = shown(each.value).partition(":")[0]
+            words = f"{shown(each.value)} is more than {asked.policy.path} allows"
+            yield asked.told("limits", each, words, ("sandbox", "limits", name), [f"{shown(allowed)} or less"])
+
+
+def _hosts(asked: _Asked) -> Iterator[Violation]:
+    hosts, policy = asked.policy.hosts, asked.policy
+    for each in asked.has.hosts:
+        name = "any public address" if each.value.kind == "public" else show_destination(each.value)
+        if (each.value.kind == "public" and not policy.public_egress) or (
+            hosts is not None and not any(covers(host, each.value) for host in hosts)
+        ):
+            allowed = ["hosts that are named"] if hosts is None else map(show_destination, hosts)
+            words = f"a call may reach {name}, which {policy.path} does not allow"
+            yield asked.told("hosts", each, words, _host_route(asked.tool, each.value), allowed)
+
+
+def _host_route(tool: ToolSpec, destination: Destination) -> tuple[str | int, ...]:
+    backend = tool.backend
+    if destination in tool.sandbox.network.allow:
+        return ("sandbox", "network", "allow")
+    if isinstance(backend, AgentBackend):
+        return ("backend", "agent", "base_url")
+    if isinstance(backend, HttpBackend) and isinstance(backend.auth, OAuth2Auth):
+        token, url = backend.auth.token_url, backend.url
+        is_url = isinstance(url, Url) and (url.host, url.port) == (destination.host, destination.port)
+        if not is_url and (token.host, token.port) == (destination.host, destination.port):
+            return ("backend", "http", "auth", "oauth2", "token_url")
+    return ("backend", "http", "url")
+
+
+def _images(asked: _Asked) -> Iterator[Violation]:
+    patterns = asked.policy.images
+    for each in asked.has.images:
+        # None is toolc's own base image: what a release brings is not a choice of a spec.
+        if patterns is None or each.value is None or any(path_matches(one, each.value) for one in patterns):
+            continue
+        is_built = asked.tool.sandbox.build is not None
+        words = f"a call runs in the image {each.value!r}, which {asked.policy.path} does not allow"
+        yield asked.told("images", each, words, ("sandbox", "build" if is_built else "image"), patterns)
+
+
+def _require(asked: _Asked) -> Iterator[Violation]:
+    for key in asked.policy.require:
+        value: object = asked.tool
+        for step in key.split("."):
+            value = getattr(value, step)
+        if value is None or value == ():
+            yield Violation(
+                key="require",
+                message=f"{asked.policy.path} requires '{key}', and this tool does not say it",
+                route=("name",),
+                hint=f"add {key}",
+            )
+
+
+def _backends(asked: _Asked) -> Iterator[Violation]:
+    kinds = asked.policy.backends
+    called = ((each.by, asked.tools.get(each.value)) for each in asked.has.tools)
+    for by, tool in [((OWN,), asked.tool), *called]:
+        if kinds is not None and tool is not None and tool.backend.tag not in kinds:
+            tag = tool.backend.tag
+            words = f"a call runs a backend of the kind '{tag}', which {asked.policy.path} does not allow"
+            yield asked.told("backends", Granted(tool.name, by), words, ("backend", tag), kinds)
+
+
+def _expose(asked: _Asked) -> Iterator[Violation]:
+    ways = asked.policy.expose
+    for each in asked.has.secrets:
+        secret = each.value
+        if ways is not None and secret.expose not in ways:
+            said = f"the secret {secret.name} has 'expose: {secret.expose}'"
+            words = f"{said}, which {asked.policy.path} does not allow"
+            yield asked.told("expose", each, words, ("sandbox", "secrets", secret.name, "expose"), ways)
+
+
+def _workspace(asked: _Asked) -> Iterator[Violation]:
+    modes = asked.policy.workspace
+    for each in asked.has.workspaces:
+        if modes is not None and each.value not in modes:
+            words = f"a call has a workspace of the mode '{each.value}', which {asked.policy.path} does not allow"
+            yield asked.told("workspace", each, words, ("sandbox", "workspace"), modes)
+
+
+def _isolation(asked: _Asked) -> Iterator[Violation]:
+    policy = asked.policy
+    for user in asked.has.users:
+        if policy.run_as is not None and user.value != policy.run_as:
+            words = f"a call may run as root, which {policy.path} does not allow"
+            yield asked.told("isolation", user, words, ("sandbox", "run_as"), [f"only run_as: {policy.run_as}"])
+    for each in asked.has.isolation:
+        if ISOLATION.index(each.value) < ISOLATION.index(policy.min_isolation):
+            words = f"min_isolation: {each.value} is weaker than {policy.path} allows"
+            strong = [f"{policy.min_isolation} or stronger"]
+            yield asked.told("isolation", each, words, ("sandbox", "min_isolation"), strong)
+
+
+def _lifetime(asked: _Asked) -> Iterator[Violation]:
+    lifetimes = asked.policy.lifetime
+    for each in asked.has.lifetimes:
+        if lifetimes is not None and each.value not in lifetimes:
+            words = f"calls have a sandbox for each {each.value}, which {asked.policy.path} does not allow"
+            yield asked.told("lifetime", each, words, ("sandbox", "lifetime"), lifetimes)
+
+
+_RULES: Final[tuple[Callable[[_Asked], Iterator[Violation]], ...]] = (
+    _limits, _hosts, _images, _require, _backends, _expose, _workspace, _isolation, _lifetime,
+)  # fmt: skip
+
+
+def _step(tool: ToolSpec, name: str) -> tuple[str | int, ...]:
+    """Where the step of this id, or the tool that a sub-agent has by this name, stands in the spec."""
+    backend = tool.backend
+    if isinstance(backend, CompositeBackend):
+        ids = [step.id for step in backend.steps]
+        return ("backend", "composite", "steps", ids.index(name), "tool")
+    assert isinstance(backend, AgentBackend)  # nothing else has steps
+    return ("backend", "agent", "tools", backend.tools.index(name))

@@ -1,0 +1,159 @@
+"""Changes that somebody has accepted, in a file that is reviewed like any other::
+
+accepted:
+  - fingerprint: 0a1b2c3d4e5f
+    reason: The report needs the archive's host.
+    who: alice
+    expires: "2027-03-01"
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from toolc.compiler.document import Node
+from toolc.compiler.load import load_project
+from toolc.compiler.reader import Findings, Reader, list_of, mapping, text
+from toolc.diagnostics import Diagnostics
+from toolc.errors import UsageError
+from toolc.review.change import Change
+from toolc.review.compare import Difference
+from toolc.review.fingerprint import fingerprint
+from toolc.review.git import Repository
+from toolc.source import Span
+
+NAME: Final = "toolc.accepted.yaml"
+"""What the file is called where nobody says otherwise, in the current folder."""
+
+_FINGERPRINT: Final = re.compile("[0-9a-f]{12}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """One accepted change. ``expires`` is the last day on which it holds; None is for good."""
+
+    fingerprint: str
+    reason: str
+    who: str
+    span: Span
+    expires: datetime.date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A difference without the changes that are accepted, and words about acceptances that do nothing any more."""
+
+    difference: Difference
+    count: int
+    notes: tuple[str, ...]
+
+
+def read(path: Path) -> tuple[Acceptance, ...]:
+    """The acceptances in a file. Raises ``UsageError`` that says where it is wrong."""
+    diagnostics = Diagnostics()
+    document = load_project(path, str(path), diagnostics, what="the file of accepted changes")
+    found: tuple[Acceptance, ...] = ()
+    if document is not None:
+        reader = Reader(document.root, "the file of accepted changes", Findings(document.source, diagnostics))
+        found = reader.required("accepted", list_of(_acceptance)) or ()
+        reader.close()
+    for each in diagnostics.sorted():
+        if each.is_error:
+            raise UsageError(f"{each.span}: {each.message}" + (f"; {each.hint}" if each.hint else ""))
+    return found
+
+
+def _acceptance(node: Node, what: str, findings: Findings) -> Acceptance | None:
+    entry = mapping(node, what, findings)
+    if entry is None:
+        return None
+    reader = Reader(entry, "an acceptance", findings)
+    known = reader.required("fingerprint", text)
+    reason, who = reader.required("reason", text), reader.required("who", text)
+    expires = reader.optional("expires", text)
+    reader.close()
+    if not (known and reason and who):
+        return None
+    where = str(node.span)
+    if not _FINGERPRINT.fullmatch(known):
+        raise UsageError(f"{where}: {known!r} is no fingerprint; copy the 12 hex digits that toolc diff prints")
+    return Acceptance(fingerprint=known, reason=reason, who=who, span=node.span, expires=_day(expires, where))
+
+
+def _day(text: str | None, where: str) -> datetime.date | None:
+    if text is None:
+        return None
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{where}: {text!r} is no day; write it like 2027-03-01, in quotes") from None
+
+
+def at_base(path: Path, base: str) -> bytes | None:
+    """The file as the commit ``base`` has it, empty where it has none; None where ``base`` is no commit."""
+    repository = Repository.of(Path())
+    commit = repository.commit(base) if repository else None
+    if repository is None or commit is None or not path.resolve().is_relative_to(repository.top.resolve()):
+        return None
+    return b"".join(commit.read(commit.blobs([repository.inside(path)])))
+
+
+def told(difference: Difference, acceptances: Sequence[Acceptance], known: bytes) -> Difference:
+    """The difference, in which acceptances that the file did not have before (``known``) are changes too: RSK12.
+
+    Else who asks for a review could accept what is to be reviewed.
+    """
+    changes = {fingerprint(name, change): (name, change) for name, change in difference.changes}
+    fresh: list[Change] = []
+    for each in acceptances:
+        if each.fingerprint.encode() not in known and each.fingerprint in changes:
+            name, change = changes[each.fingerprint]
+            words = (
+                f"{each.who} accepts {change.rule} {change.grade} of {name or 'all specs'} here: {change.message}"
+            )
+            fresh.append(
+                Change(
+                    kind="risk",
+                    rule="RSK12",
+                    grade="medium",
+                    message=words,
+                    path=("accepted", each.fingerprint),
+                    after=each.reason,
+                    new=each.span,
+                )
+            )
+    return replace(difference, shared=(*difference.shared, *fresh))
+
+
+def without(difference: Difference, acceptances: Sequence[Acceptance], today: datetime.date) -> Accepted:
+    """The changes that nobody has accepted; an acceptance that has expired accepts nothing."""
+    holding = {each.fingerprint for each in acceptances if each.expires is None or each.expires >= today}
+    used = {fingerprint(name, change) for name, change in difference.changes}
+    tools = [replace(tool, changes=_left(tool.name, tool.changes, holding)) for tool in difference.tools]
+    left = replace(
+        difference,
+        tools=tuple(tool for tool in tools if tool.changes),
+        shared=_left("", difference.shared, holding),
+    )
+    count = sum(1 for _ in difference.changes) - sum(1 for _ in left.changes)
+    return Accepted(left, count, tuple(_notes(acceptances, used, today)))
+
+
+def _left(tool: str, changes: Sequence[Change], holding: AbstractSet[str]) -> tuple[Change, ...]:
+    return tuple(change for change in changes if fingerprint(tool, change) not in holding)
+
+
+def _notes(acceptances: Sequence[Acceptance], used: set[str], today: datetime.date) -> list[str]:
+    notes: list[str] = []
+    for each in acceptances:
+        if each.expires is not None and each.expires < today:
+            notes.append(f"{each.span}: the acceptance of {each.fingerprint} expired on {each.expires}")
+        elif each.fingerprint not in used:
+            notes.append(f"{each.span}: nothing here has the fingerprint {each.fingerprint}: it can go")
+    return notes

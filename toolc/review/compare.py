@@ -1,0 +1,129 @@
+"""The difference of two states: every tool that is not what it was, with all that changed of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from toolc.errors import RegistryError
+from toolc.policy.policy import Policy
+from toolc.review import loosened, policies, provider, surface
+from toolc.review.change import GRADES, Change, Grade
+from toolc.review.contract import changes as contract
+from toolc.review.contract import toolsets
+from toolc.review.pairing import Pair, pairs
+from toolc.review.risk import changes as risk
+from toolc.review.risk import flows
+from toolc.review.risk.sides import Sides
+from toolc.review.state import Reviewed, State
+from toolc.validation.soundness import is_schema
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDifference:
+    """One tool that changed, came, went or was probably renamed."""
+
+    pair: Pair
+    changes: tuple[Change, ...]
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.pair.name
+
+    @property
+    def grade(self) -> Grade:
+        """The gravest grade of its changes."""
+        return min((change.grade for change in self.changes), key=GRADES.index, default="compatible")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What lies between two states; ``tools`` are those that changed, sorted by name.
+
+    ``shared`` are changes of what all specs share, as a project file's settings.
+    """
+
+    old: State
+    new: State
+    tools: tuple[ToolDifference, ...]
+    shared: tuple[Change, ...] = ()
+
+    @property
+    def changes(self) -> Iterator[tuple[str, Change]]:
+        """Every change with the name of its tool, empty for what all share."""
+        yield from (("", change) for change in self.shared)
+        yield from ((tool.name, change) for tool in self.tools for change in tool.changes)
+
+
+def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Difference:
+    """Everything that is not in ``new`` what it was in ``old``; ``central`` policies name approvers too.
+
+    Raises ``RegistryError`` where a tool that changed comes from a registry file and has no sound schema.
+    """
+    found = [ToolDifference(pair, tuple(_changes(pair, old, new, central))) for pair in pairs(old, new)]
+    holding = [*central, *(policy for state in (old, new) for each in state.projects for policy in each.policies)]
+    shared = [
+        replace(each, approvers=policies.approvers(each, each.new.path if each.new else "", None, holding))
+        for each in (*loosened.changes(old, new), *policies.changes(old, new))
+    ]
+    return Difference(old, new, tuple(each for each in found if each.changes), tuple(shared))
+
+
+def _changes(pair: Pair, old: State, new: State, central: Sequence[Policy]) -> Iterator[Change]:
+    """The changes of one tool, each on the tool whatever file brought it, with those who must approve it."""
+    # Those of both sides: a change that drops an approval still needs it.
+    located = [side.located for side in (pair.old, pair.new) if side and side.located]
+    holding = [*central, *(policy for each in located for policy in each.policies)]
+    tool = pair.new or pair.old
+    assert tool is not None
+    for change in _all(pair, old, new):
+        cause = change.cause or _cause(pair, change)
+        by = policies.approvers(change, tool.path, tool.spec, holding) if holding else ()
+        yield replace(change, cause=cause, approvers=by) if cause or by else change
+
+
+def _all(pair: Pair, old: State, new: State) -> Iterator[Change]:
+    yield from toolsets.changes(pair, old, new)
+    if pair.new and new.toolsets:
+        yield from flows.together(Sides(pair.old, pair.new, old, new))
+    if pair.old and pair.new and _is_same(pair, old, new):
+        return
+    _refuse_unsound(pair.old, old)
+    _refuse_unsound(pair.new, new)
+    told = [*contract.changes(pair), *risk.changes(pair, old, new)]
+    yield from told
+    if pair.old and pair.new:
+        yield from surface.rest(pair.old, pair.new, told)
+        yield from provider.changes(pair.old, pair.new)
+
+
+def _refuse_unsound(tool: Reviewed | None, state: State) -> None:
+    """Raise ``RegistryError`` for schemas that no compiler wrote: a registry file may hold anything."""
+    if tool is None or tool.located is not None:
+        return
+    for schema in (tool.spec.parameters, tool.spec.result_schema):
+        if schema is not None and not is_schema(schema.value):
+            raise RegistryError(
+                f"{state.label}: a schema of the tool {tool.spec.name} is no JSON Schema; build it again"
+            )
+
+
+def _is_same(pair: Pair, old: State, new: State) -> bool:
+    """Whether nothing that a digest holds has changed; asked of thousands, of which few have."""
+    assert pair.old is not None
+    assert pair.new is not None
+    name, before = pair.new.spec.name, pair.old.spec.name
+    return (
+        name == before
+        and old.surface_digest(name) == new.surface_digest(name)
+        and old.effect_digest(name) == new.effect_digest(name)
+    )
+
+
+def _cause(pair: Pair, change: Change) -> str:
+    """The file that brought a change where it is not the tool's own."""
+    for span, tool in ((change.new, pair.new), (change.old, pair.old)):
+        if span and tool and span.path != tool.path:
+            return span.path
+    return ""

@@ -1,0 +1,202 @@
+"""Keywords that compare: bounds, ``multipleOf``, ``pattern``, ``format``, ``enum``, ``const`` and ``type``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from toolc.review.change import Route
+from toolc.review.contract.movement import Aspect, Direction, Movement
+from toolc.review.contract.node import Node, is_same, listed, place, short
+from toolc.schema import JsonObject, JsonValue
+
+TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
+
+_UPPER: Final = (
+    ("maxLength",),
+    ("maxItems",),
+    ("maxProperties",),
+    ("maxContains",),
+    ("maximum", "exclusiveMaximum"),
+)
+_LOWER: Final = (
+    ("minLength",),
+    ("minItems",),
+    ("minProperties",),
+    ("minContains",),
+    ("minimum", "exclusiveMinimum"),
+)
+
+
+def movements(old: Node, new: Node, route: Route) -> Iterator[Movement]:
+    """What moved of the keywords that need no look at schemas inside."""
+    yield from _types(old.schema, new.schema, route)
+    yield from _values(old.schema, new.schema, route)
+    for keywords in _UPPER:
+        yield from _bound(keywords, old.schema, new.schema, route, Aspect.UPPER_BOUND, 1)
+    for keywords in _LOWER:
+        yield from _bound(keywords, old.schema, new.schema, route, Aspect.LOWER_BOUND, -1)
+    yield from _multiple(old.schema, new.schema, route)
+    for keyword, aspect, is_sure in (
+        ("pattern", Aspect.PATTERN, True),
+        ("format", Aspect.FORMAT, False),
+        ("contentEncoding", Aspect.CONTENT, True),
+        ("contentMediaType", Aspect.CONTENT, True),
+    ):
+        yield from _text(keyword, aspect, old.schema, new.schema, route, is_sure=is_sure)
+    yield from _default(old.schema, new.schema, route)
+
+
+def types(schema: JsonObject) -> frozenset[str]:
+    """The types that a schema allows, ``integer`` besides ``number``."""
+    said = schema.get("type", [*TYPES])
+    named = {each for each in (said if isinstance(said, list) else [said]) if isinstance(each, str)}
+    return frozenset(named | {"integer"} if "number" in named else named)
+
+
+def _types(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Movement]:
+    before, after, where = types(old), types(new), (*route, "type")
+    was, now = old.get("type"), new.get("type")
+    for direction, some, verb in (
+        (Direction.NARROWER, before - after, "no longer allows"),
+        (Direction.WIDER, after - before, "now allows"),
+    ):
+        others = sorted(some - {"null"})
+        if others:
+            words = " or ".join(others) if len(others) < 4 else "any other type"
+            yield Movement(Aspect.TYPE, direction, where, f"{place(route)} {verb} {words}", was, now)
+        if "null" in some:
+            yield Movement(Aspect.NULL, direction, where, f"{place(route)} {verb} null", was, now)
+
+
+def _values(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Movement]:
+    for keyword, aspect in (("enum", Aspect.ENUM), ("const", Aspect.CONST)):
+        before, after = _allowed(old, keyword), _allowed(new, keyword)
+        where, was, now = (*route, keyword), old.get(keyword), new.get(keyword)
+        if before is None and after is not None and not (keyword == "const" and _allowed(old, "enum")):
+            yield Movement(
+                aspect, Direction.NARROWER, where, f"{place(route)} allows only {listed(after)}", was, now
+            )
+        elif before is not None and after is None and not (keyword == "const" and _allowed(new, "enum")):
+            words = f"{place(route)} allows more than {listed(before)}"
+            yield Movement(aspect, Direction.WIDER, where, words, was, now)
+        elif before is not None or after is not None:
+            before = before if before is not None else _allowed(old, "enum") or []
+            after = after if after is not None else _allowed(new, "enum") or []
+            if lost := [each for each in before if not any(is_same(each, other) for other in after)]:
+                words = f"{place(route)} no longer allows {listed(lost)}"
+                yield Movement(aspect, Direction.NARROWER, where, words, was, now)
+            if won := [each for each in after if not any(is_same(each, other) for other in before)]:
+                yield Movement(aspect, Direction.WIDER, where, f"{place(route)} now allows {listed(won)}", was, now)
+
+
+def _allowed(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
+    if keyword not in schema:
+        return None
+    value = schema[keyword]
+    if keyword == "const":
+        return [value]
+    return value if isinstance(value, list) else []
+
+
+def _bound(
+    keywords: tuple[str, ...], old: JsonObject, new: JsonObject, route: Route, aspect: Aspect, sign: int
+) -> Iterator[Movement]:
+    """One bound, upper (``sign`` 1) or lower (-1); of a value and its exclusive twin the one that binds."""
+    before, after = _tightest(keywords, old, sign), _tightest(keywords, new, sign)
+    if before is None and after is None:
+        return
+    keyword = (after or before or ("",))[0]
+    was, now = (old.get(before[0]) if before else None), (new.get(after[0]) if after else None)
+    where = (*route, keyword)
+    if before is None and after is not None:
+        if after[1:] != _IMPLIED.get(keyword, ()):
+            words = f"{place(route)} has a {keyword}, {short(now)}, where there was none"
+            yield Movement(aspect, Direction.NARROWER, where, words, was, now, is_sure=False)
+    elif before is not None and after is None:
+        yield Movement(aspect, Direction.WIDER, where, f"{place(route)} has no {keyword} any more", was, now)
+    elif before and after and before[1:] != after[1:]:
+        is_narrower = (after[1] * sign, after[2]) < (before[1] * sign, before[2])
+        direction = Direction.NARROWER if is_narrower else Direction.WIDER
+        words = f"{place(route)}: {keyword} went from {short(was)} to {short(now)}"
+        yield Movement(aspect, direction, where, words, was, now)
+
+
+_IMPLIED: Final = {
+    "minLength": (0, True),
+    "minItems": (0, True),
+    "minProperties": (0, True),
+    "minContains": (1, True),
+}
+"""Bounds that say what holds without them."""
+
+
+def _tightest(keywords: tuple[str, ...], schema: JsonObject, sign: int) -> tuple[str, float, bool] | None:
+    """The keyword that binds, its value, and whether the value itself is allowed."""
+    found: list[tuple[float, bool, str]] = []
+    for keyword in keywords:
+        value = schema.get(keyword)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            found.append((value * sign, not keyword.startswith("exclusive"), keyword))
+    if not found:
+        return None
+    value, inclusive, keyword = min(found)
+    return keyword, value * sign, inclusive
+
+
+def _multiple(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Movement]:
+    was, now = old.get("multipleOf"), new.get("multipleOf")
+    if is_same(was, now):
+        return
+    where = (*route, "multipleOf")
+    before, after = _number(was), _number(now)
+    words = f"{place(route)}: multipleOf went from {short(was)} to {short(now)}"
+    if before is None or (after is not None and after % before == 0):
+        yield Movement(Aspect.MULTIPLE, Direction.NARROWER, where, words, was, now)
+    elif after is None or before % after == 0:
+        yield Movement(Aspect.MULTIPLE, Direction.WIDER, where, words, was, now)
+    else:
+        yield Movement(Aspect.MULTIPLE, Direction.NARROWER, where, words, was, now)
+        yield Movement(Aspect.MULTIPLE, Direction.WIDER, where, words, was, now)
+
+
+def _number(value: JsonValue) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
+
+
+def _text(
+    keyword: str, aspect: Aspect, old: JsonObject, new: JsonObject, route: Route, *, is_sure: bool
+) -> Iterator[Movement]:
+    was, now = old.get(keyword), new.get(keyword)
+    if is_same(was, now):
+        return
+    where = (*route, keyword)
+    if was is None:
+        words = f"{place(route)} must now fit the {keyword} {short(now)}"
+        yield Movement(aspect, Direction.NARROWER, where, words, was, now, is_sure=is_sure)
+    elif now is None:
+        yield Movement(
+            aspect, Direction.WIDER, where, f"{place(route)} has no {keyword} any more", was, now, is_sure=is_sure
+        )
+    else:
+        words = f"{place(route)}: the {keyword} went from {short(was)} to {short(now)}"
+        is_content = aspect is Aspect.CONTENT
+        yield Movement(aspect, Direction.NARROWER, where, words, was, now, is_sure=is_content)
+        yield Movement(aspect, Direction.WIDER, where, words, was, now, is_sure=is_content)
+
+
+def _default(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Movement]:
+    was, now = old.get("default"), new.get("default")
+    if ("default" in old) == ("default" in new) and is_same(was, now):
+        return
+    if "default" not in old:
+        words = f"{place(route)} has a default, {short(now)}"
+    elif "default" not in new:
+        words = f"{place(route)} has no default any more; it was {short(was)}"
+    else:
+        words = f"{place(route)}: the default went from {short(was)} to {short(now)}"
+    yield Movement(Aspect.DEFAULT, Direction.OTHER, (*route, "default"), words, was, now)
+
+
+Compare = Callable[[Node, Node, Route], Iterator[Movement]]
+"""Compares two schemas that stand inside others."""

@@ -1,0 +1,138 @@
+"""Keywords of objects and arrays, and the schemas inside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.review.change import Route
+from toolc.review.contract.bounds import Compare
+from toolc.review.contract.movement import Aspect, Direction, Movement
+from toolc.review.contract.node import Node, is_same, place
+from toolc.schema import JsonObject, JsonValue
+
+_CONDITIONS: Final = ("propertyNames", "contains", "unevaluatedItems", "unevaluatedProperties", "contentSchema")
+"""Keywords with one schema, which was true where it is not there."""
+
+
+def movements(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:
+    """What moved of properties, items and what they depend on."""
+    yield from _properties(old, new, route, compare)
+    yield from _required(old.schema, new.schema, route)
+    yield from _others(old, new, route, compare)
+    yield from _named(old, new, route, compare)
+    yield from _items(old, new, route, compare)
+    for keyword in _CONDITIONS:
+        yield from _condition(keyword, old, new, route, compare)
+
+
+def _properties(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:
+    before, after = _map(old.schema, "properties"), _map(new.schema, "properties")
+    for name in dict.fromkeys([*before, *after]):
+        where = (*route, "properties", name)
+        if name in before and name in after:
+            yield from compare(old.inner(before[name]), new.inner(after[name]), where)
+        elif name in after:
+            direction = Direction.WIDER if is_closed(old.schema) else Direction.NARROWER
+            words = f"{place(where)} is new"
+            yield Movement(Aspect.PROPERTY_ADDED, direction, where, words, None, after[name], is_sure=False)
+        else:
+            is_refused = is_closed(new.schema)
+            direction = Direction.NARROWER if is_refused else Direction.WIDER
+            words = f"{place(where)} is gone" + (", and other names are refused" if is_refused else "")
+            yield Movement(Aspect.PROPERTY_REMOVED, direction, where, words, before[name], None, is_sure=is_refused)
+
+
+def is_closed(schema: JsonObject) -> bool:
+    """Whether an object may have no other properties than those that are named."""
+    return any(schema.get(keyword) is False for keyword in ("additionalProperties", "unevaluatedProperties"))
+
+
+def _required(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Movement]:
+    before, after = _names(old, "required"), _names(new, "required")
+    had = _map(old, "properties")
+    for name in after:
+        if name not in before:
+            where = (*route, "properties", name)
+            words = f"{place(where)} is now required" if name in had else f"{place(where)} is new and required"
+            yield Movement(Aspect.REQUIRED, Direction.NARROWER, (*route, "required"), words, [*before], [*after])
+    for name in before:
+        if name not in after:
+            words = f"{place((*route, 'properties', name))} may now be left out"
+            yield Movement(Aspect.REQUIRED, Direction.WIDER, (*route, "required"), words, [*before], [*after])
+
+
+def _others(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:
+    """``additionalProperties``: what names that are not listed may hold."""
+    was, now = old.schema.get("additionalProperties"), new.schema.get("additionalProperties")
+    where = (*route, "additionalProperties")
+    if (was is False) != (now is False):
+        direction = Direction.NARROWER if now is False else Direction.WIDER
+        words = f"{place(route)} {'no longer takes' if now is False else 'now takes'} names that are not listed"
+        yield Movement(Aspect.CLOSED, direction, where, words, was, now)
+    elif was is not False:
+        yield from compare(old.inner(was), new.inner(now), where)
+
+
+def _named(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:
+    """Maps whose entries are conditions: ``patternProperties``, ``dependentSchemas``, ``dependentRequired``."""
+    for keyword in ("patternProperties", "dependentSchemas", "dependentRequired"):
+        before, after = _map(old.schema, keyword), _map(new.schema, keyword)
+        for name in dict.fromkeys([*before, *after]):
+            where = (*route, keyword, name)
+            was, now = before.get(name), after.get(name)
+            if name in before and name in after and keyword != "dependentRequired":
+                yield from compare(old.inner(was), new.inner(now), where)
+            elif name not in before or (name in after and _exceeds(now, was)):
+                words = f"{place(route)} has another condition, in {keyword}"
+                yield Movement(Aspect.CONDITION, Direction.NARROWER, where, words, was, now)
+            if name not in after or (name in before and keyword == "dependentRequired" and _exceeds(was, now)):
+                words = f"{place(route)} has one condition less, in {keyword}"
+                yield Movement(Aspect.CONDITION, Direction.WIDER, where, words, was, now)
+
+
+def _exceeds(one: JsonValue, other: JsonValue) -> bool:
+    """Whether the first list names something that the second does not."""
+    return isinstance(one, list) and isinstance(other, list) and any(each not in other for each in one)
+
+
+def _items(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:
+    before, after = _list(old.schema, "prefixItems"), _list(new.schema, "prefixItems")
+    rest = (old.inner(old.schema.get("items")), new.inner(new.schema.get("items")))
+    for index in range(max(len(before), len(after))):
+        one = old.inner(before[index]) if index < len(before) else rest[0]
+        two = new.inner(after[index]) if index < len(after) else rest[1]
+        yield from compare(one, two, (*route, "prefixItems", index))
+    yield from compare(*rest, (*route, "items"))
+    was, now = old.schema.get("uniqueItems") is True, new.schema.get("uniqueItems") is True
+    if was != now:
+        words = f"{place(route)}: items {'must now all differ' if now else 'may now be alike'}"
+        direction = Direction.NARROWER if now else Direction.WIDER
+        yield Movement(Aspect.ITEMS, direction, (*route, "uniqueItems"), words, was, now)
+
+
+def _condition(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:
+    was, now = old.schema.get(keyword), new.schema.get(keyword)
+    where = (*route, keyword)
+    if keyword not in old.schema and keyword in new.schema and now is not True:
+        words = f"{place(route)} has another condition, {keyword}"
+        yield Movement(Aspect.CONDITION, Direction.NARROWER, where, words, was, now)
+    elif keyword in old.schema and keyword not in new.schema and was is not True:
+        words = f"{place(route)} has one condition less, {keyword}"
+        yield Movement(Aspect.CONDITION, Direction.WIDER, where, words, was, now)
+    elif keyword in old.schema and not is_same(was, now):
+        yield from compare(old.inner(was), new.inner(now), where)
+
+
+def _map(schema: JsonObject, keyword: str) -> JsonObject:
+    value = schema.get(keyword)
+    return value if isinstance(value, dict) else {}
+
+
+def _list(schema: JsonObject, keyword: str) -> list[JsonValue]:
+    value = schema.get(keyword)
+    return value if isinstance(value, list) else []
+
+
+def _names(schema: JsonObject, keyword: str) -> list[str]:
+    return [name for name in _list(schema, keyword) if isinstance(name, str)]

@@ -1,0 +1,106 @@
+"""A call that was accepted and is refused now, or a result that could not come before: both schemas judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from toolc.review.change import Route, Witness
+from toolc.review.contract.candidates import candidates, least_object
+from toolc.review.contract.movement import Movement
+from toolc.review.contract.node import Node, root
+from toolc.schema import JsonObject, JsonValue
+from toolc.validation.bounded import UnresolvableError, errors
+
+TRIES: Final = 300
+"""How many values are judged before the search is given up."""
+
+NOT_FOUND: Final = f"none was found among the {TRIES} values tried; read the schemas"
+UNRESOLVED: Final = "a schema refers to one that is not there"
+
+
+def witness(accepts: JsonObject, refuses: JsonObject, movement: Movement) -> Witness | str:
+    """A value that ``accepts`` allows and ``refuses`` does not, near ``movement``; else why there is none.
+
+    One that is refused by what moved goes before one that is refused by something else.
+    """
+    other = None
+    try:
+        for value in islice(_tries(root(accepts), root(refuses), movement.route), TRIES):
+            if errors(accepts, value):
+                continue
+            for wrong in errors(refuses, value):
+                if tuple(wrong.absolute_schema_path) == movement.route:
+                    return Witness(value, wrong.message[:200])
+                other = other or Witness(value, wrong.message[:200])
+    except UnresolvableError:
+        return UNRESOLVED
+    return other or NOT_FOUND
+
+
+def _tries(accepts: Node, refuses: Node, route: Route) -> Iterator[JsonValue]:
+    """Whole values: the smallest with what differs put where it differs, then any."""
+    path, one, two = _followed(accepts, refuses, route)
+    for inner in _inner(one, two):
+        yield from _around(accepts, path, inner)
+    yield from candidates(accepts, refuses)
+
+
+def _inner(one: Node, two: Node) -> Iterator[JsonValue]:
+    yield from candidates(one, two)
+    yield from candidates(two, one)
+
+
+def _followed(accepts: Node, refuses: Node, route: Route) -> tuple[tuple[str | int, ...], Node, Node]:
+    """The way in a value that a schema's route is, and the two schemas at its end."""
+    path: list[str | int] = []
+    steps = [*route]
+    while steps:
+        step = steps.pop(0)
+        if step == "properties" and steps:
+            name = str(steps.pop(0))
+            if not _has(accepts, refuses, "properties", name):
+                break
+            path.append(name)
+            accepts, refuses = _property(accepts, name), _property(refuses, name)
+        elif step == "prefixItems" and steps:
+            index = int(steps.pop(0))
+            path += [0] * (index == 0)
+            break
+        elif step in {"items", "additionalProperties"} and (steps or step == "items"):
+            path.append(0 if step == "items" else "another")
+            accepts, refuses = accepts.inner(accepts.schema.get(step)), refuses.inner(refuses.schema.get(step))
+        else:
+            break
+    return tuple(path), accepts, refuses
+
+
+def _has(accepts: Node, refuses: Node, keyword: str, name: str) -> bool:
+    return any(name in _map(node, keyword) for node in (accepts, refuses))
+
+
+def _property(node: Node, name: str) -> Node:
+    properties = _map(node, "properties")
+    return node.inner(properties[name] if name in properties else node.schema.get("additionalProperties"))
+
+
+def _map(node: Node, keyword: str) -> JsonObject:
+    value = node.schema.get(keyword)
+    return value if isinstance(value, dict) else {}
+
+
+def _around(node: Node, path: tuple[str | int, ...], inner: JsonValue) -> Iterator[JsonValue]:
+    """``inner`` at ``path`` in the smallest value that leads there."""
+    if not path:
+        yield inner
+        return
+    step, rest = path[0], path[1:]
+    if isinstance(step, int):
+        for value in _around(node.inner(node.schema.get("items")), rest, inner):
+            least = node.schema.get("minItems")
+            yield [value] * max(1, min(least if isinstance(least, int) else 1, 100))
+        return
+    least_one = least_object(node) or {}
+    for value in _around(_property(node, step), rest, inner):
+        yield least_one | {step: value}

@@ -1,0 +1,55 @@
+"""The parts of a stored tool that differ, by where they stand: nothing that a digest holds is passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from toolc.registry import tool_to_json
+from toolc.review.change import Route
+from toolc.review.contract.node import is_same
+from toolc.schema import JsonValue
+from toolc.spec import ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One value that differs; None where a side has nothing there."""
+
+    route: Route
+    before: JsonValue
+    after: JsonValue
+
+
+def differing(old: ToolSpec, new: ToolSpec, fields: Sequence[str]) -> Iterator[Part]:
+    """The smallest parts of ``fields`` that differ. Lists are compared whole."""
+    before, after = tool_to_json(old), tool_to_json(new)
+    for name in fields:
+        yield from _parts(before[name], after[name], (name,))
+
+
+def _parts(old: JsonValue, new: JsonValue, route: Route) -> Iterator[Part]:
+    if is_same(old, new):
+        return
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys([*old, *new]):
+            yield from _parts(old.get(key), new.get(key), (*route, key))
+    else:
+        yield Part(route, old, new)
+
+
+def leaves(tool: ToolSpec, fields: Sequence[str]) -> Iterator[tuple[Route, JsonValue]]:
+    """Every map of ``fields``, with where it stands as a tool is stored."""
+    stored = tool_to_json(tool)
+    for name in fields:
+        yield from _maps(stored[name], (name,))
+
+
+def _maps(value: JsonValue, route: Route) -> Iterator[tuple[Route, JsonValue]]:
+    if isinstance(value, dict):
+        yield route, value
+        for key, each in value.items():
+            yield from _maps(each, (*route, key))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _maps(each, (*route, index))

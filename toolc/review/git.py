@@ -1,0 +1,156 @@
+"""What a commit holds, read with Git's plumbing: nothing is checked out, cloned, filtered or written.
+
+Only ``rev-parse``, ``ls-tree`` and ``cat-file`` are called: they run no hook, no filter and no alias, so it is
+safe on a stranger's repository. What a partial clone lacks, Git itself may fetch.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from toolc.errors import UsageError
+
+_SECONDS: Final = 120.0
+"""How long Git may take for one answer."""
+
+_STRANGE: Final = frozenset({b"", b".", b"..", b".git"})
+"""Names that no honest tree has (git-fsck(1)), and that would lead out of a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """One entry of a commit's tree: ``mode`` as Git writes it (``100644``)."""
+
+    mode: str
+    identity: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit, or anything else that has a tree; ``name`` is what the user called it."""
+
+    repository: Repository
+    name: str
+    identity: str
+
+    def blobs(self, paths: Sequence[str]) -> tuple[Blob, ...]:
+        """The files at and under ``paths`` (from the repository's top, empty for all), in Git's order.
+
+        Submodules are passed over.
+        """
+        listing = self.repository.git("ls-tree", "-r", "-z", "--full-tree", self.identity, "--", *paths)
+        return tuple(_blobs(listing))
+
+    def sizes(self, blobs: Sequence[Blob]) -> list[int]:
+        """How many bytes each has. Raises ``UsageError`` where one is missing (a partial clone, no network)."""
+        answer = self.repository.git("cat-file", "--batch-check", asked=_asked(blobs))
+        lines = answer.decode(errors="replace").splitlines()
+        return [self._size(blob, line.split(" ")) for blob, line in zip(blobs, lines, strict=True)]
+
+    def read(self, blobs: Sequence[Blob]) -> Iterator[bytes]:
+        """The bytes of each, in order. Raises ``UsageError`` as ``sizes`` does."""
+        answer = self.repository.git("cat-file", "--batch", asked=_asked(blobs))
+        at = 0
+        for blob in blobs:
+            end = answer.index(b"\n", at)
+            size = self._size(blob, answer[at:end].decode(errors="replace").split(" "))
+            yield answer[end + 1 : end + 1 + size]
+            at = end + size + 2
+
+    def _size(self, blob: Blob, words: Sequence[str]) -> int:
+        """What ``cat-file`` says of a blob: its hash, ``blob`` and its size; or that it has none."""
+        if len(words) == 3:
+            return int(words[2])
+        raise UsageError(
+            f"{self.name}: {blob.path} is not in this clone; fetch it with: git fetch --refetch, "
+            "or clone without --filter"
+        )
+
+
+def _asked(blobs: Sequence[Blob]) -> bytes:
+    return "".join(f"{blob.identity}\n" for blob in blobs).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A Git repository by the top folder of its working tree."""
+
+    top: Path
+
+    @classmethod
+    def of(cls, folder: Path) -> Repository | None:
+        """The repository that ``folder`` is in; None where it is in none. Raises ``UsageError`` without Git."""
+        found = _run(("rev-parse", "--show-toplevel"), folder)
+        if found.returncode == 0:
+            return cls(Path(os.fsdecode(found.stdout).removesuffix("\n")))
+        complaint = found.stderr.decode(errors="replace")
+        if "not a git repository" in complaint:
+            return None
+        raise UsageError(f"Git cannot read the repository at {folder}: {_first(complaint)}")
+
+    def commit(self, name: str) -> Commit | None:
+        """What ``name`` means here: a branch, a tag, a hash, ``HEAD~2``; None where it means nothing."""
+        if name.startswith("-") or "\0" in name or "\n" in name:
+            return None
+        found = _run(("rev-parse", "--verify", "--quiet", f"{name}^{{tree}}"), self.top)
+        return Commit(self, name, found.stdout.decode().strip()) if found.returncode == 0 else None
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether older commits are missing."""
+        return self.git("rev-parse", "--is-shallow-repository").strip() == b"true"
+
+    def inside(self, path: Path) -> str:
+        """``path`` from the top, with ``/`` between its parts; empty for the top. Raises ``UsageError`` outside."""
+        real = path.resolve()
+        top = self.top.resolve()
+        if not real.is_relative_to(top):
+            raise UsageError(f"{path} is not in the repository {self.top}, so no commit holds it")
+        inside = PurePosixPath(real.relative_to(top).as_posix())
+        return "" if inside == PurePosixPath() else str(inside)
+
+    def git(self, *arguments: str, asked: bytes | None = None) -> bytes:
+        """What Git answers. Raises ``UsageError`` with Git's own words."""
+        found = _run(arguments, self.top, asked)
+        if found.returncode:
+            raise UsageError(f"git {arguments[0]} failed: {_first(found.stderr.decode(errors='replace'))}")
+        return found.stdout
+
+
+def _run(arguments: Sequence[str], folder: Path, asked: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    # Nobody is there to be asked for a password, and the words are compared.
+    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    command = ("git", "--no-pager", "--literal-pathspecs", *arguments)
+    try:
+        return subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            input=asked or b"",
+            capture_output=True,
+            check=False,
+            timeout=_SECONDS,
+        )
+    except FileNotFoundError:
+        raise UsageError("Git is not installed, or not in PATH; without it compare folders or registries") from None
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"git {arguments[0]} took longer than {_SECONDS:.0f} seconds") from None
+
+
+def _blobs(listing: bytes) -> Iterator[Blob]:
+    for line in listing.split(b"\0")[:-1]:
+        about, _, path = line.partition(b"\t")
+        mode, kind, identity = about.decode().split()
+        if kind == "blob" and _STRANGE.isdisjoint(path.lower().split(b"/")):
+            yield Blob(mode, identity, os.fsdecode(path))
+
+
+def _first(complaint: str) -> str:
+    lines = [line for line in complaint.splitlines() if line.strip()]
+    return lines[0].removeprefix("fatal: ").removeprefix("error: ") if lines else "it gave no reason"

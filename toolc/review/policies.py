@@ -1,0 +1,82 @@
+"""Policies in a review: RSK12 where they allow more than before, who must approve a change, what a tool breaks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from toolc.compiler.policies import CODES
+from toolc.diagnostics import Diagnostics
+from toolc.policy.loosening import Loosened, loosened
+from toolc.policy.policy import Policy
+from toolc.policy.rules import violations
+from toolc.review.change import Change
+from toolc.review.state import State
+from toolc.source import Position, Span
+from toolc.spec import ToolSpec
+
+RULE: Final = "RSK12"
+
+
+def changes(old: State, new: State) -> Iterator[Change]:
+    """Each bound that held for a tool and is gone or wider: once, whatever tools it held for."""
+    told: set[tuple[str, str]] = set()
+    compared: set[tuple[tuple[Policy, ...], tuple[Policy, ...]]] = set()
+    for name in sorted(old.tools.keys() & new.tools.keys()):
+        both = _policies(old, name), _policies(new, name)
+        if both in compared:
+            continue
+        compared.add(both)
+        for each in loosened(*both):
+            if (each.key, each.path) not in told:
+                told.add((each.key, each.path))
+                yield _change(each)
+
+
+def _policies(state: State, name: str) -> tuple[Policy, ...]:
+    """Those that hold for a tool, with their files as both sides call them."""
+    located = state.tools[name].located
+    if located is None or not located.policies:
+        return ()
+    top = state.top.resolve()
+    return tuple(replace(each, path=os.path.relpath(Path(each.path).resolve(), top)) for each in located.policies)
+
+
+def _change(each: Loosened) -> Change:
+    return Change(
+        kind="risk",
+        rule=RULE,
+        grade="high",
+        message=f"the policy of {each.path} allows more by '{each.key}'",
+        path=("policy", each.path, each.key),
+        before=each.before,
+        after=each.after,
+        new=Span(each.path, Position(1, 1), Position(1, 2)),
+    )
+
+
+def approvers(change: Change, path: str, tool: ToolSpec | None, policies: Sequence[Policy]) -> tuple[str, ...]:
+    """Who must approve a change of a tool in the file ``path``, each once; a ``tool`` of None is what all share."""
+    found = [
+        name
+        for policy in policies
+        for approval in policy.approvals
+        if approval.asks(change.rule, change.grade, path, tool.tags if tool else ())
+        for name in approval.by
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def against(state: State, policy: Policy) -> Diagnostics:
+    """All that a central policy has against the tools of a state, as findings about their specs."""
+    diagnostics = Diagnostics()
+    for name, tool in sorted(state.tools.items()):
+        if tool.source:
+            diagnostics.add_source(tool.source)
+        for each in violations(tool.spec, state.by_name, (policy,)):
+            span = tool.span(*each.route) or Span(state.label, Position(1, 1), Position(1, 2))
+            diagnostics.add(CODES[each.key], f"'{name}': {each.message}", span, each.hint)
+    return diagnostics

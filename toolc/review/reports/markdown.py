@@ -1,0 +1,108 @@
+"""A difference as one comment of a pull request: the summary first, nothing that a spec says acting on the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from toolc.review.change import GRADES, Change
+from toolc.review.compare import Difference
+from toolc.review.fingerprint import fingerprint
+from toolc.review.reports.wording import SHARED, excerpt, status, unified, worded
+from toolc.review.summary import summary
+
+LONGEST: Final = 60_000
+"""How many characters a comment may have: GitHub takes 65,536."""
+
+MARKER: Final = "<!-- toolc diff -->"
+"""Stands in every comment, so that the next one can take its place."""
+
+_REST: Final = 200
+"""Room for the last line."""
+
+_SOME: Final = 20
+"""How many changes are named of a tool that has too many for a comment."""
+
+_LONGEST_TEXT: Final = 500
+
+_ACTIVE: Final = re.compile(r"([\\`*_{}\[\]<>()#+\-!|~@])")
+_LINKING: Final = re.compile(r":(?=\S)")
+
+
+def report(difference: Difference) -> str:
+    """The comment; empty where nothing changed."""
+    if not difference.tools and not difference.shared:
+        return ""
+    head = [MARKER, f"### toolc: {_label(difference.old.label)} to {_label(difference.new.label)}", ""]
+    head += [f"- {_safe(line)}" for line in summary(difference)]
+    text = "\n".join([*head, ""])
+    tools = sorted(difference.tools, key=lambda tool: (GRADES.index(tool.grade), tool.name))
+    blocks = [(tool.name, f"{_code(tool.name)}: {_safe(status(tool.pair))}", tool.changes) for tool in tools]
+    if difference.shared:
+        blocks.insert(0, ("", SHARED, difference.shared))
+    for number, (tool, title, changes) in enumerate(blocks):
+        room = LONGEST - _REST - len(text)
+        block = next((each for each in _blocks(tool, title, changes) if len(each) <= room), None)
+        if block is None:
+            left = len(blocks) - number
+            words = "more tools changed" if left > 1 else "more tool changed"
+            return f"{text}\n{left} {words}, and this comment is full: run toolc diff to see them.\n"
+        text += block
+    return text
+
+
+def _blocks(tool: str, title: str, changes: Sequence[Change]) -> Iterator[str]:
+    """One tool's part of the comment: with all that there is to say, then with less."""
+    ordered = sorted(changes, key=lambda each: GRADES.index(each.grade))
+    yield "\n".join(["", f"#### {title}", "", *(line for each in ordered for line in _change(tool, each)), ""])
+    yield "\n".join(["", f"#### {title}", "", *(_headline(tool, each) for each in ordered), ""])
+    some = [_headline(tool, each) for each in ordered[:_SOME]]
+    yield "\n".join(["", f"#### {title}", "", *some, f"- and {len(ordered) - len(some)} more", ""])
+
+
+def _change(tool: str, change: Change) -> Iterator[str]:
+    yield _headline(tool, change)
+    if change.witness:
+        yield f"  - witness: {_code(excerpt(change.witness.value))}, refused: {_safe(change.witness.refusal)}"
+    elif change.no_witness:
+        yield f"  - no witness: {_safe(change.no_witness)}"
+    lines = [worded(change)] if change.kind == "surface" else [*unified(change)]
+    if lines:
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", "\n".join(lines))), default=0))
+        yield from ("", f"  {fence}diff", *(f"  {line}" for line in lines), f"  {fence}", "")
+
+
+def _headline(tool: str, change: Change) -> str:
+    where = change.new or change.old
+    place = f" at {_code(f'{where.path}:{where.start.line}')}" if where else ""
+    cause = f", through {_code(change.cause)}" if change.cause else ""
+    words = _safe(_cut(change.message))
+    by = f"; to be approved by {_safe(', '.join(change.approvers))}" if change.approvers else ""
+    return f"- **{change.grade}** {change.rule}: {words}{place}{cause} ({fingerprint(tool, change)}){by}"
+
+
+def _label(text: str) -> str:
+    return _safe(_cut(text))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."
+
+
+def _safe(text: str) -> str:
+    """Text that is only text on a page: no markup, no link, nobody called by name."""
+    escaped = _ACTIVE.sub(r"\\\1", _plain(text)).replace("\\@", "&#64;").replace("\\<", "&lt;")
+    return _LINKING.sub("&#58;", escaped)
+
+
+def _code(text: str) -> str:
+    """Text as code, whatever stands in it."""
+    plain = _plain(text)
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", plain)), default=0))
+    space = " " if plain.startswith("`") or plain.endswith("`") else ""
+    return f"{fence}{space}{plain}{space}{fence}"
+
+
+def _plain(text: str) -> str:
+    return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)

@@ -1,0 +1,67 @@
+"""Every rule of a review with what it is about: stable names, never used again for anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from toolc.review.change import Kind
+from toolc.review.contract.grades import Side, rule
+from toolc.review.contract.movement import Aspect
+
+_TOOL: Final = (
+    ("CON301", "the tool is gone"),
+    ("CON302", "the tool was probably renamed"),
+    ("CON303", "an alias is gone"),
+    ("CON304", "calls are made by another backend"),
+    ("CON305", "results have another format"),
+    ("CON306", "failures are told by other kinds"),
+    ("CON307", "a call may take less time"),
+    ("CON308", "a call may answer less"),
+    ("CON309", "an annotation is another"),
+    ("CON310", "the tool is deprecated"),
+    ("CON311", "the result's schema came or went"),
+    ("CON312", "the tool is new"),
+    ("CON313", "the tool joined or left a toolset"),
+)
+_RISKS: Final = (
+    ("RSK01", "a call may reach more, or without TLS"),
+    ("RSK02", "a call may read or change more of the workspace"),
+    ("RSK03", "a call runs in another image"),
+    ("RSK04", "a call is kept apart less: its user, its isolation"),
+    ("RSK05", "a call may use more, or be made more often"),
+    ("RSK06", "a call is given a secret, or one goes where it did not"),
+    ("RSK07", "what runs is another program, or does something else"),
+    ("RSK08", "a request is a stronger one, or goes elsewhere"),
+    ("RSK09", "what clients are told of a call's danger, or a person is asked, is less"),
+    ("RSK10", "a model reads other words"),
+    ("RSK11", "together, tools may read private data and send it away"),
+    ("RSK12", "other packages; settings, comments, acceptances or a policy look away more"),
+    ("RSK13", "any public address, or calls that share a sandbox"),
+)
+_PROVIDERS: Final = ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp")
+"""Their names are those of ``toolc.providers.table``, which is slow to import."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule: its name, the kind of its changes, and what it is about in words."""
+
+    name: str
+    kind: Kind
+    about: str
+
+
+def rules() -> Iterator[Rule]:
+    """All rules, by kind and number."""
+    sides: tuple[tuple[Side, str], ...] = (("input", "parameters"), ("output", "result"))
+    for side, words in sides:
+        yield from (Rule(rule(side, aspect), "contract", f"{words}: {aspect.value}") for aspect in Aspect)
+    yield from (Rule(name, "contract", about) for name, about in _TOOL)
+    yield from (Rule(name, "surface" if name == "RSK10" else "risk", about) for name, about in _RISKS)
+    yield Rule("SUR01", "surface", "a model sees another definition, in a way that no other rule tells")
+    yield from (
+        Rule(f"PRV{number:02}", "provider", f"{name} can say less of the definition")
+        for number, name in enumerate(_PROVIDERS, 1)
+    )

@@ -1,0 +1,116 @@
+"""One side of a review: the tools as they were, or are, or would be."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from toolc.calls import by_name
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.project import Project
+from toolc.diagnostics import Diagnostics
+from toolc.digest import digests
+from toolc.review.change import Route
+from toolc.source import Position, SourceText, Span
+from toolc.spec import ToolSpec
+
+
+def inside(path: str, prefix: str) -> str:
+    """A path as the repository has it: without the folder that a commit's files were written to.
+
+    Project files are called by their way from the current folder.
+    """
+    absolute = os.path.abspath(path) if prefix and path.startswith("..") else path  # noqa: PTH100  links stay links
+    return absolute.removeprefix(prefix) if prefix and absolute.startswith(prefix) else path
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """A tool on one side. ``located`` is None where it comes from a registry file: no spec, no lines."""
+
+    spec: ToolSpec
+    located: LocatedTool | None = None
+    prefix: str = ""
+
+    @property
+    def path(self) -> str:
+        """The file it is from, as the repository names it; empty for a registry file."""
+        return self.located.path.removeprefix(self.prefix) if self.located else ""
+
+    def span(self, *route: str | int) -> Span | None:
+        """Where the value at ``route`` stands, or what of the way there exists; None without a spec.
+
+        A tool's maps hold what defaults brought in, so this may be in the project file.
+        """
+        return self.shown(self.located.span(*route)) if self.located else None
+
+    @cached_property
+    def source(self) -> SourceText | None:
+        """The text of its file, under the name that the repository has for it; None without a spec."""
+        return SourceText(self.path, self.located.source.text) if self.located else None
+
+    def shown(self, span: Span) -> Span:
+        """A place in one of the files of this side, as the repository names it."""
+        return Span(inside(span.path, self.prefix), Position(*span.start), Position(*span.end))
+
+    def line(self, route: Route) -> str:
+        """The line of the spec at ``route``, without the blanks around it; empty without a spec."""
+        if self.located is None:
+            return ""
+        span = self.located.span(*route)
+        source = self.located.source
+        return source.line(span.start.line).strip() if span.path == source.path else ""
+
+
+@dataclass(frozen=True)
+class State:
+    """All tools of one side, by name. ``label`` is what the user called it.
+
+    ``diagnostics`` say what is wrong with its specs: with errors among them, ``tools`` are those that could be
+    read. ``projects`` are the project files that hold for them. ``names`` are those of all tools there are, also of
+    those that were not read since they are the same on both sides. ``top`` is the folder that both sides have.
+    """
+
+    label: str
+    tools: Mapping[str, Reviewed]
+    diagnostics: Diagnostics = field(default_factory=Diagnostics)
+    projects: tuple[Project, ...] = ()
+    prefix: str = ""
+    names: frozenset[str] = frozenset()
+    top: Path = Path()
+
+    @cached_property
+    def projects_by_place(self) -> Mapping[str, Project]:
+        """The project files that there are, by their folders as both sides have them."""
+        top = self.top.resolve()
+        return {
+            os.path.relpath(project.folder.resolve(), top): project
+            for project in self.projects
+            if project.vars.where
+        }
+
+    @cached_property
+    def by_name(self) -> Mapping[str, ToolSpec]:
+        """The tools by their names and aliases, as those that call them do."""
+        return by_name(tool.spec for tool in self.tools.values())
+
+    @cached_property
+    def toolsets(self) -> Mapping[str, tuple[str, ...]]:
+        """The names of the tools in each toolset of the project files, whatever names it calls them by."""
+        found: dict[str, tuple[str, ...]] = {}
+        for project in self.projects:
+            for name, members in project.toolsets.items():
+                named = (self.by_name.get(member.name) for member in members)
+                found[name] = (*found.get(name, ()), *(tool.name for tool in named if tool))
+        return found
+
+    def surface_digest(self, name: str) -> str:
+        """What a model sees of the tool, as one digest."""
+        return digests(self.tools[name].spec, self.by_name).surface
+
+    def effect_digest(self, name: str) -> str:
+        """What a call of the tool does, as one digest."""
+        return digests(self.tools[name].spec, self.by_name).effect

@@ -1,0 +1,208 @@
+"""From what a user calls a state to the tools in it: a commit, a folder, a registry file, the working tree."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from toolc.compiler.compile import compile_specs, gather
+from toolc.compiler.compile_file import FileCompiler, Piece
+from toolc.compiler.files import MAX_FILE_BYTES
+from toolc.compiler.find import PROJECT_FILES, SUFFIXES, Found
+from toolc.compiler.settings import NO_SETTINGS
+from toolc.diagnostics import Diagnostic
+from toolc.errors import UsageError
+from toolc.registry_file import read_registry
+from toolc.review.git import Blob, Commit, Repository
+from toolc.review.narrowing import Narrowed, above, narrowed, of_commit, of_working_tree, speaks_of_files
+from toolc.review.state import Reviewed, State, inside
+from toolc.source import Span
+
+_LINK: Final = "120000"
+"""The mode that Git writes for a symbolic link."""
+
+WORKING_TREE: Final = "the working tree"
+
+
+@contextmanager
+def state_of(name: str | None, paths: Sequence[Path]) -> Iterator[State]:
+    """The state that ``name`` means: a registry file, a folder, or a commit; None is the working tree.
+
+    ``paths`` say which specs of a commit or of the working tree. It holds as long as the block does. Raises
+    ``UsageError`` and ``RegistryError``.
+    """
+    with _opened(name, _meaning(name, Repository.of(Path())), paths, None) as state:
+        yield state
+
+
+@contextmanager
+def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[tuple[State, State]]:
+    """Both states of a comparison, without the specs that are the same in both. Raises as ``state_of`` does."""
+    repository = Repository.of(Path())
+    before, after = _meaning(base, repository), _meaning(head, repository)
+    only = _narrowed(before, after, repository, paths)
+    with _opened(base, before, paths, only) as old, _opened(head, after, paths, only) as new:
+        yield old, new
+
+
+def _narrowed(
+    before: Commit | Path | None, after: Commit | Path | None, repository: Repository | None, paths: Sequence[Path]
+) -> Narrowed | None:
+    """What of two states of one repository may differ; None where it takes all of both to know."""
+    if repository is None or not isinstance(before, Commit) or isinstance(after, Path):
+        return None
+    inside = [repository.inside(path) for path in paths]
+    now = of_commit(after, inside) if after else of_working_tree(repository, inside)
+    return narrowed(of_commit(before, inside), now, repository.top)
+
+
+def _meaning(name: str | None, repository: Repository | None) -> Commit | Path | None:
+    """A commit, or a path, or the working tree. Raises ``UsageError`` where it is none, or two of them."""
+    if name is None:
+        return None
+    place = Path(name)
+    if place.exists() and (name.startswith((".", "/")) or place.suffix == ".json"):
+        return place
+    commit = repository.commit(name) if repository else None
+    if commit and place.exists():
+        raise UsageError(f"{name!r} is a commit and a path; write ./{name} for the path, or refs/heads/{name}")
+    if commit or place.exists():
+        return commit or place
+    if repository is None:
+        raise UsageError(f"{name!r} is no file or folder, and this folder is in no Git repository")
+    hint = f"fetch it first: git fetch origin {name.removeprefix('origin/')}"
+    if repository.is_shallow:
+        hint += " (this clone is shallow: git fetch --unshallow has older commits)"
+    raise UsageError(f"{name!r} is no commit of this repository, and no file or folder; {hint}")
+
+
+@contextmanager
+def _opened(
+    name: str | None, meaning: Commit | Path | None, paths: Sequence[Path], only: Narrowed | None
+) -> Iterator[State]:
+    if name is None or meaning is None:
+        repository = Repository.of(Path())
+        yield _compiled(WORKING_TREE, paths, "", repository.top if repository else Path(), only)
+    elif isinstance(meaning, Commit):
+        with tempfile.TemporaryDirectory(prefix="toolc-review-") as folder:
+            yield _of_commit(meaning, paths, Path(folder).resolve(), only)
+    elif meaning.suffix == ".json" and meaning.is_file():
+        yield State(name, {tool.spec.name: Reviewed(tool.spec) for tool in read_registry(meaning).tools})
+    else:
+        yield _compiled(name, [meaning], "", meaning if meaning.is_dir() else meaning.parent)
+
+
+def _compiled(label: str, paths: Sequence[Path], prefix: str, top: Path, only: Narrowed | None = None) -> State:
+    """The specs at ``paths``; none where there are none, as before the first spec of a repository."""
+
+    def chosen(files: Sequence[Found], compiler: FileCompiler) -> Sequence[Piece]:
+        if only is None:
+            return gather(files, compiler)
+        real = top.resolve()
+        return gather([each for each in files if os.path.relpath(each.real, real) in only.paths], compiler)
+
+    try:
+        compilation = compile_specs(paths, NO_SETTINGS, chosen)
+    except UsageError as error:
+        if "no specs here" in str(error):
+            return State(label, {}, prefix=prefix, names=only.names if only else frozenset())
+        raise
+    tools = {tool.spec.name: Reviewed(tool.spec, tool, prefix) for tool in compilation.located}
+    return State(
+        label,
+        tools,
+        compilation.diagnostics.map(partial(_named, prefix=prefix)) if prefix else compilation.diagnostics,
+        compilation.projects,
+        prefix,
+        only.names if only else frozenset(tools),
+        top,
+    )
+
+
+def _named(found: Diagnostic, prefix: str) -> Diagnostic:
+    """A finding about a commit's files, which are called what the repository calls them."""
+    span = Span(inside(found.span.path, prefix), found.span.start, found.span.end)
+    message, hint = found.message, found.hint
+    for folder in (prefix, f"{os.path.relpath(prefix)}/"):
+        message, hint = message.replace(folder, ""), hint.replace(folder, "")
+    return Diagnostic(found.code, message, span, hint)
+
+
+def _of_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: Narrowed | None) -> State:
+    wanted = [commit.repository.inside(path) for path in paths]
+    top = folder / "tree"
+    top.mkdir()
+    (top / ".git").mkdir()  # where the search for project files ends, as in the repository
+    write_specs(commit, wanted, top, only)
+    present = [top / path for path in wanted if (top / path).exists()]
+    if not present:
+        return State(commit.name, {}, prefix=f"{top}/")
+    return _compiled(commit.name, present, f"{top}/", top, only)
+
+
+def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: Narrowed | None = None) -> None:
+    """Write the specs at and under ``paths``, the files beside them, and the project files above into ``top``.
+
+    Of the specs those that ``only`` names.
+    """
+    everything = "" in paths
+    blobs = {blob.path: blob for blob in commit.blobs([] if everything else [*paths, *above(paths)])}
+    texts = [
+        blob
+        for blob in blobs.values()
+        if (_may_be_spec(blob) and _is_wanted(blob.path, only)) or blob.path in paths
+    ]
+    folders = {
+        str(PurePosixPath(path).parent) for path, data in _written(commit, texts, top) if speaks_of_files(data)
+    }
+    written = {blob.path for blob in texts}
+    beside = [blob for blob in blobs.values() if blob.path not in written and _is_below(blob.path, folders)]
+    # Links last, so that no file is written through one, whatever a tree that was made by hand says.
+    for _ in _written(commit, sorted(beside, key=lambda blob: blob.mode == _LINK), top):
+        pass
+
+
+def _written(commit: Commit, blobs: Sequence[Blob], top: Path) -> Iterator[tuple[str, bytes]]:
+    """Write each, and say what it holds. One that is too large for a spec or a tool is as large, and empty."""
+    sizes = dict(zip(blobs, commit.sizes(blobs), strict=True))
+    small = [blob for blob, size in sizes.items() if size <= MAX_FILE_BYTES]
+    for blob, data in zip(small, commit.read(small), strict=True):
+        _write(top, blob, data)
+        yield blob.path, data
+    for blob, size in sizes.items():
+        if size > MAX_FILE_BYTES:
+            _write(top, blob, b"")
+            os.truncate(top / blob.path, size)
+
+
+def _is_wanted(path: str, only: Narrowed | None) -> bool:
+    return only is None or path in only.paths or PurePosixPath(path).name in PROJECT_FILES
+
+
+def _may_be_spec(blob: Blob) -> bool:
+    return blob.mode.startswith("100") and blob.path.lower().endswith(SUFFIXES)
+
+
+def _is_below(path: str, folders: set[str]) -> bool:
+    return any(str(folder) in folders for folder in PurePosixPath(path).parents)
+
+
+def _write(top: Path, blob: Blob, data: bytes) -> None:
+    path = top / blob.path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if blob.mode == _LINK:
+            path.symlink_to(os.fsdecode(data))
+            return
+        with path.open("xb") as file:
+            file.write(data)
+        if blob.mode == "100755":
+            path.chmod(stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP)
+    except (OSError, ValueError) as problem:
+        raise UsageError(f"{blob.path} of the commit cannot be read: {problem}") from None

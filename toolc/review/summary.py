@@ -1,0 +1,66 @@
+"""A difference in ten lines: how much of each grade, what calls may newly reach, and what it costs a model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from toolc.authority import Authority, authority, shown
+from toolc.review.change import GRADES
+from toolc.review.compare import Difference
+from toolc.review.pairing import Status
+from toolc.review.state import Reviewed, State
+from toolc.review.tokens import tokens
+
+_STATUSES: Final[dict[Status, str]] = {
+    "added": "added", "removed": "removed", "renamed": "probably renamed", "kept": "changed",
+}  # fmt: skip
+_LONGEST: Final = 8
+"""How many names a line has."""
+
+
+def summary(difference: Difference) -> tuple[str, ...]:
+    """The lines; none where nothing changed."""
+    if not difference.tools and not difference.shared:
+        return ()
+    return tuple(_lines(difference))
+
+
+def _lines(difference: Difference) -> Iterator[str]:
+    statuses = Counter(tool.pair.status for tool in difference.tools)
+    counted = [f"{statuses[each]} {words}" for each, words in _STATUSES.items() if statuses[each]]
+    yield f"tools: {', '.join(counted) or 'none changed'}"
+    grades = Counter(change.grade for _, change in difference.changes)
+    yield "changes: " + ", ".join(f"{grades[grade]} {grade}" for grade in GRADES if grades[grade])
+    for words, part in _PARTS:
+        was, now = _changed(difference)
+        new = sorted(_all(now, difference.new, part) - _all(was, difference.old, part))
+        if new:
+            more = f" and {len(new) - _LONGEST} more" if len(new) > _LONGEST else ""
+            yield f"new {words}: {', '.join(new[:_LONGEST])}{more}"
+    if approvers := sorted({name for _, change in difference.changes for name in change.approvers}):
+        more = f" and {len(approvers) - _LONGEST} more" if len(approvers) > _LONGEST else ""
+        yield f"to be approved by: {', '.join(approvers[:_LONGEST])}{more}"
+    before, after = (tokens(tool.spec for tool in side) for side in _changed(difference))
+    yield f"tokens of these definitions, about: {before} before, {after} after ({after - before:+})"
+
+
+def _changed(difference: Difference) -> tuple[list[Reviewed], list[Reviewed]]:
+    """The tools of the difference as they were, and as they are."""
+    pairs = [tool.pair for tool in difference.tools]
+    return [pair.old for pair in pairs if pair.old], [pair.new for pair in pairs if pair.new]
+
+
+_PARTS: Final[tuple[tuple[str, Callable[[Authority], Iterator[str]]], ...]] = (
+    ("hosts", lambda each: (shown(granted.value) for granted in each.hosts)),
+    ("workspaces", lambda each: (shown(granted.value) for granted in each.workspaces)),
+    ("secrets", lambda each: (granted.value.name for granted in each.secrets)),
+    ("images", lambda each: (shown(granted.value) for granted in each.images)),
+    ("packages", lambda each: (shown(granted.value) for granted in each.requirements)),
+)
+
+
+def _all(tools: Iterable[Reviewed], state: State, part: Callable[[Authority], Iterator[str]]) -> set[str]:
+    """What any of some tools has of one kind."""
+    return {name for tool in tools for name in part(authority(tool.spec, state.by_name))}

@@ -1,0 +1,101 @@
+"""What changed of the text that a model reads: every string of a tool, word by word (RSK10 grades it)."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from toolc.registry import tool_to_json
+from toolc.review.change import Change, Kind, Route
+from toolc.review.contract.node import whole
+from toolc.review.differences import differing
+from toolc.review.state import Reviewed
+from toolc.schema import JsonValue
+from toolc.spec import SURFACE, ToolSpec
+
+RULE: Final = "SUR01"
+
+_TOKEN: Final = re.compile(r"\s+|\w+|[^\w\s]")
+MOST_EQUAL: Final = 100_000
+"""How many pairs of equal tokens two texts may have to be compared: ``difflib`` takes about that number squared
+in the worst case, and a text of one word said a thousand times would take minutes."""
+
+
+def rest(old: Reviewed, new: Reviewed, told: Sequence[Change]) -> Iterator[Change]:
+    """Each part of what a model sees that differs and that no change of ``told`` is about."""
+    places = [(change.kind, _stored(change.path)) for change in told]
+    for part in differing(old.spec, new.spec, SURFACE):
+        if part.route == ("name",) or any(_is_about(*place, part.route) for place in places):
+            continue
+        route = ("result", "schema", *part.route[1:]) if part.route[0] == "result_schema" else part.route
+        yield Change(
+            kind="surface",
+            rule=RULE,
+            grade="low",
+            message=f"the model sees another definition at {shown(route)}",
+            path=route,
+            before=whole(part.before),
+            after=whole(part.after),
+            old=old.span(*route),
+            new=new.span(*route),
+        )
+
+
+def _stored(route: Route) -> Route:
+    """A place of a spec as the place where a tool is stored has it."""
+    return ("result_schema", *route[2:]) if route[:2] == ("result", "schema") else route
+
+
+def _is_about(kind: Kind, told: Route, route: Route) -> bool:
+    """Whether a change explains what differs: it is there, around it, or inside it."""
+    if kind == "contract" and route[-1] == "required" and told[: len(route)] == (*route[:-1], "properties"):
+        return True  # a property that came or went is told where it stands
+    return bool(told) and (told[: len(route)] == route or route[: len(told)] == told)
+
+
+def texts(tool: ToolSpec) -> dict[Route, str]:
+    """Every string that a model sees of a tool, keys of schemas left out, by where it stands."""
+    stored = tool_to_json(tool)
+    return dict(found for name in SURFACE for found in _texts(stored[name], (name,)))
+
+
+def _texts(value: JsonValue, route: Route) -> Iterator[tuple[Route, str]]:
+    if isinstance(value, str):
+        yield route, value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from _texts(each, (*route, key))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _texts(each, (*route, index))
+
+
+def shown(route: Route) -> str:
+    """A route as people write it: ``parameters.properties.path.description``, ``examples[0].city``."""
+    text = ""
+    for step in route:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def words(before: str, after: str) -> tuple[tuple[str, str], ...]:
+    """The two texts as one: pieces that both have (`` ``), that went (``-``) and that came (``+``), in order."""
+    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+    if equal_pairs(old, new) > MOST_EQUAL:
+        return (("-", before), ("+", after))
+    pieces: list[tuple[str, str]] = []
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            pieces.append((" ", "".join(old[a:b])))
+            continue
+        pieces += [(sign, text) for sign, text in (("-", "".join(old[a:b])), ("+", "".join(new[c:d]))) if text]
+    return tuple(pieces)
+
+
+def equal_pairs(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many pairs of equal tokens two texts have."""
+    before, after = Counter(old), Counter(new)
+    return sum(count * after[token] for token, count in before.items())

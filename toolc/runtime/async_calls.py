@@ -1,0 +1,126 @@
+"""A call on a thread of its own, followed from an event loop of ``asyncio``.
+
+Who stops waiting, by ``task.cancel()`` or by closing an iterator, cancels the call and waits until it is over:
+no sandbox outlives the task that wanted it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import AsyncGenerator, Callable
+from types import TracebackType
+from typing import Final, Generic, Self, TypeAlias, TypeVar
+
+from toolc.events import Event, Listener
+from toolc.runtime.caller import nobody
+from toolc.runtime.cancellation import Cancellation
+
+T = TypeVar("T")
+
+Call: TypeAlias = Callable[[Listener, Cancellation], T]
+"""Runs a call; what it raises, is raised where it is awaited."""
+
+MAX_AHEAD: Final = 64
+"""So many events may wait to be looked at; then the tool waits."""
+
+
+async def events(call: Call[object]) -> AsyncGenerator[Event, None]:
+    """The events of ``call``, which starts with the first ``anext``. See ``AsyncCall``."""
+    async with AsyncCall(call, listens=True) as running:
+        async for event in running:
+            yield event
+        running.result()
+
+
+async def result(call: Call[T], on_event: Listener | None) -> T:
+    """What ``call`` returns; ``on_event`` is told on this event loop's thread. See ``AsyncCall``."""
+    async with AsyncCall(call, listens=on_event is not None) as running:
+        async for event in running:
+            if on_event:
+                on_event(event)
+        return running.result()
+
+
+class AsyncCall(Generic[T]):
+    """A call under way: an asynchronous iterator of its events, and then its result.
+
+    Without ``listens`` it tells of nothing. To leave the block cancels the call and waits until it is over,
+    however often the waiting itself is cancelled.
+    """
+
+    def __init__(self, call: Call[T], *, listens: bool) -> None:
+        self._call = call
+        self._tell = self._put if listens else nobody
+        self._loop = asyncio.get_running_loop()
+        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._room = threading.Semaphore(MAX_AHEAD)
+        self._left = False
+        self._over = asyncio.Event()
+        self._results: list[T] = []
+        self._failures: list[BaseException] = []
+        self._cancellation = Cancellation()
+        run = contextvars.copy_context().run
+        # If the whole program ends first, so does the sandbox, and nobody has to wait for either.
+        self._thread = threading.Thread(target=run, args=(self._run,), name="toolc call", daemon=True)
+
+    async def __aenter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._left = True
+        self._cancellation.cancel()
+        # What the call has still to say must not keep it from ending.
+        self._room.release(MAX_AHEAD)
+        cancelled: asyncio.CancelledError | None = None
+        while not self._over.is_set():
+            try:
+                await self._over.wait()
+            except asyncio.CancelledError as again:
+                cancelled = again
+        self._thread.join()  # it has nothing left to do
+        if cancelled:
+            raise cancelled
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        event = await self._events.get()
+        if event is None:
+            raise StopAsyncIteration
+        self._room.release()
+        return event
+
+    def result(self) -> T:
+        """What the call returned, after its last event. Raises what it raised."""
+        if self._failures:
+            raise self._failures[0]
+        return self._results[0]
+
+    def _run(self) -> None:
+        try:
+            self._results.append(self._call(self._tell, self._cancellation))
+        except BaseException as error:  # noqa: BLE001  raised again where it is awaited
+            self._failures.append(error)
+        finally:
+            # Here, since an iterator that is forgotten while its loop ends never gets further.
+            self._cancellation.close()
+            self._post(self._events.put_nowait, None)
+            self._post(self._over.set)
+
+    def _put(self, event: Event) -> None:
+        if not self._left:
+            self._room.acquire()
+            self._post(self._events.put_nowait, event)
+
+    def _post(self, function: Callable[..., None], *arguments: object) -> None:
+        try:
+            self._loop.call_soon_threadsafe(function, *arguments)
+        except RuntimeError:  # the loop was closed, so nobody waits for anything any more
+            self._left = True
+            self._cancellation.cancel()

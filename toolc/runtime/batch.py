@@ -1,0 +1,213 @@
+"""Many calls at once, or one group after another; each call's result stands where the call stood.
+
+A call that fails leaves the others alone, one that could not be made at all too: what was raised for it is
+kept in its place, and raised with everything else once the last call is over.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from secrets import token_hex
+from typing import Final, Literal, TypeAlias
+
+from toolc.call import ToolCall
+from toolc.errors import BatchError, UsageError
+from toolc.result import ToolResult
+from toolc.runtime.cancellation import Cancellation
+
+Mode: TypeAlias = Literal["parallel", "sequential", "batched"]
+"""All as soon as there is room, one after the other, or group after group."""
+
+Steer: TypeAlias = Callable[[Sequence[ToolResult]], str | None]
+"""Given the results so far, says why the rest is to be skipped, or None to go on."""
+
+MAX_AT_ONCE: Final = 32
+"""The most that run at once by default, however many processors there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """In which order a batch runs.
+
+    ``size`` is how many calls run at once, or are in a group; None is the number of processors and four, for a
+    call mostly waits. Raises ``UsageError`` for what makes no sense together.
+    """
+
+    mode: Mode = "parallel"
+    size: int | None = None
+    steer: Steer | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode not in {"parallel", "sequential", "batched"}:
+            raise UsageError(f"there is no mode {self.mode!r}; choose one of: parallel, sequential, batched")
+        if self.mode == "batched" and self.size is None:
+            raise UsageError("mode 'batched' needs the size of a group; for all at once: mode='parallel'")
+        if self.mode == "sequential" and self.size is not None:
+            raise UsageError("mode 'sequential' has no size: one call runs at a time")
+        if self.size is not None and self.size < 1:
+            raise UsageError(f"a size of {self.size} calls is none; give 1 or more")
+        if self.mode == "parallel" and self.steer is not None:
+            raise UsageError("calls that run at once cannot be steered; choose mode 'sequential' or 'batched'")
+
+    @property
+    def at_once(self) -> int:
+        """How many calls run at once."""
+        return self.size or min(MAX_AT_ONCE, processors() + 4)
+
+    def groups(self, count: int) -> Iterator[range]:
+        """The calls that are begun together, by their places."""
+        size = {"parallel": count, "sequential": 1, "batched": self.size or 1}[self.mode]
+        return (range(start, min(start + size, count)) for start in range(0, count, max(1, size)))
+
+
+Make: TypeAlias = Callable[[ToolCall], ToolResult]
+"""Makes one call, on any thread. What it raises is that call's alone."""
+
+Skip: TypeAlias = Callable[[ToolCall, str], ToolResult]
+"""The result of a call that is not made, for a reason."""
+
+
+def run_batch(
+    calls: Sequence[ToolCall], make: Make, order: Order, cancellation: Cancellation, skip: Skip
+) -> list[ToolResult]:
+    """The results of ``calls``, in their order. Cancels ``cancellation`` where it is interrupted itself.
+
+    Raises ``BatchError``, with every result in it, where calls could not be made.
+    """
+    batch = _Batch(calls, make)
+    for group in order.groups(len(calls)):
+        reason = _steered(order, batch) if group.start else None
+        if reason is not None:
+            batch.fill(partial(_not_made, reason, skip))
+            break
+        batch.run(group, order.at_once, cancellation)
+    return batch.results()
+
+
+def _steered(order: Order, batch: _Batch) -> str | Exception | None:
+    """Why the rest is not to be made; what the callback raises must not lose what was done."""
+    try:
+        said = order.steer(batch.so_far) if order.steer else None
+    except Exception as error:  # noqa: BLE001  the caller's own; it is the outcome of the rest
+        return error
+    return str(said) if said else None
+
+
+def with_ids(calls: Iterable[ToolCall]) -> list[ToolCall]:
+    """``calls``, each with an id of its own: servers that know none send none, or the same for all.
+
+    A call without an id gets one. One whose id another has already gets a number behind it. Raises ``UsageError``
+    for what is no call.
+    """
+    calls = [_tool_call(call) for call in calls]
+    given = {call.call_id for call in calls}
+    taken: set[str] = set()
+    found = []
+    for call in calls:
+        call_id = call.call_id or new_call_id()
+        number = 1
+        while call_id in taken or (number > 1 and call_id in given):
+            number += 1
+            call_id = f"{call.call_id}~{number}"
+        taken.add(call_id)
+        found.append(call if call_id == call.call_id else replace(call, call_id=call_id))
+    return found
+
+
+def _tool_call(given: object) -> ToolCall:
+    if isinstance(given, ToolCall):
+        return given
+    raise UsageError(f"a batch is made of ToolCall(name=..., arguments=...), not of a {type(given).__name__}")
+
+
+def new_call_id() -> str:
+    """An id for a call that came without one."""
+    return f"call_{token_hex(8)}"
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _not_made(reason: str | Exception, skip: Skip, call: ToolCall) -> ToolResult | Exception:
+    return skip(call, reason) if isinstance(reason, str) else reason
+
+
+class _Batch:
+    """What came of each call so far: its result, or what was raised for it."""
+
+    def __init__(self, calls: Sequence[ToolCall], make: Make) -> None:
+        self._calls = calls
+        self._make = make
+        self._outcomes: list[ToolResult | BaseException | None] = [None] * len(calls)
+
+    @property
+    def so_far(self) -> list[ToolResult]:
+        """The results that there are, in the order of their calls."""
+        return [each for each in self._outcomes if isinstance(each, ToolResult)]
+
+    def run(self, group: range, at_once: int, cancellation: Cancellation) -> None:
+        """Make the calls of ``group``; ends when all of them have."""
+        waiting = deque(group)
+        if len(group) == 1:
+            self._work(waiting)
+            return
+        threads: list[threading.Thread] = []
+        try:
+            for _ in range(min(at_once, len(group))):
+                thread = threading.Thread(target=self._work, args=(waiting,), name="toolc batch", daemon=True)
+                thread.start()
+                threads.append(thread)
+            _join(threads)
+        except BaseException:
+            cancellation.cancel()
+            _join(threads)
+            raise
+
+    def fill(self, outcome: Callable[[ToolCall], ToolResult | BaseException]) -> None:
+        """Give each call that has not been made the outcome that stands for that."""
+        for place, known in enumerate(self._outcomes):
+            if known is None:
+                self._outcomes[place] = outcome(self._calls[place])
+
+    def results(self) -> list[ToolResult]:
+        """All results. Raises ``BatchError`` where there is not one for each call."""
+        raised = [each for each in self._outcomes if isinstance(each, BaseException)]
+        if raised:
+            for each in raised:
+                if not isinstance(each, Exception):
+                    raise each
+            told = [
+                f"- {call.call_id} ({call.name}): {outcome}"
+                for call, outcome in zip(self._calls, self._outcomes, strict=True)
+                if isinstance(outcome, Exception)
+            ]
+            outcomes = tuple(each for each in self._outcomes if isinstance(each, ToolResult | Exception))
+            raise BatchError(told, outcomes) from raised[0]
+        return self.so_far
+
+    def _work(self, waiting: deque[int]) -> None:
+        while waiting:
+            try:
+                place = waiting.popleft()
+            except IndexError:  # another thread took the last one
+                return
+            try:
+                self._outcomes[place] = self._make(self._calls[place])
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001  raised again with the results, see ``results``
+                self._outcomes[place] = error
+
+
+def _join(threads: Sequence[threading.Thread]) -> None:
+    for thread in threads:
+        thread.join()

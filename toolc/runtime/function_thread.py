@@ -1,0 +1,159 @@
+"""A function on a thread of its own, and what it says while somebody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import select
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Thread
+from time import monotonic
+from types import AsyncGeneratorType, GeneratorType
+from typing import Final, Self, TypeAlias
+
+from toolc.call import BoundCall
+from toolc.events import ToolUpdate
+from toolc.guest.yields import Yields
+from toolc.runtime.caller import CallContext
+from toolc.runtime.function_context import FunctionContext
+from toolc.spec_function import HostFunction
+
+GRACE_SECONDS: Final = 0.2
+"""How long an async function has, once cancelled, to clean up before its caller goes on."""
+
+_Said: TypeAlias = tuple[float | None, str] | str
+"""A report of progress, or a piece of text that a generator yielded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What a function raised, which is no value of its own."""
+
+    error: BaseException
+
+
+class RunningFunction:
+    """One call on its thread; ``value`` is what came of it. Closed, nothing of it is heard any more."""
+
+    def __init__(self, backend: HostFunction, call: BoundCall) -> None:
+        self.value: object = None
+        self.began = monotonic()
+        self._said: SimpleQueue[_Said | None] = SimpleQueue()
+        self._over = False
+        self._cancel: Callable[[], object] | None = None
+        self._receiver, self._sender = socket.socketpair()
+        self._sender.settimeout(0)
+        self._context = FunctionContext(call.call_id, lambda *said: self._say(said), lambda: self._over)
+        self._name, self._call_id = call.tool.name, call.call_id
+        run = contextvars.copy_context().run
+        self._thread = Thread(target=run, args=(self._run, backend, call), name=f"toolc {self._name}", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over = True
+        if self._cancel:
+            with suppress(RuntimeError):  # its loop has ended
+                self._cancel()
+            self._thread.join(GRACE_SECONDS)
+        self._receiver.close()
+        self._sender.close()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the function runs on though its call is over."""
+        return self._thread.is_alive()
+
+    def wait(self, context: CallContext) -> bool:
+        """Pass reports on until the function is done: True; or the call is cancelled or its time is up: False."""
+        poll = select.poll()
+        for each in (context.cancellation, self._receiver):
+            poll.register(each, select.POLLIN)
+        while not context.cancellation.is_cancelled and (left := context.deadline - monotonic()) > 0:
+            ready = {descriptor for descriptor, _ in poll.poll(min(left, 3600) * 1000)}
+            if self._receiver.fileno() in ready:
+                self._receiver.recv(4096)
+            while not self._said.empty() and monotonic() < context.deadline:
+                if (said := self._said.get_nowait()) is None:
+                    return True
+                context.tell(self._update(said))
+        return False
+
+    def _update(self, said: _Said) -> ToolUpdate:
+        if isinstance(said, str):
+            return ToolUpdate(name=self._name, call_id=self._call_id, stream="content", text=said)
+        percent, message = said
+        return ToolUpdate(name=self._name, call_id=self._call_id, percent=percent, message=message)
+
+    def _say(self, said: _Said) -> None:
+        # One that is left to itself may go on for ever.
+        if not self._over:
+            self._put(said)
+
+    def _put(self, said: _Said | None) -> None:
+        self._said.put(said)
+        # Full, it wakes the reader anyway; closed, nobody reads.
+        with suppress(OSError):
+            self._sender.send(b"\0")
+
+    def _run(self, backend: HostFunction, call: BoundCall) -> None:
+        try:
+            arguments: dict[str, object] = {
+                name: load(value) if (load := backend.loads.get(name)) else value
+                for name, value in call.arguments.items()
+            }
+            if backend.context:
+                arguments[backend.context] = self._context
+            self.value = self._completed(backend.function(**arguments))
+        except BaseException as error:  # noqa: BLE001  whatever a tool raises is its result
+            self.value = Raised(error)
+        self._put(None)
+
+    def _completed(self, value: object) -> object:
+        """Wait for a coroutine, or run a generator to its end, as far as anybody waits for it."""
+        yields = _Yields(self._context, self._say)
+        if isinstance(value, GeneratorType):
+            return self._generated(value, yields)
+        if isinstance(value, AsyncGeneratorType):
+            value = _generated_async(value, yields)
+        return asyncio.run(self._awaited(value)) if inspect.isawaitable(value) else value
+
+    def _generated(self, generator: GeneratorType[object, None, object], yields: Yields) -> object:
+        while not self._over:
+            try:
+                yields.take(next(generator))
+            except StopIteration as stop:
+                return yields.result() if stop.value is None else stop.value
+        generator.close()
+        return None
+
+    async def _awaited(self, value: Awaitable[object]) -> object:
+        task, loop = asyncio.ensure_future(value), asyncio.get_running_loop()
+        self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+        if self._over:
+            task.cancel()
+        return await task
+
+
+async def _generated_async(generator: AsyncGeneratorType[object, None], yields: Yields) -> object:
+    async for item in generator:
+        yields.take(item)
+    return yields.result()
+
+
+class _Yields(Yields):
+    """Tells text in this process."""
+
+    def __init__(self, context: FunctionContext, say: Callable[[_Said], None]) -> None:
+        super().__init__(context, -1)
+        self._say = say
+
+    def _tell(self, data: bytes) -> None:
+        self._say(data.decode("utf-8"))

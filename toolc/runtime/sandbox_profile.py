@@ -1,0 +1,69 @@
+"""The profile of a call's sandbox: what its spec wants, in the folder that the caller gave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from toolc.engines.base import Engine
+from toolc.errors import UsageError
+from toolc.lock import Lock, LockError
+from toolc.loopback import Loopback, loopback
+from toolc.plan import Mount, Profile
+from toolc.runtime.setting import Setting
+from toolc.runtime.workspace import mount
+from toolc.spec import PluginBackend, PythonBackend, ShellBackend, ToolSpec
+
+
+def profile_of(tool: ToolSpec, setting: Setting) -> Profile:
+    """What a sandbox for ``tool`` is to be. Raises ``UsageError`` for a workspace that is missing or refused."""
+    wanted = tool.sandbox
+    return Profile(
+        image=wanted.image,
+        workspace=_mount(tool, setting.workspace),
+        limits=wanted.limits,
+        min_isolation=wanted.min_isolation,
+        nonroot=wanted.run_as == "nonroot",
+        accept_unenforced=setting.accept_unenforced,
+        build=wanted.build,
+        requirements=_requirements(tool, setting.lock),
+        loopback=_loopback(tool),
+    )
+
+
+def _requirements(tool: ToolSpec, lock: Lock | None) -> tuple[str, ...]:
+    """The packages that were approved, where there is a lock: with all that they need, and the digest of each."""
+    wanted = tool.backend.requirements if isinstance(tool.backend, PythonBackend) else ()
+    if not wanted or lock is None:
+        return wanted
+    approved = lock.tools[tool.name].requirements
+    if not approved:
+        raise LockError(f"{lock.path} approves no packages for {tool.name}, which has some; run: toolc lock")
+    return approved
+
+
+def approve_image(tool: ToolSpec, profile: Profile, engine: Engine, lock: Lock) -> None:
+    """Raise ``LockError`` where the image of ``profile`` is not the one that was approved."""
+    if profile.image is None:
+        return
+    approved, found = lock.tools[tool.name].image, engine.pins(profile).image
+    if found is None or found.digest != approved:
+        is_now = found.digest if found else "nothing"
+        raise LockError(
+            f"the image {profile.image} of {tool.name} is not the one that {lock.path} approves: it is {is_now}, "
+            f"approved was {approved or 'none'}; review what changed, then run: toolc lock"
+        )
+
+
+def _loopback(tool: ToolSpec) -> Loopback:
+    """What the tool's own programs connect to; without any it needs none."""
+    has_programs = isinstance(tool.backend, ShellBackend | PythonBackend | PluginBackend)
+    return loopback(tool.sandbox.network.allow) if has_programs else Loopback()
+
+
+def _mount(tool: ToolSpec, workspace: Path | None) -> Mount | None:
+    mode = tool.sandbox.workspace
+    if mode == "none":
+        return None
+    if workspace is None:
+        raise UsageError(f"tool {tool.name!r} works on a folder and has none; give it one with --workspace DIR")
+    return mount(workspace, "overlay" if mode == "transaction" else mode)

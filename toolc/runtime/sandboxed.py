@@ -1,0 +1,302 @@
+"""A call that runs in a sandbox: planned, started, conversed with, closed, read.
+
+::
+
+    plan      BoundCall  -> Plan         pure, by the tool's backend          toolc.backends
+    choose    Profile    -> Engine       the first that can keep the profile  toolc.engines.select
+    start     Profile    -> Sandbox      fresh, and used for this call only   toolc.engines.*
+    converse  Plan       -> Outcome      everything on the one wire           toolc.runtime.wire
+    close                                always, whatever was raised
+    read      Outcome    -> ToolResult   pure, by the tool's backend          toolc.backends
+    shape     ToolResult -> ToolResult   where the spec says so, sandboxed    toolc.runtime.shaping
+
+The sandbox is closed before the outcome is judged, so no result exists while a process of its call does. Where
+the reviewed spec says ``lifetime: session``, start and close are the session's (``toolc.runtime.session``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from toolc.backends.table import BACKENDS
+from toolc.call import BoundCall
+from toolc.engines.base import Engine, Sandbox
+from toolc.engines.select import Selection
+from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
+from toolc.guest.told import NETWORK_ARGUMENT
+from toolc.plan import Plan, PluginCall, Profile
+from toolc.registry import RegisteredTool
+from toolc.result import Outcome, ToolResult, failure
+from toolc.runtime.caller import CallContext, nobody
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.egress import Egress
+from toolc.runtime.heard import Heard
+from toolc.runtime.http_call import prepared
+from toolc.runtime.interrupted import ENDINGS, NOT_STARTED, interrupted
+from toolc.runtime.measured import about, identity, measured
+from toolc.runtime.oversized import KEPT_BYTES, fitted, sized
+from toolc.runtime.redaction import Redactor
+from toolc.runtime.result_schema import as_promised
+from toolc.runtime.sandbox_profile import approve_image, profile_of
+from toolc.runtime.secrets import exposed, redacted, secrets_of
+from toolc.runtime.setting import Setting
+from toolc.runtime.shaping import shaped, shaping
+from toolc.runtime.timing import Timing
+from toolc.runtime.wire import converse
+from toolc.schema import JsonObject
+from toolc.spec import ToolSpec
+
+if TYPE_CHECKING:
+    from toolc.runtime.session_wire import Turn
+    from toolc.runtime.transaction import Transaction
+
+Start: TypeAlias = Callable[[Profile, Sequence[str]], tuple[Sandbox, Profile]]
+"""Starts a sandbox, and says with which profile. Raises ``InfrastructureError``."""
+
+
+class _Allowed(NamedTuple):
+    """How long an attempt may take; ``own_ms`` is None where that is not its own limit, but what was left."""
+
+    ms: int
+    own_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxedCall:
+    """One attempt of a call, ready to start: there is an engine for it."""
+
+    tool: RegisteredTool
+    bound: BoundCall
+    setting: Setting
+    timing: Timing
+    plan: Plan
+    egress: Egress
+    selection: Selection
+    patterns: tuple[str, ...] = ()
+
+    @classmethod
+    def prepare(cls, tool: RegisteredTool, bound: BoundCall, setting: Setting, timing: Timing) -> SandboxedCall:
+        """Plan ``bound`` and choose its engine; nothing starts.
+
+        Raises ``PlanError``, ``UsageError`` (a workspace that is missing or refused, secrets without a value)
+        and ``NoEngineError``.
+        """
+        spec = tool.spec
+        profile = profile_of(spec, setting)
+        plan, egress = _with_secrets(BACKENDS[spec.backend.tag].plan(spec.backend, bound, profile), spec, setting)
+        timing.lap("plan")
+        selection = setting.choose(profile)
+        timing.lap("choose")
+        if setting.lock is not None:
+            approve_image(spec, profile, selection.engine, setting.lock)
+        return cls(
+            tool=tool,
+            bound=bound,
+            setting=setting,
+            timing=timing,
+            plan=plan,
+            egress=egress,
+            selection=selection,
+            patterns=_patterns(bound, profile),
+        )
+
+    def run(self, context: CallContext, timeout_ms: int) -> ToolResult:
+        """The result, once the sandbox is gone. Raises ``InfrastructureError``."""
+        if self.selection.unenforced:
+            _warn(self.tool.spec.name, self.selection)
+        redactor = self.egress.redactor
+        left_ms = (context.deadline - monotonic()) * 1000
+        allowed = _Allowed(round(min(timeout_ms, left_ms)), timeout_ms if timeout_ms <= left_ms else None)
+        if allowed.ms <= 0:
+            return failure("timeout", NOT_STARTED, identity(self.tool, self.bound.call_id))
+        with ExitStack() as until_settled:
+            start: Start = partial(_start, self.selection.engine)
+            if transaction := _transaction(self.bound, self.plan.profile):
+                until_settled.enter_context(transaction)
+                start = partial(transaction.start, self.selection.engine)
+            with redactor.errors():
+                outcome, sandboxed = self._run(start, context, allowed.ms)
+            again = partial(_run_again, self.selection.engine, context.cancellation, redactor)
+            result = _judged(self.bound, self.plan, outcome, allowed, again)
+            result = self._with_files(result, transaction)
+            self.timing.lap("read")
+            if transaction:
+                result = transaction.settle(result, outcome.ending, self.setting.ask)
+                self.timing.lap("commit")
+        result = redacted(replace(result, details=self._details(result, outcome, sandboxed)), redactor)
+        shelf = self.setting.shelf
+        # What was cut while it came has its line already, and is a little longer than the limit by it.
+        if shelf is None and result.details["truncated"] is True:
+            return result
+        return fitted(result, self.tool.spec.sandbox.limits.output_bytes, shelf.keep if shelf else None)
+
+    def _run(self, start: Start, context: CallContext, timeout_ms: int) -> tuple[Outcome, JsonObject]:
+        heard, egress = None, self.egress
+        if context.tell is not nobody:
+            heard = Heard(self.tool.spec.name, self.bound.call_id, context.tell, egress.redactor)
+            egress = replace(egress, on_attempt=heard.attempt)
+        if self.tool.spec.sandbox.lifetime == "session" or isinstance(self.plan.invocation, PluginCall):
+            from toolc.runtime.session_wire import Turn  # start-up time: most tools have no session
+
+            turn = Turn(
+                timeout_ms=timeout_ms,
+                cancellation=context.cancellation,
+                on_progress=heard.progress if heard else _no_progress,
+                on_output=heard.output if heard else None,
+                on_attempt=egress.on_attempt,
+            )
+            return self._serve(lambda profile: start(profile, _arguments(self.plan)), turn, egress)
+        return _run(self.plan, start, timeout_ms, context.cancellation, heard, self.timing, egress)
+
+    def _serve(
+        self, start: Callable[[Profile], tuple[Sandbox, Profile]], turn: Turn, egress: Egress
+    ) -> tuple[Outcome, JsonObject]:
+        if self.tool.spec.sandbox.lifetime == "call":
+            from toolc.runtime.served import call_once  # as above
+
+            return call_once(self.plan, start, turn, egress, self.timing)
+        sessions = self.setting.sessions
+        return sessions.call(self.tool.effect_digest, self.plan, start, turn, egress, self.timing)
+
+    def _with_files(self, result: ToolResult, transaction: Transaction | None) -> ToolResult:
+        """``result`` with the files that its spec returns, as the tool left them."""
+        profile = self.plan.profile
+        if not self.patterns or profile.workspace is None:
+            return result
+        from toolc.runtime.result_files import with_files  # start-up time: most tools return none
+
+        return with_files(result, self.patterns, profile.workspace, profile.limits.output_bytes, transaction)
+
+    def _details(self, result: ToolResult, outcome: Outcome, sandboxed: JsonObject) -> JsonObject:
+        is_cut = result.details.get("truncated") is True
+        details = result.details | identity(self.tool, self.bound.call_id)
+        details |= measured(outcome, is_error=result.is_error)
+        details["truncated"] = is_cut or details["truncated"]
+        details |= {"engine": self.selection.engine.name} | sandboxed
+        if self.selection.notes:
+            details["engine_notes"] = [*self.selection.notes]
+        if self.selection.unenforced:
+            details["unenforced"] = [*self.selection.unenforced]
+        details["timing_ms"] = self.timing.to_json()
+        return details
+
+
+def _patterns(call: BoundCall, profile: Profile) -> tuple[str, ...]:
+    """The files to return. Raises ``PlanError`` for arguments that name none in the workspace."""
+    if not call.tool.result.files or profile.workspace is None:
+        return ()
+    from toolc.runtime.result_files import wanted_files  # as above
+
+    return wanted_files(call)
+
+
+def _with_secrets(plan: Plan, tool: ToolSpec, setting: Setting) -> tuple[Plan, Egress]:
+    """``plan`` with its allow-list and what the tool is told, and all else that is to leave the call.
+
+    Raises ``UsageError`` that names every secret without a value, and ``PlanError``.
+    """
+    secrets = secrets_of(tool, setting.reveal)
+    plan = exposed(replace(plan, allow=plan.allow or tool.sandbox.network.allow), tool, secrets)
+    plan, requests = prepared(plan, secrets, tool.sandbox.secrets)
+    plan = replace(plan, keep_bytes=KEPT_BYTES if setting.shelf else 0)
+    return plan, Egress(requests=requests, redactor=secrets.redactor)
+
+
+def _run(
+    plan: Plan,
+    start: Start,
+    timeout_ms: int,
+    cancellation: Cancellation,
+    heard: Heard | None,
+    timing: Timing,
+    egress: Egress,
+) -> tuple[Outcome, JsonObject]:
+    if cancellation.is_cancelled:
+        return Outcome(ending="cancelled"), {"user": ""}
+    sandbox, profile = start(plan.profile, _arguments(plan))
+    plan = replace(plan, profile=profile)
+    timing.lap("create", until=sandbox.created)
+    timing.lap("start")
+    try:
+        outcome = converse(
+            sandbox,
+            plan,
+            timeout_ms=timeout_ms,
+            cancellation=cancellation,
+            on_progress=heard.progress if heard else _no_progress,
+            on_output=heard.output if heard else None,
+            egress=egress,
+        )
+        timing.lap("ready")
+        timing.split("ready", "run", outcome.usage.duration_ms)
+    finally:
+        sandbox.close()
+    timing.lap("close")
+    return outcome, about(sandbox)
+
+
+def _run_again(
+    engine: Engine, cancellation: Cancellation, redactor: Redactor, plan: Plan, timeout_ms: int
+) -> Outcome:
+    """Run what follows a call: nobody hears of it, and it connects to nothing."""
+    start = partial(_start, engine)
+    return _run(plan, start, timeout_ms, cancellation, None, Timing(), Egress(redactor=redactor))[0]
+
+
+def _judged(
+    call: BoundCall,
+    plan: Plan,
+    outcome: Outcome,
+    allowed: _Allowed,
+    again: Callable[[Plan, int], Outcome],
+) -> ToolResult:
+    """What came of a call; ``again`` runs a plan within milliseconds, for what the spec makes of a result."""
+    spec = call.tool
+    limits = spec.sandbox.limits
+    if outcome.ending in ENDINGS:
+        return interrupted(outcome, limits, allowed.own_ms)
+    result = BACKENDS[spec.backend.tag].read(spec.backend, spec.result, outcome)
+    if next_plan := shaping(call, plan.profile, result, outcome):
+        words = again(next_plan, max(1, allowed.ms - round(outcome.usage.duration_ms)))
+        if words.ending in ENDINGS:
+            return interrupted(words, limits, allowed.own_ms)
+        result = shaped(result, words)
+    return as_promised(sized(result, limits.output_bytes, keeps=plan.keep_bytes > 0), spec)
+
+
+def _arguments(plan: Plan) -> Sequence[str]:
+    return (*BOOTSTRAP_ARGUMENTS, NETWORK_ARGUMENT) if plan.allow else BOOTSTRAP_ARGUMENTS
+
+
+def _start(engine: Engine, profile: Profile, arguments: Sequence[str]) -> tuple[Sandbox, Profile]:
+    return engine.start(profile, arguments), profile
+
+
+def _transaction(call: BoundCall, profile: Profile) -> Transaction | None:
+    if call.tool.sandbox.transaction is None or profile.workspace is None:
+        return None
+    from toolc.runtime.transaction import Transaction  # start-up time: most tools have none
+
+    return Transaction(call.tool, call.call_id, profile.workspace)
+
+
+def _warn(tool: str, selection: Selection) -> None:
+    import logging  # slow to import, and hardly anybody runs without limits
+
+    logging.getLogger("toolc").warning(
+        "tool %r runs without %s: the engine %r cannot enforce that here, and your configuration accepts it; "
+        "limited instead: %s",
+        tool,
+        " and ".join(f"limits.{name}" for name in selection.unenforced),
+        selection.engine.name,
+        selection.instead,
+    )
+
+
+def _no_progress(percent: float | None, message: str) -> None:
+    pass

@@ -1,0 +1,129 @@
+"""Tools for a host that speaks the plugin protocol: one JSON object a line, over stdin and stdout.
+
+The lines are those of ``toolc.backends.plugin_lines``. One tool describes itself; several are a list, and calls
+then say which is meant. A line that makes no sense gets an error for an answer, as a failed call does.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO, Final, NoReturn
+
+from toolc.api import Executor
+from toolc.backends.plugin_lines import LineError, line_of, read_line
+from toolc.errors import ToolcError
+from toolc.result import Content, Image, Text, ToolResult
+from toolc.schema import JsonObject, JsonValue
+from toolc.spec import MIB, ToolSpec
+
+MAX_LINE: Final = 64 * MIB
+"""The longest line that is read, in bytes."""
+
+
+class PluginServer:
+    """Answers lines with lines, on the executor's behalf; ``tools`` are what it offers, at least one."""
+
+    def __init__(self, executor: Executor, tools: Sequence[ToolSpec]) -> None:
+        self._executor = executor
+        self._tools = tools
+
+    def answer(self, line: bytes) -> bytes:
+        """The answer to one line. Raises nothing but ``KeyboardInterrupt`` and its like."""
+        try:
+            return line_of(self._answer(read_line(line)))
+        except LineError as error:
+            return _failed(f"the request cannot be read: {error}")
+        except ToolcError as error:
+            return _failed(str(error))
+
+    def _answer(self, request: JsonObject) -> JsonObject:
+        match request.get("type"):
+            case "describe" if len(self._tools) == 1:
+                return _description(self._tools[0])
+            case "describe":
+                return {"tools": [_description(tool) for tool in self._tools]}
+            case "call":
+                return self._call(request)
+            case other:
+                raise LineError(f"its type is {other!r:.40}, and 'describe' and 'call' are what there is")
+
+    def _call(self, request: JsonObject) -> JsonObject:
+        params, call_id = request.get("params", {}), request.get("call_id")
+        if not isinstance(params, dict):
+            raise LineError("its 'params' are not an object")
+        if not isinstance(call_id, str | None):
+            raise LineError("its 'call_id' is not a string")
+        return _result(self._executor.run(self._named(request.get("tool")), params, call_id=call_id))
+
+    def _named(self, name: JsonValue) -> str:
+        names = [tool.name for tool in self._tools]
+        if name is None and len(names) == 1:
+            return names[0]
+        if name not in names:
+            raise LineError(f"its 'tool' is {name!r:.80}, and this plugin has: {', '.join(names)}")
+        return str(name)
+
+
+def serve_plugin(server: PluginServer) -> None:
+    """Answer this process's stdin on its stdout until the input ends, or nobody reads the answers.
+
+    From here on descriptor 1 of the process is its stderr, so that nothing but answers gets onto the wire. SIGTERM
+    ends it like Ctrl-C: with ``SystemExit``, once the call under way is over.
+    """
+    signal.signal(signal.SIGTERM, _end)
+    output = os.dup(1)
+    os.dup2(2, 1)
+    with os.fdopen(0, "rb", closefd=False) as lines, os.fdopen(output, "wb", buffering=0) as answers:
+        for line in _lines(lines):
+            try:
+                _write(answers, server.answer(line))
+            except BrokenPipeError:
+                return
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines that are not empty; one that is too long comes cut, which no JSON survives."""
+    while line := stream.readline(MAX_LINE):
+        rest = line
+        while len(rest) == MAX_LINE and not rest.endswith(b"\n"):
+            rest = stream.readline(MAX_LINE)
+        if not line.isspace():
+            yield line
+
+
+def _write(stream: BinaryIO, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[stream.write(view) :]
+
+
+def _end(number: int, _: object) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+def _description(tool: ToolSpec) -> JsonObject:
+    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters.value}
+
+
+def _result(result: ToolResult) -> JsonObject:
+    return {"content": [_block(block) for block in result.content], "error": result.is_error}
+
+
+def _failed(message: str) -> bytes:
+    return line_of({"content": [{"type": "text", "text": f"Error: {message}"}], "error": True})
+
+
+def _block(block: Content) -> JsonObject:
+    match block:
+        case Text(text=text):
+            return {"type": "text", "text": text}
+        case Image(data=data, mime_type=mime_type):
+            encoded = base64.b64encode(data).decode("ascii")
+            return {"type": "image", "mimeType": mime_type, "data": encoded}
+        case _:
+            # The protocol has no block for it, and half a result must not pass for a whole one.
+            text = f"[{block.mime_type}, {len(block.data)} bytes, which this protocol cannot carry]"
+            return {"type": "text", "text": text}

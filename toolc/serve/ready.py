@@ -1,0 +1,30 @@
+"""What every call would be refused for, refused before a model sees the tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from toolc.api import Registry
+from toolc.errors import UsageError
+from toolc.runtime.unready import unready
+from toolc.runtime.workspace import mount
+
+
+def check_workspace(registry: Registry, workspace: Path | None) -> None:
+    """Refuse a workspace that no call could have, or its absence where tools need one. Raises ``UsageError``."""
+    if workspace is not None:
+        mount(workspace, "ro")
+        return
+    needing = [tool.name for tool in registry if tool.sandbox.workspace != "none"]
+    if needing:
+        raise UsageError(
+            f"{', '.join(needing)}: these tools work on a folder, and serve takes none by itself; "
+            "say which one they may use with: --workspace DIR"
+        )
+
+
+def check_ready(registry: Registry) -> None:
+    """Refuse to offer a model tools that no call could run. Raises ``UsageError``."""
+    reasons = [reason for tool in registry if (reason := unready(tool))]
+    if reasons:
+        raise UsageError("\n".join([*reasons, "serve a file, or SPEC#NAME, without these tools"]))
