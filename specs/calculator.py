@@ -5,6 +5,7 @@ import math
 import operator
 
 MAX_BITS = 10_000
+TOO_LARGE = "the result is too large: a number with a fraction is at most about 1.8e308"
 CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau}
 FUNCTIONS = {
     "abs": abs, "ceil": math.ceil, "cos": math.cos, "exp": math.exp, "factorial": math.factorial,
@@ -27,19 +28,28 @@ class RefusedError(Exception):
 
 
 def calculate(expression, ctx):
-    """The value of an arithmetic expression, as text."""
+    """The value of an arithmetic expression, as text and as data."""
     try:
         value = evaluate(ast.parse(expression.strip(), mode="eval").body)
-        return str(value)
+        return ctx.result(str(value), structured={"result": value, "expression": expression})
     except SyntaxError as error:
         raise ctx.error("invalid_args", f"{expression!r} is not an expression: {error.msg}") from None
     except RecursionError:
         raise ctx.error("invalid_args", "the expression is nested too deeply") from None
+    except OverflowError:
+        raise ctx.error("invalid_args", TOO_LARGE) from None
     except (RefusedError, ArithmeticError, ValueError, TypeError) as error:
         raise ctx.error("invalid_args", str(error)) from None
 
 
 def evaluate(node):
+    value = evaluated(node)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise RefusedError(TOO_LARGE)
+    return value
+
+
+def evaluated(node):
     match node:
         case ast.Constant(value=bool() | int() | float() as value):
             return value

@@ -11,13 +11,13 @@ from html.parser import HTMLParser
 
 MAX_PAGE = 4 * 1024 * 1024
 MAX_BODY = 200_000
-NOT_ALLOWED = "may not be reached: only public addresses are, by https on port 443"
+ALLOWED = "only public addresses may be reached, by https on port 443"
 AGENT = "toolc-http/1"
 
 
 def http_fetch(url, max_characters, ctx):
     wanted = {"Accept": "text/html, text/*, */*;q=0.5"}
-    response, data, more = _send(ctx, urllib.request.Request(url, headers=wanted))  # noqa: S310  _send looks at it
+    response, data, more = _send(ctx, _asked(ctx, url, headers=wanted))
     if response.status >= 400:
         kind = {401: "authentication", 403: "authentication", 404: "not_found", 410: "not_found", 429: "rate_limit"}
         found = kind.get(response.status, "network" if response.status >= 500 else "execution")
@@ -52,8 +52,7 @@ def http_request(url, method, headers, ctx, body=None):
     if data is not None and not any(name.lower() == "content-type" for name in headers):
         is_json = body[:1] in {"{", "["}
         headers = {**headers, "Content-Type": "application/json" if is_json else "text/plain; charset=utf-8"}
-    request = urllib.request.Request(url, data=data, headers=headers, method=method)  # noqa: S310  as above
-    response, data, more = _send(ctx, request)
+    response, data, more = _send(ctx, _asked(ctx, url, data=data, headers=headers, method=method))
     text = _decode(response, data)
     found = {name.lower(): value for name, value in response.headers.items()}
     cut = more or len(text) > MAX_BODY
@@ -61,48 +60,78 @@ def http_request(url, method, headers, ctx, body=None):
 
 
 class _Every(urllib.request.HTTPErrorProcessor):
-    """Leaves it to the tool what a status means; redirects are followed."""
+    """Leaves it to the tool what a status means; redirects are followed, and ``url`` is where the last one led."""
+
+    url = ""
+
+    def http_request(self, request):
+        self.url = request.full_url
+        return request
 
     def http_response(self, request, response):
         if response.status in (301, 302, 303, 307, 308) and response.headers.get("Location"):
             return super().http_response(request, response)
         return response
 
+    https_request = http_request
     https_response = http_response
+
+
+def _asked(ctx, url, **parts):
+    """A request for a URL that is one."""
+    try:
+        request = urllib.request.Request(url, **parts)  # noqa: S310  what it begins with is looked at below
+    except ValueError as error:
+        raise ctx.error("invalid_args", f"{url[:200]!r} is no URL: {error}") from None
+    if request.type not in ("http", "https") or not request.host:
+        raise ctx.error("invalid_args", f"{url[:200]!r} is not a URL that begins with https://")
+    return request
 
 
 def _send(ctx, request):
     """The response, what of its body was read, and whether there is more."""
-    if request.type not in ("http", "https") or not request.host:
-        raise ctx.error("invalid_args", f"{request.full_url[:200]!r} is not a URL that begins with https://")
     if not request.has_header("User-agent"):
         request.add_header("User-agent", AGENT)
     request.add_header("Accept-encoding", "gzip, deflate")
+    every = _Every()
     try:
-        response = urllib.request.build_opener(_Every).open(request)
+        response = urllib.request.build_opener(every).open(request)
         data = response.read(MAX_PAGE + 1)
         data = _unpacked(response.headers.get("Content-Encoding", "").strip().lower(), data)
     except urllib.error.HTTPError as error:
         raise ctx.error("network", f"{error.reason} ({error.url})") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise _failed(ctx, request, error) from None
-    if response.headers.get("Via-Toolc") or (request.type == "http" and data.startswith(b"toolc: ")):
-        raise ctx.error("denied" if response.status == 403 else "network", data[:500].decode("utf-8", "replace"))
+        raise _failed(ctx, every.url or request.full_url, error) from None
+    if every.url.startswith("http:") and data.startswith(b"toolc: "):
+        reason = data[:500].decode("utf-8", "replace").removeprefix("toolc: ").strip()
+        raise _refused(ctx, _host(every.url), response.status, reason)
     return response, data[:MAX_PAGE], len(data) > MAX_PAGE
 
 
-def _failed(ctx, request, error):
+def _failed(ctx, url, error):
     reason = getattr(error, "reason", error)
-    words = str(reason) or type(reason).__name__
-    if "Tunnel connection failed: 403" in words:
-        return ctx.error("denied", f"{request.host} {NOT_ALLOWED}")
+    words, host = str(reason) or type(reason).__name__, _host(url)
+    if refusal := re.fullmatch(r"Tunnel connection failed: ([0-9]+) [^:]*: (.*)", words):
+        return _refused(ctx, host, int(refusal[1]), refusal[2])
     if isinstance(error, ValueError) and not isinstance(error, OSError):
-        return ctx.error("invalid_args", f"{request.full_url[:200]!r} is no URL: {words}")
+        return ctx.error("invalid_args", f"{url[:200]!r} is no URL: {words}")
     if isinstance(reason, ssl.SSLCertVerificationError):
-        return ctx.error("network", f"the certificate of {request.host} is not trusted: {reason.verify_message}")
+        return ctx.error("network", f"the certificate of {host} is not trusted: {reason.verify_message}")
     if isinstance(reason, socket.gaierror):
-        return ctx.error("denied", f"{request.host} {NOT_ALLOWED}")
-    return ctx.error("network", f"no response from {request.host}: {words}")
+        return ctx.error("denied", f"no connection to {host}: {ALLOWED}")
+    return ctx.error("network", f"no response from {host}: {words}")
+
+
+def _refused(ctx, host, status, reason):
+    """The error for what the sandbox's proxy answered in the server's place."""
+    kind = {403: "denied", 504: "timeout"}.get(status, "network")
+    hint = f" ({ALLOWED})" if kind == "denied" else ""
+    return ctx.error(kind, f"no connection to {host}: {reason}{hint}")
+
+
+def _host(url):
+    """The host of a URL, and the port where one is written; urllib's own ``host`` is that of the proxy."""
+    return re.sub(r"^[^/]*//(?:[^/?#]*@)?([^/?#]*).*", r"\1", url, flags=re.DOTALL)[:300]
 
 
 def _unpacked(encoding, data):

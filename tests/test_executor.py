@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -322,6 +323,21 @@ class TestDenied:
         with pytest.raises(UsageError, match=r"there is no tool 'ecoh'; did you mean 'echo'\?"):
             executor.deny("ecoh")
 
+    @pytest.mark.parametrize("tags", ["talk", 3, [3], b"talk"])
+    def test_tags_that_are_no_list_of_texts_are_refused_as_they_would_deny_nothing(
+        self, executor: Executor, tags: Any
+    ) -> None:
+        message = f"tags are a list of texts, and not {tags!r}; write e.g. tags=['danger']"
+        for change in (executor.deny, executor.allow):
+            with pytest.raises(UsageError) as raised:
+                change("echo", tags=tags)
+            assert str(raised.value) == message
+        assert not executor.run("echo", {"word": "a"}).is_error
+
+    def test_a_name_that_is_no_text_is_told(self, executor: Executor) -> None:
+        with pytest.raises(UsageError, match=r"^there is no tool 3; there are: echo, wipe$"):
+            executor.deny(3)  # type: ignore[arg-type]
+
     def test_a_list_is_one_executors_own(self, executor: Executor, registry: Registry, words: Words) -> None:
         executor.deny("echo")
         assert Executor(registry, engine=words.engine).run("echo", {"word": "a"}).text == "echo a"
@@ -329,6 +345,10 @@ class TestDenied:
 
 class TestIds:
     """The id of a call."""
+
+    def test_one_that_is_no_text_is_refused(self, executor: Executor) -> None:
+        with pytest.raises(UsageError, match=r"at most 4096 printable characters, and this is none: 7$"):
+            executor.run("echo", {"word": "id"}, call_id=7)  # type: ignore[arg-type]
 
     def test_a_tool_sees_its_own(self, executor: Executor) -> None:
         assert executor.run("echo", {"word": "id"}, call_id="call_7").text == "echo call_7"

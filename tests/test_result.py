@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from toolc.errors import UsageError
 from toolc.result import Capture, Text, ToolFailure, ToolResult
 from toolc.schema import JsonValue
 
@@ -32,6 +33,19 @@ def test_failure_has_a_kind_and_words() -> None:
     assert result.error == ToolFailure("not_found", "no such city")
     assert result.content == (Text("no such city"),)
     assert ToolResult.failure("broken").error == ToolFailure("execution", "broken")
+
+
+def test_data_that_is_no_json_is_left_for_the_call_to_refuse() -> None:
+    nested: JsonValue = []
+    for _ in range(100_000):
+        nested = [nested]
+    for data in (object(), nested):
+        assert ToolResult.success(data).text == f"a {type(data).__name__} that is no JSON"  # type: ignore[arg-type]
+
+
+def test_a_kind_that_there_is_not_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^'lost' is no kind of error; use one of: invalid_args, not_found, "):
+        ToolResult.failure("no such city", kind="lost")  # type: ignore[arg-type]
 
 
 def test_data_is_none_where_there_is_none() -> None:

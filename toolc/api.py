@@ -174,7 +174,10 @@ class Registry:
         return deepcopy(self.registered(name).spec.parameters.value)
 
     def execute(self, name: str, arguments: JsonObject) -> ToolResult:
-        """Call one tool and wait for its result; ``Executor`` can do more. Raises what its ``run`` raises."""
+        """Call one tool, which has no workspace, and wait for its result; ``Executor`` can do more.
+
+        Raises what its ``run`` raises.
+        """
         with Executor(self) as executor:
             return executor.run(name, arguments)
 

@@ -121,14 +121,15 @@ class Executor:
 
         They are not in ``definitions``, and a call of one is a ``ToolDenied`` and a result of kind ``denied``, also
         where another tool makes it. At any time, from any thread; what has started goes on. Raises ``UsageError``
-        for a name that no tool has, since a list with a slip of the pen denies nothing.
+        for a name that no tool has, since a list with a slip of the pen denies nothing, and for tags
+        that are no list of texts.
         """
         self._denials.deny(map(self._name, names), tags)
 
     def allow(self, *names: str, tags: Iterable[str] = ()) -> None:
         """Take these names and tags off the list again. A tool whose tag is still on it stays denied.
 
-        Raises ``UsageError`` for a name that no tool has.
+        Raises ``UsageError`` for a name that no tool has, and for tags that are no list.
         """
         self._denials.allow(map(self._name, names), tags)
 
@@ -355,9 +356,9 @@ def _refuse_coroutine(name: str, hook: object) -> None:
         )
 
 
-def _checked(call_id: str) -> str:
+def _checked(call_id: object) -> str:
     """A call's id goes into the tool's environment and into logs. Raises ``UsageError`` where it cannot."""
-    if not call_id.isprintable() or len(call_id) > MAX_CALL_ID:
+    if not (isinstance(call_id, str) and call_id.isprintable() and len(call_id) <= MAX_CALL_ID):
         raise UsageError(
             f"a call's id is at most {MAX_CALL_ID} printable characters, and this is none: {call_id!r:.60}"
         )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from toolc.attempt import Attempt
+from toolc.errors import UsageError
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import ErrorKind
 from toolc.template import as_text
@@ -153,9 +154,10 @@ class ToolResult:
     ) -> ToolResult:
         """A result with data: a text alone is content, anything else is structured.
 
-        ``message`` is what the model reads instead of the data's JSON; ``details`` it never sees.
+        ``message`` is what the model reads instead of the data's JSON; ``details`` it never sees. A call that ends
+        with what is no JSON in either has an error of kind ``serialization``, which says where it is.
         """
-        words = as_text(data) if message is None else message
+        words = _words(data) if message is None else message
         structured = None if isinstance(data, str) and message is None else (data,)
         return cls(content=(Text(words),), structured=structured, details=details or {})
 
@@ -163,7 +165,12 @@ class ToolResult:
     def failure(
         cls, message: str, *, kind: ErrorKind = "execution", details: JsonObject | None = None
     ) -> ToolResult:
-        """A result that says nothing but why the tool failed, in words that a model can act on."""
+        """A result that says nothing but why the tool failed, in words that a model can act on.
+
+        Raises ``UsageError`` for a kind that there is not.
+        """
+        if kind not in get_args(ErrorKind):
+            raise UsageError(f"{kind!r} is no kind of error; use one of: {', '.join(get_args(ErrorKind))}")
         return cls(content=(Text(message),), error=ToolFailure(kind, message), details=details or {})
 
     @property
@@ -180,6 +187,13 @@ class ToolResult:
     def data(self) -> JsonValue:
         """The tool's data; None where it gave none, which ``structured`` tells apart from null."""
         return self.structured[0] if self.structured else None
+
+
+def _words(data: JsonValue) -> str:
+    try:
+        return as_text(data)
+    except (TypeError, ValueError, RecursionError):
+        return f"a {type(data).__name__} that is no JSON"  # told at the end of the call, with its place
 
 
 def failure(kind: ErrorKind, message: str, details: JsonObject | None = None) -> ToolResult:

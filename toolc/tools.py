@@ -57,7 +57,7 @@ class Tools:
         """The tool of this name or alias. Raises ``UsageError`` that names a close one, or all."""
         found = self.get(name)
         if found is None:
-            close = difflib.get_close_matches(name, self.by_name, n=1)
+            close = difflib.get_close_matches(str(name), self.by_name, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(self.by_name) or 'none'}"
             raise UsageError(f"there is no tool {name!r}; {hint}")
         return found

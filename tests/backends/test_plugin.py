@@ -165,10 +165,18 @@ def test_what_a_plugin_does_in_place_of_an_answer_is_an_error(ending: Ending, ki
     result = read(Outcome(ending=ending, status=3, reason="before it answered", stderr=said(b"boom\n")))
     assert result.error is not None
     assert (result.error.kind, result.error.message) == (kind, message)
-    assert ("boom" in result.text) == (kind in {"execution", "serialization"})
+    assert result.text == (f"boom\n[{message}]" if kind == "execution" else message)
+    assert result.details == ({"stderr": "boom\n"} if kind == "serialization" else {})
+
+
+def test_the_log_of_an_answer_that_cannot_be_read_is_for_no_model() -> None:
+    result = read(Outcome(ending="answered", reply=said(b"[]"), stderr=said(b"boom\n")))
+    assert result.error is not None
+    assert (result.text, result.details) == (result.error.message, {"stderr": "boom\n"})
 
 
 def test_a_line_beyond_the_limit_is_never_half_an_answer() -> None:
-    result = read(Outcome(ending="answered", reply=Capture(b'{"content"', b"", 5_000_000)))
+    result = read(Outcome(ending="answered", reply=Capture(b'{"content"', b"", 5_000_000), stderr=said(b"boom\n")))
     assert result.error is not None
-    assert result.error.kind == "output_limit"
+    assert (result.error.kind, result.text) == ("output_limit", result.error.message)
+    assert result.details == {"stderr": "boom\n"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -180,6 +181,16 @@ def test_excluded_files_are_passed_over(pattern: str, left: list[str]) -> None:
 def test_a_file_that_is_named_is_taken_though_excluded() -> None:
     write(toolc="exclude: [specs]\n", specs__a=TOOL)
     assert [tool.name for tool in compile_specs([Path("specs/a.yaml")]).tools] == ["hello"]
+
+
+def test_where_all_is_excluded_the_project_file_is_named() -> None:
+    write(top__toolc="exclude: [specs]\n", top__specs__a=TOOL)
+    message = (
+        "top/specs: no specs here, since 'exclude' in top/toolc.yaml passes over what there is; "
+        "name a file, which is taken all the same, or change 'exclude'"
+    )
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        compile_specs([Path("top/specs")])
 
 
 def test_out_is_relative_to_the_project_file_and_one() -> None:

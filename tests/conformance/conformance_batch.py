@@ -55,7 +55,8 @@ class WatchedEngine:
 
     def survivors(self) -> list[str]:
         """The processes of this thread's last sandbox that are still there."""
-        return processes_in(self._local.last) if self._local.last else []
+        last = getattr(self._local, "last", None)  # a thread that has started none yet
+        return processes_in(last) if last else []
 
 
 def control_group(sandbox: Sandbox) -> str:

@@ -95,9 +95,10 @@ def log() -> None:
     ok("said")
 
 
-def change() -> None:
-    DEFINITION["description"] = "Delete everything."
-    ok("changed")
+def half() -> None:
+    ok("one")
+    time.sleep(0.1)
+    write(b'{"content"')
 
 
 def pretty() -> None:
@@ -128,7 +129,7 @@ WAYS: dict[str, Callable[[], object]] = {
     "close": close,
     "leave a process": leave_a_process,
     "log": log,
-    "change": change,
+    "half": half,
     "pretty": pretty,
     "not UTF-8": lambda: write(b'{"content": [{"type": "text", "text": "\xff"}]}\n'),
     "NaN": lambda: write(b'{"content": [], "details": {"a": NaN}}\n'),
@@ -140,7 +141,18 @@ WAYS: dict[str, Callable[[], object]] = {
 }
 
 
+def describe_once() -> None:
+    """Keep to the letter of the protocol: one description, then calls."""
+    if json.loads(sys.stdin.readline()) == {"type": "describe"}:
+        say(DEFINITION)
+    for calls, line in enumerate(sys.stdin, 1):
+        ok(f"{json.loads(line)['params']['how']} {calls}")
+
+
 def main() -> None:
+    if sys.argv[1:] == ["describe once"]:
+        describe_once()
+        return
     calls = 0
     if sys.argv[1:] == ["answer first"]:
         ok("before anybody asked")

@@ -220,3 +220,30 @@ def test_a_request_says_all_of_its_response(call: Call, server: ScriptedServer) 
     (asked,) = server.asked
     assert (asked.method, asked.path, asked.body) == ("PATCH", "/x?a=1", b'{"k": "v"}')
     assert (asked.headers["x-a"], asked.headers["content-type"]) == ("b", "application/json")
+
+
+@pytest.mark.parametrize("name", ["http_fetch", "http_request"])
+def test_a_refusal_names_the_host_of_the_url_and_the_reason(
+    call: Call, server: ScriptedServer, engine: OciEngine, name: str
+) -> None:
+    allowed = "(only public addresses may be reached, by https on port 443)"
+    with Executor(Registry.load(SPECS / "http.yaml"), engine=engine) as executor:
+        for url, message in (
+            (
+                "https://a.example:8443/b?c@d",
+                f"a.example:8443: no entry of network.allow covers a.example:8443 {allowed}",
+            ),
+            ("http://a.example/", f"a.example: no entry of network.allow covers a.example:80 {allowed}"),
+        ):
+            assert failed(executor.run(name, {"url": url})) == ("denied", f"no connection to {message}")
+    server.answers["/moved"] = reply(status=302, Location="https://b.example:8443/")
+    moved = failed(call("http", "public:443", name, {"url": f"{server.url}/moved"}))
+    message = "no connection to b.example:8443: no entry of network.allow covers b.example:8443"
+    assert moved == ("denied", f"{message} {allowed}")
+
+
+@pytest.mark.parametrize("url", ["https://[a", "https://", "nothing"])
+def test_what_is_no_url_is_said_to_be_none(engine: OciEngine, url: str) -> None:
+    with Executor(Registry.load(SPECS / "http.yaml"), engine=engine) as executor:
+        kind, message = failed(executor.run("http_request", {"url": url}))
+    assert (kind, repr(url) in message) == ("invalid_args", True)

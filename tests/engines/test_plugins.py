@@ -100,7 +100,7 @@ def test_what_a_plugin_does_in_place_of_an_answer(executor: Executor, how: str, 
             f"the plugin's process ended with exit status 0 after its last answer; {LOST}",
         ),
         ("twice, late", "one", "serialization", f"{BROKEN}it wrote what no call had asked for, {LATE}; {LOST}"),
-        ("change", "changed", "serialization", f"{BROKEN}it describes itself otherwise than at its start; {LOST}"),
+        ("half", "one", "serialization", f"{BROKEN}it wrote what no call had asked for, '{{\"content\"'; {LOST}"),
     ],
 )  # fmt: skip
 def test_what_a_plugin_does_after_an_answer_is_never_taken_for_the_next_one(
@@ -114,6 +114,24 @@ def test_what_a_plugin_does_after_an_answer_is_never_taken_for_the_next_one(
     assert failed.error.kind == kind
     assert re.fullmatch(message, failed.error.message), failed.error.message
     assert (after.text, after.details["session"]) == ("call 1", {"call": 1})
+
+
+def test_a_call_that_follows_at_once_waits_for_the_rest_of_an_answer(
+    executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = call(executor, "twice, late")
+    monkeypatch.setattr("toolc.runtime.plugin_turn.QUIET_SECONDS", 1.0)  # the second answer comes after 0.2 s
+    failed, after = call(executor, "ok"), call(executor, "ok")
+    message = f"{BROKEN}it wrote what no call had asked for, {LATE}; {LOST}"
+    assert failed.error is not None
+    assert re.fullmatch(message, failed.error.message), failed.error.message
+    assert (answered.text, after.text) == ("one", "call 1")
+
+
+def test_a_plugin_that_describes_itself_once_serves_call_after_call(engine: OciEngine, tmp_path: Path) -> None:
+    found = registry(tmp_path, command=["python3", "hostile_plugin.py", "describe once"])
+    with Executor(found, engine=engine) as executor:
+        assert [call(executor, "a").text for _ in range(4)] == ["a 1", "a 2", "a 3", "a 4"]
 
 
 def test_a_flood_of_answers_is_noticed_at_once_or_by_the_next_call(executor: Executor) -> None:

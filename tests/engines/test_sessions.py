@@ -205,7 +205,7 @@ def test_a_cancelled_call_ends_the_session_at_once(name: str, tmp_path: Path) ->
             unheard = executor.run("notes", {"add": "bread"}, cancellation=cancellation)
         after = [told(executor.run("notes", {"add": "bread"})) for _ in range(2)]
     assert [each.error and each.error.kind for each in (asleep, unheard)] == ["cancelled", "cancelled"]
-    assert "asleep" in asleep.text
+    assert (asleep.details["stderr"], "asleep" in asleep.text) == ("asleep\n", False)
     assert after == [[None, "bread", 1], [None, "bread bread", 2]]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 
@@ -130,6 +130,27 @@ def test_a_function_that_says_too_little_is_refused(function: object, message: s
         tool(function)  # type: ignore[call-overload]
 
 
+@pytest.mark.parametrize("option", ["tags", "aliases"])
+@pytest.mark.parametrize("given", ["bcd", 3, [3]])
+def test_what_is_no_list_of_texts_is_not_taken_letter_by_letter(option: str, given: object) -> None:
+    traits: Any = {option: given}
+    with pytest.raises(UsageError) as raised:
+        define("a", "A.", **traits).handler(lambda: 1)
+    assert str(raised.value) == (
+        f"tool 'a': {option} are a list of texts, and not {given!r}; write e.g. {option}=['words']"
+    )
+
+
+def test_what_is_of_the_wrong_type_is_told_and_not_raised_as_something_else() -> None:
+    nothing: Any = []
+    with pytest.raises(UsageError, match=r"tool 'bad': its parameters are a JSON Schema of .*, and not \[\];"):
+        define("bad", "B.", parameters=nothing)
+    with pytest.raises(UsageError, match=r"^\[\] is no name of a tool"):
+        define(nothing, "B.").handler(lambda: 1)
+    with pytest.raises(UsageError, match="tool 'bad' has no description"):
+        define("bad", nothing).handler(lambda: 1)
+
+
 def test_a_builder_refuses_what_makes_no_sense() -> None:
     ping = define("ping", "Ping a host.").param("host", "string")
     with pytest.raises(UsageError, match="tool 'ping', parameter 'n': 'int' is no type of JSON Schema; use one of"):
@@ -138,10 +159,12 @@ def test_a_builder_refuses_what_makes_no_sense() -> None:
         ping.param_opt("host", str)
     with pytest.raises(UsageError, match="tool 'ping': 'a b' is no name of a parameter"):
         ping.param("a b", "string").handler(lambda **all: all)
-    with pytest.raises(UsageError, match="cannot be called with the keywords host: missing a required argument"):
+    with pytest.raises(UsageError, match=r"with the keywords host: missing a required argument: 'port'$"):
         ping.handler(lambda host, port: (host, port))
     with pytest.raises(
-        UsageError, match="cannot be called with the keywords host: missing a required argument: 'n'"
+        UsageError,
+        match="cannot be called with the keywords host: missing a required argument: 'n'; give what a call may "
+        r"leave out a default, in param_opt\(default=...\) or in the handler$",
     ):
         ping.param_opt("n", "integer").handler(lambda host, n: (host, n))
     with pytest.raises(UsageError, match="cannot be called with the keywords host: got an unexpected keyword"):

@@ -160,7 +160,7 @@ def test_a_refused_request_to_the_proxy_is_answered_with_the_reason(way: Way) ->
     assert way.opened() == {"host": "other.example", "port": 443}
     way.say(frames.CLOSE, FIRST, b'{"reason": "no entry covers it", "kind": "denied"}')
     answer = b"".join(iter(lambda: program.recv(1000), b""))
-    assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n")
+    assert answer.startswith(b"HTTP/1.1 403 Forbidden: no entry covers it\r\n")
     assert answer.endswith(b"\r\n\r\ntoolc: no entry covers it\n")
     program.close()
     way.until(lambda: way.network.is_empty)
@@ -178,7 +178,7 @@ def test_what_is_no_request_is_answered_without_the_host(way: Way) -> None:
     program = way.connect(way.proxy)
     program.sendall(b"GET / HTTP/1.1\r\n\r\n")
     way.until(lambda: bool(select.select([program], [], [], 0)[0]))
-    assert program.recv(1000).startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert program.recv(1000).startswith(b"HTTP/1.1 400 Bad Request: this is an HTTP proxy")
     assert way.said == []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolc.guest.frames import OPEN
-from toolc.guest.proxy import MAX_HEAD, Greeted, GreetingError, ProxyGreeting
+from toolc.guest.proxy import MAX_HEAD, MAX_PHRASE, Greeted, GreetingError, ProxyGreeting
 
 
 def greeted(data: bytes) -> Greeted:
@@ -101,7 +101,7 @@ def test_a_head_has_an_end() -> None:
 
 def test_a_refusal_is_an_answer_with_the_reason() -> None:
     assert ProxyGreeting().refusal("denied", "no entry").split(b"\r\n") == [
-        b"HTTP/1.1 403 Forbidden",
+        b"HTTP/1.1 403 Forbidden: no entry",
         b"Content-Type: text/plain; charset=utf-8",
         b"Content-Length: 16",
         b"Connection: close",
@@ -111,3 +111,9 @@ def test_a_refusal_is_an_answer_with_the_reason() -> None:
     assert ProxyGreeting().refusal("network", "x").startswith(b"HTTP/1.1 502 ")
     assert ProxyGreeting().refusal("timeout", "x").startswith(b"HTTP/1.1 504 ")
     assert ProxyGreeting().refusal("bad", "x").startswith(b"HTTP/1.1 400 ")
+
+
+def test_a_reason_cannot_end_the_status_line_nor_be_an_endless_one() -> None:
+    line, kind, *_ = ProxyGreeting().refusal("denied", "a\r\nSet-Cookie: \u00e9" + "x" * 2000).split(b"\r\n")
+    assert line == b"HTTP/1.1 403 Forbidden: a??Set-Cookie: ?" + b"x" * (MAX_PHRASE - len("a??Set-Cookie: ?"))
+    assert kind.startswith(b"Content-Type: ")

@@ -54,7 +54,7 @@ class Session:
             on_progress=lambda _, message: self.progress.append(message),
             on_output=lambda stream, text: self.output.append((stream, text)),
         )
-        return self._served.call(plan, turn, more=True)
+        return self._served.call(plan, turn)
 
     def run(self, *argv: str, stdin: bytes = b"", env: Sequence[EnvVar] = ()) -> Outcome:
         return self.take(

@@ -45,6 +45,13 @@ def test_good_arguments_are_bound_as_they_are() -> None:
     assert (bound.tool, bound.arguments, bound.call_id) == (spec, {"path": "a"}, "call_1")
 
 
+def test_an_integer_that_was_written_with_a_point_is_handed_on_as_one() -> None:
+    spec = tool({"n": {"type": "integer", "default": 3.0}, "rows": {"items": {"type": "integer", "minimum": 1}}})
+    given: JsonObject = {"rows": [2.0]}
+    assert repr(bind(spec, given, "c").arguments) == "{'rows': [2], 'n': 3}"
+    assert repr(given) == "{'rows': [2.0]}"
+
+
 def test_defaults_are_filled_in_at_every_level_and_the_callers_arguments_left_alone() -> None:
     spec = tool(
         {
@@ -249,6 +256,7 @@ def test_an_integer_beyond_all_numbers_is_refused_before_anything_divides_or_pri
     [
         ('{"name": ', "a text that is not JSON (line 1 column 10: Expecting value): '{\"name\": '"),
         ('["a"]', "the string '[\"a\"]'"),
+        ('{"name": 1}', "its JSON as a text, which is to be parsed first: '{\"name\": 1}'"),
     ],
 )
 def test_a_text_that_a_model_wrote_instead_is_told_for_what_it_is(arguments: str, told: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from collections.abc import Generator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -13,11 +14,13 @@ import pytest
 
 from toolc import (
     Allow,
+    Audio,
     Cancellation,
     Event,
     Executor,
     Image,
     Registry,
+    Resource,
     Text,
     ToolCall,
     ToolEnd,
@@ -32,6 +35,7 @@ from toolc.registry import registry_from_json, tool_to_json
 from toolc.runtime.function_context import FunctionContext
 
 PNG = b"\x89PNG\r\n\x1a\n"
+FLAC = b"fLaC"
 
 
 class Unit(Enum):
@@ -82,6 +86,11 @@ def test_a_call_goes_the_way_of_every_call() -> None:
             ([{"degrees": 1.5, "unit": "celsius"}],),
         ),
         (ToolResult.success([1], message="one"), (Text("one"),), ([1],)),
+        ([Text("Shot"), Image(PNG, "image/png")], (Text("Shot"), Image(PNG, "image/png")), None),
+        ([Text("one"), "two"], (Text("one"), Text("two")), None),
+        (Text("{}"), (Text("{}"),), None),
+        (Audio(FLAC, "audio/flac"), (Audio(FLAC, "audio/flac"),), None),
+        ((Resource(b"a", "text/csv", "a.csv"),), (Resource(b"a", "text/csv", "a.csv"),), None),
     ],
 )
 def test_what_it_returns_is_read_as_a_sandboxed_function_is(
@@ -94,6 +103,72 @@ def test_what_it_returns_is_read_as_a_sandboxed_function_is(
 
     result = run(give)
     assert (result.content, result.structured, result.error) == (content, structured, None)
+
+
+def test_its_blocks_may_be_yielded_and_given_to_its_context() -> None:
+    @tool
+    def shots(ctx: FunctionContext) -> Generator[object, None, object]:
+        """Take shots."""
+        yield Text("Shot")
+        yield Image(PNG, "image/png")
+        return ctx.result([Text("Last"), Image(PNG, "image/png")], structured=1)
+
+    @tool
+    def shot() -> object:
+        """Take a shot."""
+        yield Text("Shot")
+        yield Image(PNG, "image/png")
+
+    assert run(shot).content == (Text("Shot"), Image(PNG, "image/png"))
+    told = run(shots)
+    assert (told.content, told.data) == ((Text("Last"), Image(PNG, "image/png")), 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            ToolResult.success({"a": float("nan")}),
+            "the data of the ToolResult cannot be sent as JSON: the value['a'] is nan, which is not a JSON number",
+        ),
+        (
+            ToolResult.success([object()]),  # type: ignore[list-item]
+            "the data of the ToolResult cannot be sent as JSON: the value[0] is a object",
+        ),
+        (
+            ToolResult.failure("lost", details={"a": object()}),  # type: ignore[dict-item]
+            "the details of the ToolResult cannot be sent as JSON: the value['a'] is a object",
+        ),
+        (
+            ToolResult(content=("words",)),  # type: ignore[arg-type]
+            "the content of the ToolResult holds a str; use Text, Image, Audio or Resource",
+        ),
+        (Image(b"no picture", "image/png"), None),
+    ],
+)
+def test_what_nobody_could_read_is_a_serialization_error(value: object, message: str | None) -> None:
+    @tool
+    def give() -> object:
+        """Give it."""
+        return value
+
+    result = run(give)
+    assert result.error is not None
+    assert result.error.kind == "serialization"
+    assert message in {None, result.error.message}
+
+
+def test_a_value_that_cannot_be_drawn_is_an_error_result() -> None:
+    class Broken:
+        def savefig(self, *_: object, **__: object) -> None:
+            raise RuntimeError("no ink")
+
+    @tool
+    def draw() -> object:
+        """Draw."""
+        return Broken()
+
+    assert run(draw).text == "RuntimeError: no ink"
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,14 @@ import pytest
 from transaction_cases import DONE, FAILED, call, doing
 
 from toolc.engines.fake import FakeEngine
-from toolc.result import Image, Resource, Text, ToolResult
+from toolc.result import Audio, Image, Resource, Text, ToolResult
 from toolc.runtime import result_folder
 from toolc.schema import Schema
 from toolc.spec import Argv, Limits, Result, Sandbox, ShellBackend, ToolSpec, Transaction, WorkspaceMode
 from toolc.template import Placeholder, Template
 
 PNG = b"\x89PNG\r\n\x1a\n..."
+WAV = b"RIFF\x24\0\0\0WAVEfmt "
 
 Act = Callable[[Path], object]
 
@@ -67,6 +68,7 @@ def making(*paths: str) -> Act:
     ("name", "data", "block"),
     [
         ("plot.dat", PNG, Image(PNG, "image/png")),
+        ("said.dat", WAV, Audio(WAV, "audio/wav")),
         ("a.csv", b"1,2\n", Resource(b"1,2\n", "text/csv", "a.csv")),
         ("notes", "größer\n".encode(), Resource("größer\n".encode(), "text/plain", "notes")),
         ("a.bin", b"\xff\0", Resource(b"\xff\0", "application/octet-stream", "a.bin")),
@@ -77,7 +79,9 @@ def making(*paths: str) -> Act:
         ("empty", b"", Resource(b"", "text/plain", "empty")),
     ],
 )
-def test_a_file_is_a_picture_or_a_resource(tmp_path: Path, name: str, data: bytes, block: Image | Resource) -> None:
+def test_a_file_is_a_picture_a_recording_or_a_resource(
+    tmp_path: Path, name: str, data: bytes, block: Image | Audio | Resource
+) -> None:
     result = left(tmp_path, lambda folder: (folder / name).write_bytes(data), name)
     assert result.content == (Text("done\n"), block)
 

@@ -197,7 +197,7 @@ def test_a_tool_without_a_workspace_sees_none_even_if_there_is_one(tmp_path: Pat
 
 @pytest.mark.parametrize("mode", ["ro", "rw"])
 def test_a_tool_with_a_workspace_and_no_folder_is_a_usage_error(mode: WorkspaceMode) -> None:
-    with pytest.raises(UsageError, match=r"tool 'echo' works on a folder and has none; .*--workspace DIR"):
+    with pytest.raises(UsageError, match=r'Executor\(registry, workspace="DIR"\), at .* --workspace DIR$'):
         run(WatchedEngine(Outcome(ending="exited")), tool=replace(ECHO, sandbox=Sandbox(workspace=mode)))
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from toolc.backends.environment import environment
-from toolc.backends.output import both_streams, parse_json, signal_name, with_note
+from toolc.backends.output import parse_json, signal_name, with_note
 from toolc.backends.plugin_lines import Description, LineError, Offer, read_answer
 from toolc.call import BoundCall
 from toolc.plan import Plan, PluginCall, Profile
 from toolc.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult, failure
 from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ErrorKind, File, PluginBackend, Result
+from toolc.spec import File, PluginBackend, Result
 
 TOOL_FOLDER: Final = "/tool"
 """Where a tool's files stand in its sandbox."""
@@ -49,8 +50,8 @@ class Plugin:
             case "signaled":
                 ended = f"was killed by {signal_name(outcome.status)}"
             case _:
-                return _broken("serialization", f"the plugin broke its protocol: {outcome.reason}", outcome)
-        return _broken("execution", f"the plugin's process {ended} {outcome.reason}".rstrip(), outcome)
+                return _broken(outcome.reason, outcome)
+        return _crashed(f"the plugin's process {ended} {outcome.reason}".rstrip(), outcome)
 
 
 def difference(reviewed: PluginCall, offer: Offer) -> str | None:
@@ -63,6 +64,13 @@ def difference(reviewed: PluginCall, offer: Offer) -> str | None:
     said = _differences("description", found.description, wanted.description)
     differences = [*said, *_differences("parameters", closed(found.parameters), closed(wanted.parameters))]
     return "; ".join(differences[:3]) or None
+
+
+def logged(result: ToolResult, outcome: Outcome) -> ToolResult:
+    """``result`` with what the plugin wrote to stderr in ``details``: its log, which no model sees."""
+    if not outcome.stderr.total_bytes:
+        return result
+    return replace(result, details=result.details | {"stderr": outcome.stderr.text()})
 
 
 def closed(parameters: JsonObject) -> JsonObject:
@@ -109,18 +117,19 @@ def _answered(result: Result, outcome: Outcome, reply: Capture) -> ToolResult:
             f"the plugin's answer is a line of more than {len(reply.head)} bytes, beyond its output limit; "
             "ask for less"
         )
-        return _broken("output_limit", message, outcome)
+        return logged(failure("output_limit", message), outcome)
     try:
         answer = read_answer(reply.data())
     except LineError as error:
-        return _broken("serialization", f"the plugin broke its protocol: {error}", outcome)
+        return _broken(str(error), outcome)
     details: JsonObject = {"tool": answer.details} if answer.details else {}
     if answer.is_error:
         words = "\n".join(block.text for block in answer.content if isinstance(block, Text))
         message = words or "the plugin reported an error and said no more"
         content = answer.content or (Text(message),)
-        said: JsonObject = {"stderr": outcome.stderr.text()} if outcome.stderr.total_bytes else {}
-        return ToolResult(content=content, error=ToolFailure("execution", message), details=details | said)
+        return logged(
+            ToolResult(content=content, error=ToolFailure("execution", message), details=details), outcome
+        )
     return _as_declared(ToolResult(content=answer.content, details=details), result)
 
 
@@ -143,6 +152,11 @@ def _as_declared(read: ToolResult, result: Result) -> ToolResult:
             return ToolResult(content=read.content, structured=(value,), details=read.details)
 
 
-def _broken(kind: ErrorKind, message: str, outcome: Outcome) -> ToolResult:
-    text = with_note(both_streams(Capture(), outcome.stderr), message) if outcome.stderr.total_bytes else message
-    return ToolResult(content=(Text(text),), error=ToolFailure(kind, message))
+def _broken(reason: str, outcome: Outcome) -> ToolResult:
+    return logged(failure("serialization", f"the plugin broke its protocol: {reason}"), outcome)
+
+
+def _crashed(message: str, outcome: Outcome) -> ToolResult:
+    """With what it wrote to stderr, as of any program: mostly that alone says why."""
+    text = with_note(outcome.stderr.text(), message) if outcome.stderr.total_bytes else message
+    return ToolResult(content=(Text(text),), error=ToolFailure("execution", message))

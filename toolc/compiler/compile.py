@@ -135,7 +135,7 @@ def compile_specs(
     for piece in pieces:
         diagnostics.extend(piece.diagnostics)
     if not diagnostics.has_errors:
-        _refuse_empty(paths, [piece.found.real for piece in specs])
+        _refuse_empty(paths, [piece.found.real for piece in specs], projects)
     located = [tool for piece in pieces for tool in piece.tools]
     of_several = [
         *_clashes(located, diagnostics),
@@ -218,12 +218,27 @@ def _clashes(tools: Sequence[LocatedTool], diagnostics: Diagnostics) -> Iterator
         yield Diagnostic(codes.LETTER_CASE, message, source.whole_file(), "rename one")
 
 
-def _refuse_empty(paths: Sequence[Path], specs: Sequence[str]) -> None:
+def _refuse_empty(paths: Sequence[Path], specs: Sequence[str], projects: Projects) -> None:
     files = frozenset(specs)
     for path in paths:
         real = os.path.realpath(path)
         if real not in files and not any(spec.startswith(f"{real.rstrip(os.sep)}{os.sep}") for spec in specs):
+            if excluding := _excluding(path, projects):
+                raise UsageError(
+                    f"{path}: no specs here, since 'exclude' in {excluding} passes over what there is; "
+                    "name a file, which is taken all the same, or change 'exclude'"
+                )
             raise UsageError(
                 f"{path}: no specs here; a spec is a YAML or TOML file that starts with 'toolc: 1' "
                 "('toolc = 1' in TOML)"
             )
+
+
+def _excluding(path: Path, projects: Projects) -> str | None:
+    """The project file that excludes what is in the folder at ``path``; None where none does."""
+    for found in find([path]):
+        project = projects.of_file(found.path)
+        if found.folder is not None and project.excludes(found.path):
+            shown = Path(os.path.relpath(project.folder))
+            return next((shown / name).as_posix() for name in PROJECT_FILES if (shown / name).is_file())
+    return None

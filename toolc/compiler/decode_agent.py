@@ -46,12 +46,12 @@ def decode_agent(node: Node, what: str, findings: Findings, parameters: Schema |
     max_tokens = reader.default("max_tokens", integer(1, _MOST_TOKENS), 4096)
     token_budget = reader.default("token_budget", integer(1, _LARGEST_BUDGET), 200_000)
     reader.close()
-    if provider is None or model is None or instructions is None:
+    if provider is None:
         return None
     return AgentBackend(
         provider=provider,
-        model=model,
-        instructions=instructions,
+        model=model or "",
+        instructions=instructions or Template(()),
         base_url=base_url or _URLS[provider],
         api_key=api_key,
         tools=tuple(sorted(set(tools))),

@@ -47,14 +47,15 @@ def _steps(
         findings.add(codes.BAD_VALUE, message, first_line(found.span))
         return None
     ids = _ids(found, findings)
-    steps: list[Step | None] = []
+    steps: list[Step] = []
     for index, item in enumerate(found.items):
-        before = frozenset(ids[:index]) if strategy in {"sequential", "pipeline"} else frozenset[str]()
+        # A strategy that could not be read is given the benefit of the doubt.
+        before = frozenset(ids[:index]) if strategy in {"sequential", "pipeline", None} else frozenset[str]()
         scope = Scope(parameters=parameters, steps=before, later_steps=frozenset(ids) - before)
         steps.append(_step(item, f"{what}[{index}]", findings, scope))
     if strategy == "conditional":
         _check_conditions(found, findings)
-    return tuple(step for step in steps if step is not None)
+    return tuple(steps)
 
 
 def _ids(steps: Sequence, findings: Findings) -> list[str]:
@@ -70,23 +71,22 @@ def _ids(steps: Sequence, findings: Findings) -> list[str]:
     return ids
 
 
-def _step(node: Node, what: str, findings: Findings, scope: Scope) -> Step | None:
+def _step(node: Node, what: str, findings: Findings, scope: Scope) -> Step:
+    """A step as far as it can be read: it keeps its place, for the checks to point at the others by theirs."""
     found = mapping(node, what, findings)
     if found is None:
-        return None
+        return Step(id="", tool="")
     reader = Reader(found, what, findings)
-    name = reader.required("id", _id)
-    tool = reader.required("tool", text)
     step = Step(
-        id=name or "",
-        tool=tool or "",
+        id=reader.required("id", _id) or "",
+        tool=reader.required("tool", text) or "",
         args=reader.default("args", partial(read_json_map, scope=scope), _NO_ARGUMENTS),
         condition=reader.optional("if", expression),
         continue_on_error=reader.default("continue_on_error", boolean, False),
         timeout_ms=reader.optional("timeout", duration),
     )
     reader.close()
-    return step if name is not None and tool is not None else None
+    return step
 
 
 def _id(node: Node, what: str, findings: Findings) -> str | None:

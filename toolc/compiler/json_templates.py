@@ -26,7 +26,10 @@ def read_json_template(node: Node, what: str, findings: Findings, scope: Scope) 
 
 
 def read_json_map(node: Node, what: str, findings: Findings, scope: Scope) -> JsonMap | None:
-    """A map of templates. A key is left out where an argument that its own text names is absent."""
+    """A map of templates. A key is left out where an argument that its own text names is absent.
+
+    An entry in which anything is wrong is reported, and left out as a whole.
+    """
     found = mapping(node, what, findings)
     if found is None:
         return None
@@ -37,5 +40,6 @@ def read_json_map(node: Node, what: str, findings: Findings, scope: Scope) -> Js
 
 def _entry(entry: Entry, what: str, findings: Findings, scope: Scope) -> JsonEntry | None:
     within = scope.omitting() if isinstance(entry.value, Scalar) else scope
+    errors = findings.errors
     value = read_json_template(entry.value, what, findings, within)
-    return JsonEntry(key=entry.key, value=value) if value is not None else None
+    return JsonEntry(key=entry.key, value=value) if value is not None and findings.errors == errors else None

@@ -28,18 +28,26 @@ _DEFINED: Final = ("$defs", "definitions")
 
 @dataclass(frozen=True, slots=True)
 class StepArguments:
-    """The arguments of the step ``index`` of a composite; ``tools`` are those that it may call, by name."""
+    """The arguments of the step ``index`` of a composite, as far as they could be read.
+
+    ``tools`` are those that it may call, by name, and ``giving`` those of which it is known what they give.
+    """
 
     tool: LocatedTool
     backend: CompositeBackend
     index: int
     tools: Mapping[str, ToolSpec]
+    giving: Mapping[str, ToolSpec]
 
     def findings(self) -> Iterator[Diagnostic]:
         """Each argument that is missing, unknown, or of a type that the called tool does not take."""
+        node = self.tool.node_at(*self._route, "args")
+        if node is not None and not isinstance(node, MappingNode):
+            return
+        written = frozenset(node.by_key) if node is not None else frozenset[str]()
         given = {entry.key: entry.value for entry in self._step.args.entries}
-        yield from self._unknown(given)
-        yield from self._missing(given)
+        yield from self._unknown(written)
+        yield from self._missing(written)
         for name, value in given.items():
             wanted = Shape(self._parameters.properties.get(name, {}), self._parameters.value)
             yield from self._differs(value, wanted, f"{self._step.tool}.{name}", ("args", name))
@@ -56,48 +64,52 @@ class StepArguments:
 
     @property
     def _known(self) -> Known:
-        steps = {step.id: self.tools.get(step.tool) for step in self.backend.steps}
+        steps = {step.id: self.giving.get(step.tool) for step in self.backend.steps}
         return Known(self.tool.spec.parameters, steps)
 
-    def _unknown(self, given: Mapping[str, JsonTemplate]) -> Iterator[Diagnostic]:
+    def _unknown(self, written: frozenset[str]) -> Iterator[Diagnostic]:
         declared = self._parameters.properties
         if self._parameters.value.get("additionalProperties") is not False:
             return
-        for name in sorted(given.keys() - declared.keys()):
+        for name in sorted(written - declared.keys()):
             message = f"'{self._step.tool}' has no parameter '{name}'"
             hint = suggestion(name, declared) or (
                 f"its parameters are {listed(sorted(declared))}" if declared else "it has no parameters"
             )
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._key_span(name), hint)
 
-    def _missing(self, given: Mapping[str, JsonTemplate]) -> Iterator[Diagnostic]:
-        missing = sorted(self._parameters.required - given.keys())
+    def _missing(self, written: frozenset[str]) -> Iterator[Diagnostic]:
+        missing = sorted(self._parameters.required - written)
         if self.backend.strategy == "pipeline" and self.index:
-            yield from self._handed_on(missing)
+            yield from self._handed_on(missing, are_read=len(written) == len(self._step.args.entries))
             return
         for name in missing:
             message = f"'{self._step.tool}' needs '{name}', and this step does not pass it on"
             hint = f"add it to the step's args, e.g. args: {{{name}: …}}"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
 
-    def _handed_on(self, missing: Sequence[str]) -> Iterator[Diagnostic]:
-        """Of a pipeline, the parameter that becomes what the step before gave."""
+    def _handed_on(self, missing: Sequence[str], *, are_read: bool) -> Iterator[Diagnostic]:
+        """Of a pipeline, the parameter that becomes what the step before gave; whether all arguments were read."""
         tool = self._step.tool
         if len(missing) > 1:
             message = f"a pipeline hands one value on, and '{tool}' needs {listed(missing)}"
             hint = "give all but one of them in the step's args"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
-        elif not missing and not any(
-            isinstance(part, Placeholder) and part.name == STEPS
-            for template in templates(self._step.args)
-            for part in template.parts
+        elif (
+            are_read
+            and not missing
+            and not any(
+                isinstance(part, Placeholder) and part.name == STEPS
+                for template in templates(self._step.args)
+                for part in template.parts
+            )
         ):
             message = f"nothing that the step before gives reaches '{tool}'"
             hint = "leave out of args the parameter that it is to become, or use {{ steps.ID.outputs }}"
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
         for name in missing[:1]:
             wanted = Shape(self._parameters.properties.get(name, {}), self._parameters.value).types
-            got = outputs(self.tools.get(self.backend.steps[self.index - 1].tool)).types
+            got = outputs(self.giving.get(self.backend.steps[self.index - 1].tool)).types
             # A text is what it says, whatever the data: see ``handed_on``.
             if len(missing) == 1 and wanted != {"string"} and wanted.isdisjoint(got):
                 message = f"{tool}.{name} is {in_words(wanted)}, and the step before gives {in_words(got)}"

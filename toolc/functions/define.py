@@ -51,7 +51,15 @@ def tool(
 def define(
     name: str, description: str, *, parameters: JsonObject | None = None, **traits: Unpack[Traits]
 ) -> Definition:
-    """Begin to define a tool; ``handler`` makes it. ``parameters`` may be a whole JSON Schema of type object."""
+    """Begin to define a tool; ``handler`` makes it. ``parameters`` may be a whole JSON Schema of type object.
+
+    Raises ``UsageError`` for parameters that are no schema.
+    """
+    if parameters is not None and not isinstance(parameters, dict):
+        raise UsageError(
+            f"tool {name!r}: its parameters are a JSON Schema of type object, and not {parameters!r:.60}; "
+            "write a dict, or leave it out and say them with .param(...)"
+        )
     return Definition(name=name, description=description, schema=parameters, traits=traits)
 
 
@@ -185,9 +193,10 @@ def _check_takes(name: str, function: Function, parameters: list[str], given: li
         try:
             signature.bind(**dict.fromkeys([*names, CONTEXT] if wants_context else names))
         except TypeError as error:
+            remedy = "; give what a call may leave out a default, in param_opt(default=...) or in the handler"
             raise UsageError(
                 f"tool {name!r}: its handler at {_place(function)} cannot be called with the keywords "
-                f"{', '.join(names) or 'of no parameter'}: {error}"
+                f"{', '.join(names) or 'of no parameter'}: {error}{remedy if names is given else ''}"
             ) from None
     return wants_context
 

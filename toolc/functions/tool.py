@@ -82,8 +82,10 @@ def make_tool(
     """Check what a spec's checks would, and make the tool. Raises ``UsageError``."""
     if unknown := sorted(traits.keys() - Traits.__annotations__.keys()):
         raise UsageError(f"tool {name!r}: there is no option {unknown[0]!r}; there are: {', '.join(_OPTIONS)}")
+    for option in ("aliases", "tags"):
+        _check_list(name, option, traits.get(option, ()))
     _check_names(name, traits.get("aliases", ()), parameters)
-    if not description.strip():
+    if not _is_said(description):
         raise UsageError(f"tool {name!r} has no description, by which a model decides when to call it; write one")
     timeout = traits.get("timeout", DEFAULT_TIMEOUT)
     if not 0 < timeout < math.inf:
@@ -118,9 +120,25 @@ def _spec(name: str, description: str, parameters: JsonObject, backend: HostFunc
     )
 
 
+def _check_list(name: str, option: str, given: object) -> None:
+    """A text alone would be taken letter by letter."""
+    if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
+        raise UsageError(
+            f"tool {name!r}: {option} are a list of texts, and not {given!r:.60}; write e.g. {option}=['words']"
+        )
+
+
+def _is_said(words: object) -> bool:
+    return isinstance(words, str) and bool(words.strip())
+
+
+def _is_name(given: object) -> bool:
+    return isinstance(given, str) and _NAME.fullmatch(given) is not None
+
+
 def _check_names(name: str, aliases: Sequence[str], parameters: JsonObject) -> None:
     for each in (name, *aliases):
-        if not _NAME.fullmatch(each):
+        if not _is_name(each):
             raise UsageError(
                 f"{each!r} is no name of a tool: 1 to 64 of A-Z a-z 0-9 _ - that do not start with a digit or -"
             )

@@ -19,7 +19,10 @@ OWN_FIELDS = (b"connection", b"proxy-connection", b"proxy-authorization", b"keep
 """Fields between client and proxy, which no server is to see."""
 
 STATUS = {"denied": b"403 Forbidden", "network": b"502 Bad Gateway", "timeout": b"504 Gateway Timeout"}
-"""The status line's end for each kind of refusal."""
+"""The status for each kind of refusal; the reason follows it."""
+
+MAX_PHRASE = 1000
+"""How much of a reason stands in the status line, in bytes: clients take no endless one."""
 
 
 class GreetingError(ValueError):
@@ -74,8 +77,10 @@ class ProxyGreeting:
     def refusal(self, kind: str, reason: str) -> bytes:
         """The answer where there is no connection."""
         body = ("toolc: %s\n" % reason).encode("utf-8", "replace")
+        # Of the answer to a CONNECT most clients show the status line and nothing else.
+        phrase = re.sub(rb"[^ -~]", b"?", reason.encode("ascii", "replace"))[:MAX_PHRASE]
         lines = (
-            b"HTTP/1.1 %s" % STATUS.get(kind, b"400 Bad Request"),
+            b"HTTP/1.1 %s: %s" % (STATUS.get(kind, b"400 Bad Request"), phrase),
             b"Content-Type: text/plain; charset=utf-8",
             b"Content-Length: %d" % len(body),
             b"Connection: close",

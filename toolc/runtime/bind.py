@@ -16,6 +16,7 @@ from toolc.schema import JsonObject, JsonValue
 from toolc.spec import ToolSpec
 from toolc.validation.absence import without_nulls
 from toolc.validation.bounded import UnresolvableError, errors
+from toolc.validation.integers import with_integers
 from toolc.validation.plain_schema import plainly_satisfies
 
 MAX_DEPTH: Final = 64
@@ -37,8 +38,9 @@ class BindError(ValueError):
 
 
 def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
-    """Fill in defaults and validate; the caller's ``arguments`` are left as they were.
+    """Fill in defaults, validate, and read ``2.0`` as ``2`` where an integer is meant.
 
+    The caller's ``arguments`` are left as they were.
     Raises ``BindError`` with every problem at once, up to ``MAX_PROBLEMS``, and ``RegistryError`` where the
     schema itself is broken.
     """
@@ -51,6 +53,7 @@ def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
         filled = copy.deepcopy(_decoded(tool, arguments))
         _fill_defaults(tool.parameters.value, filled)
         problems = tuple(dict.fromkeys(islice(_invalid(tool, filled), MAX_PROBLEMS)))
+        bound = filled if problems else with_integers(tool.parameters.value, filled)
     except UnresolvableError as error:
         raise RegistryError(
             f"the parameters of tool {tool.name!r} refer to a schema that cannot be resolved ({error}); "
@@ -58,16 +61,18 @@ def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
         ) from None
     if problems:
         raise BindError(tool.name, problems)
-    return BoundCall(tool=tool, arguments=filled, call_id=call_id)
+    return BoundCall(tool=tool, arguments=bound, call_id=call_id)
 
 
 def _no_object(arguments: JsonValue) -> str:
-    """What arguments are that are no object; of a text, as models write it, why it is no JSON."""
+    """What arguments are that are no object; of a text, as models write it, whether and why it is no JSON."""
     if isinstance(arguments, str):
         try:
-            parse_json(arguments.encode())
+            meant = parse_json(arguments.encode())
         except ValueError as error:
             return f"a text that is not JSON ({error}): {arguments[:60]!r}"
+        if isinstance(meant, dict):
+            return f"its JSON as a text, which is to be parsed first: {arguments[:60]!r}"
     return describe(arguments)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
+from toolc.errors import UsageError
 from toolc.spec import ToolSpec
 
 
@@ -21,16 +22,21 @@ class Denials:
         self._tags: frozenset[str] = frozenset()
 
     def deny(self, names: Iterable[str], tags: Iterable[str]) -> None:
-        """Refuse the tools of these names, and all that have one of these tags."""
+        """Refuse the tools of these names, and all that have one of these tags.
+
+        Raises ``UsageError`` for tags that are no list of texts; then nothing has changed.
+        """
         with self._lock:
-            self._names |= frozenset(names)
-            self._tags |= frozenset(tags)
+            names, tags = frozenset(names), _tags(tags)
+            self._names |= names
+            self._tags |= tags
 
     def allow(self, names: Iterable[str], tags: Iterable[str]) -> None:
-        """Take these names and tags off the list; what is not on it is no mistake."""
+        """Take these names and tags off the list; what is not on it is no mistake. Raises what ``deny`` raises."""
         with self._lock:
-            self._names -= frozenset(names)
-            self._tags -= frozenset(tags)
+            names, tags = frozenset(names), _tags(tags)
+            self._names -= names
+            self._tags -= tags
 
     def reason(self, tool: ToolSpec) -> str | None:
         """Why ``tool`` is refused, in words for a model; None where it is not."""
@@ -40,3 +46,11 @@ class Denials:
         if tag is None:
             return None
         return f"the tool {tool.name!r} is denied here, as all tools that are tagged {tag!r}; do without it"
+
+
+def _tags(given: object) -> frozenset[str]:
+    """The tags. Raises ``UsageError`` for a text alone, which letter by letter would deny nothing."""
+    tags = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)
+    if not all(isinstance(tag, str) for tag in tags):
+        raise UsageError(f"tags are a list of texts, and not {given!r:.60}; write e.g. tags=['danger']")
+    return frozenset(tags)

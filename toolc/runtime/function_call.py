@@ -8,6 +8,7 @@ result at once, an async function is cancelled at its next ``await``, and a plai
 
 from __future__ import annotations
 
+import base64
 import traceback
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
@@ -16,8 +17,10 @@ from typing import Final
 from toolc.backends.python import Python
 from toolc.call import BoundCall
 from toolc.guest import answer
-from toolc.guest.context import ToolError
-from toolc.result import Capture, Outcome, ToolResult
+from toolc.guest.blocks import dump
+from toolc.guest.context import Resource as GuestResource
+from toolc.guest.context import Result, ToolError
+from toolc.result import Audio, Capture, Image, Outcome, Resource, Text, ToolResult
 from toolc.runtime.caller import CallContext, Caller
 from toolc.runtime.function_thread import Raised, RunningFunction
 from toolc.runtime.oversized import sized
@@ -53,12 +56,12 @@ def _left(seconds: float, *, is_cancelled: bool) -> ToolResult:
 
 def _result(value: object, call: BoundCall) -> ToolResult:
     """What a function returned or raised, read as a sandboxed one's answer is."""
-    if isinstance(value, ToolResult):
-        return value
     raised = value.error if isinstance(value, Raised) else None
     try:
-        reply = answer.failure(raised) if raised else answer.success(_plain(value))
-    except ToolError as error:
+        if isinstance(value, ToolResult):
+            return _checked(value)
+        reply = answer.failure(raised) if raised else answer.success(_plain(_shown(value)))
+    except Exception as error:  # noqa: BLE001  a value that draws itself may raise anything
         reply, raised = answer.failure(error), error
     outcome = Outcome(ending="exited", reply=Capture(reply, total_bytes=len(reply)))
     backend = PythonBackend(entry="", function=call.tool.name, files=())
@@ -69,6 +72,42 @@ def _result(value: object, call: BoundCall) -> ToolResult:
     trace = raised.__traceback__ and raised.__traceback__.tb_next
     told = "".join(traceback.format_exception(type(raised), raised, trace))
     return replace(result, details=result.details | {"traceback": told[-answer.MAX_TRACEBACK :]})
+
+
+def _checked(result: ToolResult) -> ToolResult:
+    """A result that the function made itself. Raises ``ToolError`` for what no caller could read."""
+    dump(result.data, "the data of the ToolResult")
+    dump(result.details, "the details of the ToolResult")
+    content: tuple[object, ...] = result.content
+    for block in content:
+        if not isinstance(block, Text | Image | Audio | Resource):
+            words = f"the content of the ToolResult holds a {type(block).__name__}; "
+            raise ToolError("serialization", words + "use Text, Image, Audio or Resource")
+    return result
+
+
+def _shown(value: object) -> object:
+    """``value`` with toolc's own blocks, alone, in a list or in ``ctx.result``, as a guest writes them."""
+    match value:
+        case Result():
+            return Result(_shown(value.content), value.structured, value.details)
+        case list() | tuple():
+            return [_block(each) for each in value]
+        case _:
+            return _block(value)
+
+
+def _block(value: object) -> object:
+    match value:
+        case Text():
+            return {"type": "text", "text": value.text}
+        case Image() | Audio():
+            kind = "image" if isinstance(value, Image) else "audio"
+            return {"type": kind, "mimeType": value.mime_type, "data": base64.b64encode(value.data).decode()}
+        case Resource():
+            return GuestResource(value.data, value.mime_type, value.name)
+        case _:
+            return value
 
 
 def _plain(value: object) -> object:

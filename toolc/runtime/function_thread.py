@@ -19,6 +19,7 @@ from typing import Final, Self, TypeAlias
 from toolc.call import BoundCall
 from toolc.events import ToolUpdate
 from toolc.guest.yields import Yields
+from toolc.result import Audio, Image, Text
 from toolc.runtime.caller import CallContext
 from toolc.runtime.function_context import FunctionContext
 from toolc.spec_function import HostFunction
@@ -154,6 +155,15 @@ class _Yields(Yields):
     def __init__(self, context: FunctionContext, say: Callable[[_Said], None]) -> None:
         super().__init__(context, -1)
         self._say = say
+
+    def take(self, item: object) -> None:
+        match item:
+            case Text():
+                super().take(item.text)
+            case Image() | Audio():
+                super().take(item.data)
+            case _:
+                super().take(item)
 
     def _tell(self, data: bytes) -> None:
         self._say(data.decode("utf-8"))

@@ -126,6 +126,11 @@ class Lines:
         """Whether there is a whole line."""
         return bool(self._whole)
 
+    @property
+    def waiting(self) -> bytes:
+        """The next line, or what has come of it; empty where that is nothing but space."""
+        return self._whole[0] if self._whole else bytes(self._rest).strip()
+
     def take(self) -> bytes:
         """The next whole line, with its end."""
         line = self._whole.popleft()

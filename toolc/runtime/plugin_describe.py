@@ -43,7 +43,8 @@ def describe(tool: ToolSpec, setting: Setting) -> Offer:
         result = interrupted(outcome, tool.sandbox.limits, timeout_ms)
     else:
         result = Plugin().read(backend, tool.result, outcome)
-    raise UsageError(f"{shlex.join(backend.command)} does not describe itself: {result.text}")
+    log = f"\n[stderr]\n{result.details['stderr']}".rstrip() if "stderr" in result.details else ""
+    raise UsageError(f"{shlex.join(backend.command)} does not describe itself: {result.text}{log}")
 
 
 def _ask(sandbox: Sandbox, plan: Plan, timeout_ms: int) -> Offer:

@@ -1,13 +1,15 @@
 """One call of a plugin, as a dialogue of lines: describe, compare, call, answer.
 
-After an answer the plugin is asked to describe itself once more. A second answer to the same call, however late,
-would come before that description, and so cannot be taken for the answer to the next call.
+An answer does not say which call it answers. So what a plugin writes while no call is open ends it, and a call that
+follows an answer at once first waits a moment for such a line. One that comes later still, when the next call has
+been passed on, cannot be told from that call's answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from time import monotonic
 from typing import Final, TypeVar
 
 from toolc.backends.plugin import difference
@@ -18,6 +20,9 @@ from toolc.runtime.session_wire import EndedError, SessionWire
 
 T = TypeVar("T")
 
+QUIET_SECONDS: Final = 0.005
+"""So long after an answer nothing is passed on: two flushes of a program with no work between are less apart."""
+
 _LOST: Final = "this call was not passed on, and what the process held is lost; call again, which starts it anew"
 
 
@@ -25,14 +30,19 @@ class PluginTurns:
     """The calls of one plugin's process, one after another."""
 
     def __init__(self) -> None:
-        self._offer: Offer | None = None  # what it said of itself at its start
+        self._offer: Offer | None = None  # what it said of itself at its start, the only time that it is asked
+        self._answered = 0.0  # when, of monotonic
 
-    def take(self, wire: SessionWire, call: PluginCall, call_id: str, *, more: bool) -> Outcome:
-        """Pass one call on, which has begun on ``wire``; ``more`` says whether others may follow.
+    def take(self, wire: SessionWire, call: PluginCall, call_id: str) -> Outcome:
+        """Pass one call on, which has begun on ``wire``.
 
         Raises ``EndedError`` where the process is then not to be used again.
         """
-        offer = self.describe(wire)
+        offer = self._offer
+        if offer is None:
+            offer = self._offer = self.describe(wire)
+        else:
+            _unasked(wire, self._answered + QUIET_SECONDS, f"after its last answer; {_LOST}")
         if reason := difference(call, offer):
             message = f"the plugin is not the one that was reviewed, and was not called: {reason}"
             raise EndedError(replace(wire.outcome("refused"), reason=message))
@@ -42,36 +52,29 @@ class PluginTurns:
             read_answer(answer)
         except LineError as error:
             raise wire.broken(str(error)) from None
-        if wire.has_line:
-            raise wire.broken(f"it answered more than once: {shown(wire.line())}")
-        if more:
-            wire.say(DESCRIBE)
+        if surplus := wire.surplus:
+            raise wire.broken(f"it answered more than once: {shown(surplus)}")
         wire.deliver()
+        self._answered = monotonic()
         return replace(wire.outcome("answered"), reply=Capture(answer, b"", len(answer)))
 
     def describe(self, wire: SessionWire) -> Offer:
-        """What the plugin is: at its start, and after each answer whether it still is. Raises ``EndedError``."""
-        is_new = self._offer is None
-        if is_new:
-            wire.say(DESCRIBE)
-        since = f"after its last answer; {_LOST}"
-        line = _waited(wire.line, "before it had described itself" if is_new else since)
+        """Ask the plugin what it is, which its start ends with. Raises ``EndedError``."""
+        wire.say(DESCRIBE)
+        line = _waited(wire.line, "before it had described itself")
         try:
             offer = read_offer(line)
         except LineError as error:
-            raise (wire.broken(str(error)) if is_new else _surplus(wire, line)) from None
-        # It may have answered that, and ended since.
-        _waited(wire.look, "after it had described itself" if is_new else since)
-        if wire.has_line:
-            raise _surplus(wire, wire.line())
-        if self._offer not in (None, offer):
-            raise wire.broken(f"it describes itself otherwise than at its start; {_LOST}")
-        self._offer = offer
+            raise wire.broken(str(error)) from None
+        _unasked(wire, 0.0, "after it had described itself")
         return offer
 
 
-def _surplus(wire: SessionWire, line: bytes) -> EndedError:
-    return wire.broken(f"it wrote what no call had asked for, {shown(line)}; {_LOST}")
+def _unasked(wire: SessionWire, until: float, when: str) -> None:
+    """Raise ``EndedError`` where the process says anything, or ends, before ``until`` (of ``monotonic``)."""
+    _waited(lambda: wire.listen(until), when)
+    if surplus := wire.surplus:
+        raise wire.broken(f"it wrote what no call had asked for, {shown(surplus)}; {_LOST}")
 
 
 def _waited(wait: Callable[[], T], when: str) -> T:

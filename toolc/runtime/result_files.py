@@ -8,10 +8,10 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from toolc.backends.base import PlanError
-from toolc.backends.output import image_type, with_note
+from toolc.backends.output import audio_type, image_type, with_note
 from toolc.call import BoundCall
 from toolc.plan import Mount
-from toolc.result import Content, Image, Resource, Text, ToolFailure, ToolResult
+from toolc.result import Audio, Content, Image, Resource, Text, ToolFailure, ToolResult
 from toolc.runtime.beneath import Root
 from toolc.runtime.result_folder import FolderError, LeftFolder, RealFolder, shown
 from toolc.template import Template, TemplateError, as_text, evaluate
@@ -116,6 +116,8 @@ def _blocks(folder: LeftFolder, patterns: tuple[str, ...], limit: int) -> list[C
 def _block(path: bytes, data: bytes) -> Content:
     if picture := image_type(data):
         return Image(data, picture)
+    if recording := audio_type(data):
+        return Audio(data, recording)
     name = shown(path)
     is_text = _is_text(data)
     guessed = _TYPES.get(PurePosixPath(name).suffix.lower())

@@ -65,5 +65,8 @@ def _mount(tool: ToolSpec, workspace: Path | None) -> Mount | None:
     if mode == "none":
         return None
     if workspace is None:
-        raise UsageError(f"tool {tool.name!r} works on a folder and has none; give it one with --workspace DIR")
+        raise UsageError(
+            f"tool {tool.name!r} works on a folder and has none; give it one: in a program with "
+            'Executor(registry, workspace="DIR"), at a command line with --workspace DIR'
+        )
     return mount(workspace, "overlay" if mode == "transaction" else mode)

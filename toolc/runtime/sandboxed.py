@@ -23,6 +23,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from toolc.backends.plugin import logged
 from toolc.backends.table import BACKENDS
 from toolc.call import BoundCall
 from toolc.engines.base import Engine, Sandbox
@@ -31,7 +32,7 @@ from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.told import NETWORK_ARGUMENT
 from toolc.plan import Plan, PluginCall, Profile
 from toolc.registry import RegisteredTool
-from toolc.result import Outcome, ToolResult, failure
+from toolc.result import Capture, Outcome, ToolResult, failure
 from toolc.runtime.caller import CallContext, nobody
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress import Egress
@@ -258,6 +259,8 @@ def _judged(
     """What came of a call; ``again`` runs a plan within milliseconds, for what the spec makes of a result."""
     spec = call.tool
     limits = spec.sandbox.limits
+    if outcome.ending in ENDINGS and isinstance(plan.invocation, PluginCall):
+        return logged(interrupted(replace(outcome, stderr=Capture()), limits, allowed.own_ms), outcome)
     if outcome.ending in ENDINGS:
         return interrupted(outcome, limits, allowed.own_ms)
     result = BACKENDS[spec.backend.tag].read(spec.backend, spec.result, outcome)

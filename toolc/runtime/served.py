@@ -45,20 +45,20 @@ class Served:
             self._plugin = PluginTurns()
             self._undo = self._undo.pop_all()
 
-    def call(self, plan: Plan, turn: Turn, *, more: bool) -> Outcome:
-        """One call; ``more`` says whether others may follow. Raises ``EndedError`` where none may."""
+    def call(self, plan: Plan, turn: Turn) -> Outcome:
+        """One call. Raises ``EndedError`` where no other may follow."""
         self.calls += 1
         self._wire.begin(turn)
-        outcome = self._call(plan, more=more)
+        outcome = self._call(plan)
         # Of a process that has lost some of its own nobody can say what it still is.
         if outcome.ending == "out_of_memory" or self.sandbox.out_of_memory():
             raise EndedError(self._wire.outcome("out_of_memory"))
         return outcome
 
-    def _call(self, plan: Plan, *, more: bool) -> Outcome:
+    def _call(self, plan: Plan) -> Outcome:
         match plan.invocation:
             case PluginCall():
-                return self._plugin.take(self._wire, plan.invocation, plan.call_id, more=more)
+                return self._plugin.take(self._wire, plan.invocation, plan.call_id)
             case PythonCall():
                 return take_function(self._wire, plan, plan.invocation)
             case Exec():
@@ -84,7 +84,7 @@ def call_once(plan: Plan, start: Start, turn: Turn, egress: Egress, timing: Timi
         return Outcome(ending="cancelled"), {"user": ""}
     served = Served(plan, start, egress, timing)
     try:
-        outcome = served.call(plan, turn, more=False)
+        outcome = served.call(plan, turn)
     except EndedError as error:
         outcome = error.outcome
     finally:

@@ -99,7 +99,7 @@ class Sessions:
                 session.served = Served(plan, start, egress, timing)
             served = session.served
             try:
-                outcome = served.call(plan, turn, more=True)
+                outcome = served.call(plan, turn)
                 keep = True
             except EndedError as error:
                 outcome = error.outcome

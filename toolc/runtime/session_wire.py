@@ -119,15 +119,21 @@ class SessionWire:
         self._end_soon()
         raise self.broken("it closed its stdout")
 
-    def look(self) -> None:
-        """Hear what has come by now. Raises ``EndedError`` if the process has ended."""
-        if self._reached(monotonic(), lambda: False):
+    def listen(self, until: float) -> None:
+        """Hear what has come by now, and what comes until ``until`` (of ``monotonic``) or the first of it.
+
+        Raises ``EndedError`` if the process has ended, or if the call has.
+        """
+        self._reached(min(until, self._deadline), lambda: bool(self.surplus))
+        if self._line.cancelled:
+            raise EndedError(self.outcome("cancelled"))
+        if self._conversation.verdict is not None and not self.surplus:
             raise EndedError(self._judged())
 
     @property
-    def has_line(self) -> bool:
-        """Whether the process has said something that nobody has taken."""
-        return self._conversation.answers.has_line
+    def surplus(self) -> bytes:
+        """What the process has said that nobody has taken: a line, or the beginning of one. Empty for nothing."""
+        return self.redactor.data(self._conversation.answers.waiting)
 
     def wait_for_marks(self) -> None:
         """Wait until all that the call wrote has come. Raises ``EndedError``."""

@@ -14,7 +14,7 @@ from toolc.diagnostics import Diagnostic
 
 def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Each tool from which calls stand too deep in each other."""
-    callers = [tool for tool in tools if "backend" not in tool.damaged and called(tool.spec)]
+    callers = [tool for tool in tools if called(tool.spec)]
     if not callers:
         return
     known = by_name(tool.spec for tool in tools)

@@ -23,11 +23,9 @@ def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     if not any(tool.spec.backend.tag in {"composite", "agent"} for tool in tools):
         return
     known = {name: tool for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}
-    targets = {tool.spec.name: frozenset(_targets(tool, known)) for tool in tools if "backend" not in tool.damaged}
+    targets = {tool.spec.name: frozenset(_targets(tool, known)) for tool in tools}
     circular = _in_circles(targets)
     for tool in tools:
-        if "backend" in tool.damaged:
-            continue
         for name, span in calls(tool):
             called = known.get(name)
             if called is None:
@@ -38,11 +36,12 @@ def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
 
 
 def calls(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
-    """The name of each tool that ``tool`` calls, and where it stands."""
+    """The name of each tool that ``tool`` calls, as far as it can be read, and where it stands."""
     backend = tool.spec.backend
     if backend.tag == "composite":
         for index, step in enumerate(backend.steps):
-            yield step.tool, tool.span("backend", "composite", "steps", index, "tool")
+            if step.tool:
+                yield step.tool, tool.span("backend", "composite", "steps", index, "tool")
     elif backend.tag == "agent":
         node = tool.node_at("backend", "agent", "tools")
         for item in node.items if isinstance(node, SequenceNode) else ():

@@ -19,12 +19,13 @@ def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     from toolc.compiler.step_findings import StepArguments  # start-up time: few specs have steps
 
     known = by_name(tool.spec for tool in tools if "parameters" not in tool.damaged)
+    giving = by_name(tool.spec for tool in tools if tool.damaged.isdisjoint({"backend", "result"}))
     for tool in tools:
         backend = tool.spec.backend
-        if backend.tag == "composite" and tool.damaged.isdisjoint({"backend", "parameters"}):
+        if backend.tag == "composite" and "parameters" not in tool.damaged:
             for index, step in enumerate(backend.steps):
-                if step.tool in known:
-                    yield from StepArguments(tool, backend, index, known).findings()
+                if step.tool and step.tool in known:
+                    yield from StepArguments(tool, backend, index, known, giving).findings()
 
 
 RULE: Final = Rule(

@@ -12,7 +12,7 @@ from toolc.compiler.rule import Rule
 from toolc.compiler.templates import OF_A_STEP
 from toolc.diagnostics import Diagnostic
 
-NEEDS: Final = frozenset({"backend", "parameters"})
+NEEDS: Final = frozenset({"parameters"})
 
 _HEAD: Final = frozenset(
     {"subexpression", "index_expression", "projection", "value_projection", "filter_projection", "flatten", "pipe"}
@@ -57,6 +57,8 @@ def _problem(
             return None
         known = f"the parameters are {listed(sorted(declared))}" if declared else "the tool declares no parameters"
         return f"there is no parameter '{name}'", suggestion(name, declared) or known
+    if name and "" in ids and name not in ids:
+        return None  # perhaps it is that of the step whose id could not be read
     if name and name in ids and name not in before:
         return f"the step '{name}' has no result yet when this one starts", "ask for a step that comes before"
     if name and name not in before:

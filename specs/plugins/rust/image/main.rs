@@ -5,6 +5,7 @@ mod json;
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 const DEFINITION: &str = concat!(
@@ -72,11 +73,25 @@ fn call(params: Option<&json::Value>) -> Result<String, String> {
         .and_then(json::Value::as_str)
         .filter(|path| !path.is_empty())
         .ok_or("'path' is missing, or no string")?;
-    describe(path).map_err(|error| format!("{path}: {error}"))
+    let workspace = fs::canonicalize(".").map_err(|error| format!("the workspace: {error}"))?;
+    let real = inside(&workspace, path)
+        .ok_or_else(|| format!("'{path}' is outside the workspace; give a path relative to it"))?;
+    describe(path, &real).map_err(|error| format!("{path}: {error}"))
 }
 
-fn describe(path: &str) -> io::Result<String> {
-    let found = fs::metadata(path)?;
+/// What a path leads to, through every link; `None` where that, or the nearest folder there is, is outside.
+fn inside(workspace: &Path, path: &str) -> Option<PathBuf> {
+    let joined = workspace.join(path);
+    let nearest = joined
+        .ancestors()
+        .find_map(|each| fs::canonicalize(each).ok())?;
+    nearest
+        .starts_with(workspace)
+        .then(|| fs::canonicalize(&joined).unwrap_or(joined))
+}
+
+fn describe(path: &str, real: &Path) -> io::Result<String> {
+    let found = fs::metadata(real)?;
     let mut lines = vec![
         format!("path: {path}"),
         format!("kind: {}", kind(&found)),
@@ -90,7 +105,7 @@ fn describe(path: &str) -> io::Result<String> {
         ));
     }
     if found.is_file() {
-        lines.push(match count_lines(File::open(path)?)? {
+        lines.push(match count_lines(File::open(real)?)? {
             Some(count) => format!("lines: {count}"),
             None => "lines: none, it is a binary file".to_string(),
         });

@@ -24,6 +24,19 @@ const DEFINITION: JsonObject = {
   },
 };
 
+const STRING_OR_NUMBER = /"(?:[^"\\]+|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const MARKED = /"([sn])((?:[^"\\]+|\\.)*)"/g;
+
+// JavaScript's numbers would alter what has more digits than a double: numbers become strings that begin with 'n', as
+// they are written, and strings and names begin with 's'.
+function marked(json: string): string {
+  return json.replace(STRING_OR_NUMBER, (found) => (found.startsWith('"') ? `"s${found.slice(1)}` : `"n${found}"`));
+}
+
+function written(value: Json): string {
+  return JSON.stringify(value).replace(MARKED, (_, kind: string, text: string) => (kind === "n" ? text : `"${text}"`));
+}
+
 function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -36,20 +49,21 @@ function step(value: Json, name: string, taken: string): Json {
     return found;
   }
   if (isObject(value)) {
-    const found = Object.hasOwn(value, name) ? value[name] : undefined;
+    const found = Object.hasOwn(value, `s${name}`) ? value[`s${name}`] : undefined;
     if (found === undefined) {
-      const names = Object.keys(value).slice(0, 20).join(", ");
+      const names = Object.keys(value).slice(0, 20).map((each) => each.slice(1)).join(", ");
       throw new Error(`${where} has no '${name}'; there is: ${names || "nothing"}`);
     }
     return found;
   }
-  throw new Error(`${where} is ${JSON.stringify(value).slice(0, 80)}, which has no parts`);
+  throw new Error(`${where} is ${written(value).slice(0, 80)}, which has no parts`);
 }
 
 function query(text: string, path: string): Json {
   let value: Json;
   try {
-    value = JSON.parse(text);
+    JSON.parse(text);
+    value = JSON.parse(marked(text));
   } catch (error) {
     throw new Error(`'json' is not JSON: ${(error as Error).message}`);
   }
@@ -65,7 +79,7 @@ function call(params: Json | undefined): string {
   if (!isObject(params) || typeof params.json !== "string" || typeof params.path !== "string") {
     throw new Error("'json' and 'path' are both needed, and strings");
   }
-  return JSON.stringify(query(params.json, params.path));
+  return written(query(params.json, params.path));
 }
 
 function answer(line: string): Answer | JsonObject {
