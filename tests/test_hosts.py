@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.hosts import HostError, canonical_host, parse_destination
+from toolc.hosts import HostError, canonical_host, covers, parse_destination
 from toolc.spec import Destination
 
 
@@ -57,3 +57,21 @@ def test_a_canonical_host_is_its_own_canonical_form(text: str) -> None:
     assert canonical_host(f"[{host}]" if ":" in host else host) == host
     assert host.isascii()
     assert host == host.lower()
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "expected"),
+    [
+        ("example.com:443", "example.com:443", True),
+        ("*.example.com:443", "a.example.com:443", True),
+        ("*.example.com:443", "*.a.example.com:443", True),
+        ("example.com:443", "a.example.com:443", False),
+        ("*.example.com:443", "example.com:443", False),
+        ("*.example.com:443", "badexample.com:443", False),
+        ("*.example.com:443", "a.example.com:80", False),
+        ("public:443", "example.com:443", False),
+        ("*.example.com:443", "public:443", False),
+    ],
+)
+def test_what_one_entry_allows_of_another(wide: str, narrow: str, expected: bool) -> None:
+    assert covers(parse_destination(wide), parse_destination(narrow)) is expected

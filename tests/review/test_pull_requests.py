@@ -50,6 +50,11 @@ WIDER: Final = {
         PLAIN + "sandbox: {network: {allow: [a.example.com:443, b.example.com:443]}}\n",
         ["RSK01 high: a call may now reach b.example.com:443"],
     ),
+    "a host below one that was allowed": (
+        PLAIN + "sandbox: {network: {allow: [example.com:443]}}\n",
+        PLAIN + "sandbox: {network: {allow: [example.com:443, evil.example.com:443]}}\n",
+        ["RSK01 high: a call may now reach evil.example.com:443"],
+    ),
     "a host becomes a wildcard": (
         PLAIN + "sandbox: {network: {allow: [api.example.com:443]}}\n",
         PLAIN + "sandbox: {network: {allow: ['*.example.com:443']}}\n",

@@ -136,7 +136,9 @@ def test_names_of_branches_do_nothing_on_a_page(small: Difference) -> None:
     bad = "x\n# [a](http://evil.example) @all <script>`" + "long" * 400
     named = replace(small, old=replace(small.old, label=bad), new=replace(small.new, label=bad))
     title = markdown.report(named).splitlines()[1]
-    assert title.startswith("### toolc: x\\\\u000a\\# \\[a\\]\\(http&#58;//evil.example\\) &#64;all &lt;script\\>")
+    assert title.startswith(
+        "### toolc: x&lt;U\\+000A\\>\\# \\[a\\]\\(http&#58;//evil.example\\) &#64;all &lt;script\\>"
+    )
     assert len(title) < 1300
     assert "\x1b" not in text.report(named)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from toolc.review.contract.node import Node
+from toolc.review.contract.node import Node, list_under, map_under
 from toolc.schema import JsonObject, JsonValue
 
 MANY: Final = 40
@@ -46,13 +46,13 @@ def _values(node: Node, other: Node | None, depth: int) -> Iterator[JsonValue]:
         if keyword in schema:
             yield schema[keyword]
     for keyword in ("enum", "examples"):
-        yield from _list(schema, keyword)
+        yield from list_under(schema, keyword)
     for each in (other, node):
         if each is not None:
             yield from _edges(each.schema)
     if depth < _DEEP:
         for keyword in ("anyOf", "oneOf", "allOf"):
-            for inner in _list(schema, keyword):
+            for inner in list_under(schema, keyword):
                 yield from islice(candidates(node.inner(_merged(schema, inner)), None, depth + 1), 8)
         yield from _objects(node, depth)
         yield from _arrays(node, depth)
@@ -73,7 +73,7 @@ def _types(schema: JsonObject) -> list[str]:
 
 def _edges(schema: JsonObject) -> Iterator[JsonValue]:
     """Values at a schema's bounds, and beside them."""
-    yield from _list(schema, "enum")
+    yield from list_under(schema, "enum")
     if "const" in schema:
         yield schema["const"]
     for keyword in ("minLength", "maxLength"):
@@ -96,7 +96,7 @@ def _objects(node: Node, depth: int) -> Iterator[JsonValue]:
     if least is None:
         return
     yield least
-    properties = _map(schema, "properties")
+    properties = map_under(schema, "properties")
     for name, inner in properties.items():
         if name not in least:
             for value in islice(candidates(node.inner(inner), None, depth + 1), 2):
@@ -106,9 +106,9 @@ def _objects(node: Node, depth: int) -> Iterator[JsonValue]:
 
 def least_object(node: Node, depth: int = 0) -> JsonObject | None:
     """An object with what is required and nothing else; None where it cannot be had."""
-    properties = _map(node.schema, "properties")
+    properties = map_under(node.schema, "properties")
     found: JsonObject = {}
-    for name in _list(node.schema, "required"):
+    for name in list_under(node.schema, "required"):
         value = next(candidates(node.inner(properties.get(str(name))), None, depth + 1), _NONE)
         if value is _NONE:
             return None
@@ -123,7 +123,9 @@ def _arrays(node: Node, depth: int) -> Iterator[JsonValue]:
     schema = node.schema
     if "array" not in _types(schema):
         return
-    first = [next(candidates(node.inner(each), None, depth + 1), None) for each in _list(schema, "prefixItems")]
+    first = [
+        next(candidates(node.inner(each), None, depth + 1), None) for each in list_under(schema, "prefixItems")
+    ]
     items = [*islice(candidates(node.inner(schema.get("items")), None, depth + 1), 4)]
     for size in dict.fromkeys([*_sizes(schema), 0, 1, 2]):
         if size < len(first):
@@ -138,13 +140,3 @@ def _sizes(schema: JsonObject) -> Iterator[int]:
         size = schema.get(keyword)
         if isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 1000:
             yield from (size, size + 1)
-
-
-def _list(schema: JsonObject, keyword: str) -> list[JsonValue]:
-    value = schema.get(keyword)
-    return value if isinstance(value, list) else []
-
-
-def _map(schema: JsonObject, keyword: str) -> JsonObject:
-    value = schema.get(keyword)
-    return value if isinstance(value, dict) else {}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from toolc.review.change import Route
 from toolc.review.contract.bounds import Compare
 from toolc.review.contract.movement import Aspect, Direction, Movement
-from toolc.review.contract.node import Node, is_same, place
+from toolc.review.contract.node import Node, is_same, list_under, place
 from toolc.schema import JsonObject, JsonValue
 
 
@@ -22,7 +22,7 @@ def movements(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[
 
 
 def _alternatives(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:
-    before, after = _list(old.schema, keyword), _list(new.schema, keyword)
+    before, after = list_under(old.schema, keyword), list_under(new.schema, keyword)
     where = (*route, keyword)
     if bool(before) != bool(after):
         direction = Direction.NARROWER if after else Direction.WIDER
@@ -43,7 +43,7 @@ def _alternatives(keyword: str, old: Node, new: Node, route: Route, compare: Com
 
 
 def _all_of(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:
-    before, after = _list(old.schema, "allOf"), _list(new.schema, "allOf")
+    before, after = list_under(old.schema, "allOf"), list_under(new.schema, "allOf")
     lost, won = _unmatched(before, after)
     for was, now in zip(lost, won, strict=False):
         yield from compare(old.inner(before[was]), new.inner(after[now]), (*route, "allOf", now))
@@ -107,8 +107,3 @@ def _if(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Movement]:
 
 def _binds(conditional: JsonObject) -> bool:
     return "if" in conditional and ("then" in conditional or "else" in conditional)
-
-
-def _list(schema: JsonObject, keyword: str) -> list[JsonValue]:
-    value = schema.get(keyword)
-    return value if isinstance(value, list) else []

@@ -81,6 +81,18 @@ def is_same(old: JsonValue, new: JsonValue) -> bool:
     return old == new
 
 
+def list_under(schema: JsonObject, keyword: str) -> list[JsonValue]:
+    """The list under a keyword; empty where there is none."""
+    value = schema.get(keyword)
+    return value if isinstance(value, list) else []
+
+
+def map_under(schema: JsonObject, keyword: str) -> JsonObject:
+    """The map under a keyword; empty where there is none."""
+    value = schema.get(keyword)
+    return value if isinstance(value, dict) else {}
+
+
 def listed(values: list[JsonValue]) -> str:
     """Values as short text: ``"a", "b" and 3 more``."""
     texts = [short(value) for value in values[:3]]

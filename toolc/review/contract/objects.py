@@ -8,7 +8,7 @@ from typing import Final
 from toolc.review.change import Route
 from toolc.review.contract.bounds import Compare
 from toolc.review.contract.movement import Aspect, Direction, Movement
-from toolc.review.contract.node import Node, is_same, place
+from toolc.review.contract.node import Node, is_same, list_under, map_under, place
 from toolc.schema import JsonObject, JsonValue
 
 _CONDITIONS: Final = ("propertyNames", "contains", "unevaluatedItems", "unevaluatedProperties", "contentSchema")
@@ -27,7 +27,7 @@ def movements(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[
 
 
 def _properties(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:
-    before, after = _map(old.schema, "properties"), _map(new.schema, "properties")
+    before, after = map_under(old.schema, "properties"), map_under(new.schema, "properties")
     for name in dict.fromkeys([*before, *after]):
         where = (*route, "properties", name)
         if name in before and name in after:
@@ -50,7 +50,7 @@ def is_closed(schema: JsonObject) -> bool:
 
 def _required(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Movement]:
     before, after = _names(old, "required"), _names(new, "required")
-    had = _map(old, "properties")
+    had = map_under(old, "properties")
     for name in after:
         if name not in before:
             where = (*route, "properties", name)
@@ -77,7 +77,7 @@ def _others(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Mo
 def _named(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:
     """Maps whose entries are conditions: ``patternProperties``, ``dependentSchemas``, ``dependentRequired``."""
     for keyword in ("patternProperties", "dependentSchemas", "dependentRequired"):
-        before, after = _map(old.schema, keyword), _map(new.schema, keyword)
+        before, after = map_under(old.schema, keyword), map_under(new.schema, keyword)
         for name in dict.fromkeys([*before, *after]):
             where = (*route, keyword, name)
             was, now = before.get(name), after.get(name)
@@ -97,7 +97,7 @@ def _exceeds(one: JsonValue, other: JsonValue) -> bool:
 
 
 def _items(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:
-    before, after = _list(old.schema, "prefixItems"), _list(new.schema, "prefixItems")
+    before, after = list_under(old.schema, "prefixItems"), list_under(new.schema, "prefixItems")
     rest = (old.inner(old.schema.get("items")), new.inner(new.schema.get("items")))
     for index in range(max(len(before), len(after))):
         one = old.inner(before[index]) if index < len(before) else rest[0]
@@ -124,15 +124,5 @@ def _condition(keyword: str, old: Node, new: Node, route: Route, compare: Compar
         yield from compare(old.inner(was), new.inner(now), where)
 
 
-def _map(schema: JsonObject, keyword: str) -> JsonObject:
-    value = schema.get(keyword)
-    return value if isinstance(value, dict) else {}
-
-
-def _list(schema: JsonObject, keyword: str) -> list[JsonValue]:
-    value = schema.get(keyword)
-    return value if isinstance(value, list) else []
-
-
 def _names(schema: JsonObject, keyword: str) -> list[str]:
-    return [name for name in _list(schema, keyword) if isinstance(name, str)]
+    return [name for name in list_under(schema, keyword) if isinstance(name, str)]

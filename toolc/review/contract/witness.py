@@ -9,7 +9,7 @@ from typing import Final
 from toolc.review.change import Route, Witness
 from toolc.review.contract.candidates import candidates, least_object
 from toolc.review.contract.movement import Movement
-from toolc.review.contract.node import Node, root
+from toolc.review.contract.node import Node, map_under, root
 from toolc.schema import JsonObject, JsonValue
 from toolc.validation.bounded import UnresolvableError, errors
 
@@ -77,17 +77,12 @@ def _followed(accepts: Node, refuses: Node, route: Route) -> tuple[tuple[str | i
 
 
 def _has(accepts: Node, refuses: Node, keyword: str, name: str) -> bool:
-    return any(name in _map(node, keyword) for node in (accepts, refuses))
+    return any(name in map_under(node.schema, keyword) for node in (accepts, refuses))
 
 
 def _property(node: Node, name: str) -> Node:
-    properties = _map(node, "properties")
+    properties = map_under(node.schema, "properties")
     return node.inner(properties[name] if name in properties else node.schema.get("additionalProperties"))
-
-
-def _map(node: Node, keyword: str) -> JsonObject:
-    value = node.schema.get(keyword)
-    return value if isinstance(value, dict) else {}
 
 
 def _around(node: Node, path: tuple[str | int, ...], inner: JsonValue) -> Iterator[JsonValue]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from toolc.reporters.text import printable
 from toolc.review.change import GRADES, Change
 from toolc.review.compare import Difference
 from toolc.review.fingerprint import fingerprint
@@ -92,17 +93,13 @@ def _cut(text: str) -> str:
 
 def _safe(text: str) -> str:
     """Text that is only text on a page: no markup, no link, nobody called by name."""
-    escaped = _ACTIVE.sub(r"\\\1", _plain(text)).replace("\\@", "&#64;").replace("\\<", "&lt;")
+    escaped = _ACTIVE.sub(r"\\\1", printable(text)).replace("\\@", "&#64;").replace("\\<", "&lt;")
     return _LINKING.sub("&#58;", escaped)
 
 
 def _code(text: str) -> str:
     """Text as code, whatever stands in it."""
-    plain = _plain(text)
+    plain = printable(text)
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", plain)), default=0))
     space = " " if plain.startswith("`") or plain.endswith("`") else ""
     return f"{fence}{space}{plain}{space}{fence}"
-
-
-def _plain(text: str) -> str:
-    return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
