@@ -508,3 +508,11 @@ def test_a_comment_that_ignores_is_told_where_it_stands_and_a_moved_one_is_not(t
     ]
     assert [each.new.start.line for each in found.shared if each.new] == [9]
     assert difference(tmp_path / "moved", {"a.yaml": ignoring}, {"b.yaml": f"# moved\n{ignoring}"}).shared == ()
+
+
+def test_a_command_is_shown_as_its_spec_writes_it(tmp_path: Path) -> None:
+    (tool,) = difference(
+        tmp_path, {"a.yaml": PLAIN}, {"a.yaml": PLAIN.replace('"{{ name }}"', '"-n {{name}}"')}
+    ).tools
+    (change,) = tool.changes
+    assert (change.before, change.after) == ('["echo", "--", "{{ name }}"]', '["echo", "--", "-n {{ name }}"]')

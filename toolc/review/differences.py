@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from toolc.registry import tool_to_json
 from toolc.review.change import Route
 from toolc.review.contract.node import is_same
-from toolc.schema import JsonValue
+from toolc.schema import JsonObject, JsonValue
 from toolc.spec import ToolSpec
 
 
@@ -53,3 +53,30 @@ def _maps(value: JsonValue, route: Route) -> Iterator[tuple[Route, JsonValue]]:
     elif isinstance(value, list):
         for index, each in enumerate(value):
             yield from _maps(each, (*route, index))
+
+
+def written(value: JsonValue) -> JsonValue:
+    """A stored value with its templates as a spec writes them: ``{{ name.key | filter }}``."""
+    if isinstance(value, dict):
+        return _placeholder(value) or {key: written(each) for key, each in value.items()}
+    if not isinstance(value, list):
+        return value
+    if any(isinstance(part, dict) and _placeholder(part) for part in value):
+        return "".join(part if isinstance(part, str) else str(written(part)) for part in value)
+    return [written(each) for each in value]
+
+
+def _placeholder(value: JsonObject) -> str:
+    """A stored placeholder in a spec's words; empty for any other map."""
+    match value:
+        case {"name": str() as name, "keys": list() as keys, "filters": list() as filters} if len(value) == 3:
+            words = [".".join(map(str, (name, *keys))), *map(_filter, filters)]
+            return f"{{{{ {' | '.join(words)} }}}}"
+        case _:
+            return ""
+
+
+def _filter(value: JsonValue) -> str:
+    assert isinstance(value, dict)
+    argument = value["argument"]
+    return str(value["name"]) if argument is None else f"{value['name']}({argument!r})"

@@ -7,7 +7,7 @@ from typing import Final
 
 from toolc.review.change import Change, Grade, Route
 from toolc.review.contract.node import whole
-from toolc.review.differences import Part, differing
+from toolc.review.differences import Part, differing, written
 from toolc.review.risk.code import programs
 from toolc.review.risk.sides import Sides
 from toolc.review.surface import shown
@@ -61,4 +61,7 @@ def _change(sides: Sides, part: Part) -> Change:
         grade, words = "low", f"{shown(part.route)} is another"
     elif part.route[0] == "result":
         grade, words = "medium", "results are made of the output in another way"
-    return sides.risk(RULE, grade, words, part.route, whole(part.before), whole(part.after))
+    before, after = whole(written(part.before)), whole(written(part.after))
+    if before == after:  # as a text that only looks like a placeholder
+        before, after = whole(part.before), whole(part.after)
+    return sides.risk(RULE, grade, words, part.route, before, after)
