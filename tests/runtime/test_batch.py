@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -194,9 +196,10 @@ def test_ctrl_c_passes_through_once_nothing_runs_any_more(order: Order) -> None:
             try:
                 if order.mode == "sequential":
                     raise KeyboardInterrupt
-                if len(running) == 2:
+                if call.call_id == "c1":
                     signal_main()
                 assert cancellation.wait(60)
+                time.sleep(0.05)  # long enough for somebody who does not wait to be seen
                 return said(call)
             finally:
                 running.discard(call.call_id)
@@ -206,9 +209,32 @@ def test_ctrl_c_passes_through_once_nothing_runs_any_more(order: Order) -> None:
     assert running == set()
 
 
-def signal_main() -> None:
-    import signal
+def test_ctrl_c_while_a_thread_starts_waits_for_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+    over: list[str] = []
 
+    class Interrupted(threading.Thread):
+        def start(self) -> None:
+            super().start()
+            assert begun.wait(60)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading, "Thread", Interrupted)
+    with Cancellation() as cancellation:
+
+        def make(call: ToolCall) -> ToolResult:
+            begun.set()
+            assert cancellation.wait(60)
+            time.sleep(0.05)
+            over.append(call.call_id)
+            return said(call)
+
+        with pytest.raises(KeyboardInterrupt):
+            run_batch(calls(3), make, Order(size=2), cancellation, skipped)
+    assert over == ["c0"]
+
+
+def signal_main() -> None:
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 

@@ -156,20 +156,18 @@ class _Batch:
 
     def run(self, group: range, at_once: int, cancellation: Cancellation) -> None:
         """Make the calls of ``group``; ends when all of them have."""
-        waiting = deque(group)
+        todo = _Todo(group)
         if len(group) == 1:
-            self._work(waiting)
+            self._work(todo)
             return
-        threads: list[threading.Thread] = []
         try:
             for _ in range(min(at_once, len(group))):
-                thread = threading.Thread(target=self._work, args=(waiting,), name="toolc batch", daemon=True)
-                thread.start()
-                threads.append(thread)
-            _join(threads)
+                threading.Thread(target=self._work, args=(todo,), name="toolc batch", daemon=True).start()
+            todo.join()
         except BaseException:
             cancellation.cancel()
-            _join(threads)
+            todo.clear()
+            todo.join()
             raise
 
     def fill(self, outcome: Callable[[ToolCall], ToolResult | BaseException]) -> None:
@@ -194,20 +192,51 @@ class _Batch:
             raise BatchError(told, outcomes) from raised[0]
         return self.so_far
 
-    def _work(self, waiting: deque[int]) -> None:
-        while waiting:
-            try:
-                place = waiting.popleft()
-            except IndexError:  # another thread took the last one
-                return
+    def _work(self, todo: _Todo) -> None:
+        while (place := todo.take()) is not None:
             try:
                 self._outcomes[place] = self._make(self._calls[place])
             except KeyboardInterrupt:
+                todo.clear()
                 raise
             except BaseException as error:  # noqa: BLE001  raised again with the results, see ``results``
                 self._outcomes[place] = error
+            finally:
+                todo.done()
 
 
-def _join(threads: Sequence[threading.Thread]) -> None:
-    for thread in threads:
-        thread.join()
+class _Todo:
+    """The places of a group that nobody has taken yet, and how many that were taken are not done.
+
+    Waiting for these and not for the threads: Ctrl-C may come while a thread starts, which then makes a call
+    though nobody was handed the thread.
+    """
+
+    def __init__(self, places: Iterable[int]) -> None:
+        self._waiting = deque(places)
+        self._running = 0
+        self._changed = threading.Condition()
+
+    def take(self) -> int | None:
+        """The next place, which is to be ``done``; None where none is left."""
+        with self._changed:
+            if not self._waiting:
+                return None
+            self._running += 1
+            return self._waiting.popleft()
+
+    def done(self) -> None:
+        """A place that was taken is over."""
+        with self._changed:
+            self._running -= 1
+            self._changed.notify_all()
+
+    def clear(self) -> None:
+        """Let nobody take another place."""
+        with self._changed:
+            self._waiting.clear()
+
+    def join(self) -> None:
+        """Wait until every place was taken and is done."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._waiting and not self._running)
