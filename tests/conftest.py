@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # Shared machines stall: a slow example is no failure, and a failing one must come back on the next run.
-settings.register_profile("toolc", deadline=None, print_blob=True)
+settings.register_profile("toolc", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("toolc")
 
 

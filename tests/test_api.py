@@ -15,7 +15,8 @@ import pytest
 
 import toolc
 from toolc import (
-    Event,
+    BatchEnd,
+    BatchEvent,
     Executor,
     Image,
     NoEngineError,
@@ -259,7 +260,7 @@ def test_a_stream_that_is_closed_cancels_the_call(specs: Path) -> None:
     cancelled = threading.Event()
 
     def wait(plan: Plan) -> Outcome:
-        assert cancelled.wait(10)
+        assert cancelled.wait(60)
         return echo(plan)
 
     with Executor(Registry.load(specs), engine=FakeEngine(wait)) as executor:
@@ -334,6 +335,21 @@ def test_a_result_is_json_with_pictures_in_base64() -> None:
             {"event": "update", "name": "t", "call_id": "c", "stream": "stderr", "text": "x"},
         ),
         (
+            ToolUpdate(name="t", call_id="c", stream="content", blocks=(Image(b"GIF89a", "image/gif"),)),
+            {
+                "event": "update",
+                "name": "t",
+                "call_id": "c",
+                "stream": "content",
+                "text": "",
+                "content": [{"type": "image", "mime_type": "image/gif", "data": "R0lGODlh"}],
+            },
+        ),
+        (
+            BatchEnd(results=(ToolResult(content=()),)),
+            {"event": "batch_end", "results": [{"content": [], "details": {}, "is_error": False, "error": None}]},
+        ),
+        (
             ToolEnd(name="t", call_id="c", result=ToolResult(content=(Text("hi"),))),
             {
                 "event": "end",
@@ -363,9 +379,9 @@ def test_a_result_is_json_with_pictures_in_base64() -> None:
             {"event": "denied", "name": "t", "call_id": "c.s", "parent_call_id": "c", "reason": "no"},
         ),
     ],
-    ids=["start", "progress", "output", "end", "retry", "denied, a part"],
+    ids=["start", "progress", "output", "picture", "batch", "end", "retry", "denied, a part"],
 )
-def test_an_event_is_json_that_says_what_it_is(event: Event, json_: object) -> None:
+def test_an_event_is_json_that_says_what_it_is(event: BatchEvent, json_: object) -> None:
     assert event_to_json(event) == json_
 
 

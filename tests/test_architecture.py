@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "toolc"
 CORE = frozenset(
-    "source errors diagnostics spec spec_agent spec_backends spec_composite spec_function spec_http schema "  # noqa: SIM905
+    "source errors checked diagnostics spec spec_agent spec_backends spec_composite spec_function spec_http schema "  # noqa: SIM905
     "template template_json registry call plan result events changes "
     "confirmation plan_http hosts loopback attempt authority calls lock policy".split()
 )
@@ -20,7 +20,7 @@ SEES: dict[str, frozenset[str]] = {
     "digest": CORE,
     "assets": CORE,
     "validation": CORE,
-    "compiler": CORE | {"digest", "validation"},
+    "compiler": CORE | {"assets", "digest", "providers", "validation"},
     "providers": CORE | {"validation"},
     "backends": CORE,
     "importers": CORE | {"backends"},
@@ -32,7 +32,7 @@ SEES: dict[str, frozenset[str]] = {
     "secret_sources": CORE | {"compiler"},
     "configuration": CORE | {"compiler", "engines", "secret_sources"},
     "artifacts": CORE | {"digest", "compiler", "providers"},
-    "functions": CORE | {"digest", "validation"},
+    "functions": CORE | {"compiler", "digest", "validation"},
     "registry_file": CORE | {"digest"},
     "review": CORE | {"__init__", "compiler", "digest", "providers", "registry_file", "reporters", "validation"},
     "messages": CORE | {"providers"},

@@ -32,7 +32,7 @@ def test_the_files_are_those_of_all_tools_lowered_together(registry: RegistryFil
         "loss.json": canonical(json.loads(json.dumps(losses))),
     }
     assert any(losses.values())
-    assert FORM.layout.join(FORM.finish(tools, tools)) == wanted
+    assert FORM.layout(registry.toolsets).join(FORM.finish(tools, tools)) == wanted
 
 
 def test_tools_that_are_not_joint_may_be_finished_one_by_one(registry: RegistryFile) -> None:

@@ -6,8 +6,8 @@ import asyncio
 import random
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import aclosing
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,9 @@ from toolc import (
     UsageError,
 )
 from toolc.engines.fake import FakeEngine
+from toolc.events import BatchEnd, BatchEvent, CallEvent
 from toolc.plan import Exec, Plan
-from toolc.result import Capture, Outcome
+from toolc.result import Capture, Outcome, Text
 
 TOOLS = """\
 toolc: 1
@@ -130,12 +131,12 @@ class TestBatches:
                 cancellation.cancel()
 
             threading.Thread(target=cancel).start()
-            results = executor.run_batch(echo("hang", *"abcdef"), mode="sequential", cancellation=cancellation)
-        assert kinds(results) == ["cancelled"] * 7
+            results = executor.run_batch(echo("a", "hang", *"bcdef"), mode="sequential", cancellation=cancellation)
+        assert kinds(results) == [None] + ["cancelled"] * 6
 
     def test_when_the_time_is_up_each_call_that_is_not_done_says_so(self, executor: Executor) -> None:
-        results = executor.run_batch(echo("a", "hang", "b"), mode="sequential", timeout=1)
-        assert kinds(results) == [None, "timeout", "timeout"]
+        results = executor.run_batch(echo("hang", "b"), mode="sequential", timeout=1)
+        assert kinds(results) == ["timeout", "timeout"]
 
     def test_steering_skips_the_rest(self, executor: Executor) -> None:
         events: list[Event] = []
@@ -181,7 +182,7 @@ class TestBatches:
 
     def test_a_thousand_calls_cancelled_at_random_leave_nothing_behind(self, executor: Executor) -> None:
         """Ten batches of a hundred, each cancelled at a random moment of its own."""
-        threads, descriptors = threading.active_count(), len([*Path("/proc/self/fd").iterdir()])
+        threads, descriptors = {*threading.enumerate()}, len([*Path("/proc/self/fd").iterdir()])
         chance = random.Random(11)
         for _ in range(10):
             after = chance.randrange(1, 150)
@@ -199,7 +200,11 @@ class TestBatches:
             assert [results[n].text for n in done] == [f"echo {n}" for n in done]
             assert set(kinds(results)) <= {None, "cancelled"}
             assert "cancelled" in kinds(results)
-        assert (threading.active_count(), len([*Path("/proc/self/fd").iterdir()])) == (threads, descriptors)
+        for each in {*threading.enumerate()} - threads:
+            each.join(60)
+            assert not each.is_alive()
+        # Those of an earlier test may have ended meanwhile.
+        assert len([*Path("/proc/self/fd").iterdir()]) <= descriptors
 
     def test_the_asynchronous_twin_does_the_same_on_the_loops_thread(self, executor: Executor) -> None:
         heard: list[threading.Thread] = []
@@ -224,6 +229,102 @@ class TestBatches:
         assert not [each for each in threading.enumerate() if each.name.startswith("toolc")]
 
 
+class TestStreamedBatches:
+    """``stream_batch`` and ``astream_batch``."""
+
+    def test_all_events_come_with_their_calls_ids_and_the_results_last(self, executor: Executor) -> None:
+        calls = [*echo("a", "b"), ToolCall(name="nope", arguments={}, call_id="c2")]
+        *events, end = executor.stream_batch(calls)
+        assert isinstance(end, BatchEnd)
+        assert [each.text for each in end.results[:2]] == ["echo a", "echo b"]
+        assert kinds([*end.results]) == [None, None, "not_found"]
+        by_call = {
+            call_id: [type(each) for each in events if isinstance(each, CallEvent) and each.call_id == call_id]
+            for call_id in ("c0", "c1", "c2")
+        }
+        whole = [ToolStart, ToolUpdate, ToolEnd]
+        assert by_call == {"c0": whole, "c1": whole, "c2": [ToolEnd]}
+        ends = {each.call_id: each.result for each in events if isinstance(each, ToolEnd)}
+        assert [ends["c0"], ends["c1"], ends["c2"]] == [*end.results]
+
+    def test_events_come_while_other_calls_still_run(self, executor: Executor, words: Words) -> None:
+        with closing(executor.stream_batch(echo("hang", "a"), size=2)) as stream:
+            for event in stream:
+                if isinstance(event, ToolEnd):
+                    assert event.call_id == ("c0" if words.over.is_set() else "c1")
+                    words.over.set()
+        assert isinstance(event, BatchEnd)
+        assert [each.text for each in event.results] == ["echo hang", "echo a"]
+
+    def test_to_leave_ends_what_runs_and_starts_nothing_more(self, executor: Executor, words: Words) -> None:
+        with closing(executor.stream_batch(echo("hang", *"abcdef"), mode="sequential")) as stream:
+            assert isinstance(next(stream), ToolStart)
+            assert words.hanging.wait(60)
+        assert len(words.engine.profiles) == 1
+        assert not [each for each in threading.enumerate() if each.name.startswith("toolc")]
+
+    def test_steering_skips_the_rest_which_ends_too(self, executor: Executor) -> None:
+        def steer(results: Sequence[ToolResult]) -> str | None:
+            return "enough" if len(results) == 2 else None
+
+        *events, end = executor.stream_batch(echo("a", "b", "c"), mode="sequential", steer=steer)
+        assert isinstance(end, BatchEnd)
+        assert kinds([*end.results]) == [None, None, "cancelled"]
+        assert end.results[2].text == "the call was skipped: enough"
+        assert [type(each) for each in events if isinstance(each, CallEvent) and each.call_id == "c2"] == [ToolEnd]
+
+    def test_what_could_not_be_made_is_raised_after_the_last_event(self, executor: Executor) -> None:
+        events = []
+        with pytest.raises(BatchError) as caught:  # noqa: PT012  the events before it count
+            for event in executor.stream_batch(echo("a", "die", "b")):
+                events.append(event)
+        assert len(caught.value.outcomes) == 3
+        assert [each.call_id for each in events if isinstance(each, ToolEnd)] in (["c0", "c2"], ["c2", "c0"])
+
+    def test_a_batchs_time_counts_from_its_first_event(self, executor: Executor) -> None:
+        *_, end = executor.stream_batch(echo("hang", "b"), mode="sequential", timeout=1)
+        assert isinstance(end, BatchEnd)
+        assert kinds([*end.results]) == ["timeout", "timeout"]
+
+    @pytest.mark.parametrize("options", [{"mode": "batched"}, {"timeout": 0}, {"steer": len}], ids=str)
+    def test_what_makes_no_sense_is_refused_at_once(self, executor: Executor, options: dict[str, object]) -> None:
+        with pytest.raises(UsageError):
+            executor.stream_batch(echo("a"), **options)  # type: ignore[arg-type]
+        with pytest.raises(UsageError):
+            executor.astream_batch(echo("a"), **options)  # type: ignore[arg-type]
+
+    def test_the_asynchronous_twin_tells_the_same(self, executor: Executor) -> None:
+        async def main() -> list[BatchEvent]:
+            return [event async for event in executor.astream_batch(echo("a", "b"), mode="sequential")]
+
+        events = asyncio.run(main())
+        assert [type(each) for each in events] == [*[ToolStart, ToolUpdate, ToolEnd] * 2, BatchEnd]
+        assert isinstance(events[-1], BatchEnd)
+        assert [each.text for each in events[-1].results] == ["echo a", "echo b"]
+
+    def test_to_leave_it_ends_every_call_too(self, executor: Executor, words: Words) -> None:
+        async def main() -> None:
+            async with aclosing(executor.astream_batch(echo("hang", "hang", "hang"), size=3)) as stream:
+                assert isinstance(await anext(stream), ToolStart)
+                await asyncio.to_thread(words.hanging.wait, 60)
+
+        asyncio.run(main())
+        assert not [each for each in threading.enumerate() if each.name.startswith("toolc")]
+
+    def test_batches_left_at_random_leave_nothing_behind(self, executor: Executor) -> None:
+        threads, descriptors = {*threading.enumerate()}, len([*Path("/proc/self/fd").iterdir()])
+        chance = random.Random(7)
+        for _ in range(20):
+            with closing(executor.stream_batch(echo(*map(str, range(30))), size=8)) as stream:
+                for _ in range(chance.randrange(1, 90)):
+                    assert isinstance(next(stream), CallEvent)
+        for each in {*threading.enumerate()} - threads:
+            each.join(60)
+            assert not each.is_alive()
+        # Those of an earlier test may have ended meanwhile.
+        assert len([*Path("/proc/self/fd").iterdir()]) <= descriptors
+
+
 class TestBothFaces:
     """``arun`` and ``astream`` beside ``run`` and ``stream``."""
 
@@ -237,7 +338,7 @@ class TestBothFaces:
         assert [type(each) for each in events] == [ToolStart, ToolUpdate, ToolEnd]
         assert [type(each) for each in executor.stream("echo", {"word": "a"})] == [ToolStart, ToolUpdate, ToolEnd]
         assert isinstance(events[1], ToolUpdate)
-        assert [block.text for block in events[1].content] == ["echo a"]
+        assert events[1].content == (Text("echo a"),)
 
     def test_an_unknown_tool_is_refused_at_once(self, executor: Executor) -> None:
         with pytest.raises(UsageError, match="there is no tool 'nope'"):

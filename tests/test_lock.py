@@ -115,6 +115,15 @@ def test_all_that_moved_is_told(tmp_path: Path) -> None:
     assert lines[2] == "toolc.lock approves the tool two, which is not there; if it is to go, run: toolc lock"
 
 
+def test_another_tool_of_the_same_plugin_is_not_one_that_was_renamed(tmp_path: Path) -> None:
+    plugin = SPEC.replace("shell: {argv: [echo, one]}", "plugin: {command: [notes-server]}").replace(
+        "shell: {argv: [echo, two]}", "plugin: {command: [notes-server]}"
+    )
+    lock = locked(tools(tmp_path, plugin), lambda _: (B, ()), "toolc.lock")
+    lines = [*moved(lock, tools(tmp_path, plugin.replace("name: two", "name: zwei")))]
+    assert lines[0].startswith("toolc.lock does not approve the tool zwei; review what changed")
+
+
 def test_other_words_for_the_model_are_no_longer_approved(tmp_path: Path) -> None:
     (line,) = moved(
         approving(tmp_path), tools(tmp_path, SPEC.replace("A tool that exists", "A new tool that exists"))

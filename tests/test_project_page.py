@@ -49,7 +49,8 @@ def test_both_project_files_hold_what_the_page_says(tmp_path: Path, monkeypatch:
         (tmp_path / f"toolc.{language}").write_text(found[1])
         compilation = compile_specs([Path("specs")])
         assert render(compilation.diagnostics, color=False) == LABEL
-        assert [tool.sandbox.limits.timeout_ms for tool in compilation.tools] == [20_000, 20_000]
+        limits = {tool.name: tool.sandbox.limits.timeout_ms for tool in compilation.tools}
+        assert limits == {"calculator": 5_000, "get_record": 20_000, "list_records": 20_000}
         registries.append(canonical(compilation.registry().to_json()))
         (tmp_path / f"toolc.{language}").unlink()
     assert registries[0] == registries[1]

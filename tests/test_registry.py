@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -216,6 +217,25 @@ def test_what_a_build_puts_together_is_the_canonical_form_of_the_whole(tool: Too
     assert registry_bytes(stored(tool)) == canonical(stored(tool).to_json())
 
 
+@given(tools, st.dictionaries(st.text(max_size=3), st.booleans(), max_size=4))
+def test_toolsets_stand_in_the_canonical_form_after_the_tools(tool: ToolSpec, toolsets: dict[str, bool]) -> None:
+    named = {name: (tool.name,) if is_in else () for name, is_in in toolsets.items()}
+    file = RegistryFile((register(tool),), named)
+    assert registry_bytes(file) == canonical(file.to_json())
+    assert registry_from_json(parse(registry_bytes(file))).toolsets == named
+
+
+def test_the_order_in_which_a_project_lists_a_toolset_is_not_stored() -> None:
+    one, other = small(), replace(small(), name="cat")
+    file = RegistryFile((register(other), register(one)), {"b": ("ls", "cat"), "a": ()})
+    assert registry_bytes(file).endswith(b'],"toolsets":{"a":[],"b":["cat","ls"]}}')
+
+
+def test_a_registry_without_toolsets_has_no_key_for_them() -> None:
+    assert registry_bytes(RegistryFile(())) == b'{"registry":1,"tools":[]}'
+    assert registry_from_json(parse(b'{"registry":1,"tools":[]}')).toolsets == {}
+
+
 @given(tools)
 def test_a_digest_is_over_the_canonical_bytes_of_its_fields(tool: ToolSpec) -> None:
     fields = tool_to_json(tool)
@@ -256,6 +276,12 @@ def test_the_stored_form() -> None:
             r"tools\[0\].digests has a key 'more' that nothing knows",
         ),
         ({"registry": 1, "tools": [], "extra": 1}, "has a key 'extra', which format 1 has not"),
+        ({"registry": 1, "tools": [], "toolsets": []}, r"damaged at toolsets: expected an object, found \[\]"),
+        ({"registry": 1, "tools": [], "toolsets": {"a": "b"}}, r"damaged at toolsets\.a: expected a list"),
+        (
+            {"registry": 1, "tools": [], "toolsets": {"a": ["b"]}},
+            r"damaged at toolsets\.a\[0\]: expected the name of one of its tools, found 'b'",
+        ),
         ({"registry": 1, "tools": [3]}, r"damaged at tools\[0\]: expected an object, found 3"),
     ],
 )

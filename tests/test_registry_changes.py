@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc import Cancellation, Executor, FunctionTool, Registry, RegistryError, UsageError, define, tool
+from toolc import Cancellation, Executor, FunctionTool, Registry, RegistryError, UsageError, build, define, tool
 from toolc.engines.select import Selection
 from toolc.plan import Profile
 from toolc.runtime.caller import CallContext, nobody
@@ -153,8 +153,17 @@ def test_toolsets_come_from_the_project_file(compiled: Registry) -> None:
     assert registry.toolset("polite").names == ()
     with pytest.raises(UsageError, match="there is no toolset 'rude'; there are: polite"):
         compiled.toolset("rude")
-    with pytest.raises(UsageError, match="there is no toolset 'rude'; there are: none; a project file gives"):
+    with pytest.raises(UsageError, match="there is no toolset 'rude'; there are none: a project file names them"):
         Registry().toolset("rude")
+
+
+def test_a_built_registry_has_them_too(compiled: Registry, tmp_path: Path) -> None:
+    build(tmp_path, tmp_path / "build")
+    built = Registry.load(tmp_path / "build" / "registry.json")
+    assert built.toolsets == compiled.toolsets
+    assert built.toolset("polite").definitions("mcp") == compiled.toolset("polite").definitions("mcp")
+    with pytest.raises(UsageError, match="there is no toolset 'rude'; there are: polite"):
+        built.toolset("rude")
 
 
 def test_the_tools_that_come_with_toolc_are_there_by_preset() -> None:

@@ -33,9 +33,20 @@ if TYPE_CHECKING:
         ToolcError,
         UsageError,
     )
-    from toolc.events import Event, ToolConnect, ToolDenied, ToolEnd, ToolRetry, ToolStart, ToolUpdate
+    from toolc.events import (
+        BatchEnd,
+        BatchEvent,
+        Event,
+        ToolConnect,
+        ToolDenied,
+        ToolEnd,
+        ToolRetry,
+        ToolStart,
+        ToolUpdate,
+    )
     from toolc.functions.define import define, tool
-    from toolc.functions.tool import FunctionTool
+    from toolc.functions.step import step
+    from toolc.functions.tool import ComposedTool, FunctionTool
     from toolc.messages import tool_calls, tool_messages
     from toolc.result import Audio, Content, Image, Resource, Text, ToolFailure, ToolResult
     from toolc.runtime.cancellation import Cancellation
@@ -45,10 +56,13 @@ __all__ = [
     "Allow",
     "Ask",
     "Audio",
+    "BatchEnd",
     "BatchError",
+    "BatchEvent",
     "Built",
     "Cancellation",
     "Change",
+    "ComposedTool",
     "Configuration",
     "Confirm",
     "Content",
@@ -84,6 +98,7 @@ __all__ = [
     "define",
     "event_to_json",
     "result_to_json",
+    "step",
     "tool",
     "tool_calls",
     "tool_messages",
@@ -110,9 +125,20 @@ _HOMES: Final = {
         "ToolcError",
         "UsageError",
     ),
-    "toolc.events": ("Event", "ToolConnect", "ToolDenied", "ToolEnd", "ToolRetry", "ToolStart", "ToolUpdate"),
+    "toolc.events": (
+        "BatchEnd",
+        "BatchEvent",
+        "Event",
+        "ToolConnect",
+        "ToolDenied",
+        "ToolEnd",
+        "ToolRetry",
+        "ToolStart",
+        "ToolUpdate",
+    ),
     "toolc.functions.define": ("define", "tool"),
-    "toolc.functions.tool": ("FunctionTool",),
+    "toolc.functions.step": ("step",),
+    "toolc.functions.tool": ("ComposedTool", "FunctionTool"),
     "toolc.messages": ("tool_calls", "tool_messages"),
     "toolc.result": ("Audio", "Content", "Image", "Resource", "Text", "ToolFailure", "ToolResult"),
     "toolc.runtime.cancellation": ("Cancellation",),

@@ -12,12 +12,23 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Self, TypeAlias
 
+from toolc import checked
 from toolc.artifacts import FORM, Built, write
 from toolc.assets import asset
 from toolc.diagnostics import Diagnostics
 from toolc.digest import parse, registry_bytes
 from toolc.errors import UsageError
-from toolc.events import Event, ToolConnect, ToolDenied, ToolEnd, ToolRetry, ToolStart, ToolUpdate
+from toolc.events import (
+    BatchEnd,
+    BatchEvent,
+    CallEvent,
+    ToolConnect,
+    ToolDenied,
+    ToolEnd,
+    ToolRetry,
+    ToolStart,
+    ToolUpdate,
+)
 from toolc.executor import Executor
 from toolc.messages import find_provider
 from toolc.registry import RegisteredTool, RegistryFile, registry_from_json
@@ -30,7 +41,7 @@ from toolc.tools import Tools
 
 if TYPE_CHECKING:
     from toolc.compiler.compile import Compilation
-    from toolc.functions.tool import FunctionTool
+    from toolc.functions.tool import ComposedTool, FunctionTool
 
 __all__ = [
     "Executor",
@@ -42,7 +53,7 @@ __all__ = [
     "write_build",
 ]
 
-Addable: TypeAlias = "RegisteredTool | FunctionTool | Registry | Callable[..., object]"
+Addable: TypeAlias = "RegisteredTool | FunctionTool | ComposedTool | Registry | Callable[..., object]"
 """What ``Registry.add`` takes; a plain function is made a tool as ``@toolc.tool`` makes it."""
 
 
@@ -58,13 +69,13 @@ class Registry:
         self,
         file: RegistryFile | None = None,
         diagnostics: Diagnostics | None = None,
-        toolsets: Mapping[str, Sequence[str]] | None = None,
         parts: Tools | None = None,
     ) -> None:
+        checked.optional("file", file, RegistryFile, "a RegistryFile")
         # Changed by being replaced as a whole, so that whoever reads needs no lock.
         self._tools = Tools().added(file.tools if file else ())
         self.parts = parts or Tools()
-        self._toolsets = {name: tuple(members) for name, members in (toolsets or {}).items()}
+        self._toolsets = {name: tuple(members) for name, members in (file.toolsets if file else {}).items()}
         self._changing = Lock()
         self.diagnostics = diagnostics or Diagnostics()
 
@@ -75,7 +86,7 @@ class Registry:
         Raises ``UsageError`` (nothing there, no such tool), ``SpecError`` (specs with errors) and
         ``RegistryError`` (a registry that is damaged, or does not match its own digests).
         """
-        source, name = split_target(str(path))
+        source, name = split_target(str(checked.path("path", path)))
         if source.suffix == ".json":
             registry = cls(read_registry(source))
         else:
@@ -89,7 +100,7 @@ class Registry:
         """What a compilation would build. Raises ``SpecError`` where it found errors."""
         # Through its stored form, so that a spec that was never built runs as it would once built.
         stored = registry_from_json(parse(registry_bytes(compilation.registry())))
-        return cls(stored, compilation.diagnostics, compilation.toolsets)
+        return cls(stored, compilation.diagnostics)
 
     @classmethod
     def builtin(cls, preset: str = "all") -> Self:
@@ -106,15 +117,18 @@ class Registry:
     def add(self, *tools: Addable) -> None:
         """Add tools, or all of a registry with its toolsets; either all are added or none.
 
-        Raises ``UsageError`` where a name or an alias is taken, or a function cannot be a tool.
+        Raises ``UsageError`` where a name or an alias is taken, or a function cannot be a tool, and ``SpecError``
+        where a composite or a sub-agent of this program calls what is not there, or what does not fit.
         """
         added = [each for tool in tools for each in _registered(tool)]
         toolsets = [each.toolsets for each in tools if isinstance(each, Registry)]
         parts = [each.parts for each in tools if isinstance(each, Registry)]
         with self._changing:
-            self._tools = self._tools.added(added)
+            together, called = self._tools.added(added), self.parts
             for part in parts:
-                self.parts = self.parts.joined(part)
+                called = called.joined(part)
+            _check_calls(tools, called.joined(together))
+            self._tools, self.parts = together, called
             for each in toolsets:
                 self._toolsets = _joined(self._toolsets, each)
 
@@ -158,11 +172,9 @@ class Registry:
 
     def toolset(self, name: str) -> Self:
         """A registry of those tools here that a project file's ``toolsets`` names so. Raises ``UsageError``."""
-        if name not in self._toolsets:
-            known = (
-                ", ".join(self.toolsets) or "none; a project file gives specs theirs, and a registry.json has none"
-            )
-            raise UsageError(f"there is no toolset {name!r}; there are: {known}")
+        if not self._toolsets:
+            raise UsageError(f"there is no toolset {name!r:.60}; there are none: a project file names them")
+        checked.one_of("toolset", name, self.toolsets)
         return self.only(*(member for member in self._toolsets[name] if member in self))
 
     def definitions(self, provider: str) -> list[JsonValue]:
@@ -191,7 +203,7 @@ class Registry:
         return len(self._tools.by_name)
 
     def __repr__(self) -> str:
-        shown = (f"{each.name} (in this process)" if _is_function(each) else each.name for each in self)
+        shown = map(_shown, self._tools.by_name.values())
         return f"<Registry: {', '.join(shown) or 'no tools'}>"
 
 
@@ -201,11 +213,25 @@ def _registered(tool: Addable) -> Iterable[RegisteredTool]:
     if isinstance(tool, Registry):
         return tuple(map(tool.registered, tool.names))
     from toolc.functions.define import tool as tool_of  # start-up time: most registries have no functions
-    from toolc.functions.tool import FunctionTool
+    from toolc.functions.tool import ComposedTool, FunctionTool
 
+    if isinstance(tool, ComposedTool):
+        return (tool.registered(),)
     if not callable(tool):
         raise UsageError(f"a {type(tool).__name__} is no tool; add a function, a tool, or a registry")
     return ((tool if isinstance(tool, FunctionTool) else tool_of(tool)).registered(),)
+
+
+def _check_calls(added: Sequence[Addable], tools: Tools) -> None:
+    """Raise ``SpecError`` where a composite or a sub-agent of this program cannot do its work with ``tools``."""
+    if all(isinstance(tool, RegisteredTool | Registry) for tool in added):
+        return
+    from toolc.functions.tool import ComposedTool  # start-up time: most registries have none
+
+    if composed := [tool for tool in added if isinstance(tool, ComposedTool)]:
+        from toolc.functions.live_calls import check_calls  # which needs the compiler, and functions do not
+
+        check_calls(composed, [tool.spec for tool in tools.by_name.values()])
 
 
 def _joined(first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
@@ -213,8 +239,10 @@ def _joined(first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[st
     return {name: (*first.get(name, ()), *second.get(name, ())) for name in (*first, *second)}
 
 
-def _is_function(tool: ToolSpec) -> bool:
-    return isinstance(tool.backend, HostFunction)
+def _shown(tool: RegisteredTool) -> str:
+    if isinstance(tool.spec.backend, HostFunction):
+        return f"{tool.spec.name} (in this process)"
+    return f"{tool.spec.name} (of this program)" if tool.is_of_this_program else tool.spec.name
 
 
 def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
@@ -225,8 +253,11 @@ def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
     """
     from toolc.compiler.compile import compile_specs  # only a build needs the compiler
 
-    several = [paths] if isinstance(paths, str | Path) else paths
-    return write_build(compile_specs([Path(path) for path in several]), out)
+    several = (paths,) if isinstance(paths, str | Path) else checked.items("paths", paths, "paths")
+    if not several:
+        raise UsageError("there is nothing to build; name a spec file or a folder of specs")
+    where = checked.path("out", out)
+    return write_build(compile_specs([checked.path("paths", path) for path in several]), where)
 
 
 def write_build(compilation: Compilation, out: str | Path) -> Built:
@@ -236,11 +267,13 @@ def write_build(compilation: Compilation, out: str | Path) -> Built:
     compilation.refuse_errors()
     with no_collection():
         names = [tool.name for tool in compilation.tools]
-        return write(FORM.finish(compilation.tools, compilation.tools), names, out)
+        finished = FORM.finish(compilation.tools, compilation.tools)
+        return write(finished, names, compilation.toolsets, out)
 
 
 def result_to_json(result: ToolResult) -> JsonObject:
     """A result as JSON, bytes in base64. ``structured`` is there only where the tool gave data."""
+    checked.of_type("result", result, ToolResult, "a toolc.ToolResult")
     error: JsonValue = {"kind": result.error.kind, "message": result.error.message} if result.error else None
     value: JsonObject = {"content": [_content_to_json(block) for block in result.content]}
     if result.structured is not None:
@@ -248,21 +281,23 @@ def result_to_json(result: ToolResult) -> JsonObject:
     return value | {"details": result.details, "is_error": result.is_error, "error": error}
 
 
-def event_to_json(event: Event) -> JsonObject:
+def event_to_json(event: BatchEvent) -> JsonObject:
     """An event as JSON: ``event`` is ``start``, ``update``, ``connect``, ``retry``, ``denied`` or ``end``.
 
-    The end holds the result. ``parent_call_id`` is there for a call that is part of another one.
+    The end holds the result. ``parent_call_id`` is there for a call that is part of another one. Of a batch the
+    last is ``batch_end`` and holds all results.
     """
+    if isinstance(event, BatchEnd):
+        return {"event": "batch_end", "results": [result_to_json(result) for result in event.results]}
+    checked.of_type("event", event, CallEvent, "an event of toolc")
     about: JsonObject = {"name": event.name, "call_id": event.call_id}
     if event.parent_call_id is not None:
         about["parent_call_id"] = event.parent_call_id
     match event:
         case ToolStart():
             return {"event": "start"} | about
-        case ToolUpdate(stream=None):
-            return {"event": "update"} | about | {"percent": event.percent, "message": event.message}
         case ToolUpdate():
-            return {"event": "update"} | about | {"stream": event.stream, "text": event.text}
+            return {"event": "update"} | about | _update_to_json(event)
         case ToolConnect():
             return {"event": "connect"} | about | event.attempt.to_json()
         case ToolRetry():
@@ -272,6 +307,16 @@ def event_to_json(event: Event) -> JsonObject:
             return {"event": "denied"} | about | {"reason": event.reason}
         case ToolEnd():
             return {"event": "end"} | about | {"result": result_to_json(event.result)}
+
+
+def _update_to_json(update: ToolUpdate) -> JsonObject:
+    """What an update tells; ``content`` is there only where it has more than text."""
+    told: JsonObject = {"stream": update.stream, "text": update.text}
+    if update.stream is None:
+        told = {"percent": update.percent, "message": update.message}
+    if update.blocks:
+        told["content"] = [_content_to_json(block) for block in update.content]
+    return told
 
 
 def _content_to_json(block: Content) -> JsonObject:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,10 +11,9 @@ from typing import Final
 from toolc.calls import by_name, called
 from toolc.compiler import emit
 from toolc.compiler.finished import Finished, Form, Layout
-from toolc.digest import canonical, register
+from toolc.digest import canonical, register, registry_frame
 from toolc.providers.base import Loss, Lowering
 from toolc.providers.table import PROVIDERS
-from toolc.registry import REGISTRY_FORMAT
 from toolc.schema import JsonObject
 from toolc.spec import ToolSpec
 
@@ -38,7 +38,10 @@ def finish(tools: Sequence[ToolSpec], among: Sequence[ToolSpec]) -> list[Finishe
             losses[name].append(canonical([_loss_to_json(loss) for loss in found])[1:-1] if found else b"")
             counts[index] += sum(loss.pointer.startswith(_COUNTED) for loss in found)
     columns += [losses[name] for name in sorted(PROVIDERS)]
-    return [Finished(texts, count) for texts, count in zip(zip(*columns, strict=True), counts, strict=True)]
+    return [
+        Finished(texts, count, hashlib.sha256(b"\0".join(texts)).hexdigest())
+        for texts, count in zip(zip(*columns, strict=True), counts, strict=True)
+    ]
 
 
 def _by_tool(tools: Sequence[ToolSpec], lowering: Lowering) -> Iterator[Sequence[Loss]]:
@@ -61,9 +64,9 @@ def _is_joint(tool: ToolSpec) -> bool:
     return is_limited or bool(called(tool))
 
 
-def _layout() -> Layout:
+def _layout(toolsets: Mapping[str, Sequence[str]]) -> Layout:
     """``registry.json``, the providers' files in their order, and the losses by the providers' names, sorted."""
-    files: dict[str, tuple[bytes, ...]] = {REGISTRY_NAME: (b'{"registry":%d,"tools":[' % REGISTRY_FORMAT, b"]}")}
+    files: dict[str, tuple[bytes, ...]] = {REGISTRY_NAME: registry_frame(toolsets)}
     for name, provider in PROVIDERS.items():
         inside = provider.lower(()).inside.encode()
         files[f"providers/{name}.json"] = (b'[{"%b":[' % inside, b"]}]") if inside else (b"[", b"]")
@@ -73,7 +76,7 @@ def _layout() -> Layout:
     return Layout(files)
 
 
-FORM: Final = Form(layout=_layout(), finish=finish, is_joint=_is_joint)
+FORM: Final = Form(layout=_layout, finish=finish, is_joint=_is_joint)
 """What ``toolc build`` writes."""
 
 
@@ -89,7 +92,9 @@ class Built:
     losses: int
 
 
-def write(tools: Sequence[Finished], names: Sequence[str], out: str | Path) -> Built:
+def write(
+    tools: Sequence[Finished], names: Sequence[str], toolsets: Mapping[str, Sequence[str]], out: str | Path
+) -> Built:
     """Make ``out`` the folder of a build that holds these tools, sorted by name. Raises ``UsageError``."""
-    emit.write(Path(out), FORM.layout.join(tools))
+    emit.write(Path(out), FORM.layout(toolsets).join(tools))
     return Built(names=tuple(names), providers=tuple(PROVIDERS), losses=sum(each.losses for each in tools))

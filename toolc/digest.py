@@ -18,7 +18,7 @@ from typing import Final
 import rfc8785
 
 from toolc.calls import NO_TOOLS, Tools, called, reachable
-from toolc.registry import REGISTRY_FORMAT, RegisteredTool, RegistryFile, tool_to_json
+from toolc.registry import REGISTRY_FORMAT, RegisteredTool, RegistryFile, tool_to_json, toolsets_to_json
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import EFFECT, FORMAT, SURFACE, ToolSpec
 
@@ -117,7 +117,14 @@ def register(tool: ToolSpec, tools: Tools = NO_TOOLS) -> RegisteredTool:
 def registry_bytes(registry: RegistryFile) -> bytes:
     """The canonical bytes of a registry file."""
     entries = b",".join([tool.stored or canonical(tool.to_json()) for tool in registry.tools])
-    return b'{"registry":%d,"tools":[%b]}' % (REGISTRY_FORMAT, entries)
+    start, end = registry_frame(registry.toolsets)
+    return start + entries + end
+
+
+def registry_frame(toolsets: Mapping[str, Iterable[str]]) -> tuple[bytes, bytes]:
+    """The canonical bytes of a registry file before its list of tools, and after it."""
+    named = b',"toolsets":' + canonical(toolsets_to_json(toolsets)) if toolsets else b""
+    return b'{"registry":%d,"tools":[' % REGISTRY_FORMAT, b"]" + named + b"}"
 
 
 def _fields(tool: ToolSpec) -> dict[str, bytes]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from toolc.attempt import Attempt
-from toolc.result import Text, ToolFailure, ToolResult
+from toolc.result import Content, Text, ToolFailure, ToolResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,20 +36,22 @@ Stream: TypeAlias = Literal["stdout", "stderr", "content"]
 class ToolUpdate(CallEvent):
     """What a tool let be known while it runs: a piece of its output, or how far it is.
 
-    Where ``stream`` is set, ``text`` is the next piece of it, in UTF-8 that is never cut within a character;
-    of each stream at most as much comes as the tool's output limit. Where it is None the tool reported
-    progress: ``percent`` (0 to 100, None where unknown) and words.
+    Where ``stream`` is set, ``text`` is the next piece of it, in UTF-8 that is never cut within a character, or
+    ``blocks`` are: pictures and what else is no text. Of each stream at most as much comes as the tool's output
+    limit. Where it is None the tool reported progress: ``percent`` (0 to 100, None where unknown), words, and
+    perhaps ``blocks`` to show by now.
     """
 
     percent: float | None = None
     message: str = ""
     stream: Stream | None = None
     text: str = ""
+    blocks: tuple[Content, ...] = ()
 
     @property
-    def content(self) -> tuple[Text, ...]:
-        """The piece of output as content blocks; none for a report of progress."""
-        return (Text(self.text),) if self.stream else ()
+    def content(self) -> tuple[Content, ...]:
+        """What there is to show, as content blocks; none for a bare report of progress."""
+        return (Text(self.text), *self.blocks) if self.text else self.blocks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,17 @@ class ToolEnd(CallEvent):
 
 
 Event: TypeAlias = ToolStart | ToolUpdate | ToolConnect | ToolRetry | ToolDenied | ToolEnd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchEnd:
+    """All calls of a batch are over: their results, in the order of the calls."""
+
+    results: tuple[ToolResult, ...]
+
+
+BatchEvent: TypeAlias = Event | BatchEnd
+"""What ``Executor.stream_batch`` tells: an event of one of the calls, and at last the end of all."""
 
 Listener: TypeAlias = Callable[[Event], None]
 """Is told what happens, one event after the other, on the thread of the call, or of a part that runs beside others.

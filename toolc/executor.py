@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncGenerator, Generator, Iterable
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import replace
-from inspect import iscoroutinefunction
 from pathlib import Path
-from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 from weakref import finalize
 
+from toolc import checked
 from toolc.call import ToolCall
 from toolc.changes import Ask
 from toolc.configuration import Configuration, load_configuration
@@ -21,7 +21,7 @@ from toolc.engines.base import Engine
 from toolc.engines.names import engine_names
 from toolc.engines.select import Selection, close_unused, in_use, select, selection
 from toolc.errors import NoEngineError, UsageError
-from toolc.events import Event, Listener
+from toolc.events import BatchEvent, Event, Listener
 from toolc.lock import Lock
 from toolc.messages import find_provider
 from toolc.plan import Profile
@@ -29,23 +29,21 @@ from toolc.policy.policy import Policy
 from toolc.registry import RegisteredTool
 from toolc.result import ToolResult
 from toolc.runtime import async_calls
-from toolc.runtime.batch import Mode, Order, Steer, new_call_id, run_batch, with_ids
-from toolc.runtime.caller import CallContext, nobody, one_at_a_time
+from toolc.runtime.batch import Mode, Order, Steer, new_call_id, with_ids
+from toolc.runtime.caller import nobody
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.denial import Denials
-from toolc.runtime.executor import Calls, Setting, execute, unheard
+from toolc.runtime.executor import Calls, Setting, execute
 from toolc.runtime.session import IDLE_SECONDS, Sessions
 from toolc.runtime.shelf import Shelf
 from toolc.runtime.streaming import events
+from toolc.runtime.whole_batch import WholeBatch
 from toolc.schema import JsonObject, JsonValue
 from toolc.secret_sources import SecretStore
 from toolc.spec import ToolSpec
 
 if TYPE_CHECKING:
     from toolc.api import Registry
-
-MAX_CALL_ID: Final = 4096
-"""The longest id of a call, in characters: some servers keep more in it than a number."""
 
 
 class Executor:
@@ -82,11 +80,21 @@ class Executor:
         lock: Lock | None = None,
         policy: Policy | None = None,
     ) -> None:
+        from toolc.api import Registry  # which imports this module
+
+        checked.of_type("registry", registry, Registry, "a toolc.Registry")
         if isinstance(engine, str) and engine not in engine_names():
             raise UsageError(f"there is no engine {engine!r}; choose one of: {', '.join(engine_names())}")
-        if not session_idle > 0:
-            raise UsageError(f"a session_idle of {session_idle} seconds is none; give a number of them")
-        _refuse_coroutine("confirm", confirm)
+        if not (engine is None or isinstance(engine, str) or callable(getattr(engine, "refusal", None))):
+            raise UsageError(f"engine is a name or an Engine, and not {engine!r:.60}; or leave it out")
+        if session_idle != math.inf:
+            checked.seconds("a session_idle", session_idle)
+        checked.hook("ask", ask)
+        checked.hook("confirm", confirm)
+        checked.optional("configuration", configuration, Configuration, "a toolc.Configuration")
+        checked.optional("secrets", secrets, SecretStore, "a SecretStore")
+        checked.optional("lock", lock, Lock, "a Lock")
+        checked.optional("policy", policy, Policy, "a Policy")
         configuration = configuration or load_configuration()
         self.registry = registry
         self._denials = Denials()
@@ -94,8 +102,8 @@ class Executor:
         self._setting = Setting(
             choose=self._choose,
             accept_unenforced=configuration.accept_unenforced,
-            workspace=Path(workspace) if workspace is not None else None,
-            timeout_ms=max(1, round(_seconds(timeout) * 1000)) if timeout is not None else None,
+            workspace=checked.path("workspace", workspace) if workspace is not None else None,
+            timeout_ms=_milliseconds(timeout) if timeout is not None else None,
             ask=ask,
             confirm=confirm,
             denied=self._denials.reason,
@@ -165,8 +173,10 @@ class Executor:
         sandbox could not do its work.
         """
         tool = self._registered(name)
-        call = ToolCall(name=name, arguments=arguments, call_id=_checked(call_id or new_call_id()))
-        _refuse_coroutine("confirm", confirm)
+        call = ToolCall(name=name, arguments=arguments, call_id=checked.call_id(call_id or new_call_id()))
+        checked.listener("on_event", on_event)
+        checked.hook("confirm", confirm)
+        checked.optional("cancellation", cancellation, Cancellation, "a toolc.Cancellation")
         setting = self._setting if confirm is None else replace(self._setting, confirm=confirm)
         with in_use():
             return execute(
@@ -201,7 +211,7 @@ class Executor:
 
     def stream(
         self, name: str, arguments: JsonObject, *, call_id: str | None = None
-    ) -> Generator[Event, None, None]:
+    ) -> Generator[Event, None, ToolResult]:
         """Call a tool and get its events as they come; the last is a ``ToolEnd`` and holds the result.
 
         The call starts with the first ``next``. To leave early, close the iterator (``contextlib.closing``):
@@ -248,24 +258,11 @@ class Executor:
         Raises ``UsageError`` for an order that makes no sense, before anything starts, and ``BatchError``, which
         holds every result, once all is over and calls could not be made.
         """
-        _refuse_coroutine("steer", steer)
-        order = Order(mode=mode, size=size, steer=steer)
-        deadline = math.inf if timeout is None else monotonic() + _seconds(timeout)
-        whole = [replace(call, call_id=_checked(call.call_id)) for call in with_ids(calls)]
-        tell = one_at_a_time(on_event) if on_event else nobody
-        made = Calls(self._setting, self._called)
-        with in_use(), cancellation.child() if cancellation else Cancellation() as own:
-
-            def context(call: ToolCall) -> CallContext:
-                return CallContext(call_id=call.call_id, tell=tell, cancellation=own, deadline=deadline)
-
-            def make(call: ToolCall) -> ToolResult:
-                return made.named(call, context(call))
-
-            def skip(call: ToolCall, reason: str) -> ToolResult:
-                return unheard(call, context(call), "cancelled", f"the call was skipped: {reason}")
-
-            return run_batch(whole, make, order, own, skip)
+        checked.listener("on_event", on_event)
+        checked.optional("cancellation", cancellation, Cancellation, "a toolc.Cancellation")
+        batch = self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout)
+        with nullcontext(cancellation) if cancellation else Cancellation() as given:
+            return batch.run(on_event or nobody, given)
 
     async def arun_batch(
         self,
@@ -282,18 +279,38 @@ class Executor:
         ``on_event`` is told on the event loop's thread; ``steer`` is asked on one of the batch's own.
         """
 
-        def call(tell: Listener, cancellation: Cancellation) -> list[ToolResult]:
-            return self.run_batch(
-                calls,
-                mode=mode,
-                size=size,
-                steer=steer,
-                timeout=timeout,
-                on_event=tell,
-                cancellation=cancellation,
-            )
+        batch = self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout)
+        return await async_calls.result(batch.run, on_event)
 
-        return await async_calls.result(call, on_event)
+    def stream_batch(
+        self,
+        calls: Iterable[ToolCall],
+        *,
+        mode: Mode = "parallel",
+        size: int | None = None,
+        steer: Steer | None = None,
+        timeout: float | None = None,
+    ) -> Generator[BatchEvent, None, None]:
+        """Make several calls and get the events of all as they come; the last is a ``BatchEnd`` with the results.
+
+        What is given is as for ``run_batch``. Each event says by ``call_id`` whose it is. The calls start with the
+        first ``next``. To leave early, close the iterator (``contextlib.closing``): calls under way end, the rest
+        does not start, and it returns when all sandboxes are gone. Raises what ``run_batch`` raises, a
+        ``BatchError`` after the last event.
+        """
+        return self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout).events()
+
+    def astream_batch(
+        self,
+        calls: Iterable[ToolCall],
+        *,
+        mode: Mode = "parallel",
+        size: int | None = None,
+        steer: Steer | None = None,
+        timeout: float | None = None,
+    ) -> AsyncGenerator[BatchEvent, None]:
+        """``stream_batch`` for ``asyncio``; to leave early, use ``contextlib.aclosing``."""
+        return self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout).aevents()
 
     def close(self) -> None:
         """End sessions, and if no call is under way give up all else that is held: connections, threads, folders.
@@ -321,6 +338,13 @@ class Executor:
             raise NoEngineError(reason)
         return selection(self._engine, profile)
 
+    def _batch(self, calls: Iterable[ToolCall], order: Order, timeout: float | None) -> WholeBatch:
+        checked.hook("steer", order.steer)
+        seconds = None if timeout is None else checked.seconds("a timeout", timeout)
+        return WholeBatch(
+            calls=with_ids(calls), order=order, timeout=seconds, made=Calls(self._setting, self._called)
+        )
+
     def _registered(self, name: str) -> RegisteredTool:
         """A tool that a caller may name. Raises ``UsageError``."""
         return next((tool for tool in self._own if tool.spec.name == name), None) or self.registry.registered(name)
@@ -341,25 +365,5 @@ def _own_tools(shelf: Shelf | None) -> tuple[RegisteredTool, ...]:
     return (read_result_tool(shelf),)
 
 
-def _seconds(timeout: float) -> float:
-    if not 0 < timeout < math.inf:
-        raise UsageError(f"a timeout of {timeout} seconds is none; give a number of them, or None")
-    return timeout
-
-
-def _refuse_coroutine(name: str, hook: object) -> None:
-    """A coroutine is no answer, and one that nobody awaits would never ask. Raises ``UsageError``."""
-    if iscoroutinefunction(hook):
-        raise UsageError(
-            f"{name} is asked on the thread of a call, so it cannot be a coroutine function; a plain one can wait "
-            "for it: asyncio.run_coroutine_threadsafe(ask(...), loop).result()"
-        )
-
-
-def _checked(call_id: object) -> str:
-    """A call's id goes into the tool's environment and into logs. Raises ``UsageError`` where it cannot."""
-    if not (isinstance(call_id, str) and call_id.isprintable() and len(call_id) <= MAX_CALL_ID):
-        raise UsageError(
-            f"a call's id is at most {MAX_CALL_ID} printable characters, and this is none: {call_id!r:.60}"
-        )
-    return call_id
+def _milliseconds(timeout: float) -> int:
+    return max(1, round(checked.seconds("a timeout", timeout) * 1000))

@@ -4,7 +4,7 @@ One line a tool, sorted by name, so that two changes conflict in Git only where 
 
     # toolc.lock 1: what was reviewed; written by "toolc lock"
     look surface=sha256:1f... effect=sha256:9a...
-    plot surface=sha256:03... effect=sha256:77... image=sha256:5c... package=numpy==2.1.0@sha256:e8...
+    plot surface=sha256:03... effect=sha256:77... image=manifest:sha256:5c... package=numpy==2.1.0@sha256:e8...
 
 The digests are independent of toolc's version and of every provider's format, so no upgrade of toolc moves a line.
 """
@@ -19,7 +19,7 @@ from typing import Final
 
 from toolc.errors import ToolcError
 from toolc.registry import RegisteredTool
-from toolc.spec import PythonBackend
+from toolc.spec import PluginBackend, PythonBackend
 
 NAME: Final = "toolc.lock"
 HEADER: Final = '# toolc.lock 1: what was reviewed; written by "toolc lock"'
@@ -27,7 +27,9 @@ HEADER: Final = '# toolc.lock 1: what was reviewed; written by "toolc lock"'
 _FIRST: Final = re.compile(r"# toolc\.lock ([0-9]+)(?::.*)?")
 _TOOL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
+_IMAGE: Final = re.compile(rf"(?:(?:manifest|config):)?{_DIGEST.pattern}")
 _PACKAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+_-]+@sha256:[0-9a-f]{64}")
+_FORMS: Final = {"image": _IMAGE, "package": _PACKAGE}
 _CONFLICT: Final = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 
 
@@ -39,7 +41,9 @@ class LockError(ToolcError):
 class LockedTool:
     """What was approved of one tool.
 
-    ``image`` is the digest of the image that its spec names, None where it names none. ``packages`` are all that
+    ``image`` is what the image is called that its spec names, None where it names none: ``manifest:sha256:...``, as
+    its registry calls it, ``config:sha256:...`` where no registry has it, or a bare digest, by which the engine
+    knows it that the lock was written with. ``packages`` are all that
     its requirements come to, each as ``name==version@sha256:...``.
     """
 
@@ -128,6 +132,9 @@ class Lock:
 
     def _renamed(self, tool: RegisteredTool) -> str:
         """The name by which the same effect is approved; empty where it is not."""
+        backend = tool.spec.backend
+        if isinstance(backend, PluginBackend) and backend.tool is None:
+            return ""  # its process is told the tool's own name: all tools of one plugin have this digest
         return next((each.name for each in self.tools.values() if each.effect == tool.effect_digest), "")
 
 
@@ -141,7 +148,7 @@ def _tool(line: str, where: str) -> LockedTool:
     values: dict[str, list[str]] = {}
     for word in words:
         key, _, value = word.partition("=")
-        form = _PACKAGE if key == "package" else _DIGEST
+        form = _FORMS.get(key, _DIGEST)
         if key not in {"surface", "effect", "image", "package"} or not form.fullmatch(value):
             raise LockError(f"{where}: {word[:80]!r} means nothing here; run: toolc lock")
         values.setdefault(key, []).append(value)
@@ -186,7 +193,7 @@ def _has_requirements(tool: RegisteredTool) -> bool:
 
 
 Pin = Callable[[RegisteredTool], tuple[str | None, tuple[str, ...]]]
-"""Finds the digest of a tool's image, and its packages. Raises ``InfrastructureError``."""
+"""Finds what a tool's image is called, and its packages. Raises ``InfrastructureError``."""
 
 
 def locked(tools: Iterable[RegisteredTool], pin: Pin, path: str) -> Lock:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from toolc import checked
 from toolc.call import ToolCall
 from toolc.errors import UsageError
 from toolc.providers.answers import Answer
@@ -38,6 +39,11 @@ def tool_messages(provider: str, calls: Sequence[ToolCall], results: Sequence[To
     dicts, as the SDK's ``messages``, ``input`` or ``contents`` takes them; for ``mcp`` each is a
     ``CallToolResult``. Raises ``UsageError``.
     """
+    checked.items("calls", calls, "ToolCall")
+    checked.items("results", results, "ToolResult")
+    for call, result in zip(calls, results, strict=False):
+        checked.of_type("each of calls", call, ToolCall, "a toolc.ToolCall")
+        checked.of_type("each of results", result, ToolResult, "a toolc.ToolResult")
     if len(calls) != len(results):
         raise UsageError(f"there are {len(calls)} calls and {len(results)} results; each call needs its own")
     return find_provider(provider).messages([Answer(*each) for each in zip(calls, results, strict=True)])
@@ -45,9 +51,7 @@ def tool_messages(provider: str, calls: Sequence[ToolCall], results: Sequence[To
 
 def find_provider(name: str) -> Provider:
     """The provider of this name. Raises ``UsageError`` that lists all."""
-    if name not in PROVIDERS:
-        raise UsageError(f"there is no provider {name!r}; there are: {', '.join(PROVIDERS)}")
-    return PROVIDERS[name]
+    return PROVIDERS[checked.one_of("provider", name, PROVIDERS)]
 
 
 def _plain(response: object) -> JsonObject:

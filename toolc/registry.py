@@ -7,7 +7,7 @@ stands in a choice is written ``{tag: {...}}``, and a template is a string, or a
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Final, Literal, Union, get_args, get_origin, get_type_hints
@@ -29,7 +29,7 @@ REGISTRY_FORMAT: Final = 1
 class RegisteredTool:
     """A tool as it stands in a registry, with the digests that were reviewed.
 
-    ``effect_digest`` is empty for a function of the host's process, which nobody can review. ``stored`` are the
+    ``effect_digest`` is empty for what the host's program defines, which nobody can review. ``stored`` are the
     bytes of its entry in the file, where it was made from a spec to be written to one.
     """
 
@@ -37,6 +37,11 @@ class RegisteredTool:
     surface_digest: str
     effect_digest: str
     stored: bytes = field(default=b"", compare=False, repr=False)
+
+    @property
+    def is_of_this_program(self) -> bool:
+        """Whether the program that embeds toolc defined it, so that no file has it and no review saw it."""
+        return not self.effect_digest
 
     def to_json(self) -> JsonObject:
         """The value that is stored."""
@@ -46,9 +51,13 @@ class RegisteredTool:
 
 @dataclass(frozen=True, slots=True)
 class RegistryFile:
-    """What a registry file holds: its tools, sorted by name."""
+    """What a registry file holds: its tools, sorted by name, and the names and aliases in each toolset.
+
+    A file without toolsets has no key for them, and is what it was before there were any.
+    """
 
     tools: tuple[RegisteredTool, ...]
+    toolsets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def get(self, name: str) -> RegisteredTool | None:
         """The tool called ``name``, or None."""
@@ -56,7 +65,13 @@ class RegistryFile:
 
     def to_json(self) -> JsonObject:
         """The value that is stored."""
-        return {"registry": REGISTRY_FORMAT, "tools": [tool.to_json() for tool in self.tools]}
+        value: JsonObject = {"registry": REGISTRY_FORMAT, "tools": [tool.to_json() for tool in self.tools]}
+        return value | ({"toolsets": toolsets_to_json(self.toolsets)} if self.toolsets else {})
+
+
+def toolsets_to_json(toolsets: Mapping[str, Iterable[str]]) -> JsonObject:
+    """The value of a registry's ``toolsets``: the members of each sorted, whatever order a project has."""
+    return {name: [*sorted(set(members))] for name, members in toolsets.items()}
 
 
 def registry_from_json(value: JsonValue) -> RegistryFile:
@@ -72,16 +87,32 @@ def registry_from_json(value: JsonValue) -> RegistryFile:
     tools = value.get("tools")
     if not isinstance(tools, list):
         raise RegistryError("the registry has no list of tools; build it again")
-    if unknown := sorted(value.keys() - {"registry", "tools"}):
+    if unknown := sorted(value.keys() - {"registry", "tools", "toolsets"}):
         raise RegistryError(
             f"the registry has a key {unknown[0]!r:.60}, which format {REGISTRY_FORMAT} has not; build it again"
         )
-    return RegistryFile(tuple(_entry_from_json(tool, f"tools[{index}]") for index, tool in enumerate(tools)))
+    entries = tuple(_entry_from_json(tool, f"tools[{index}]") for index, tool in enumerate(tools))
+    return RegistryFile(entries, _toolsets_from_json(value.get("toolsets", {}), entries))
 
 
 def tool_to_json(tool: ToolSpec) -> JsonObject:
     """A tool's fields as JSON, every default written out."""
     return _encode_fields(tool, _shape(ToolSpec))
+
+
+def _toolsets_from_json(value: JsonValue, tools: Iterable[RegisteredTool]) -> dict[str, tuple[str, ...]]:
+    if not isinstance(value, dict):
+        raise _damaged("toolsets", "an object", value)
+    known = {name for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}
+    toolsets: dict[str, tuple[str, ...]] = {}
+    for name, members in value.items():
+        if not isinstance(members, list):
+            raise _damaged(f"toolsets.{name:.60}", "a list", members)
+        for index, member in enumerate(members):
+            if not isinstance(member, str) or member not in known:
+                raise _damaged(f"toolsets.{name:.60}[{index}]", "the name of one of its tools", member)
+        toolsets[name] = tuple(map(str, members))
+    return toolsets
 
 
 def _entry_from_json(value: JsonValue, where: str) -> RegisteredTool:

@@ -56,7 +56,8 @@ class SourceText:
     @cached_property
     def lines(self) -> tuple[str, ...]:
         """The text split at line feeds (and their carriage returns), nothing else."""
-        return tuple(line.removesuffix("\r") for line in self.text.split("\n"))
+        lines = self.text.split("\n")
+        return tuple([line.removesuffix("\r") for line in lines] if "\r" in self.text else lines)
 
     def line(self, number: int) -> str:
         """Line ``number`` (from 1) without its line end; empty where there is no such line."""

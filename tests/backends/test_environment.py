@@ -18,7 +18,7 @@ def variables(sandbox: Sandbox) -> dict[str, str]:
 
 
 def test_without_a_workspace_there_is_nothing_for_git() -> None:
-    assert set(variables(Sandbox())) == {"PATH", "HOME", "LANG", "TOOLC_CALL_ID"}
+    assert set(variables(Sandbox())) == {"PATH", "HOME", "LOGNAME", "USER", "LANG", "TOOLC_CALL_ID"}
 
 
 @pytest.mark.parametrize("mode", ["ro", "rw"])

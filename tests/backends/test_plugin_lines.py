@@ -13,15 +13,18 @@ from toolc.backends.plugin_lines import (
     Description,
     LineError,
     Offer,
+    Update,
     call_line,
     read_answer,
     read_line,
+    read_message,
     read_offer,
 )
-from toolc.result import Image, Text
+from toolc.result import Audio, Image, Text
 from toolc.schema import JsonValue
 
 PNG = b"\x89PNG\r\n\x1a\n rest"
+WAV = b"RIFF\x04\0\0\0WAVE"
 RULE = "a message is one JSON object on one line, and logs belong on stderr"
 ENCODED = base64.b64encode(PNG).decode()
 TOOL: dict[str, JsonValue] = {"name": "a", "description": "b", "parameters": {"type": "object"}}
@@ -97,6 +100,12 @@ def test_a_picture_may_say_its_type_as_languages_do(key: str | None) -> None:
     assert read_answer(line({"content": [said]})).content == (Image(PNG, "image/png"),)
 
 
+@pytest.mark.parametrize("key", ["mimeType", "mime_type", "media_type", None])
+def test_so_may_a_recording(key: str | None) -> None:
+    said = {"type": "audio", "data": base64.b64encode(WAV).decode(), **({key: "audio/wav"} if key else {})}
+    assert read_answer(line({"content": [said]})).content == (Audio(WAV, "audio/wav"),)
+
+
 @pytest.mark.parametrize(
     ("said", "why"),
     [
@@ -104,11 +113,20 @@ def test_a_picture_may_say_its_type_as_languages_do(key: str | None) -> None:
         ({"content": "text"}, "its answer has no list 'content': '{\"content\": \"text\"}'"),
         ({"content": [], "error": "no"}, "its answer has an 'error' that is neither true nor false"),
         ({"content": [], "details": 1}, "its answer has 'details' that are not an object"),
+        ({"content": [], "call_id": 3}, "its answer has a 'call_id' that is not a string"),
         ({"content": [1]}, "content[0] of its answer is not an object"),
         ({"content": [{"type": "text"}]}, "content[0] of its answer has no 'text'"),
         (
+            {"content": [{"type": "video"}]},
+            "content[0] of its answer has the type 'video'; a block is a 'text', an 'image' or an 'audio'",
+        ),
+        (
             {"content": [{"type": "audio"}]},
-            "content[0] of its answer has the type 'audio'; a block is a 'text' or an 'image'",
+            "content[0] of its answer is a recording whose 'data' is not base64",
+        ),
+        (
+            {"content": [{"type": "audio", "data": ENCODED}]},
+            "content[0] of its answer is a recording that is none of audio/wav, audio/mpeg, audio/ogg, audio/flac",
         ),
         (
             {"content": [{"type": "image", "data": "%"}]},
@@ -128,6 +146,34 @@ def test_a_picture_may_say_its_type_as_languages_do(key: str | None) -> None:
 def test_an_answer_that_is_none(said: object, why: str) -> None:
     with pytest.raises(LineError) as raised:
         read_answer(line(said))
+    assert str(raised.value) == why
+
+
+def test_an_answer_may_say_whose_it_is() -> None:
+    assert read_message(line({"content": [], "call_id": "c1"})) == Answer((), call_id="c1")
+
+
+def test_an_update_is_no_answer_yet() -> None:
+    said = {"type": "update", "percent": 40, "message": "nearly", "content": [{"type": "text", "text": "so far"}]}
+    assert read_message(line(said)) == Update(40, "nearly", (Text("so far"),))
+    assert read_message(line({"type": "update"})) == Update()
+    assert read_message(line({"type": "result", "content": []})) == Answer(())
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"percent": 101}, "its update has a 'percent' of 101, and it goes from 0 to 100"),
+        ({"percent": True}, "its update has a 'percent' of True, and it goes from 0 to 100"),
+        ({"message": 1}, "its update has a 'message' that is not a string"),
+        ({"content": "a"}, "its update has a 'content' that is not a list"),
+        ({"content": [{}] * 101}, "its update has 101 blocks of content, and 100 are allowed"),
+        ({"content": [{"type": "text"}]}, "content[0] of its update has no 'text'"),
+    ],
+)
+def test_an_update_that_is_none(said: dict[str, JsonValue], why: str) -> None:
+    with pytest.raises(LineError) as raised:
+        read_message(line({"type": "update", **said}))
     assert str(raised.value) == why
 
 

@@ -236,6 +236,8 @@ def test_the_environment_is_the_base_and_the_specs_and_nothing_of_the_hosts(
     assert {v.name: v.value for v in env} == {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": "/tmp",
+        "LOGNAME": "tool",
+        "USER": "tool",
         "LANG": "de_DE",
         "TOOLC_CALL_ID": "call_1",
         "MODE": "fast",

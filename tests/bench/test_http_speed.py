@@ -31,6 +31,7 @@ from toolc.engines.base import Engine
 from toolc.engines.select import load
 from toolc.events import Event, ToolConnect
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
+from toolc.guest.told import NETWORK_ARGUMENT
 from toolc.plan import Profile
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.conversation import Conversation
@@ -51,7 +52,7 @@ def warm_call(engine: Engine, tool: ToolSpec) -> float:
     assert isinstance(tool.backend, HttpBackend)
     plan = Http().plan(tool.backend, BoundCall(tool=tool, arguments={}, call_id="c"), Profile())
     plan, requests = prepared(plan, CallSecrets(), ())
-    sandbox = engine.start(plan.profile, BOOTSTRAP_ARGUMENTS)
+    sandbox = engine.start(plan.profile, (*BOOTSTRAP_ARGUMENTS, NETWORK_ARGUMENT))
     conversation = Conversation(plan, 20_000, lambda *_: None)
     egress = Egress(requests=requests)
     with closing(sandbox), closing(Broker(plan.allow, conversation.outgoing, egress, sandbox.write)) as broker:

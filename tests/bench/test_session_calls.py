@@ -1,6 +1,8 @@
 """What a call into a session's plugin costs, over the plugin's own time, beside starting the smallest program.
 
-Run with ``make bench``. All subjects take their turns in the same run; nothing here fails on a time.
+Once the plugin's answers say which call they answer, and once they do not, so that each call that follows at once
+waits for a second answer. Run with ``make bench``. All subjects take their turns in the same run; nothing fails on
+a time.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ for line in sys.stdin:
     answer = DEFINITION
     if request["type"] == "call":
         answer = {"content": [{"type": "text", "text": request["params"]["word"]}], "error": False}
+        if sys.argv[1:] == ["names calls"]:
+            answer["call_id"] = request["call_id"]
     print(json.dumps(answer), flush=True)
 '''  # fmt: skip
 SPEC = {
@@ -36,7 +40,6 @@ SPEC = {
     "name": "echo",
     "description": "Say the same word again, to see what a call costs.",
     "parameters": {"word": {"type": "string"}},
-    "backend": {"plugin": {"command": ["python3", "echo.py"], "files": ["echo.py"]}},
     "sandbox": {"lifetime": "session"},
 }
 CALL = b'{"type":"call","call_id":"c","params":{"word":"hello"}}\n'
@@ -48,13 +51,17 @@ def milliseconds(work: Callable[[], object]) -> float:
     return (perf_counter() - begun) * 1000
 
 
+@pytest.mark.parametrize("words", [["names calls"], []], ids=["names calls", "as the protocol has it"])
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_call_into_a_session(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_call_into_a_session(
+    name: str, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     if not probe(name).available:
         pytest.skip(probe(name).reason)
     (tmp_path / "echo.py").write_text(PLUGIN, encoding="utf-8")
-    (tmp_path / "echo.yaml").write_text(json.dumps(SPEC), encoding="utf-8")
-    command = [sys.executable, str(tmp_path / "echo.py")]
+    plugin = {"plugin": {"command": ["python3", "echo.py", *words], "files": ["echo.py"]}}
+    (tmp_path / "echo.yaml").write_text(json.dumps({**SPEC, "backend": plugin}), encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "echo.py"), *words]
     with (
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as bare,
         Executor(Registry.load(tmp_path / "echo.yaml"), engine=name) as executor,
@@ -78,5 +85,8 @@ def test_a_call_into_a_session(name: str, tmp_path: Path, capsys: pytest.Capture
     medians = {each: statistics.median(found) for each, found in taken.items()}
     over = medians["call"] - medians["the plugin alone"]
     with capsys.disabled():
-        print(f"\nsession of {name}: " + ", ".join(f"{each} {found:.2f} ms" for each, found in medians.items()))
+        print(
+            f"\nsession of {name}, a plugin that {words[0] if words else 'names no calls'}: "
+            + ", ".join(f"{each} {found:.2f} ms" for each, found in medians.items())
+        )
         print(f"  over the plugin's own time: {over / medians['subprocess.run(echo)']:.2f} x subprocess.run(echo)")

@@ -17,7 +17,7 @@ from toolc.engines.docker_host import NoHostError, find_socket
 from toolc.engines.images import base_tag
 from toolc.errors import InfrastructureError
 
-PATIENCE = 40.0
+PATIENCE = 60.0
 
 BUILD = """
 import sys

@@ -17,14 +17,15 @@ from remains import Before, Owned, seconds_until_clean
 
 from toolc.engines.docker_daemon import connect
 from toolc.engines.docker_host import find_socket
+from toolc.engines.owner import directories
 
 SPEC = """\
 toolc: 1
 name: nap
-description: Sleeps for a minute. Use it where something is to be interrupted, and nowhere else.
+description: Sleeps for ten minutes. Use it where something is to be interrupted, and nowhere else.
 backend:
   shell:
-    argv: [sleep, "60"]
+    argv: [sleep, "600"]
 tests:
   - args: {}
     expect: {text: ""}
@@ -35,6 +36,11 @@ COMMANDS = {
     "test": ["test", "nap.yaml"],
     "serve": ["serve", "nap.yaml"],
 }
+
+INITIALIZE = """\
+{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", \
+"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}
+"""
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
@@ -47,22 +53,47 @@ def test_a_signal_at_any_moment(tmp_path: Path, name: str, engine: str, command:
         pytest.skip(reason)
     (tmp_path / "nap.yaml").write_text(SPEC, encoding="utf-8")
     argv = [sys.executable, "-m", "toolc", *COMMANDS[command], "--engine", engine]
-    moment = random.Random(f"{engine} {command} {sent}").uniform(0.6, 2.0)
+    moment = random.Random(f"{engine} {command} {sent}").uniform(0.0, 1.4)
     daemon = DaemonPlaces.of(connect(find_socket(os.environ)).client) if engine == "docker" else None
     before = Before.look(daemon)
+    # What SIGTERM ends at once leaves its temporary folder behind.
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
     with subprocess.Popen(
-        argv, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        argv,
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
-        time.sleep(moment)
         label = label_of(process.pid)
+        wait_until_at_work(process, command, label)
+        time.sleep(moment)
         process.send_signal(sent)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=120)
     assert "Traceback" not in said
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode
     # A server that is told to end, and has nothing to do, has done what it was told.
     assert code == CODES[sent] or (command, sent, code) == ("serve", signal.SIGTERM, 0), said
     owned = Owned(label=label, daemon=daemon, before=before)
-    assert seconds_until_clean(owned, 30) < 30
+    assert seconds_until_clean(owned, 120) < 120
+
+
+def wait_until_at_work(process: subprocess.Popen[str], command: str, label: str) -> None:
+    """Until a signal is toolc's to answer: before, an interpreter that starts would show its traceback."""
+    if command == "serve":
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(INITIALIZE)
+        process.stdin.flush()
+        assert process.stdout.readline()
+        return
+    deadline = time.monotonic() + 60
+    while label not in {each.label() for each, _ in directories()}:
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.01)
 
 
 def label_of(pid: int) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -113,6 +115,94 @@ def test_on_a_terminal_it_asks_and_shows_the_arguments(folder: Path, answer: str
     os.close(ours)
     assert QUESTION in said.decode()
     assert ("done" in said.decode()) is (status == 0)
+
+
+BOTH = """
+toolc: 1
+tools:
+  - name: wipe
+    description: Wipe one thing away, for tests of toolc itself and for nothing else.
+    parameters: {thing: {type: string, description: What to wipe}}
+    confirm: true
+    backend: {shell: {argv: [wipe, --, "{{ thing }}"]}}
+  - name: report
+    description: Say how far it is, for tests of toolc itself and for nothing else.
+    parameters: {}
+    backend: {shell: {argv: [report], progress: true}}
+  - name: both
+    description: Wipe two things at once, for tests of toolc itself and for nothing else.
+    parameters: {}
+    backend:
+      composite:
+        strategy: parallel
+        steps:
+          - {id: a, tool: wipe, args: {thing: a}}
+          - {id: b, tool: wipe, args: {thing: b}}
+          - {id: c, tool: report, args: {}}
+"""
+
+SEVERAL = """
+import sys, threading
+sys.path.insert(0, {helpers!r})
+from toolc.engines import select
+from toolc.engines.fake import FakeEngine
+from toolc.result import Capture, Outcome
+import click
+import toolc.executor
+asked, reported = threading.Event(), threading.Event()
+confirm = click.confirm
+
+def ask(*args, **more):
+    asked.set()
+    reported.wait(60)
+    return confirm(*args, **more)
+
+def script(plan):
+    if plan.invocation.argv[0] == "report":
+        # In the midst of a question.
+        asked.wait(60)
+        threading.Timer(0.2, reported.set).start()
+        said = b"::progress 40 nearly\\n"
+        return Outcome(ending="exited", stderr=Capture(said, total_bytes=len(said)))
+    return Outcome(ending="exited", stdout=Capture(b"done", total_bytes=4))
+
+click.confirm = ask
+engine = FakeEngine(script)
+toolc.executor.select = lambda *_: select.Selection(engine)
+from toolc.cli.run import command
+command(["both.yaml#both"])
+"""
+
+
+def test_steps_that_ask_at_once_are_asked_one_after_the_other_and_nothing_is_shown_between(tmp_path: Path) -> None:
+    (tmp_path / "both.yaml").write_text(BOTH)
+    ours, theirs = pty.openpty()
+    script = SEVERAL.format(helpers=str(Path(__file__).parents[1] / "engines"))
+    said = b""
+    with subprocess.Popen(
+        [sys.executable, "-c", script], cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        late = threading.Timer(60, process.kill)
+        late.start()
+        answers = [b"y\n", b"n\n"]
+        try:
+            while piece := os.read(ours, 4096):
+                said += piece
+                if answers and said.endswith(b"[y/N]: "):
+                    os.write(ours, answers.pop(0))
+        except OSError:
+            # How Linux says that a terminal's other end is closed.
+            pass
+        process.wait(60)
+        late.cancel()
+    os.close(ours)
+    asked = re.findall(
+        r'wipe \{\r\n  "thing": "(.)"\r\n\}\r\n'
+        r"toolc: wipe asks before it runs. Run it with these arguments\? \[y/N\]: ([yn])\r\n",
+        said.decode(),
+    )
+    assert ({thing for thing, _ in asked}, [answer for _, answer in asked]) == ({"a", "b"}, ["y", "n"]), said
 
 
 def test_the_output_of_an_attempt_that_another_follows_is_not_printed(

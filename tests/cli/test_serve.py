@@ -67,6 +67,26 @@ def specs(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_a_built_registry_offers_a_toolset(specs: Path) -> None:
+    (specs / "toolc.yaml").write_text("toolsets: {readers: [look], sleepers: [sleep]}\n", encoding="utf-8")
+    assert toolc("build", "specs", folder=specs).returncode == 0
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "toolc", "serve", "build/registry.json", "--workspace", "specs", "--toolset", "readers"],
+        cwd=specs,
+        env={**os.environ, "PYTHONPATH": str(SPECS.parent)},
+    )
+
+    async def talk() -> None:
+        async with Client(stdio_client(parameters)) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["look", "read_result"]
+
+    anyio.run(talk)
+    refused = toolc("serve", "build/registry.json", "--toolset", "writers", folder=specs)
+    assert refused.returncode == 2
+    assert "there is no toolset 'writers'; there are: readers, sleepers" in refused.stderr
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_client_lists_calls_and_cancels(engine: str, specs: Path) -> None:
     if not (found := probe(engine)).available:
@@ -123,7 +143,7 @@ def test_hanging_up_in_the_middle_of_a_call_leaves_no_sandbox(specs: Path) -> No
         server.stdin.flush()
         while not sleepers():
             assert server.poll() is None
-        _, stderr = server.communicate(timeout=30)
+        _, stderr = server.communicate(timeout=60)
     assert (server.returncode, stderr) == (0, b"")
     assert not sleepers()
 

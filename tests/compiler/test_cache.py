@@ -14,6 +14,7 @@ import pytest
 from toolc.compiler import cache_answers, cache_file
 from toolc.compiler.cache import Checked, check_specs
 from toolc.compiler.checks import check_together
+from toolc.compiler.codes import SIMILAR_NAME
 from toolc.compiler.compile import Compilation, Gather, Together, compile_specs
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
@@ -322,9 +323,15 @@ def _flip(path: Path) -> None:
     path.write_bytes(data)
 
 
+def _flip_answer(path: Path) -> None:
+    data = path.read_bytes()
+    at = data.index(b"\n") + 20
+    path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+
+
 def _other_body(path: Path) -> None:
     path.unlink()
-    cache_file.write(path, f'{{"specs": 1}}\n{"0" * 64} {{"asked": 1}}')
+    cache_file.write(path, '{"specs": 1}', [f'{"0" * 64}\t{{"asked": 1}}'])
 
 
 def _put_fifo(path: Path) -> None:
@@ -335,11 +342,11 @@ def _put_fifo(path: Path) -> None:
 @pytest.mark.parametrize(
     "spoil",
     [
-        _flip,
+        _flip_answer,
         _other_body,
         lambda path: path.write_bytes(b""),
         lambda path: path.write_bytes(os.urandom(100)),
-        lambda path: path.write_bytes(path.read_bytes()[:-20]),
+        lambda path: path.write_bytes(path.read_bytes()[:200]),
         lambda path: path.write_text("[" * 100_000),
         lambda path: path.chmod(0o666),
         lambda path: (path.unlink(), path.mkdir()),
@@ -352,6 +359,19 @@ def test_a_spoilt_cache_is_no_answer(folder: Path, compiled: list[object], spoil
     spoil(the_file(folder))
     assert_as_compiled()
     assert len(compiled) == 2
+
+
+@pytest.mark.parametrize("spoil", [_flip, lambda path: path.write_bytes(path.read_bytes()[:-20])])
+def test_where_what_is_known_of_files_is_spoilt_all_are_compiled(
+    folder: Path, files: list[str], spoil: Callable[[Path], object]
+) -> None:
+    check()
+    files.clear()
+    (folder / "specs/a.yaml").write_text(SPEC.format(name="gamma"), encoding="utf-8")
+    spoil(the_file(folder))
+    check()
+    assert files == ["a.yaml", "b.yaml", "counter.yaml"]
+    assert_as_compiled()
 
 
 def test_a_cache_that_somebody_else_owns_is_no_answer(
@@ -401,3 +421,47 @@ def test_runs_at_the_same_time_do_not_disturb_each_other(folder: Path) -> None:
     said = {run.communicate()[0] for run in runs}
     assert len(said) == 1
     assert {run.returncode for run in runs} == {0}
+
+
+def test_a_tool_of_a_toolset_that_is_not_compiled_is_looked_at_again(folder: Path) -> None:
+    (folder / "toolc.yaml").write_text("toolsets: {all: [alpha, other]}\n", encoding="utf-8")
+    other = folder / "elsewhere/other.yaml"
+    other.parent.mkdir()
+    for text in (SPEC.format(name="other"), SPEC.format(name="renamed"), SPEC.format(name="other"), None):
+        if text is None:
+            other.unlink()
+        else:
+            other.write_text(text, encoding="utf-8")
+        for _ in range(2):
+            assert_as_compiled()
+
+
+def test_a_toolset_with_tools_that_are_not_compiled_is_no_reason_to_compile_anew(
+    folder: Path, compiled: list[object]
+) -> None:
+    (folder / "toolc.yaml").write_text("toolsets: {all: [alpha, other]}\n", encoding="utf-8")
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere/other.yaml").write_text(SPEC.format(name="other"), encoding="utf-8")
+    for _ in range(2):
+        check()
+    assert len(compiled) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("name: read_the_files", "owner: us\nname: read_the_files"),
+        ('name: &a "read_the_files"', "name: &abc read_the_files"),
+    ],
+)
+def test_a_finding_tells_where_a_tool_of_a_similar_name_is_now(folder: Path, before: str, after: str) -> None:
+    """Also where an edit leaves the name as it is, and all that libyaml says of its place."""
+    named = SPEC.format(name="read_the_files").replace("name: read_the_files", before, 1)
+    other = SPEC.format(name="read_the_filess").replace(
+        "Count the words of", "Tell who wrote a line of it, or all of"
+    )
+    (folder / "specs/a.yaml").write_text(named, encoding="utf-8")
+    (folder / "specs/b.yaml").write_text(other, encoding="utf-8")
+    assert SIMILAR_NAME in {each.code for each in check().diagnostics.sorted()}
+    (folder / "specs/a.yaml").write_text(named.replace(before, after), encoding="utf-8")
+    assert_as_compiled()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -64,9 +64,11 @@ def writes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     written: list[str] = []
     write = artifacts.write
 
-    def noted(tools: Sequence[Finished], names: Sequence[str], out: str | Path) -> artifacts.Built:
+    def noted(
+        tools: Sequence[Finished], names: Sequence[str], toolsets: Mapping[str, Sequence[str]], out: str | Path
+    ) -> artifacts.Built:
         written.append(str(out))
-        return write(tools, names, out)
+        return write(tools, names, toolsets, out)
 
     monkeypatch.setattr(artifacts, "write", noted)
     return written
@@ -137,6 +139,24 @@ def test_each_folder_and_each_choice_of_findings_has_a_build_of_its_own(folder: 
     assert files(folder / "other") == files(folder / "build")
 
 
+@pytest.mark.parametrize("edit", [lambda text: f"# a comment\n{text}", lambda text: text.replace("[wc,", "[ wc,")])
+def test_an_edit_of_which_a_build_shows_nothing_writes_nothing(
+    folder: Path, writes: list[str], edit: Callable[[str], str]
+) -> None:
+    Path("specs/a.yaml").write_text(edit(SPEC), encoding="utf-8")
+    assert [build(), build()] == [0, 0]
+    assert writes == []
+    assert build("--out", "fresh") == 0
+    assert files(folder / "build") == files(folder / "fresh")
+
+
+def test_such_an_edit_mends_a_spoilt_folder(folder: Path, writes: list[str]) -> None:
+    Path("specs/a.yaml").write_text(f"# a comment\n{SPEC}", encoding="utf-8")
+    Path("build/registry.json").write_text("{}", encoding="utf-8")
+    assert build() == 0
+    assert writes == ["build"]
+
+
 def _put_fifo(path: Path) -> None:
     path.unlink()
     os.mkfifo(path)
@@ -145,7 +165,7 @@ def _put_fifo(path: Path) -> None:
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda path: path.write_bytes(path.read_bytes()[:-3]),
+        lambda path: path.write_bytes(path.read_bytes()[:200]),
         lambda path: path.write_bytes(b""),
         lambda path: path.chmod(0o666),
         lambda path: (path.unlink(), path.mkdir()),
@@ -194,7 +214,7 @@ description: Return the length of a text in characters, as Python counts them.
 backend: {python: {file: delta.py}}
 """,
     "specs/delta.py": "def delta():\n    return 1\n",
-    "toolc.yaml": "vars: {word: one}\n",
+    "toolc.yaml": "vars: {word: one}\ntoolsets: {some: [delta]}\n",
 }
 OTHERS = {
     "specs/caller.yaml": """\
@@ -219,6 +239,8 @@ EDITS = (
     ("return 1", "return 2"),
     ("word: one", "word: two"),
     ("vars", "out: elsewhere\nvars"),
+    ("[delta]", "[gamma, delta]"),
+    ("toolsets: {some: [delta]}", "toolsets: {none: []}"),
     ("backend:", "backend"),
     (STRICT, ""),
     ("argv: [date]}}", "argv: [date]}}\n    providers: {anthropic: {strict: true}, openai_chat: {strict: true}}"),
@@ -258,7 +280,11 @@ def a_cold_build() -> tuple[object, dict[str, bytes]]:
     return 0, files(Path("cold"))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(st.lists(steps(), min_size=1, max_size=6))
 @example([("specs/alpha.yaml", SPEC + STRICT), ("specs/alpha.yaml", SPEC)])
 def test_whatever_is_edited_the_bytes_are_a_cold_build_s(

@@ -78,7 +78,11 @@ def said(*, kept: bool) -> list[str]:
     return [str(count), *map(repr, found.sorted())]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(
     st.fixed_dictionaries(dict.fromkeys(PATHS, files)),
     st.lists(st.dictionaries(st.sampled_from(PATHS), files, min_size=1, max_size=2), min_size=1, max_size=5),

@@ -97,6 +97,15 @@ def test_what_is_wrong_is_told_where_it_stands(keys: str, found: str, tmp_path: 
     assert found_in(tmp_path, agent(keys)) == [found]
 
 
+def test_a_provider_that_there_is_not_hides_no_tool_that_there_is_not(tmp_path: Path) -> None:
+    found = found_in(tmp_path, agent("provider: mistral, model: m, instructions: x, tools: [hello, greet]"))
+    assert [each.partition(" must be")[0] for each in found] == [
+        "6:21 TC108 'provider'",
+        "6:65 TC106 'hello' would call itself by way of 'hello'",
+        "6:72 TC105 there is no tool 'greet'",
+    ]
+
+
 @pytest.mark.parametrize(
     ("key", "hint"),
     [

@@ -107,6 +107,16 @@ tools:
     )
 
 
+def test_a_strategy_that_there_is_not_hides_no_tool_that_there_is_not(tmp_path: Path) -> None:
+    steps = "[{id: one, tool: greet}, {id: two, tool: [hello]}]"
+    found = found_in(tmp_path, f"{HEAD}backend: {{composite: {{strategy: sequence, steps: {steps}}}}}\n")
+    assert [each.partition(" must be")[0] for each in found] == [
+        "4:33 TC108 'strategy'",
+        "4:67 TC105 there is no tool 'greet'",
+        "4:91 TC108 'tool'",
+    ]
+
+
 def test_a_transaction_has_what_becomes_of_changes(tmp_path: Path) -> None:
     short = tool_of(tmp_path, HEAD + ECHO + "sandbox: {workspace: transaction}\n").sandbox
     long = tool_of(

@@ -371,7 +371,7 @@ LINES = st.sampled_from(
     end=st.sampled_from(["\n", "\r\n"]),
     mark=st.sampled_from(["", "\ufeff"]),
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=150)
 def test_no_mix_of_findings_corrupts_a_file(tmp_path: Path, lines: list[str], end: str, mark: str) -> None:
     before = mark + end.join([*HEAD.splitlines(), *lines, ""]).replace("\n", end).replace("\r\r", "\r")
     safe, _ = fixed(tmp_path, before)

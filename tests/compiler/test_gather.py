@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from toolc.api import write_build
 from toolc.artifacts import FORM
 from toolc.compiler import workers
+from toolc.compiler.cache_answers import Question
 from toolc.compiler.cache_build import BuildCache
 from toolc.compiler.cache_pieces import KeptPieces
 from toolc.compiler.compile import Gather, compile_specs, gather
@@ -100,7 +102,12 @@ def compiled_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("several", [gather_many, KeptPieces({}).gather], ids=["build", "check"])
+def gather_to_keep(files: Sequence[Found], compiler: FileCompiler) -> Sequence[Piece]:
+    """As a check does that has no cache."""
+    return KeptPieces({}, Question((), None, {}, {}, None, 0)).gather(files, compiler)
+
+
+@pytest.mark.parametrize("several", [gather_many, gather_to_keep], ids=["build", "check"])
 def test_the_findings_are_the_same_and_others_compiled_some_of_the_files(
     bad: Path, several: Gather, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,7 +123,7 @@ def test_a_build_has_the_same_bytes(folder: Path, provider: str, monkeypatch: py
     wanted = built(folder)
     here = compiled_here(monkeypatch)
     made = BuildCache.of([folder], NO_SETTINGS, None).make(FORM)
-    assert FORM.layout.join(made.tools) == wanted
+    assert FORM.layout(made.toolsets).join(made.tools) == wanted
     files = len([*folder.rglob("*.yaml")])
     assert (len(set(here)) < files) == (provider == "openai_chat")
 
@@ -125,7 +132,7 @@ def test_where_a_project_file_is_wrong_the_findings_are_the_same(bad: Path) -> N
     (bad.parent / "toolc.yaml").write_text("vars: [\n", encoding="utf-8")
     wanted = findings(bad, gather)
     assert findings(bad, gather_many) == wanted
-    assert findings(bad, KeptPieces({}).gather) == wanted
+    assert findings(bad, gather_to_keep) == wanted
 
 
 def test_a_build_that_is_not_to_be_is_refused_as_ever(bad: Path) -> None:

@@ -69,6 +69,6 @@ def test_what_only_resembles_one(text: str) -> None:
     ["eyJ", "sk-", "token=", "-----BEGIN A ", "AKIA", "a", "token: Bearer ", "eyJaaaaaaaaaaaaa.eyJ", "ghp_a"],
 )
 def test_time_grows_with_the_text_and_no_faster(piece: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()  # which other processes do not make longer
     list(find_secrets(piece * (200_000 // len(piece))))
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20

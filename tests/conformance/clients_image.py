@@ -23,7 +23,7 @@ def clients_image(configuration: str) -> str | None:
     if configuration.startswith("oci"):
         return None
     client = connect(gvisor_socket() if configuration == "docker+gvisor" else find_socket(os.environ)).client
-    base = client.call("GET", f"/images/{base_tag()}/json", timeout=30)
+    base = client.call("GET", f"/images/{base_tag()}/json", timeout=60)
     assert isinstance(base, dict)
     recipe = (FOLDER / "Dockerfile").read_bytes() + str(base["Id"]).encode()
     tag = f"toolc-tests/clients:{hashlib.sha256(recipe).hexdigest()[:12]}"

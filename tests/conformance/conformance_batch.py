@@ -99,6 +99,13 @@ def _compiled(cases: Iterable[Case], sandbox: JsonObject) -> Registry:
 
 
 def _run(registry: Registry, engine: WatchedEngine, case: Case) -> JsonObject:
+    if case.hurry is None:
+        return _run_once(registry, engine, case)
+    found = _run_once(registry, engine, case, case.hurry)
+    return found if found.get("streamed") else _run_once(registry, engine, case, 50)
+
+
+def _run_once(registry: Registry, engine: WatchedEngine, case: Case, timeout: float | None = None) -> JsonObject:
     updates: list[JsonValue] = []
     streamed: dict[str, str] = {}
 
@@ -106,14 +113,15 @@ def _run(registry: Registry, engine: WatchedEngine, case: Case) -> JsonObject:
         if isinstance(event, ToolUpdate) and event.stream is None:
             updates.append([event.percent, event.message])
         elif isinstance(event, ToolUpdate) and event.stream is not None:
-            streamed[event.stream] = streamed.get(event.stream, "") + event.text
+            blocks = "".join(f"<{type(block).__name__}>" for block in event.blocks)
+            streamed[event.stream] = streamed.get(event.stream, "") + event.text + blocks
             if case.cancel_at and case.cancel_at in streamed[event.stream]:
                 cancellation.cancel()
 
     with (
         _workspace(case) as folder,
         _cancelled_after(case.cancel_after) as cancellation,
-        Executor(registry, workspace=folder, engine=cast("Engine", engine)) as executor,
+        Executor(registry, workspace=folder, engine=cast("Engine", engine), timeout=timeout) as executor,
     ):
         try:
             result = executor.run(

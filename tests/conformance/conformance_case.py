@@ -27,7 +27,8 @@ class Case:
     """One behaviour. ``name`` says it as a sentence; ``differs`` has the configurations where it is another.
 
     ``files`` are the workspace's before the call. ``cancel_after`` is when the caller gives up, in seconds;
-    ``cancel_at`` is the output at which they do.
+    ``cancel_at`` is the output at which they do. ``hurry`` is all the time that the call is given, in seconds;
+    where a machine that stalls leaves no time to say anything, it is given more.
     ``owner`` is whose workspace it is, where the caller is root; else it is the caller's.
     ``varies`` are the keys of the envelope that differ from call to call, on one engine too.
     """
@@ -42,6 +43,7 @@ class Case:
     owner: int = 1234
     cancel_after: float | None = None
     cancel_at: str = ""
+    hurry: float | None = None
     varies: tuple[str, ...] = ()
     differs: Mapping[str, Difference] = field(default_factory=dict)
 

@@ -116,7 +116,7 @@ def tcp(serve: Callable[[socket.socket], object], address: str = "127.0.0.1") ->
         with suppress(OSError):
             while True:
                 connection, _ = listener.accept()
-                connection.settimeout(20)
+                connection.settimeout(60)
                 threading.Thread(target=one, args=(connection,), daemon=True).start()
 
     thread = threading.Thread(target=loop)

@@ -125,7 +125,7 @@ CASES: Final = (
     Case(
         name="a child that holds stdout open does not hold the call",
         backend=shell("sleep 1000 & echo done"),
-        sandbox=limits(timeout="20s"),
+        sandbox=limits(timeout="100s"),
         expect=says("done\n"),
     ),
     Case(
@@ -144,7 +144,8 @@ CASES: Final = (
     Case(
         name="output is told while the tool runs, also of a call that never ends",
         backend=shell("echo first; echo error >&2; sleep 1000"),
-        sandbox=limits(timeout="1s"),
+        sandbox=limits(timeout="100s"),
+        hurry=1,
         expect={
             "outcome": "timed_out",
             "error": "timeout",

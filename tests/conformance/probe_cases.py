@@ -74,7 +74,7 @@ CASES: Final = (
     Case(
         name="nobody is refused every attempt on the kernel and the host",
         backend=python(TOOL),
-        sandbox=limits(timeout="120s", output="1MiB"),
+        sandbox=limits(timeout="250s", output="1MiB"),
         varies=("stdout",),
         expect=_refused_but("").expect,
         differs={
@@ -85,7 +85,7 @@ CASES: Final = (
     Case(
         name="who works on files of root's is refused every attempt too",
         backend=python(TOOL),
-        sandbox={"workspace": "ro", **limits(timeout="120s", output="1MiB")},
+        sandbox={"workspace": "ro", **limits(timeout="250s", output="1MiB")},
         owner=0,
         varies=("stdout", "user"),
         expect=_refused_but("").expect,

@@ -55,6 +55,11 @@ CASES: Final = (
         expect={**OK, "structured": {"n": 1}, "streamed": {"content": "working"}},
     ),
     Case(
+        name="a picture that a generator yields is told where it stands",
+        backend=python("def run():\n    yield 'a'\n    yield b'GIF89a'\n    yield 'b'"),
+        expect={**OK, "streamed": {"content": "a<Image>b"}},
+    ),
+    Case(
         name="an async generator yields too",
         backend=python(
             "import asyncio\nasync def run():\n    yield 'a'\n    await asyncio.sleep(0.01)\n    yield 'b'"

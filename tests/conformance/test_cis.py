@@ -120,9 +120,9 @@ def _inspected(engine: DockerEngine, sandbox: dict[str, str], folder: Path) -> C
         def look(event: Event) -> None:
             if isinstance(event, ToolUpdate):
                 filters = quote(json.dumps({"label": [f"{OWNER_LABEL}={owner}"]}))
-                listed: Any = client.call("GET", f"/containers/json?filters={filters}", timeout=20)
+                listed: Any = client.call("GET", f"/containers/json?filters={filters}", timeout=60)
                 names = [each["Id"] for each in listed if each["State"] == "running"]
-                found.extend(client.call("GET", f"/containers/{name}/json", timeout=20) for name in names)  # type: ignore[misc]
+                found.extend(client.call("GET", f"/containers/{name}/json", timeout=60) for name in names)  # type: ignore[misc]
                 cancellation.cancel()
 
         executor.run("wait", {}, on_event=look, cancellation=cancellation)

@@ -11,7 +11,6 @@ import socket
 import socketserver
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -92,6 +91,9 @@ while True:
 }
 """What the forger does, and what our failure says; None where the deadline or its verdict ends the call."""
 
+ENDING = {"a forged success": "exited"}
+"""How a call ends whose forger's verdict counts; the deadline ends the others."""
+
 
 FLOODS = {
     "bad frames": "while True: send(b'\\xff' * 65536)",
@@ -129,28 +131,28 @@ def tool(port):
 def play_all(engine: Engine, min_isolation: MinIsolation) -> JsonObject:
     """What comes of each forger, by its name."""
     with ThreadPoolExecutor(4) as pool:
-        played = pool.map(lambda forger: play(engine, forger[0], min_isolation), FORGERS.values())
+        played = pool.map(lambda forger: play(engine, forger, min_isolation), FORGERS)
         return {**dict(zip(FORGERS, played, strict=True))}
 
 
-def play(engine: Engine, program: str, min_isolation: MinIsolation) -> JsonObject:
-    """One call of half a second over such a guest: how it ended, how long that took, and what is left of it."""
+def play(engine: Engine, forger: str, min_isolation: MinIsolation) -> JsonObject:
+    """One call over such a guest: how it ended, and what is left of it."""
     profile = Profile(min_isolation=min_isolation)
     allow = (Destination(kind="exact", host="127.0.0.1", port=9),)
     plan = Plan(profile=profile, invocation=Exec(argv=("true",)), call_id="c1", allow=allow)
+    program, failure = FORGERS[forger]
+    timeout_ms = 60_000 if failure or forger in ENDING else 500
     sandbox: Sandbox = engine.start(profile, ["-I", "-S", "-c", PRELUDE + program])
-    before = time.monotonic()
     try:
-        outcome = converse(sandbox, plan, timeout_ms=500, cancellation=None, on_progress=lambda *_: None)
-        ending, failure = str(outcome.ending), ""
+        outcome = converse(sandbox, plan, timeout_ms=timeout_ms, cancellation=None, on_progress=lambda *_: None)
+        ending, told = str(outcome.ending), ""
     except SandboxDiedError as error:
-        ending, failure = "", str(error)
+        ending, told = "", str(error)
     finally:
         sandbox.close()
     return {
         "ending": ending,
-        "failure": failure,
-        "seconds": time.monotonic() - before,
+        "failure": told,
         "survivors": [*processes_in(control_group(sandbox))],
     }
 
@@ -166,13 +168,10 @@ def test_a_forged_guest_decides_nothing_but_its_own_verdict(configuration: str) 
         each = found[name]
         assert isinstance(each, dict)
         assert each["survivors"] == [], name
-        assert isinstance(each["seconds"], float), name
-        assert each["seconds"] < 15, (name, each)
         if failure:
             assert re.search(failure, str(each["failure"])), (name, each)
         else:
-            expected = {"exited"} if name == "a forged success" else {"timed_out"}
-            assert each["ending"] in expected, (name, each)
+            assert each["ending"] == ENDING.get(name, "timed_out"), (name, each)
 
 
 def flooded(engine: Engine, min_isolation: MinIsolation, port: int, stalled: int) -> JsonObject:

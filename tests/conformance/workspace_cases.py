@@ -13,6 +13,10 @@ _FILES: Final = {"a.txt": b"alpha\n", "folder/b.txt": b"beta\n"}
 
 _GVISOR_STATUS: Final = "gVisor does not show all of /proc/self/status"
 _ROOTLESS: Final = "an ordinary user is user 0 of a user namespace of his own, who holds no capability"
+_PASSWD: Final = (
+    "passwd(5) is the image's own, and has no line for the owner of a workspace: whoami and ssh want one; "
+    "USER, LOGNAME and HOME are set"
+)
 
 
 def _in_rootless(expect: Expected) -> dict[str, Difference]:
@@ -33,6 +37,26 @@ CASES: Final = (
         files=_FILES,
         expect={**says("1234\n1234\n1234:1234\n1234:1234\n1234:1234\n"), "user": "1234:1234"},
         differs=_in_rootless({**says("0\n0\n0:0\n0:0\n0:0\n"), "user": "0:0"}),
+    ),
+    Case(
+        name="programs know a tool's user as tool",
+        backend=python("import getpass, os\ndef run():\n    return [getpass.getuser(), os.path.expanduser('~')]"),
+        sandbox=_RO,
+        files=_FILES,
+        expect={**OK, "structured": ["tool", "/tmp"]},
+    ),
+    Case(
+        name="the owner of a workspace has a line in passwd(5)",
+        backend=shell("id -un || echo no line"),
+        sandbox=_RO,
+        files=_FILES,
+        varies=("stderr", "streamed"),
+        expect=says("tool\n"),
+        differs={
+            "docker": Difference(_PASSWD, says("1234\nno line\n")),
+            "docker+gvisor": Difference(_PASSWD, says("1234\nno line\n")),
+            **_in_rootless(says("root\n")),
+        },
     ),
     Case(
         name="a tool has no capability and can gain none",

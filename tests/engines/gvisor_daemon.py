@@ -19,7 +19,7 @@ from toolc.engines.docker_daemon import Daemon, connect
 from toolc.engines.docker_host import NoHostError, find_socket
 from toolc.engines.images import base_tag
 
-SECONDS = 30.0
+SECONDS = 60.0
 """How long a daemon may take to start."""
 
 APART = (

@@ -115,6 +115,22 @@ def empty_lines() -> None:
     ok("after them")
 
 
+def update(**said: object) -> None:
+    say({"type": "update", **said})
+
+
+def updates() -> None:
+    picture = {"type": "image", "mimeType": "image/gif", "data": "R0lGODlh"}
+    update(percent=40, message="nearly", content=[{"type": "text", "text": "so far"}, picture])
+    update(message="there")
+    ok("done")
+
+
+def updates_without_end() -> None:
+    while True:
+        update(message="x" * 1000)
+
+
 WAYS: dict[str, Callable[[], object]] = {
     "junk": junk,
     "die": die,
@@ -137,6 +153,10 @@ WAYS: dict[str, Callable[[], object]] = {
     "no content": lambda: say({"result": 1}),
     "no line end": no_line_end,
     "empty lines": empty_lines,
+    "updates": updates,
+    "updates without end": updates_without_end,
+    "a bad update": lambda: update(content=[{"type": "image", "data": "R0lGODlh", "mimeType": "image/png"}]),
+    "another call's": lambda: say({"content": [], "call_id": "call_of_others"}),
     "memory": lambda: ok(str(len(bytearray(1 << 30)))),
 }
 
@@ -149,9 +169,26 @@ def describe_once() -> None:
         ok(f"{json.loads(line)['params']['how']} {calls}")
 
 
+def name_calls() -> None:
+    """Say of each answer which call it answers, but as the call says."""
+    if json.loads(sys.stdin.readline()) == {"type": "describe"}:
+        say(DEFINITION)
+    for line in sys.stdin:
+        request = json.loads(line)
+        content, how = [{"type": "text", "text": request["call_id"]}], request["params"]["how"]
+        answer = {"content": content, "call_id": request["call_id"]}
+        say({"content": content} if how == "without" else answer)
+        if how == "twice, late":
+            time.sleep(0.2)
+            say(answer)
+
+
 def main() -> None:
     if sys.argv[1:] == ["describe once"]:
         describe_once()
+        return
+    if sys.argv[1:] == ["name calls"]:
+        name_calls()
         return
     calls = 0
     if sys.argv[1:] == ["answer first"]:

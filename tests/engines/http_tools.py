@@ -40,7 +40,7 @@ def call_http(
     arguments: JsonObject | None = None,
     secrets: dict[str, str] | None = None,
     workspace: Path | None = None,
-    timeout: float = 20,
+    timeout: float = 100,
 ) -> ToolResult:
     """Compile ``spec`` in ``folder`` and call it."""
     path = folder / "ask.json.yaml"

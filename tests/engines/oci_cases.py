@@ -43,7 +43,7 @@ def start(engine: OciEngine, program: str, profile: Profile | None = None) -> Oc
     return engine.start(profile or Profile(limits=SMALL), ["-I", "-S", "-c", program])
 
 
-def read_all(sandbox: OciSandbox, seconds: float = 30.0) -> str:
+def read_all(sandbox: OciSandbox, seconds: float = 60.0) -> str:
     """All that comes before the stream's end."""
     got = b""
     for data in chunks(sandbox, seconds):
@@ -51,7 +51,7 @@ def read_all(sandbox: OciSandbox, seconds: float = 30.0) -> str:
     return got.decode()
 
 
-def read_line(sandbox: OciSandbox, seconds: float = 30.0) -> str:
+def read_line(sandbox: OciSandbox, seconds: float = 60.0) -> str:
     """The first line that comes."""
     got = b""
     for data in chunks(sandbox, seconds):
@@ -84,7 +84,7 @@ def run(engine: OciEngine, program: str, profile: Profile | None = None) -> str:
         sandbox.close()
 
 
-def until(condition: Callable[[], bool], seconds: float = 15.0) -> bool:
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
     """Whether ``condition`` came true in time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -16,7 +16,7 @@ from typing import Final, Self
 
 from toolc.schema import JsonValue
 
-SECONDS: Final = 20.0
+SECONDS: Final = 60.0
 """How long the server waits for a client that says nothing."""
 
 

@@ -28,7 +28,8 @@ from docker_cases import (
     workspace,
 )
 
-from toolc.engines.docker import DockerEngine
+from toolc.engines import docker_container
+from toolc.engines.docker import STARTS, DockerEngine
 from toolc.engines.docker_http import ApiError, Client
 from toolc.errors import InfrastructureError
 from toolc.plan import Profile
@@ -369,7 +370,7 @@ def test_an_image_that_vanished_is_an_error(
 ) -> None:
     profile = Profile(image=image_without_python)
     assert engine.refusal(profile) is None
-    client.call("DELETE", f"/images/{image_without_python}?force=1", timeout=10)
+    client.call("DELETE", f"/images/{image_without_python}?force=1", timeout=60)
     with pytest.raises(InfrastructureError, match=r"not on this host; get it with: docker pull toolc-test/empty"):
         engine.start(profile, python("pass"))
 
@@ -398,6 +399,29 @@ def test_an_interrupted_start_leaves_nothing(
     assert own_containers(client) == before
 
 
+@pytest.mark.parametrize("failures", [STARTS - 1, STARTS])
+def test_a_start_that_fails_in_passing_is_made_again(
+    engine: DockerEngine, client: Client, monkeypatch: pytest.MonkeyPatch, failures: int
+) -> None:
+    """As on a busy machine with cgroup v1."""
+    really, starts, before = docker_container.start, iter(range(100)), own_containers(client)
+
+    def start(client: Client, container: str) -> None:
+        if next(starts) < failures:
+            raise ApiError(
+                "OCI runtime create failed: write /sys/fs/cgroup/cpu/x/cgroup.procs: invalid argument", 400
+            )
+        really(client, container)
+
+    monkeypatch.setattr(docker_container, "start", start)
+    if failures < STARTS:
+        assert run(engine, Profile(), "print('fine')") == "fine\n"
+    else:
+        with pytest.raises(InfrastructureError, match=r"cgroup\.procs: invalid argument"):
+            engine.start(Profile(), python("pass"))
+    assert own_containers(client) == before
+
+
 def test_without_a_daemon_probe_and_start_say_why(tmp_path: Path) -> None:
     engine = DockerEngine(str(tmp_path / "none.sock"))
     found = engine.probe()
@@ -410,7 +434,7 @@ def test_without_a_daemon_probe_and_start_say_why(tmp_path: Path) -> None:
 def processes_of(client: Client, container: str) -> list[str]:
     """The host's process ids, where the daemon runs on this host."""
     try:
-        answer = client.call("GET", f"/containers/{container}/top?ps_args=-eo%20pid", timeout=10)
+        answer = client.call("GET", f"/containers/{container}/top?ps_args=-eo%20pid", timeout=60)
     except ApiError as error:
         pytest.skip(f"the daemon does not list processes: {error}")
     assert isinstance(answer, dict)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -61,13 +60,16 @@ def test_a_start_that_gets_no_answer(
     module: ModuleType,
     deadline: str,
 ) -> None:
+    for each in (docker_daemon, docker_container, docker_events):
+        for name in vars(each):
+            if name.endswith("_SECONDS") and not name.startswith("_"):
+                # Whoever waits for another one is ended by the test's own limit.
+                monkeypatch.setattr(each, name, 1000.0)
     monkeypatch.setattr(module, deadline, SHORT)
     silent.swallow = request_line
-    began = time.monotonic()
-    with pytest.raises(InfrastructureError, match="did not answer in time"):
-        behind.start(Profile(), python("pass"))
-    assert time.monotonic() - began < 10
-    assert silent.swallowed
+    while not silent.swallowed:  # an earlier request may be late too, on a machine that stalls
+        with pytest.raises(InfrastructureError, match="did not answer in time"):
+            behind.start(Profile(), python("pass"))
     monkeypatch.undo()
     silent.swallow = None
     assert run(behind, Profile(), "print('fine')") == "fine\n"

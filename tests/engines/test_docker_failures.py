@@ -69,6 +69,10 @@ def test_another_registration_another_program_or_another_daemon_is_tried(tmp_pat
             "failed to create shim task: OCI runtime create failed: fork/exec /usr/bin/kata-runtime: no such file",
             True,
         ),
+        (
+            "OCI runtime create failed: creating container: write /sys/fs/cgroup/x/cgroup.procs: invalid argument",
+            False,
+        ),
         ("Unknown runtime specified runsc", True),
         ("unknown runtime name: runsc", True),
         ("No such image: toolc/base:0.1.0", False),

@@ -47,24 +47,24 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_request_is_json_and_its_answer_too(path: Path) -> None:
     with daemon(path, b'HTTP/1.1 201 Created\r\nContent-Length: 13\r\n\r\n{"Id": ', b'"abc"}rest') as client:
-        assert client.call("POST", "/containers/create", {"a": 1}, timeout=5) == {"Id": "abc"}
+        assert client.call("POST", "/containers/create", {"a": 1}, timeout=60) == {"Id": "abc"}
 
 
 def test_a_chunked_answer(path: Path) -> None:
     with daemon(
         path, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n[1,\r\n2;x=y\r\n2]\r\n0\r\n\r\n"
     ) as client:
-        assert client.call("GET", "/x", timeout=5) == [1, 2]
+        assert client.call("GET", "/x", timeout=60) == [1, 2]
 
 
 def test_an_answer_without_a_length_ends_with_the_connection(path: Path) -> None:
     with daemon(path, b"HTTP/1.0 200 OK\r\n\r\n[1", b", 2]") as client:
-        assert client.call("GET", "/x", timeout=5) == [1, 2]
+        assert client.call("GET", "/x", timeout=60) == [1, 2]
 
 
 def test_no_content_is_none(path: Path) -> None:
     with daemon(path, b"HTTP/1.1 204 No Content\r\n\r\n") as client:
-        assert client.call("DELETE", "/x", timeout=5) is None
+        assert client.call("DELETE", "/x", timeout=60) is None
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_no_content_is_none(path: Path) -> None:
 )
 def test_what_failed_is_one_error(path: Path, answer: bytes, message: str, status: int) -> None:
     with daemon(path, answer) as client, pytest.raises(ApiError) as caught:
-        client.call("GET", "/x", timeout=5)
+        client.call("GET", "/x", timeout=60)
     assert (str(caught.value), caught.value.status) == (message, status)
 
 
@@ -119,12 +119,12 @@ def test_a_silent_daemon_is_not_waited_for(path: Path) -> None:
 
 def test_nobody_there(path: Path) -> None:
     with pytest.raises(ApiError, match=f"cannot connect to {path}: No such file or directory"):
-        Client(str(path)).call("GET", "/x", timeout=5)
+        Client(str(path)).call("GET", "/x", timeout=60)
 
 
 def test_an_upgrade_is_a_raw_stream_with_what_came_of_it(path: Path) -> None:
     with daemon(path, b"HTTP/1.1 101 UPGRADED\r\nUpgrade: tcp\r\n\r\nearly") as client:
-        stream, early = client.upgrade("/attach", timeout=5)
+        stream, early = client.upgrade("/attach", timeout=60)
         with stream:
             assert (early, stream.recv(10)) == (b"early", b"")
 
@@ -132,7 +132,7 @@ def test_an_upgrade_is_a_raw_stream_with_what_came_of_it(path: Path) -> None:
 def test_a_feed_yields_lines_however_they_are_cut(path: Path) -> None:
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     with daemon(path, head, b'4\r\n{"a"\r\n', b'8\r\n: 1}\n\n{"\r\n', b'7\r\nb": 2}\n\r\n') as client:
-        assert list(client.follow("/events", timeout=5)) == [{"a": 1}, {"b": 2}]
+        assert list(client.follow("/events", timeout=60)) == [{"a": 1}, {"b": 2}]
 
 
 @given(st.lists(st.binary(min_size=1, max_size=200), max_size=8), st.integers(min_value=1, max_value=50))

@@ -23,8 +23,10 @@ from toolc.engines.docker_sandbox import KILLED_BY_DAEMON
 from toolc.engines.images import base_tag
 from toolc.engines.oom import KILLED_FROM_OUTSIDE
 from toolc.errors import InfrastructureError
+from toolc.events import Event, ToolUpdate
 from toolc.plan import Profile
 from toolc.result import ToolResult
+from toolc.runtime.cancellation import Cancellation
 
 ENDED = f"the sandbox ended before its call did; it said:\n{KILLED_BY_DAEMON}"
 
@@ -51,44 +53,52 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def failure_of_a_call_while(
-    engine: DockerEngine, workspace: Path, happens: Callable[[], None], timeout_ms: int = 60_000
+    engine: DockerEngine,
+    workspace: Path,
+    happens: Callable[[], None],
+    cancellation: Cancellation | None = None,
 ) -> str:
     """What a call raises in whose middle something ``happens``."""
-    error = result_of_a_call_while(engine, workspace, happens, timeout_ms)
+    error = result_of_a_call_while(engine, workspace, happens, cancellation)
     assert isinstance(error, InfrastructureError)
     return str(error)
 
 
 def result_of_a_call_while(
-    engine: DockerEngine, workspace: Path, happens: Callable[[], None], timeout_ms: int = 60_000
+    engine: DockerEngine,
+    workspace: Path,
+    happens: Callable[[], None],
+    cancellation: Cancellation | None = None,
 ) -> ToolResult | BaseException:
     """What becomes of a call in whose middle something ``happens``."""
     found: list[ToolResult | BaseException] = []
-    spec = tool("sleep 60")
-    limits = replace(spec.sandbox.limits, timeout_ms=timeout_ms)
+    begun = threading.Event()
+    spec = tool("echo begun; exec sleep 1000")
+    limits = replace(spec.sandbox.limits, timeout_ms=1_000_000)
     spec = replace(spec, sandbox=replace(spec.sandbox, limits=limits))
+
+    def hear(event: Event) -> None:
+        if isinstance(event, ToolUpdate):
+            begun.set()
 
     def one() -> None:
         try:
-            found.append(call(engine, spec, workspace))
+            found.append(call(engine, spec, workspace, on_event=hear, cancellation=cancellation))
         except BaseException as error:  # noqa: BLE001  whatever it is, the test looks at it
             found.append(error)
 
     caller = threading.Thread(target=one)
     caller.start()
-    deadline = time.monotonic() + 20
-    while not running(engine) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(0.5)
+    assert begun.wait(60)
     happens()
-    caller.join(40)
+    caller.join(100)
     assert not caller.is_alive()
     (become,) = found
     return become
 
 
 def running(engine: DockerEngine) -> list[str]:
-    listed = engine._connect().client.call("GET", "/containers/json", timeout=20)
+    listed = engine._connect().client.call("GET", "/containers/json", timeout=60)
     return [str(each["Id"]) for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
@@ -97,7 +107,7 @@ def works(engine: DockerEngine) -> bool:
 
 
 def nothing_left(engine: DockerEngine) -> bool:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while left := engine.leftovers():
         assert time.monotonic() < deadline, left
         assert works(engine)
@@ -164,11 +174,16 @@ def test_a_daemon_that_hangs_from_one_request_on(
 def test_a_daemon_that_hangs_in_mid_call(
     daemon: OwnDaemon, engine: DockerEngine, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The host's own deadline ends the call, and what could not be removed is named."""
-    with monkeypatch.context() as patch:
+    """The call can be ended nevertheless, and what could not be removed is named."""
+
+    def hold() -> None:
+        daemon.hold()
+        cancellation.cancel()
+
+    with monkeypatch.context() as patch, Cancellation() as cancellation:
         patch.setattr(docker_container, "REMOVE_SECONDS", 0.3)
         try:
-            told = failure_of_a_call_while(engine, workspace, daemon.hold, timeout_ms=3000)
+            told = failure_of_a_call_while(engine, workspace, hold, cancellation)
         finally:
             daemon.release()
     assert re.fullmatch(
@@ -206,7 +221,7 @@ def test_process_1_that_is_killed_behind_the_daemons_back(
 
     def kill() -> None:
         for container in running(engine):
-            about = engine._connect().client.call("GET", f"/containers/{container}/json", timeout=20)
+            about = engine._connect().client.call("GET", f"/containers/{container}/json", timeout=60)
             assert isinstance(about, dict)
             assert isinstance(about["State"], dict)
             os.kill(int(str(about["State"]["Pid"])), signal.SIGKILL)
@@ -220,7 +235,7 @@ def test_process_1_that_is_killed_behind_the_daemons_back(
 def test_a_guest_that_is_killed_from_outside(engine: DockerEngine, workspace: Path) -> None:
     def kill() -> None:
         for container in running(engine):
-            engine._connect().client.call("POST", f"/containers/{container}/kill", timeout=20)
+            engine._connect().client.call("POST", f"/containers/{container}/kill", timeout=60)
 
     assert failure_of_a_call_while(engine, workspace, kill) == ENDED
     assert works(engine)

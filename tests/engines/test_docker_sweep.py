@@ -8,13 +8,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from docker_cases import client, containers, engine, python, wait_until
 
-from toolc.engines import docker_body, docker_container, docker_sweep
+from toolc.engines import docker_body, docker_container, docker_sweep, owner
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_body import OWNER_LABEL
 from toolc.engines.docker_http import Client
@@ -70,7 +71,7 @@ GUEST = "import os, sys\nif os.fork() == 0: os.setsid()\nprint('up', flush=True)
 
 def with_label(client: Client, label: str) -> list[str]:
     filters = quote(json.dumps({"label": [f"{OWNER_LABEL}={label}"]}))
-    listed = client.call("GET", f"/containers/json?all=1&filters={filters}", timeout=20)
+    listed = client.call("GET", f"/containers/json?all=1&filters={filters}", timeout=60)
     assert isinstance(listed, list)
     return [str(each["Id"]) for each in listed if isinstance(each, dict)]
 
@@ -81,7 +82,7 @@ def with_label(client: Client, label: str) -> list[str]:
 )
 def test_a_killed_process_leaves_nothing(client: Client, moment: str) -> None:
     died = subprocess.run(
-        [sys.executable, "-c", DIE, moment, GUEST], stdout=subprocess.PIPE, text=True, check=False, timeout=60
+        [sys.executable, "-c", DIE, moment, GUEST], stdout=subprocess.PIPE, text=True, check=False, timeout=90
     )
     assert died.returncode == -signal.SIGKILL
     label, directory = died.stdout.split()
@@ -92,7 +93,7 @@ def test_a_killed_process_leaves_nothing(client: Client, moment: str) -> None:
 def test_a_process_that_ends_leaves_nothing_and_no_janitor(client: Client) -> None:
     program = DIE.replace("\ndie()\n", "\n")
     done = subprocess.run(
-        [sys.executable, "-c", program, "in call", GUEST], stdout=subprocess.PIPE, text=True, check=True, timeout=60
+        [sys.executable, "-c", program, "in call", GUEST], stdout=subprocess.PIPE, text=True, check=True, timeout=90
     )
     label, directory = done.stdout.split()
     wait_until(lambda: not Path(directory).exists())
@@ -100,12 +101,17 @@ def test_a_process_that_ends_leaves_nothing_and_no_janitor(client: Client) -> No
 
 
 @pytest.fixture
-def dead_owner() -> str:
-    """The label of a process that is over."""
-    program = "from toolc.engines.owner import Owner; print(Owner.current().label())"
-    return subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    ).stdout.strip()
+def dead_owner(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The label of a process that is over.
+
+    Its machine is this test's own, where this process is for so long: whoever else works here removes what the
+    dead have left too, and would be first.
+    """
+    with subprocess.Popen(["true"]) as over:
+        over.wait()
+    own = "e" * 16, f"{os.getpid():016x}"
+    monkeypatch.setattr(owner, "_machine_and_boot", lambda: own)
+    return replace(Owner.current(), pid=over.pid, start=1).label()
 
 
 def created(client: Client, engine: DockerEngine, owner: str) -> str:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -116,6 +115,4 @@ def test_a_build_that_is_killed_leaves_no_container(
         wait_until(lambda: bool(running(client, f"sleep 1000.{mark}")))
         builder.send_signal(how)
         builder.wait(PATIENCE)
-    began = time.monotonic()
     wait_until(lambda: not running(client, f"sleep 1000.{mark}"))
-    assert time.monotonic() - began < PATIENCE

@@ -94,7 +94,7 @@ def test_a_shell_tool_sees_its_image_and_nothing_of_the_python_that_was_brought(
     )
     environment, _, rest = text(result).partition("\n\n")
     names = {line.partition("=")[0] for line in environment.splitlines()}
-    assert names <= {"PATH", "HOME", "LANG", "TOOLC_CALL_ID", "SHLVL", "PWD", "OLDPWD"}
+    assert names <= {"PATH", "HOME", "LOGNAME", "USER", "LANG", "TOOLC_CALL_ID", "SHLVL", "PWD", "OLDPWD"}
     assert ".toolc" not in environment
     assert "usr" not in rest.split()
     assert "ls: /usr: No such file or directory" in rest

@@ -50,7 +50,7 @@ def base(engine: DockerEngine, client: Client) -> Iterator[str]:
 
 def ids(client: Client, label: str = "") -> set[str]:
     filters = quote(json.dumps({"label": [label]} if label else {}))
-    listed = client.call("GET", f"/images/json?filters={filters}", timeout=10)
+    listed = client.call("GET", f"/images/json?filters={filters}", timeout=60)
     assert isinstance(listed, list)
     return {str(each["Id"]) for each in listed if isinstance(each, dict)}
 
@@ -113,8 +113,8 @@ def test_without_a_registry_a_base_is_made_here(
     try:
         assert images.build_image("base", base=None, say=lambda _: None).base == own
     finally:
-        client.call("DELETE", f"/images/toolc/base:test-{os.getpid()}?force=1", timeout=10)
-        client.call("DELETE", f"/images/{own}?force=1", timeout=10)
+        client.call("DELETE", f"/images/toolc/base:test-{os.getpid()}?force=1", timeout=60)
+        client.call("DELETE", f"/images/{own}?force=1", timeout=60)
 
 
 def test_with_no_way_to_a_base_the_message_says_them_all(

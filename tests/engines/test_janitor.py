@@ -69,7 +69,8 @@ def test_it_goes_on_until_nothing_is_left(tmp_path: Path) -> None:
     thrice = "import sys; f = open(sys.argv[1], 'a+'); f.write('.'); f.seek(0); sys.exit(len(f.read()) <= 3)"
     with start_owner(sign, "", thrice) as process:
         directory = Path(first_line(process))
-        assert until(lambda: not directory.exists())
+        # Others remove a dead owner's folder too, and may be first.
+        assert until(lambda: not directory.exists() and sign.exists() and len(sign.read_text()) == 5)
     assert sign.read_text(encoding="utf-8") == "....."
 
 
@@ -115,31 +116,37 @@ janitor.register([sys.executable, "-c", sys.argv[1].replace("swept", "sandboxes"
 """
     with start_owner(sign, folders_first) as process:
         directory = Path(first_line(process))
-        assert until(lambda: not directory.exists())
+        assert until(lambda: not directory.exists() and sign.exists() and len(sign.read_text().split()) == 6)
     assert sign.read_text(encoding="utf-8") == "swept\nsandboxes\nfolders\n" * 2
 
 
 def test_a_command_that_hangs_does_not_keep_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(janitor_process, "DEADLINE_SECONDS", 0.1)
     sign = tmp_path / "sign"
-    assert not sweep([["sleep", "60"], ["touch", str(sign)]], time.monotonic() + 0.05)
-    assert sign.exists()
+    hangs = ["sh", "-c", 'test -e "$1" || exec sleep 1000', "sh", str(sign)]
+    # On a machine that stalls the other may be given up too; then it has the next round.
+    assert sweep([hangs, ["touch", str(sign)]], time.monotonic() + 60)
 
 
 BUSY = """
 import pathlib, sys, time
-end = time.monotonic() + 2
+end = time.monotonic() + float(sys.argv[2])
 while time.monotonic() < end:
     pass
 pathlib.Path(sys.argv[1]).touch()
 """
 
 
+def busy(sign: Path, seconds: float) -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", BUSY, str(sign), str(seconds)]
+
+
 def test_a_command_that_is_at_work_is_let_go_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As one that rolls back a large commit: what takes longer than a deadline is no hang."""
     monkeypatch.setattr(janitor_process, "DEADLINE_SECONDS", 1.0)
     sign = tmp_path / "done"
-    assert sweep([[sys.executable, "-I", "-S", "-c", BUSY, str(sign)]], time.monotonic() + 1.0)
+    # Where the machine stalls, work looks like a hang: then the next round has to do.
+    assert sweep([busy(sign, 2)], time.monotonic() + 60)
     assert sign.exists()
 
 
@@ -147,14 +154,12 @@ def test_not_even_work_goes_on_for_ever(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(janitor_process, "DEADLINE_SECONDS", 0.5)
     monkeypatch.setattr(janitor_process, "MOST_SECONDS", 0.6)
     sign = tmp_path / "done"
-    assert not sweep([[sys.executable, "-I", "-S", "-c", BUSY, str(sign)]], time.monotonic() + 0.1)
+    assert not sweep([busy(sign, 1000)], time.monotonic() + 0.1)
     assert not sign.exists()
 
 
 def test_commands_that_never_find_nothing_are_given_up() -> None:
-    before = time.monotonic()
-    assert not sweep([["false"]], before + 0.2)
-    assert time.monotonic() - before < 2
+    assert not sweep([["false"]], time.monotonic() + 0.2)
 
 
 def test_a_command_that_cannot_be_run_is_no_crash() -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from configurations import CONFIGURATIONS
 
 from toolc import Executor, Registry, ToolResult
+from toolc.configuration import Configuration
+from toolc.engines.base import Engine
 from toolc.engines.oci import OciEngine
-from toolc.schema import JsonObject
+from toolc.schema import JsonObject, JsonValue
 
 TOOLS = r"""
 toolc: 1
@@ -84,6 +88,32 @@ def test_a_programs_whole_output_can_be_read(executor: Executor) -> None:
     assert result.text.endswith("4999\n5000\n")
     assert len(result.text) < 1200
     assert read_on(executor, result) == whole
+
+
+@pytest.mark.parametrize("name", list(CONFIGURATIONS))
+def test_a_programs_and_a_functions_can_on_every_engine(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configuration = CONFIGURATIONS[name]
+    if reason := configuration.lacks():
+        pytest.skip(reason)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    spec = yaml.safe_load(TOOLS)
+    spec["defaults"]["sandbox"] |= configuration.sandbox
+    (tmp_path / "tools.yaml").write_text(json.dumps(spec), encoding="utf-8")
+    registry = Registry.load(tmp_path / "tools.yaml").only("count", "page")
+
+    def run(engine: Engine) -> JsonValue:
+        # Another user, in another process, has a home of his own.
+        state = Path(os.environ.setdefault("XDG_STATE_HOME", f"{os.environ['HOME']}/state"))
+        with Executor(registry, engine=engine, keep_results=True, configuration=Configuration()) as executor:
+            results = executor.run("count", {"to": 1000}), executor.run("page", {"size": 3000})
+            (folder,) = {path.parent for path in state.glob("toolc/scratch/*/*/result_*")}
+            mode = folder.stat().st_mode & 0o777
+            wholes = [read_on(executor, result) for result in results]
+        return [*wholes, mode, folder.exists()]
+
+    assert configuration.run(run) == ["".join(f"{number}\n" for number in range(1, 1001)), "ä" * 3000, 0o700, False]
 
 
 def test_so_can_that_of_one_that_failed(executor: Executor) -> None:

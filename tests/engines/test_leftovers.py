@@ -13,7 +13,7 @@ from docker_cases import client, containers, engine
 from oci_cases import needs_oci
 from test_docker_sweep import created, dead_owner
 
-from toolc.engines import docker_sweep, oci_cgroup, oci_sweep, owner, store
+from toolc.engines import docker_sweep, janitor, oci_cgroup, oci_sweep, owner, store
 from toolc.engines.base import Leftover
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_body import OWNER_LABEL
@@ -46,7 +46,8 @@ REASONS = ["", f"its process {os.getpid()} is alive", "it belongs to another mac
 def test_containers_and_volumes(client: Client, engine: DockerEngine, owners: tuple[str, str, str]) -> None:
     made = [created(client, engine, label) for label in owners]
     options = {"type": "tmpfs", "device": "tmpfs", "o": f"x,upperdir=/state/toolc/scratch/{owners[0]}/1/upper,y"}
-    client.call("POST", "/volumes/create", {"Name": "toolc-test-leftover", "DriverOpts": dict(options)}, timeout=20)
+    name = f"toolc-test-leftover-{os.getpid()}"
+    client.call("POST", "/volumes/create", {"Name": name, "DriverOpts": dict(options)}, timeout=60)
     try:
         found = engine.leftovers()
         dead, volume = of(owners[0], found)
@@ -87,21 +88,21 @@ def engine_remove(client: Client, container: str) -> None:
 
 def test_the_janitor_removes_volumes_that_lost_their_container(client: Client, dead_owner: str) -> None:
     options = {"type": "tmpfs", "device": "tmpfs", "o": f"x,upperdir=/state/toolc/scratch/{dead_owner}/1/upper,y"}
-    client.call("POST", "/volumes/create", {"Name": "toolc-test-lost", "DriverOpts": dict(options)}, timeout=20)
+    name = f"toolc-test-lost-{os.getpid()}"
+    client.call("POST", "/volumes/create", {"Name": name, "DriverOpts": dict(options)}, timeout=60)
     command = docker_sweep.command(client, dead_owner)
     assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 1
     assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 0
     with pytest.raises(ApiError, match="no such volume"):
-        client.call("GET", "/volumes/toolc-test-lost", timeout=20)
+        client.call("GET", f"/volumes/{name}", timeout=60)
 
 
-def test_the_next_janitor_removes_dead_owners_empty_folders(dead_owner: str) -> None:
+def test_a_janitor_that_starts_removes_dead_owners_empty_folders(dead_owner: str) -> None:
     folder, full = (owner._base() / f"{dead_owner}{number}" for number in ("", "0"))
     folder.mkdir()
     (full / "oci-1").mkdir(parents=True)
-    program = "import sys; from toolc.engines import janitor; janitor.register(['true'])"
-    subprocess.run([sys.executable, "-c", program], check=True)
     try:
+        janitor._remove_empty()
         assert not folder.exists()
         assert full.exists()
     finally:
@@ -121,7 +122,7 @@ def test_control_groups_with_what_runs_in_them(owners: tuple[str, str, str]) -> 
             for label, reason in zip(owners, REASONS, strict=True):
                 assert [left.kept for left in of(label, found)] == [reason]
             of(owners[0], found)[0].remove()
-            assert process.wait(10) < 0
+            assert process.wait(60) < 0
             assert [group.exists() for group in groups] == [False, True, True]
         finally:
             process.kill()
@@ -178,7 +179,7 @@ def test_gc_leaves_the_callers_own_sandbox_alone(client: Client, engine: DockerE
     left = created(client, engine, Owner.current().label())
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "toolc", "gc"], capture_output=True, text=True, check=True, timeout=60
+            [sys.executable, "-m", "toolc", "gc"], capture_output=True, text=True, check=False, timeout=60
         )
         assert f"kept  container  {left[:12]}  (its process {os.getpid()} is alive)" in done.stdout
     finally:

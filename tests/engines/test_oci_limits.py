@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from oci_cases import SMALL, needs_oci, read_all, read_line, run, start
 
+from toolc.engines import oci_sandbox
 from toolc.engines.oci import OciEngine
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.plan import Exec, Plan, Profile
@@ -111,7 +112,8 @@ def test_memory_and_swap_together_are_the_limit(engine: OciEngine) -> None:
     assert not group.exists()
 
 
-def test_the_real_guest_answers_and_is_gone_in_an_instant(engine: OciEngine) -> None:
+def test_the_real_guest_answers_and_ends_by_itself(engine: OciEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oci_sandbox, "CLOSE_SECONDS", 60.0)
     profile = Profile(limits=SMALL)
     plan = Plan(
         profile=profile,
@@ -121,9 +123,8 @@ def test_the_real_guest_answers_and_is_gone_in_an_instant(engine: OciEngine) -> 
         stdin=b"hello",
     )
     sandbox = engine.start(profile, BOOTSTRAP_ARGUMENTS)
-    outcome = converse(sandbox, plan, timeout_ms=5000, cancellation=None, on_progress=lambda *_: None)
-    before = time.monotonic()
+    outcome = converse(sandbox, plan, timeout_ms=100_000, cancellation=None, on_progress=lambda *_: None)
     sandbox.close()
-    assert time.monotonic() - before < 0.4, "its own kill was needed"
+    assert not sandbox._killed, "its own kill was needed"
     assert (outcome.ending, outcome.status, outcome.stdout.text()) == ("exited", 0, "hello")
     assert not sandbox.out_of_memory()

@@ -38,7 +38,7 @@ def test_process_1_that_is_killed_from_outside(tmp_path: Path, monkeypatch: pyte
         monkeypatch.setattr(module, "kernel_kills", lambda: 7)
     os.chown(tmp_path, 1234, 1234)
     engine = OciEngine()
-    mark = f"sleep 60.{os.getpid()}"
+    mark = f"sleep 600.{os.getpid()}"
     threading.Thread(target=lambda: kill_process_1_of(mark)).start()
     with pytest.raises(InfrastructureError) as raised:
         call(engine, tool(mark), tmp_path)
@@ -49,7 +49,7 @@ def test_process_1_that_is_killed_from_outside(tmp_path: Path, monkeypatch: pyte
 
 def kill_process_1_of(mark: str) -> None:
     """Kill process 1 of the sandbox in which a command of these words runs."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         for process in Path("/proc").glob("[0-9]*"):
             try:

@@ -42,6 +42,7 @@ backend:
       %s
 sandbox:
   min_isolation: %s
+  limits: {timeout: 200s}
   secrets:
     IN_ENV: {expose: env}
     IN_FILE: {expose: file}
@@ -89,7 +90,7 @@ def registry(folder: Path, script: str, configuration: Configuration) -> Registr
 def test_the_hunt_finds_what_is_planted(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(base64.b64encode(VALUES["IN_FILE"].encode()).decode())
     with (
-        subprocess.Popen(["sleep", "60"], env={"LEAK": VALUES["IN_ENV"]}) as process,
+        subprocess.Popen(["sleep", "1000"], env={"LEAK": VALUES["IN_ENV"]}) as process,
         Hunter(None) as hunter,
     ):
         found = hunter.hunt(tmp_path)
@@ -156,7 +157,7 @@ def test_nothing_outside_of_the_tool_knows_a_secret(run: Run, configuration: Con
                 found.append(hunter.hunt(*places))
                 cancellation.cancel()
 
-        tools = registry(folder, "echo ready; sleep 60", configuration)
+        tools = registry(folder, "echo ready; sleep 1000", configuration)
         with Cancellation() as cancellation, Executor(tools, engine=engine, secrets=STORE) as executor:
             result = executor.run("spill", {"word": "x"}, on_event=hunt, cancellation=cancellation)
         assert result.error is not None

@@ -63,7 +63,7 @@ def repl(code, ctx):
 
 def spec(sandbox: JsonObject) -> str:
     def session(**more: JsonValue) -> JsonObject:
-        return {**sandbox, "lifetime": "session", "limits": {"timeout": "10s", "memory": "128MiB"}, **more}
+        return {**sandbox, "lifetime": "session", "limits": {"timeout": "100s", "memory": "128MiB"}, **more}
 
     code: JsonObject = {"code": {"type": "string"}}
     return json.dumps(
@@ -251,13 +251,13 @@ def test_a_session_ends_with_its_owner(name: str, end: str, tmp_path: Path) -> N
         if end == "kill -9":
             assert running(f"/tool/{mark}")
             owner.send_signal(signal.SIGKILL)
-        owner.wait(30)
+        owner.wait(60)
     until(lambda: not running(f"/tool/{mark}"))
     until(lambda: not [each for each in engine.leftovers() if each.owner == label.strip()])
 
 
 def until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not done():
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -90,7 +90,7 @@ def test_a_maker_that_is_killed_leaves_nothing(place: Path, how: signal.Signals)
     with maker:
         workers = [int(pid) for pid in maker.stdout.readline().split()]
         maker.send_signal(how)
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 60
     while left(place) or any(Path(f"/proc/{pid}/cwd").exists() and is_alive(pid) for pid in workers):
         assert time.monotonic() < deadline, (left(place), workers)
         time.sleep(0.02)

@@ -39,10 +39,10 @@ def test_a_kill_in_mid_call_leaves_nothing(workspace: Path, name: str, seconds: 
     give(workspace, 1234)
     program = CALL.format(helpers=str(Path(__file__).parent), name=name, workspace=str(workspace))
     with subprocess.Popen([sys.executable, "-c", program]) as process:
-        time.sleep(seconds)
+        time.sleep(seconds)  # whichever moment that is: nothing is left of any
         process.send_signal(signal.SIGKILL)
         assert process.wait(60) == -signal.SIGKILL
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 60
     while left(process.pid) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert left(process.pid) == []
@@ -57,7 +57,7 @@ def left(pid: int) -> list[str]:
     found += [line for line in mounts if f"scratch/{Owner.current().machine}" in line and word in line]
     engine = DockerEngine()
     if engine.probe().available:
-        volumes = engine._connect().client.call("GET", "/volumes", timeout=10)
+        volumes = engine._connect().client.call("GET", "/volumes", timeout=60)
         assert isinstance(volumes, dict)
         listed = volumes.get("Volumes")
         found += [json.dumps(each) for each in listed or [] if word in json.dumps(each)]  # type: ignore[union-attr]

@@ -13,7 +13,8 @@ from toolc.engines.select import Selection
 from toolc.plan import Plan
 from toolc.registry import RegisteredTool
 from toolc.result import Capture, Outcome, ToolResult
-from toolc.runtime.executor import Setting, execute
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.executor import Listener, Setting, execute
 from toolc.schema import JsonObject, Schema
 from toolc.spec import MIB, Argv, Commit, Limits, MinIsolation, Sandbox, ShellBackend, ToolSpec, Transaction
 from toolc.template import Template
@@ -53,10 +54,13 @@ def call(
     workspace: Path,
     ask: Ask | None = None,
     arguments: JsonObject | None = None,
+    on_event: Listener | None = None,
+    cancellation: Cancellation | None = None,
 ) -> ToolResult:
     registered = RegisteredTool(spec=spec, surface_digest="sha256:aa", effect_digest="sha256:bb")
     setting = Setting(choose=lambda _: Selection(engine), workspace=workspace, ask=ask)
-    return execute(registered, ToolCall(name=spec.name, arguments=arguments or {}, call_id="c"), setting)
+    asked = ToolCall(name=spec.name, arguments=arguments or {}, call_id="c")
+    return execute(registered, asked, setting, on_event=on_event, cancellation=cancellation)
 
 
 def doing(act: Callable[[Path], object], outcome: Outcome = DONE) -> FakeEngine:

@@ -145,7 +145,7 @@ def test_what_is_of_the_wrong_type_is_told_and_not_raised_as_something_else() ->
     nothing: Any = []
     with pytest.raises(UsageError, match=r"tool 'bad': its parameters are a JSON Schema of .*, and not \[\];"):
         define("bad", "B.", parameters=nothing)
-    with pytest.raises(UsageError, match=r"^\[\] is no name of a tool"):
+    with pytest.raises(UsageError, match=r"^a tool's name is a text, and not \[\]"):
         define(nothing, "B.").handler(lambda: 1)
     with pytest.raises(UsageError, match="tool 'bad' has no description"):
         define("bad", nothing).handler(lambda: 1)

@@ -39,7 +39,7 @@ class NamespaceSandbox:
     image = None
     created = 0.0
 
-    def __init__(self, python: str = "/usr/bin/python3") -> None:
+    def __init__(self, python: str = "/usr/bin/python3", words: tuple[str, ...] = ()) -> None:
         self.socket, theirs = socket.socketpair()
         self.socket.settimeout(0)
         self._said = ""
@@ -48,7 +48,7 @@ class NamespaceSandbox:
             self.process = subprocess.Popen(
                 [
                     *("unshare", "--pid", "--fork", "--mount", "--net", "--ipc", "--kill-child"),
-                    *("/bin/sh", "-c", ROOT.format(user=USER), "sh", python, *BOOTSTRAP_ARGUMENTS),
+                    *("/bin/sh", "-c", ROOT.format(user=USER), "sh", python, *BOOTSTRAP_ARGUMENTS, *words),
                 ],
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
@@ -90,7 +90,7 @@ class NamespaceSandbox:
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
         try:
-            self.process.wait(10)
+            self.process.wait(60)
         finally:
             self.process.kill()
             self._said = self.complaint()

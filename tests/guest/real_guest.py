@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from namespace_sandbox import NamespaceSandbox
 
 from toolc.events import Stream
 from toolc.plan import Exec, Invocation, Plan, Profile, PythonCall
-from toolc.result import Outcome
+from toolc.result import Content, Outcome
 from toolc.runtime.wire import converse
 from toolc.schema import JsonObject
 from toolc.spec import EnvVar, File, Limits
@@ -16,12 +17,24 @@ from toolc.spec import EnvVar, File, Limits
 PATH = EnvVar(name="PATH", value="/usr/bin:/bin")
 
 
+def stopped(run: Callable[[int], Outcome]) -> Outcome:
+    """A call that is to be ended by its deadline, which ``run`` takes, after it has said something.
+
+    Half a second is enough for that but where the machine stalls.
+    """
+    outcome = run(500)
+    return outcome if outcome.stdout.total_bytes or outcome.ending != "timed_out" else run(50_000)
+
+
 @dataclass
 class Guest:
-    """Runs calls, each in a sandbox of its own; ``progress`` and ``output`` hold what the last one told."""
+    """Runs calls, each in a sandbox of its own; ``progress`` and ``output`` hold what the last one told.
+
+    Content that is more than text stands in ``output``, and the report that it came with in ``progress``.
+    """
 
     progress: list[tuple[float | None, str]] = field(default_factory=list)
-    output: list[tuple[Stream, str]] = field(default_factory=list)
+    output: list[tuple[Stream, str | tuple[Content, ...]]] = field(default_factory=list)
 
     def run(
         self,
@@ -30,7 +43,7 @@ class Guest:
         stdin: bytes = b"",
         env: tuple[EnvVar, ...] = (PATH,),
         limits: Limits | None = None,
-        timeout_ms: int = 20_000,
+        timeout_ms: int = 100_000,
     ) -> Outcome:
         plan = Plan(
             profile=Profile(limits=limits or Limits()), invocation=invocation, call_id="c-1", env=env, stdin=stdin
@@ -43,7 +56,7 @@ class Guest:
                 plan,
                 timeout_ms=timeout_ms,
                 cancellation=None,
-                on_progress=lambda percent, message: self.progress.append((percent, message)),
+                on_progress=self._report,
                 on_output=lambda stream, text: self.output.append((stream, text)),
             )
         finally:
@@ -51,10 +64,15 @@ class Guest:
         assert sandbox.complaint() == ""
         return outcome
 
-    def shell(self, script: str, *arguments: str, stdin: bytes = b"", timeout_ms: int = 20_000) -> Outcome:
+    def _report(self, percent: float | None, message: str, content: tuple[Content, ...]) -> None:
+        self.progress.append((percent, message))
+        if content:
+            self.output.append(("content", content))
+
+    def shell(self, script: str, *arguments: str, stdin: bytes = b"", timeout_ms: int = 100_000) -> Outcome:
         return self.run(Exec(argv=("/bin/sh", "-c", script, "sh", *arguments)), stdin=stdin, timeout_ms=timeout_ms)
 
-    def program(self, code: str, *, timeout_ms: int = 20_000, limits: Limits | None = None) -> Outcome:
+    def program(self, code: str, *, timeout_ms: int = 100_000, limits: Limits | None = None) -> Outcome:
         """Run a Python program, as any program."""
         return self.run(
             Exec(argv=("/usr/bin/python3", "/tool/program.py"), files=(File(path="program.py", text=code),)),
@@ -63,7 +81,7 @@ class Guest:
         )
 
     def function(
-        self, code: str, arguments: JsonObject | None = None, *files: File, timeout_ms: int = 20_000
+        self, code: str, arguments: JsonObject | None = None, *files: File, timeout_ms: int = 100_000
     ) -> Outcome:
         """Call the function ``run`` of ``code``."""
         return self.run(

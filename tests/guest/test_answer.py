@@ -8,9 +8,10 @@ import pytest
 from toolc.guest.answer import failure, success
 from toolc.guest.blocks import SerializationError
 from toolc.guest.context import KINDS, Context
+from toolc.guest.updates import Updates
 from toolc.spec import ErrorKind
 
-CTX = Context("c", -1)
+CTX = Context("c", -1, Updates(-1))
 GIF = b"GIF89a..."
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import select
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from time import monotonic
 
 import pytest
@@ -15,7 +18,7 @@ from toolc.guest.frames import FrameError, FrameReader
 from toolc.guest.network import Network, NetworkError
 from toolc.schema import JsonObject
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 MAX_OUT = 256 * 1024
 FIRST = frames.FIRST_CONNECTION
 
@@ -93,10 +96,15 @@ def way() -> Iterator[Way]:
     found.close()
 
 
+PORTS = itertools.count(10_000 + os.getpid() % 10_000)
+
+
 def _free() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port: int = closed.getsockname()[1]
-    return port
+    """A port that is free, and below those that others are given who ask for any (ip(7)): it stays so."""
+    for port in PORTS:
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError
 
 
 def test_a_connection_to_a_forward_is_opened_before_the_program_says_anything(way: Way) -> None:

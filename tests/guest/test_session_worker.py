@@ -50,8 +50,8 @@ class Session:
             self._served = Served(plan, lambda profile: (NamespaceSandbox(), profile), Egress(), Timing())
         self.output, self.progress = [], []
         turn = Turn(
-            timeout_ms=20_000,
-            on_progress=lambda _, message: self.progress.append(message),
+            timeout_ms=100_000,
+            on_progress=lambda _, message, __: self.progress.append(message),
             on_output=lambda stream, text: self.output.append((stream, text)),
         )
         return self._served.call(plan, turn)

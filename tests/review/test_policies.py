@@ -65,6 +65,41 @@ def test_between_commits_a_loosened_policy_has_the_name_that_the_repository_has(
     assert (change.before, change.after) == ("timeout: 1m", "timeout: 2m")
 
 
+LONG = "# ours\npolicy:\n  limits: {timeout: 1m}\n  hosts:\n    - '*.example.com:443'\n"
+
+
+@pytest.mark.parametrize(
+    ("edited", "wanted"),
+    [
+        (LONG.replace("1m", "2m"), ("toolc.yaml:3:3", "toolc.yaml:3:3")),
+        (LONG.replace("# ours", "# ours\n#") + "    - a.example.org:443\n", ("toolc.yaml:4:3", "toolc.yaml:5:3")),
+        (
+            LONG.replace("# ours\n", "\n\n").replace("  limits: {timeout: 1m}\n", ""),
+            ("toolc.yaml:3:3", "toolc.yaml:4:3"),
+        ),
+        ("vars: {x: 1}\n", ("toolc.yaml:3:3", "toolc.yaml:1:1")),
+    ],
+    ids=["a wider bound", "a longer list", "a bound that is gone", "a policy that is gone"],
+)
+def test_a_loosened_policy_is_told_at_its_line_on_both_sides(
+    edited: str, wanted: tuple[str, str], tmp_path: Path
+) -> None:
+    found = difference(tmp_path, {"a.yaml": PLAIN, "toolc.yaml": LONG}, {"a.yaml": PLAIN, "toolc.yaml": edited})
+    first = found.shared[0]
+    assert (str(first.old), str(first.new)) == wanted
+
+
+def test_who_must_approve_is_also_whom_the_place_and_the_tags_before_name(tmp_path: Path) -> None:
+    project = {"toolc.yaml": ASKING}
+    moved = REACHING.replace("tags: [payments]\n", "")
+    found = difference(tmp_path, {"a.yaml": PLAIN + "tags: [payments]\n"} | project, {"b.yaml": moved} | project)
+    named = {each.rule: each.approvers for _, each in found.changes if each.rule in {"RSK01", "RSK12"}}
+    assert named == {
+        "RSK12": ("@example/network", "@example/payments", "@example/platform"),
+        "RSK01": ("@example/network", "@example/payments"),
+    }
+
+
 def test_who_must_approve_is_named_on_each_change_and_in_the_summary(tmp_path: Path) -> None:
     project = {"toolc.yaml": ASKING}
     found = difference(tmp_path, {"a.yaml": PLAIN} | project, {"a.yaml": REACHING} | project)

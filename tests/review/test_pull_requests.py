@@ -326,7 +326,7 @@ SAME: Final = {
         PLAIN + "sandbox: {network: {allow: [a.example.com:443, b.example.com:443]}}\n",
         PLAIN + "sandbox: {network: {allow: [b.example.com:443, A.example.com.:443]}}\n",
     ),
-    "an owner": (PLAIN, PLAIN + "owner: team-a\nversion: '2'\ntags: [x]\n"),
+    "an owner": (PLAIN, PLAIN + "owner: team-a\nversion: '2'\n"),
     "a full schema": (
         PLAIN,
         PLAIN.replace(
@@ -498,6 +498,15 @@ def test_a_project_that_looks_away_is_told_once(tmp_path: Path, project: str, wa
         tmp_path, {"a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"}, {"a.yaml": PLAIN, "toolc.yaml": project}
     )
     assert (found.tools, told(found.shared)) == ((), wanted)
+
+
+def test_a_project_that_looks_away_is_told_at_the_line_that_says_so(tmp_path: Path) -> None:
+    project = "vars: {}\nlint:\n  hosts: [a.example.com]\n  severity:\n    TC501: 'off'\nexclude:\n  - 'old/**'\n"
+    found = difference(
+        tmp_path, {"a.yaml": PLAIN, "toolc.yaml": "vars: {}\n"}, {"a.yaml": PLAIN, "toolc.yaml": project}
+    )
+    places = [str(each.new).rpartition("/")[2] for each in found.shared]
+    assert places == ["toolc.yaml:5:5", "toolc.yaml:3:11", "toolc.yaml:7:5"]
 
 
 def test_a_comment_that_ignores_is_told_where_it_stands_and_a_moved_one_is_not(tmp_path: Path) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pytest
+from reviewing import PLAIN, one
 
 from toolc.review.surface import shown, words
 
@@ -18,11 +22,25 @@ def test_words_that_went_and_came_stand_where_they_were() -> None:
     )
 
 
-@pytest.mark.timeout(20)
 def test_a_text_that_says_one_thing_a_thousand_times_is_told_as_a_whole() -> None:
     old, new = "What it is. " * 3000, "Which it is. " * 3000
+    started = time.process_time()  # which other processes do not make longer
     assert words(old, new) == (("-", old), ("+", new))
+    assert time.process_time() - started < 20
 
 
 def test_a_place_is_written_as_people_do() -> None:
     assert shown(("examples", 0, "city")) == "examples[0].city"
+
+
+def test_a_word_inside_of_what_came_does_not_hide_the_keys_around_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shorthand = PLAIN[PLAIN.index("  name: {") : PLAIN.index("backend:")]
+    old = PLAIN.replace(shorthand, f"  type: object\n  properties:\n  {shorthand}  required: [name]\n")
+    came = "  $defs: {kind: {properties: {first_send_all_files: {type: string}}, title: A kind}}\n"
+    assert one(tmp_path, old, old.replace("backend:", f"{came}backend:")) == [
+        "RSK10 medium: the model reads other words at parameters.$defs.kind.title",
+        "SUR01 low: the model sees another definition at parameters.$defs",
+    ]

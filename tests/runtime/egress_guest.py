@@ -20,7 +20,7 @@ from toolc.runtime.egress import Broker, Egress, Requests
 from toolc.runtime.redaction import Redactor
 from toolc.schema import JsonObject
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """How long anything is waited for, in seconds."""
 
 

@@ -164,7 +164,7 @@ def test_events_tell_of_the_model_and_of_each_call_in_its_own_name(tmp_path: Pat
 
 def test_the_calls_of_one_answer_run_at_once(tmp_path: Path) -> None:
     speech = OpenAISpeech()
-    meeting = threading.Barrier(MAX_AT_ONCE, timeout=20)
+    meeting = threading.Barrier(MAX_AT_ONCE, timeout=60)
 
     def script(plan: Plan) -> Outcome:
         meeting.wait()

@@ -78,11 +78,11 @@ def test_an_api_that_is_busy_is_asked_again_and_not_for_ever(
     assert (result.text, told(result)["turns"]) == ("Because.", 1)
 
 
-@pytest.mark.parametrize("seconds", ["61", "10"])
+@pytest.mark.parametrize("seconds", ["61", "59"])
 def test_who_wants_to_be_left_alone_for_too_long_is(seconds: str, tmp_path: Path) -> None:
     """Longer than a minute, or beyond the call's deadline."""
     with ScriptedModel(script=[refusal(429, Retry_After=seconds)]) as model:
-        result = ask_helper(model, tmp_path, timeout=9.0)
+        result = ask_helper(model, tmp_path, timeout=58.0)
         assert len(model.requests) == 1
     assert result.error is not None
     assert result.error.kind == "rate_limit"

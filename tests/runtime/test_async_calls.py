@@ -173,7 +173,7 @@ def test_an_iterator_that_is_left_behind_ends_its_call_with_the_loop() -> None:
         await anext(async_calls.events(call))
 
     run(main())
-    assert ended.is_set()
+    assert ended.wait(60)
 
 
 def test_a_timeout_of_the_loop_ends_the_call() -> None:

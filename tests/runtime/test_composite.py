@@ -97,7 +97,7 @@ def fails(_: JsonObject, __: CallContext) -> ToolResult:
 
 def waits(_: JsonObject, context: CallContext) -> ToolResult:
     """A tool that runs until it is cancelled."""
-    assert context.cancellation.wait(30), "nobody cancelled it"
+    assert context.cancellation.wait(60), "nobody cancelled it"
     return failure("cancelled", "cancelled")
 
 
@@ -297,7 +297,7 @@ def test_pictures_stay_pictures() -> None:
 
 
 def test_parallel_steps_run_at_the_same_time() -> None:
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=60)
 
     def meets(_: JsonObject, __: CallContext) -> ToolResult:
         both.wait()
@@ -362,14 +362,14 @@ def test_a_failure_of_ours_is_raised_once_nothing_runs(strategy: Strategy) -> No
 
     def dies(_: JsonObject, __: CallContext) -> ToolResult:
         if strategy == "parallel":
-            assert running.acquire(timeout=30)
+            assert running.acquire(timeout=60)
         raise InfrastructureError("no engine")
 
     ended: list[str] = []
 
     def lasts(_: JsonObject, context: CallContext) -> ToolResult:
         running.release()
-        assert context.cancellation.wait(30)
+        assert context.cancellation.wait(60)
         ended.append("ended")
         return failure("cancelled", "cancelled")
 

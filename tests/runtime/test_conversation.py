@@ -27,6 +27,7 @@ from toolc.guest.frames import (
     encode,
 )
 from toolc.plan import Exec, Plan, Profile, PythonCall
+from toolc.result import Image
 from toolc.runtime.conversation import Conversation, ProtocolError, Verdict, call_message
 from toolc.spec import EnvVar, File
 
@@ -50,7 +51,7 @@ def started(plan: Plan = EXEC, told: list[object] | None = None) -> Conversation
     conversation = Conversation(
         plan,
         1000,
-        on_progress=lambda percent, message: heard.append((percent, message)),
+        on_progress=lambda percent, message, content: heard.append((percent, message, *content)),
         on_output=lambda stream, text: heard.append((stream, text)),
     )
     # What was sent before the guest could be ready: its bundle.
@@ -251,9 +252,21 @@ def test_output_is_told_as_it_comes_and_in_order_with_progress() -> None:
     told: list[object] = []
     conversation = started(PYTHON, told)
     conversation.receive(encode(DATA, STDOUT, b"a") + encode(DATA, STDOUT, b"b") + encode(DATA, STDERR, b"c"))
-    conversation.receive(encode(DATA, YIELDED, b"\xc3") + encode(PROGRESS, 0, b'{"percent": 1, "message": ""}'))
-    conversation.receive(encode(DATA, YIELDED, b"\xbc") + encode(DATA, REPLY, b"r") + encode(END, YIELDED))
+    yielded = '{"text": "ü"}\n'.encode()
+    conversation.receive(
+        encode(DATA, YIELDED, yielded[:11]) + encode(PROGRESS, 0, b'{"percent": 1, "message": ""}')
+    )
+    conversation.receive(encode(DATA, YIELDED, yielded[11:]) + encode(DATA, REPLY, b"r") + encode(END, YIELDED))
     assert told == [("stdout", "ab"), ("stderr", "c"), (1, ""), ("content", "ü")]
+
+
+def test_a_picture_is_told_between_the_texts_that_it_came_between() -> None:
+    told: list[object] = []
+    conversation = started(PYTHON, told)
+    picture = '{"content": [{"type": "image", "mime_type": "image/gif", "data": "R0lGODlh"}]}'
+    lines = f'{{"text": "a"}}\n{picture}\n{{"text": "b"}}\n'.encode()
+    conversation.receive(encode(DATA, YIELDED, lines) + encode(END, YIELDED))
+    assert told == [("content", "a"), (None, "", Image(b"GIF89a", "image/gif")), ("content", "b")]
 
 
 def test_of_each_stream_no_more_is_told_than_the_output_limit() -> None:

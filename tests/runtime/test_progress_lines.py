@@ -99,6 +99,6 @@ def test_a_flood_is_thinned_out_and_its_last_report_is_told() -> None:
     "flood", [b"\n", b"::progress ", b"::progress 40 ", b"::progress \n", b" ", b"::progress 1 \t "]
 )
 def test_no_flood_takes_more_time_than_its_length(flood: bytes) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()  # which other processes do not make longer
     read(*[flood * (256 * 1024 // len(flood))] * 4)
-    assert time.perf_counter() - started < 5
+    assert time.thread_time() - started < 5

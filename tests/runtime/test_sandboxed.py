@@ -35,7 +35,7 @@ ECHO = ToolSpec(
         }
     ),
     backend=ShellBackend(command=Argv(elements=(Template(("echo",)), Template((Placeholder("word"),))))),
-    sandbox=Sandbox(limits=Limits(timeout_ms=20_000, memory_bytes=64 * MIB)),
+    sandbox=Sandbox(limits=Limits(timeout_ms=100_000, memory_bytes=64 * MIB)),
 )
 
 
@@ -206,7 +206,7 @@ def test_a_tool_with_a_workspace_and_no_folder_is_a_usage_error(mode: WorkspaceM
     [
         (
             Outcome(ending="timed_out", stdout=said(b"one\n"), stderr=said(b"two\n")),
-            ToolFailure("timeout", "the call was not done after 20 s and was stopped; ask for less work at once"),
+            ToolFailure("timeout", "the call was not done after 100 s and was stopped; ask for less work at once"),
         ),
         (
             Outcome(ending="out_of_memory", stdout=said(b"one\n"), stderr=said(b"two\n")),
@@ -257,7 +257,7 @@ def test_a_cancelled_call_is_an_error_and_its_sandbox_is_closed() -> None:
     with Cancellation() as cancellation:
 
         def cancel() -> None:
-            engine.running.wait(30)
+            engine.running.wait(60)
             cancellation.cancel()
 
         canceller = threading.Thread(target=cancel)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,14 +12,10 @@ import pytest
 from test_transaction import BEFORE, workspace
 from transaction_cases import DONE, call, doing, paths, told, tool, tree
 
-from toolc.call import ToolCall
 from toolc.engines.fake import FakeEngine, FakeSandbox
-from toolc.engines.select import Selection
 from toolc.errors import InfrastructureError
 from toolc.plan import Profile
-from toolc.registry import RegisteredTool
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.executor import Setting, execute
 from toolc.runtime.transaction_clock import Moment
 
 __all__ = ["workspace"]
@@ -105,6 +102,23 @@ def test_a_moment_knows_whether_the_clock_went_back() -> None:
     assert Moment(moment.stamp_ns + 10**9, moment.running_ns).clock_was_set_back()
 
 
+@pytest.mark.parametrize("reading", range(3))
+def test_a_process_that_is_held_up_while_it_reads_the_clocks_takes_none_for_set_back(
+    monkeypatch: pytest.MonkeyPatch, reading: int
+) -> None:
+    moment, readings, stalled_ns = Moment.now(), iter(range(100)), 0
+
+    def read(clock: int) -> int:
+        nonlocal stalled_ns
+        if next(readings) == reading:
+            stalled_ns = 10**9
+        return real(clock) + stalled_ns
+
+    real = time.clock_gettime_ns
+    monkeypatch.setattr(time, "clock_gettime_ns", read)
+    assert not moment.clock_was_set_back()
+
+
 def test_an_overlay_that_cannot_be_mounted_becomes_a_copy_and_says_why(workspace: Path) -> None:
     def act(_: Path) -> None:
         raise InfrastructureError("mount: operation not permitted")
@@ -120,19 +134,16 @@ def test_an_overlay_that_cannot_be_mounted_becomes_a_copy_and_says_why(workspace
 
 
 def test_a_cancelled_call_commits_nothing_whatever_the_spec_says(workspace: Path) -> None:
+    over = threading.Event()
     with Cancellation() as cancellation:
 
         def act(view: Path) -> None:
             (view / "a").write_text("new\n")
             cancellation.cancel()
-            time.sleep(0.3)
+            over.wait()
 
-        engine = doing(act)
-        spec = tool(commit="always")
-        registered = RegisteredTool(spec=spec, surface_digest="sha256:aa", effect_digest="sha256:bb")
-        setting = Setting(choose=lambda _: Selection(engine), workspace=workspace)
-        asked = ToolCall(name=spec.name, arguments={}, call_id="c")
-        result = execute(registered, asked, setting, cancellation=cancellation)
+        result = call(doing(act), tool(commit="always"), workspace, cancellation=cancellation)
+        over.set()
     assert result.error is not None
     assert (result.error.kind, told(result)["reason"]) == ("cancelled", "the call was cancelled")
     assert tree(workspace) == BEFORE

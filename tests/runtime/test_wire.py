@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -13,7 +12,7 @@ from toolc.engines.fake import FakeEngine, FakeSandbox
 from toolc.errors import SandboxDiedError
 from toolc.guest import frames
 from toolc.plan import Exec, Plan, Profile, PythonCall
-from toolc.result import Capture, Outcome, Usage
+from toolc.result import Capture, Content, Outcome, Usage
 from toolc.runtime import wire
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.wire import converse
@@ -41,7 +40,7 @@ def sandbox(script: Callable[[Plan], Outcome]) -> Iterator[FakeSandbox]:
 def run(
     script: Callable[[Plan], Outcome],
     plan: Plan = PLAN,
-    timeout_ms: int = 10_000,
+    timeout_ms: int = 100_000,
     cancellation: Cancellation | None = None,
 ) -> Outcome:
     with sandbox(script) as made:
@@ -66,7 +65,7 @@ def test_the_whole_plan_arrives_and_the_whole_outcome_comes_back() -> None:
     assert (outcome.ending, outcome.status, outcome.reply) == ("exited", 3, None)
     assert (outcome.stdout.total_bytes, outcome.stderr.data()) == (200_000, b"e")
     assert (outcome.usage.cpu_ms, outcome.usage.peak_memory_bytes) == (1.5, 7)
-    assert 0 < outcome.usage.duration_ms < 10_000
+    assert 0 < outcome.usage.duration_ms < 100_000
 
 
 def test_a_python_call_has_a_reply() -> None:
@@ -105,13 +104,13 @@ def test_the_host_keeps_the_deadline_where_the_guest_does_not(monkeypatch: pytes
     ended = threading.Event()
 
     def script(_: Plan) -> Outcome:
-        ended.wait(60)
+        ended.wait()
         return DONE
 
     try:
         outcome = run(script, timeout_ms=100)
         assert outcome.ending == "timed_out"
-        assert 150 <= outcome.usage.duration_ms < 1000
+        assert outcome.usage.duration_ms >= 150
     finally:
         ended.set()
 
@@ -122,18 +121,14 @@ def test_a_cancellation_ends_the_call_at_once() -> None:
 
         def script(_: Plan) -> Outcome:
             cancellation.cancel()
-            ended.wait(60)
+            ended.wait()
             return DONE
 
-        started = time.monotonic()
-        with sandbox(script) as made:
-            outcome = converse(
-                made, PLAN, timeout_ms=60_000, cancellation=cancellation, on_progress=lambda *_: None
-            )
-            took = time.monotonic() - started
+        try:
+            # The script is not done, nor is the time of the call up before that of this test.
+            assert run(script, timeout_ms=10**9, cancellation=cancellation).ending == "cancelled"
+        finally:
             ended.set()
-    assert outcome.ending == "cancelled"
-    assert took < 5
 
 
 def test_a_call_that_was_cancelled_before_it_began_never_runs() -> None:
@@ -178,7 +173,7 @@ class Rogue(FakeSandbox):
 READY = frames.encode(frames.READY, 0, b"{}")
 
 
-def hear(rogue: Rogue, timeout_ms: int = 10_000) -> Outcome:
+def hear(rogue: Rogue, timeout_ms: int = 100_000) -> Outcome:
     try:
         return converse(rogue, PLAN, timeout_ms=timeout_ms, cancellation=None, on_progress=lambda *_: None)
     finally:
@@ -246,13 +241,16 @@ def test_a_guest_that_never_stops_talking_does_not_outlive_the_deadline(monkeypa
 def test_a_reader_who_takes_his_time_does_not_make_the_tool_late(
     held: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    clock = 0.0
+    monkeypatch.setattr(wire, "monotonic", lambda: clock)
     monkeypatch.setattr(wire, "GRACE_SECONDS", 0.0)
     plan = Plan(profile=Profile(), invocation=Exec(argv=("x",), progress=held == "progress"), call_id="c")
     heard: list[object] = []
 
     def listen(*words: object) -> None:
+        nonlocal clock
         heard.append(words)
-        time.sleep(0.3)
+        clock += 0.3
 
     # The exit comes with the next read, when the deadline is long past.
     said = frames.encode(frames.DATA, frames.STDERR, b"::progress 1 x\n")
@@ -264,12 +262,12 @@ def test_a_reader_who_takes_his_time_does_not_make_the_tool_late(
 
 
 def test_what_a_progress_sink_raises_passes_through() -> None:
-    def sink(percent: float | None, message: str) -> None:
+    def sink(percent: float | None, message: str, content: tuple[Content, ...]) -> None:
         raise KeyboardInterrupt
 
     call = PythonCall(entry="t.py", function="run", arguments={}, files=(File(path="t.py", text=""),))
     plan = Plan(profile=Profile(), invocation=call, call_id="c")
     rogue = Rogue(READY, frames.encode(frames.PROGRESS, 0, b'{"percent": 1, "message": ""}'))
     with pytest.raises(KeyboardInterrupt):
-        converse(rogue, plan, timeout_ms=1000, cancellation=None, on_progress=sink)
+        converse(rogue, plan, timeout_ms=100_000, cancellation=None, on_progress=sink)
     rogue.close()

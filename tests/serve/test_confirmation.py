@@ -109,6 +109,62 @@ async def test_a_client_that_gives_up_while_its_person_thinks_frees_the_server()
     assert calls == []
 
 
+async def test_two_calls_that_ask_at_once_are_asked_one_after_the_other() -> None:
+    events: list[tuple[str, str]] = []
+    both = anyio.Event()
+
+    async def ask(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        which = params.message[-4]
+        events.append(("asked", which))
+        with anyio.move_on_after(0.3):
+            # Were the other asked meanwhile, it would be here.
+            await both.wait()
+        if len([each for each in events if each[0] == "asked"]) == 2:
+            both.set()
+        events.append(("answered", which))
+        return ElicitResult(action="accept" if which == "a" else "decline")
+
+    calls: list[JsonObject] = []
+    results: dict[str, bool] = {}
+    with wiping(calls) as each:
+        async with Client(make_server(each, version="1"), mode="legacy", elicitation_callback=ask) as client:
+
+            async def call(path: str) -> None:
+                results[path] = (await client.call_tool("wipe", {"path": path})).is_error
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(call, "a")
+                tasks.start_soon(call, "b")
+    (_, first), (_, second) = events[::2]
+    assert events == [("asked", first), ("answered", first), ("asked", second), ("answered", second)]
+    assert (results, calls) == ({"a": False, "b": True}, [{"path": "a"}])
+
+
+async def test_who_waits_to_be_asked_can_give_up() -> None:
+    asked, answer = anyio.Event(), anyio.Event()
+    questions: list[str] = []
+
+    async def think(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        questions.append(params.message)
+        asked.set()
+        await answer.wait()
+        return ElicitResult(action="accept")
+
+    calls: list[JsonObject] = []
+    with wiping(calls) as each:
+        async with Client(make_server(each, version="1"), mode="legacy", elicitation_callback=think) as client:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(client.call_tool, "wipe", {"path": "a"})
+                await asked.wait()
+                async with anyio.create_task_group() as waiting:
+                    waiting.start_soon(client.call_tool, "wipe", {"path": "b"})
+                    await client.list_tools()  # the server has both by then
+                    waiting.cancel_scope.cancel()
+                answer.set()
+            assert (await client.list_tools()).tools
+    assert (questions, calls) == ([QUESTION], [{"path": "a"}])
+
+
 async def test_a_tool_that_is_denied_is_not_listed_from_then_on() -> None:
     with wiping([]) as each:
         async with Client(make_server(each, version="1")) as client:
@@ -120,7 +176,7 @@ async def test_a_tool_that_is_denied_is_not_listed_from_then_on() -> None:
 async def test_the_answer_to_one_question_is_none_to_another() -> None:
     def asked(arguments: JsonObject, answers: dict[str, ElicitResult]) -> tuple[str, ...]:
         params = CallToolRequestParams(name="wipe", arguments=arguments, input_responses={**answers})
-        person = Person(context, params, "c")
+        person = Person(context, params, "c", anyio.Lock())
         with pytest.raises(UnansweredError) as caught:
             person.confirm(BoundCall(tool=WIPE, arguments=arguments, call_id="c"))
         return tuple(caught.value.result.input_requests or ())
@@ -134,5 +190,5 @@ async def test_the_answer_to_one_question_is_none_to_another() -> None:
     assert key != other
     params = CallToolRequestParams(name="wipe", arguments={"path": "b"}, input_responses={other: yes})
     call = BoundCall(tool=WIPE, arguments={"path": "b"}, call_id="c")
-    assert Person(context, params, "c").confirm(call) == Allow()
-    assert isinstance(Person(context, params, "c").confirm(replace(call, call_id="c.part")), Deny)
+    assert Person(context, params, "c", anyio.Lock()).confirm(call) == Allow()
+    assert isinstance(Person(context, params, "c", anyio.Lock()).confirm(replace(call, call_id="c.part")), Deny)

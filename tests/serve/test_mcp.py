@@ -100,7 +100,7 @@ async def test_a_sandbox_that_dies_is_an_internal_error_with_its_cause() -> None
 
 
 async def test_calls_run_at_the_same_time() -> None:
-    both = threading.Barrier(2, timeout=10)
+    both = threading.Barrier(2, timeout=60)
 
     def meet(_: JsonObject) -> JsonObject:
         return text(str(both.wait() in {0, 1}))
@@ -116,7 +116,7 @@ async def test_a_cancelled_call_ends_in_the_sandbox_and_the_next_one_runs() -> N
 
     def wait(_: JsonObject) -> JsonObject:
         started.set()
-        ended.wait(10)
+        ended.wait(60)
         return text("late")
 
     with executor({"wait": wait, "echo": echo}, WAIT, ECHO) as each:

@@ -11,7 +11,7 @@ import random
 import sys
 from pathlib import Path
 
-from many_calls import SPEC, held
+from many_calls import SPEC, growth, settled
 
 from toolc.api import Executor, Registry
 from toolc.call import ToolCall
@@ -66,17 +66,19 @@ def main() -> None:
         first = [ToolCall(name="hello", arguments={})] * threads
         found = [each.text == "hello\n" for each in executor.run_batch(first, size=threads)]
         found.append(by_task(executor, first, threads, 60))
-        before = held()
-        left = count
-        while left:
-            batch = [ToolCall(name="hello", arguments={})] * min(left, BATCH)
-            left -= len(batch)
-            half = len(batch) // 2
-            found.append(by_token(executor, batch[:half], threads, chance.randrange(1, 3 * half + 2)))
-            found.append(by_task(executor, batch[half:], threads, chance.uniform(0.05, 2)))
-        during = held()
+
+        def batches() -> None:
+            left = count
+            while left:
+                batch = [ToolCall(name="hello", arguments={})] * min(left, BATCH)
+                left -= len(batch)
+                half = len(batch) // 2
+                found.append(by_token(executor, batch[:half], threads, chance.randrange(1, 3 * half + 2)))
+                found.append(by_task(executor, batch[half:], threads, chance.uniform(0.05, 2)))
+
+        grown = growth(batches)
     told = {"label": Owner.current().label(), "right": all(found), "calls": count}
-    print(json.dumps(told | {"before": before, "during": during, "after": held()}))
+    print(json.dumps(told | grown | {"after": settled()}))
 
 
 if __name__ == "__main__":

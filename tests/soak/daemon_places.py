@@ -12,7 +12,7 @@ from pathlib import Path
 
 from toolc.engines.docker_http import ApiError, Client
 
-SECONDS = 20.0
+SECONDS = 60.0
 """How long the daemon may take over each question."""
 
 

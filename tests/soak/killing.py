@@ -28,7 +28,7 @@ from toolc.engines.docker_daemon import connect
 from toolc.engines.docker_host import find_socket
 
 HERE: Final = Path(__file__).parent
-PATIENCE_SECONDS: Final = 30.0
+PATIENCE_SECONDS: Final = 90.0
 """A janitor gives up after ten; a loaded machine is slow."""
 
 REACH_SECONDS: Final = 90.0

@@ -11,6 +11,9 @@ from toolc.spec import EnvVar
 BASE: Final = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/tmp",  # the sandbox's own /tmp
+    # Most programs ask these before passwd(5), in which an image has no line for the workspace's owner.
+    "LOGNAME": "tool",
+    "USER": "tool",
     "LANG": "C.UTF-8",
 }
 """What a tool's environment holds whatever its spec says, unless the spec says it otherwise."""

@@ -5,10 +5,12 @@
     host    {"type":"describe"}
     plugin  {"name": "...", "description": "...", "parameters": {...}}      or: {"tools": [one such object each]}
     host    {"type":"call","call_id":"c1","params":{...}}                   with "tool":"NAME" where it has several
+    plugin  {"type": "update", "percent": 40, "message": "...", "content": [...]}             as often as it likes
     plugin  {"content": [{"type": "text", "text": "..."}], "error": false}
 
-An answer may also hold pictures (``{"type": "image", "mimeType": "image/png", "data": base64}``) and ``details``
-for logs, an object that no model sees. What a plugin writes is a stranger's word, and read as strictly.
+An answer may also hold the call's ``call_id``, pictures (``{"type": "image", "mimeType": "image/png", "data":
+base64}``), recordings (``"audio"``) and ``details`` for logs, an object that no model sees. What a plugin writes is
+a stranger's word, and read as strictly.
 """
 
 from __future__ import annotations
@@ -16,15 +18,19 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolc.backends.output import IMAGE_TYPES, image_type, parse_json
-from toolc.result import Content, Image, Text
+from toolc.backends.output import AUDIO_TYPES, IMAGE_TYPES, audio_type, image_type, parse_json
+from toolc.result import Audio, Content, Image, Text
 from toolc.schema import JsonObject, JsonValue
 
 DESCRIBE: Final = b'{"type":"describe"}\n'
 """Asks a plugin what it is; it may be asked again at any time."""
+
+UPDATE: Final = "update"
+"""The type of a line that is no answer yet."""
 
 MAX_BLOCKS: Final = 100
 """How many content blocks one answer may hold."""
@@ -35,7 +41,7 @@ SHOWN: Final = 200
 _RULE: Final = "a message is one JSON object on one line, and logs belong on stderr"
 
 _TYPE_KEYS: Final = ("mimeType", "mime_type", "media_type")
-"""How languages' own habits write the key of a picture's type; the first is MCP's."""
+"""How languages' own habits write the key of a picture's or recording's type; the first is MCP's."""
 
 
 class LineError(ValueError):
@@ -61,11 +67,24 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a plugin answered to one call; texts in a row are one text, as its protocol says."""
+    """What a plugin answered to one call; texts in a row are one text, as its protocol says.
+
+    ``call_id`` is the call that the answer says it is of; None where it does not say.
+    """
 
     content: tuple[Content, ...]
     is_error: bool = False
     details: JsonObject = field(default_factory=dict)
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What a plugin says before it answers: how far it is (0 to 100, None where unknown), and what to show."""
+
+    percent: float | None = None
+    message: str = ""
+    content: tuple[Content, ...] = ()
 
 
 def call_line(call_id: str, arguments: JsonObject, tool: str | None) -> bytes:
@@ -96,21 +115,53 @@ def read_offer(line: bytes) -> Offer:
     return Offer(tools, has_several=True)
 
 
+def read_message(line: bytes) -> Answer | Update:
+    """What a plugin said while a call was open. Raises ``LineError``."""
+    value = read_line(line)
+    return _update(value) if value.get("type") == UPDATE else _answer(value, line)
+
+
 def read_answer(line: bytes) -> Answer:
     """What a plugin answered to a call. Raises ``LineError``."""
-    value = read_line(line)
-    content, is_error = value.get("content"), value.get("error", False)
-    details = value.get("details")
-    if not isinstance(content, list):
+    return _answer(read_line(line), line)
+
+
+def _answer(value: JsonObject, line: bytes) -> Answer:
+    is_error, details, call_id = value.get("error", False), value.get("details"), value.get("call_id")
+    if not isinstance(value.get("content"), list):
         raise LineError(f"its answer has no list 'content': {shown(line)}")
-    if len(content) > MAX_BLOCKS:
-        raise LineError(f"its answer has {len(content)} blocks of content, and {MAX_BLOCKS} are allowed")
+    content = _content(value, "answer")
     if not isinstance(is_error, bool):
         raise LineError("its answer has an 'error' that is neither true nor false")
     if details is not None and not isinstance(details, dict):
         raise LineError("its answer has 'details' that are not an object")
-    blocks = [_block(each, f"content[{index}]") for index, each in enumerate(content)]
-    return Answer(_joined(blocks), is_error, details or {})
+    if not isinstance(call_id, str | None):
+        raise LineError("its answer has a 'call_id' that is not a string")
+    return Answer(content, is_error, details or {}, call_id)
+
+
+def _update(value: JsonObject) -> Update:
+    message = value.get("message", "")
+    if not isinstance(message, str):
+        raise LineError("its update has a 'message' that is not a string")
+    return Update(_percent(value.get("percent")), message, _content(value, "update"))
+
+
+def _percent(value: JsonValue) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
+        raise LineError(f"its update has a 'percent' of {value!r:.40}, and it goes from 0 to 100")
+    return value
+
+
+def _content(value: JsonObject, what: str) -> tuple[Content, ...]:
+    blocks = value.get("content", [])
+    if not isinstance(blocks, list):
+        raise LineError(f"its {what} has a 'content' that is not a list")
+    if len(blocks) > MAX_BLOCKS:
+        raise LineError(f"its {what} has {len(blocks)} blocks of content, and {MAX_BLOCKS} are allowed")
+    return _joined([_block(each, f"content[{index}] of its {what}") for index, each in enumerate(blocks)])
 
 
 def read_line(line: bytes) -> JsonObject:
@@ -146,37 +197,42 @@ def _text(value: JsonObject, key: str, what: str) -> str:
     return text
 
 
-def _block(value: JsonValue, what: str) -> Text | Image:
+def _block(value: JsonValue, what: str) -> Content:
     if not isinstance(value, dict):
-        raise LineError(f"{what} of its answer is not an object")
+        raise LineError(f"{what} is not an object")
     match value.get("type"):
         case "text" if isinstance(value.get("text"), str):
             return Text(str(value["text"]))
         case "text":
-            raise LineError(f"{what} of its answer has no 'text'")
+            raise LineError(f"{what} has no 'text'")
         case "image":
-            return _image(value, what)
+            return Image(*_media(value, what, "an image", image_type, IMAGE_TYPES))
+        case "audio":
+            return Audio(*_media(value, what, "a recording", audio_type, AUDIO_TYPES))
         case other:
-            raise LineError(f"{what} of its answer has the type {other!r:.40}; a block is a 'text' or an 'image'")
+            raise LineError(f"{what} has the type {other!r:.40}; a block is a 'text', an 'image' or an 'audio'")
 
 
-def _image(value: JsonObject, what: str) -> Image:
+def _media(
+    value: JsonObject, where: str, what: str, type_of: Callable[[bytes], str | None], known: Sequence[str]
+) -> tuple[bytes, str]:
+    """A block's bytes and their type, which their first bytes must show."""
     encoded = value.get("data")
     try:
         data = base64.b64decode(encoded if isinstance(encoded, str) else "?", validate=True)
     except (binascii.Error, ValueError):
-        raise LineError(f"{what} of its answer is an image whose 'data' is not base64") from None
-    found = image_type(data)
+        raise LineError(f"{where} is {what} whose 'data' is not base64") from None
+    found = type_of(data)
     if found is None:
-        raise LineError(f"{what} of its answer is an image that is none of {', '.join(IMAGE_TYPES)}")
+        raise LineError(f"{where} is {what} that is none of {', '.join(known)}")
     said = next((value[key] for key in _TYPE_KEYS if key in value), found)
     if said != found:
-        raise LineError(f"{what} of its answer says that it is {said!r:.40} and is {found}")
-    return Image(data, found)
+        raise LineError(f"{where} says that it is {said!r:.40} and is {found}")
+    return data, found
 
 
-def _joined(blocks: list[Text | Image]) -> tuple[Content, ...]:
-    joined: list[Text | Image] = []
+def _joined(blocks: list[Content]) -> tuple[Content, ...]:
+    joined: list[Content] = []
     for block in blocks:
         last = joined[-1] if joined else None
         if isinstance(block, Text) and isinstance(last, Text):

@@ -6,34 +6,17 @@ strictly as any stranger's, and can say nothing but what a tool may say.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import re
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final, get_args
+from typing import get_args
 
+from toolc.backends.content import MalformedError, read_content
 from toolc.backends.environment import environment
-from toolc.backends.output import (
-    AUDIO_TYPES,
-    IMAGE_TYPES,
-    audio_type,
-    both_streams,
-    image_type,
-    parse_json,
-    signal_name,
-    with_note,
-)
+from toolc.backends.output import both_streams, parse_json, signal_name, with_note
 from toolc.call import BoundCall
 from toolc.plan import Plan, Profile, PythonCall
-from toolc.result import Audio, Capture, Content, Image, Outcome, Resource, Text, ToolFailure, ToolResult, failure
+from toolc.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult, failure
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import ErrorKind, PythonBackend, Result
-
-_MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
-
-MAX_BLOCKS: Final = 100
-"""How many content blocks one answer may hold."""
 
 
 class Python:
@@ -65,16 +48,12 @@ class Python:
             )
         try:
             read = _read_reply(outcome.reply)
-        except _MalformedReplyError as error:
+        except MalformedError as error:
             return failure("execution", f"the function's answer cannot be read: {error}")
         streams = {"stdout": outcome.stdout, "stderr": outcome.stderr}
         printed: JsonObject = {name: each.text() for name, each in streams.items() if each.total_bytes}
         read = replace(read, details=read.details | printed)
         return read if read.is_error else _as_declared(read, result)
-
-
-class _MalformedReplyError(ValueError):
-    """The answer is not what the guest writes."""
 
 
 def _as_declared(read: ToolResult, result: Result) -> ToolResult:
@@ -102,16 +81,16 @@ def _read_reply(reply: Capture) -> ToolResult:
     try:
         value = parse_json(reply.data())
     except ValueError as error:
-        raise _MalformedReplyError(f"it is not JSON ({error})") from None
+        raise MalformedError(f"it is not JSON ({error})") from None
     answer = _object(value, "the answer")
     if "error" in answer:
         failed = _read_error(_object(answer["error"], "error"))
         return replace(failed, details=failed.details | _tool_details(answer))
     structured = answer.get("structured")
     if structured is not None and not (isinstance(structured, list) and len(structured) == 1):
-        raise _MalformedReplyError("'structured' is not a list of one")
+        raise MalformedError("'structured' is not a list of one")
     return ToolResult(
-        content=_read_content(answer.get("content")),
+        content=read_content(answer.get("content")),
         structured=(structured[0],) if isinstance(structured, list) else None,
         details=_tool_details(answer),
     )
@@ -140,71 +119,13 @@ def _read_error(error: JsonObject) -> ToolResult:
     return failure(kind, message, details)
 
 
-def _read_content(value: JsonValue) -> tuple[Content, ...]:
-    if not isinstance(value, list):
-        raise _MalformedReplyError("'content' is not a list")
-    if len(value) > MAX_BLOCKS:
-        raise _MalformedReplyError(f"it has {len(value)} blocks of content, and {MAX_BLOCKS} are allowed")
-    return tuple(_read_block(_object(block, "a content block")) for block in value)
-
-
-def _read_block(block: JsonObject) -> Content:
-    match block.get("type"):
-        case "text":
-            return Text(_string(block.get("text"), "a text block's text"))
-        case "image":
-            return Image(*_read_media(block, "an image", image_type, IMAGE_TYPES))
-        case "audio":
-            return Audio(*_read_media(block, "a recording", audio_type, AUDIO_TYPES))
-        case "resource":
-            return _read_resource(block)
-        case other:
-            raise _MalformedReplyError(f"a content block has the type {other!r:.40}")
-
-
-def _read_media(
-    block: JsonObject, what: str, type_of: Callable[[bytes], str | None], known: Sequence[str]
-) -> tuple[bytes, str]:
-    """A block's bytes and their type, which their first bytes must show."""
-    data = _read_base64(block, f"{what}'s")
-    mime_type = type_of(data)
-    if mime_type is None:
-        raise _MalformedReplyError(f"{what} is none of {', '.join(known)}")
-    if block.get("mime_type") != mime_type:
-        raise _MalformedReplyError(f"{what} says {block.get('mime_type')!r:.40} and is {mime_type}")
-    return data, mime_type
-
-
-def _read_resource(block: JsonObject) -> Audio | Resource:
-    """A file; one that says it is a recording, and is one, is that."""
-    name = _string(block.get("name"), "a resource's name")
-    data, mime_type = _read_base64(block, "a resource's"), _media_type(block)
-    if mime_type.startswith("audio/") and (found := audio_type(data)):
-        return Audio(data, found)
-    return Resource(data, mime_type, name)
-
-
-def _read_base64(block: JsonObject, whose: str) -> bytes:
-    try:
-        return base64.b64decode(_string(block.get("data"), f"{whose} data"), validate=True)
-    except (binascii.Error, ValueError):
-        raise _MalformedReplyError(f"{whose} data is not base64") from None
-
-
-def _media_type(block: JsonObject) -> str:
-    mime_type = _string(block.get("mime_type"), "a resource's type")
-    if not _MEDIA_TYPE.fullmatch(mime_type):
-        raise _MalformedReplyError(f"a resource has the type {mime_type!r:.40}")
-    return mime_type
-
-
 def _object(value: JsonValue, what: str) -> JsonObject:
     if not isinstance(value, dict):
-        raise _MalformedReplyError(f"{what} is not an object")
+        raise MalformedError(f"{what} is not an object")
     return value
 
 
 def _string(value: JsonValue, what: str) -> str:
     if not isinstance(value, str):
-        raise _MalformedReplyError(f"{what} is not a string")
+        raise MalformedError(f"{what} is not a string")
     return value

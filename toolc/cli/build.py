@@ -51,15 +51,17 @@ def command(
         _report(done.out, done.tools, done.providers, done.losses, said)
         return
     from toolc.artifacts import FORM, write  # what has been built needs no compiler
+    from toolc.providers.table import PROVIDERS
 
     made = cache.make(FORM)
     print_findings(made.diagnostics, findings, format_name)
     if made.diagnostics.has_errors:
         raise click.exceptions.Exit(FINDINGS)
     _refuse_warnings(made.diagnostics, strict=strict)
-    built = write(made.tools, [name for name, _, _ in made.rows], made.out)
-    cache.remember(made, len(built.providers))
-    _report(made.out, len(built.names), len(built.providers), built.losses, said)
+    if not made.is_there:
+        write(made.tools, [name for name, *_ in made.rows], made.toolsets, made.out)
+    cache.remember(made, len(PROVIDERS))
+    _report(made.out, len(made.rows), len(PROVIDERS), made.losses, said)
 
 
 def _refuse_warnings(diagnostics: Diagnostics, *, strict: bool) -> None:

@@ -32,10 +32,11 @@ def run_cases(
     ``NoEngineError``, for then no other test can run either.
     """
     with Cancellation() as cancellation, ThreadPoolExecutor(jobs, "toolc test") as threads:
-        waiting = [threads.submit(_run, case, make, cancellation) for case in cases]
-        for future in waiting:
-            future.add_done_callback(lambda done: _tell(done, on_done))
         try:
+            # Also what begins them: Ctrl-C comes while a thread starts, too.
+            waiting = [threads.submit(_run, case, make, cancellation) for case in cases]
+            for future in waiting:
+                future.add_done_callback(lambda done: _tell(done, on_done))
             for future in waiting:
                 yield future.result()
         except BaseException:

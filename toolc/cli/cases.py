@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -115,7 +115,8 @@ class _Source:
         return self.registry
 
     def cases(self, tool: ToolSpec) -> Iterator[Case]:
-        located = next((each for each in self.located if each.spec.name == tool.name), None)
+        own = (each for each in self.located if not each.comes_with_toolc)
+        located = next((each for each in own if each.spec.name == tool.name), None)
         for number, test in enumerate(tool.tests, 1):
             yield Case(registry=self.registry, tool=tool, number=number, test=test, located=located)
 
@@ -139,4 +140,13 @@ def _sources(targets: Sequence[str]) -> list[_Source]:
         else:
             all_of_it = compiled(str(source))
             found.append(_Source(all_of_it.registry.only(name), all_of_it.located))
-    return [*([compiled(*whole)] if whole else []), *found]
+    return [*([_own(compiled(*whole))] if whole else []), *found]
+
+
+def _own(source: _Source) -> _Source:
+    """Without the tools that come with toolc, whose tests are toolc's."""
+    brought = {tool.spec.name for tool in source.located if tool.comes_with_toolc}
+    if not brought:
+        return source
+    names = (name for name in source.registry.names if name not in brought)
+    return replace(source, registry=source.registry.only(*names))

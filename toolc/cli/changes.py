@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
-
-import click
 
 from toolc.changes import NOBODY_TO_ASK
 from toolc.cli.common import note, printable
 
 if TYPE_CHECKING:
     from toolc.changes import Action, Ask, Change, Proposal
+    from toolc.cli.questions import Questions
     from toolc.result import ToolResult
     from toolc.schema import JsonObject
 
@@ -25,9 +23,9 @@ _SIGNS: Final[dict[Action, str]] = {"added": "+", "changed": "~", "deleted": "-"
 class Question:
     """The question whether a tool's changes may become real, for one call."""
 
-    def __init__(self, make_room: Callable[[], None], *, yes: bool) -> None:
-        """``make_room`` clears what else is on the screen; ``yes`` is the answer given beforehand."""
-        self._make_room = make_room
+    def __init__(self, questions: Questions, *, yes: bool) -> None:
+        """``yes`` is the answer given beforehand."""
+        self._questions = questions
         self._yes = yes
         self.was_asked = False
 
@@ -35,18 +33,16 @@ class Question:
         """Who decides; None where there is nobody."""
         if self._yes:
             return lambda _: True
-        return self._ask if sys.stdin.isatty() and sys.stderr.isatty() else None
+        return self._ask if self._questions.can_be_asked else None
 
     def _ask(self, proposal: Proposal) -> bool:
-        """Show what the tool would change, and ask; no is the default."""
-        self._make_room()
+        """Show what the tool would change, and ask."""
         self.was_asked = True
-        for change in proposal.changes[:MOST_SHOWN]:
-            print(_line(_SIGNS[change.action], change.shown_path, _about(change)), file=sys.stderr)
-        _say_rest(len(proposal.changes))
-        count = _count(len(proposal.changes))
-        question = printable(f"{proposal.tool} would make {count} in {proposal.workspace}.")
-        return click.confirm(f"toolc: {question} Do it?", default=False, err=True)
+        changes = proposal.changes[:MOST_SHOWN]
+        lines = [_line(_SIGNS[change.action], change.shown_path, _about(change)) for change in changes]
+        lines += _rest(len(proposal.changes))
+        would = f"{proposal.tool} would make {_count(len(proposal.changes))} in {proposal.workspace}."
+        return self._questions.ask(lines, f"{would} Do it?")
 
 
 def print_changes(result: ToolResult, *, listed: bool) -> None:
@@ -58,7 +54,8 @@ def print_changes(result: ToolResult, *, listed: bool) -> None:
     assert isinstance(total, int)
     if not listed:
         _print_listed(told)
-        _say_rest(total)
+        for line in _rest(total):
+            print(line, file=sys.stderr)
     if told.get("committed") is True:
         note(f"the workspace has {_count(total)}")
     elif result.is_error:
@@ -96,9 +93,8 @@ def _line(sign: str, path: str, about: str) -> str:
     return f"  {sign} {shown}" + (f" ({about})" if about else "")
 
 
-def _say_rest(total: int) -> None:
-    if total > MOST_SHOWN:
-        print(f"  and {total - MOST_SHOWN} more", file=sys.stderr)
+def _rest(total: int) -> list[str]:
+    return [f"  and {total - MOST_SHOWN} more"] if total > MOST_SHOWN else []
 
 
 def _count(number: int) -> str:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from toolc.review.compare import Difference
     from toolc.review.state import State
 
+ACCEPTED: Final = "toolc.accepted.yaml"
+"""What the file of accepted changes is called where nobody says otherwise, in the current folder."""
+
 FORMATS: Final = ("text", "markdown", "json", "sarif", "github")
 
 
@@ -99,12 +102,12 @@ def _refuse_disallowed(new: State, policy: Policy) -> None:
 
 
 def _without_accepted(difference: Difference, accepted: str | None, base: str) -> Difference:
-    from toolc.review.accepted import NAME, at_base, read, told, without  # only where there may be such a file
-
-    path = Path(accepted if accepted is not None else NAME)
+    path = Path(accepted if accepted is not None else ACCEPTED)
     if accepted is None and not path.exists():
         return difference
-    import datetime
+    import datetime  # start-up time: only where there is such a file
+
+    from toolc.review.accepted import at_base, read, told, without
 
     acceptances, known = read(path), at_base(path, base)
     if known is not None:
@@ -118,13 +121,23 @@ def _without_accepted(difference: Difference, accepted: str | None, base: str) -
 
 
 def _report(difference: Difference, format_name: str, *, only_summary: bool) -> str:
-    from toolc.review.reports import findings, json, markdown, text  # start-up time
-    from toolc.review.summary import summary
-
+    """What is printed; each format is imported where it is wanted."""
     if only_summary:
+        from toolc.review.summary import summary
+
         return "".join(f"{line}\n" for line in summary(difference))
     if format_name == "text":
+        from toolc.review.reports import text
+
         return text.report(difference, color=wants_color(sys.stdout))
     if format_name == "markdown":
+        from toolc.review.reports import markdown
+
         return markdown.report(difference)
-    return json.report(difference) if format_name == "json" else findings.report(difference, format_name)
+    if format_name == "json":
+        from toolc.review.reports import json
+
+        return json.report(difference)
+    from toolc.review.reports import findings
+
+    return findings.report(difference, format_name)

@@ -110,7 +110,7 @@ class Live:
             return
         elif event.stream is None:
             self._progress.report(event.percent, f"{event.name}: {event.message}" if of_part else event.message)
-        elif event.stream in self._outputs and not of_part:
+        elif event.text and event.stream in self._outputs and not of_part:
             self._progress.clear()
             self._outputs[event.stream].show(event.text)
         else:

@@ -47,6 +47,7 @@ def _pin(engine: str | None) -> Pin:
     """What finds images and packages by an engine of this host."""
 
     def pin(tool: RegisteredTool) -> tuple[str | None, tuple[str, ...]]:
+        from toolc.engines.image_names import chosen
         from toolc.engines.select import select  # few tools have an image, and most specs are locked without
         from toolc.plan import Profile
         from toolc.spec import PythonBackend
@@ -62,7 +63,7 @@ def _pin(engine: str | None) -> Pin:
             accept_unenforced=configuration.accept_unenforced,
         )
         found = select(engine or configuration.engine, profile).engine.pins(profile)
-        return found.image.digest if found.image else None, found.packages
+        return chosen(found.image.names, found.image.name) if found.image else None, found.packages
 
     configuration = user_configuration()
     return pin

@@ -27,6 +27,7 @@ from toolc.cli.common import (
 from toolc.cli.confirmation import confirmation
 from toolc.cli.live import Live, LiveOutput
 from toolc.cli.printed import print_content, print_rest, print_timing
+from toolc.cli.questions import Questions
 from toolc.errors import UsageError
 
 if TYPE_CHECKING:
@@ -99,9 +100,10 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
             _print_event(ToolEnd(name=tool.name, call_id="", result=refused))
         raise
     live = Live(_live_outputs(tool))
-    show = None if as_json else _print_event if as_events else live.show
+    questions = Questions(live.close)
+    show = None if as_json else questions.behind(_print_event if as_events else live.show)
     load_ms = (time.perf_counter() - started) * 1000
-    question = Question(live.close, yes=yes)
+    question = Question(questions, yes=yes)
     configuration = user_configuration()
     executor = Executor(
         found,
@@ -111,7 +113,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
         configuration=configuration,
         secrets=secret_store(secrets, configuration),
         ask=question.ask(),
-        confirm=confirmation(live.close, yes=yes),
+        confirm=confirmation(questions, yes=yes),
         lock=lock,
         policy=policy,
     )

@@ -37,6 +37,13 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Offer this tool to a host of plugins, and no MCP; several times for a plugin of several tools.",
 )
+@click.option(
+    "--toolset",
+    "toolsets",
+    multiple=True,
+    metavar="NAME",
+    help="Offer the tools of this toolset, and no others; several times for those of several.",
+)
 @click.option("--workspace", metavar="DIR", help="The folder that tools work on; there is no default.")
 @engine_option
 @secrets_option
@@ -46,6 +53,7 @@ def command(  # noqa: PLR0913  one parameter per option
     target: str,
     *,
     plugins: tuple[str, ...],
+    toolsets: tuple[str, ...],
     workspace: str | None,
     engine: str | None,
     secrets: str | None,
@@ -69,6 +77,8 @@ def command(  # noqa: PLR0913  one parameter per option
         refuse_moved(lock, registry)
     if policy is not None:
         refuse_disallowed(policy, registry)
+    if toolsets:
+        registry = registry.only(*(name for each in toolsets for name in registry.toolset(each).names))
     if plugins:
         registry = registry.only(*plugins)
     folder = Path(workspace) if workspace is not None else None

@@ -118,9 +118,9 @@ def _workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _lifetime(tool: LocatedTool) -> Iterator[Diagnostic]:
     """A session where there is nothing that could last from call to call."""
     sandbox, backend = tool.spec.sandbox, tool.spec.backend
-    span = tool.key_span("sandbox", "lifetime")
     if sandbox.lifetime != "session":
         return
+    span = tool.key_span("sandbox", "lifetime")
     if not isinstance(backend, ShellBackend | PythonBackend | PluginBackend):
         message = f"'backend.{backend.tag}' has no process that could live from call to call"
         yield Diagnostic(codes.BAD_VALUE, message, span, "remove 'lifetime: session'")

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolc.compiler import cache_file
 from toolc.compiler.cache_answers import Question
+from toolc.compiler.cache_file import Kept
 from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json
 from toolc.compiler.settings import Settings
 from toolc.diagnostics import Diagnostics
@@ -37,12 +38,13 @@ class Checked:
 def check_specs(paths: Sequence[Path], settings: Settings) -> Checked:
     """What ``compile_specs`` finds, compiling only what has changed. Raises ``UsageError`` as it does."""
     question = Question.ask(["check"], paths, settings)
-    answer, *lines = kept_lines(question.place)
+    kept = read_kept(question.place)
+    answer = answer_of(kept)
     if known := _recall(question, answer):
         return known
     if len(question.contents) == 1:
         return _check_one(question, settings)
-    return _check_several(question, answer, lines, settings)
+    return _check_several(question, answer, kept.others(), settings)
 
 
 def _check_one(question: Question, settings: Settings) -> Checked:
@@ -58,44 +60,53 @@ def _check_one(question: Question, settings: Settings) -> Checked:
     compilation = compile_specs(question.paths, settings, gather)
     if question.place:
         facts = question.facts(compilation) if question.contents.keys() >= {*looked_at} else None
-        keep_lines(question.place, [json.dumps(facts) if facts else ""])
+        keep(question.place, facts, ())
     return Checked(len(compilation.tools), compilation.diagnostics)
 
 
-def _check_several(question: Question, answer: str, lines: Sequence[str], settings: Settings) -> Checked:
+def _check_several(question: Question, answer: Any, lines: Sequence[str], settings: Settings) -> Checked:
     """What is found in several files, of which those that have not changed are not compiled."""
     from toolc.compiler.cache_edits import find_edited  # as above
     from toolc.compiler.cache_pieces import KeptPieces, known_lines
     from toolc.compiler.compile import compile_specs
 
     if question.place and (edited := find_edited(question, answer, lines, settings)):
-        keep_lines(question.place, [json.dumps(edited.answer), *edited.lines])
+        keep(question.place, edited.answer, edited.lines)
         return Checked(edited.answer["count"], edited.diagnostics)
-    pieces = KeptPieces(known_lines(lines), question.contents)
+    pieces = KeptPieces(known_lines(lines), question)
     compilation = compile_specs(question.paths, settings, pieces.gather, pieces.together)
     if question.place:
         facts = question.facts(compilation) if pieces.is_of_contents else None
-        keep_lines(question.place, [json.dumps(facts | pieces.facts) if facts else "", *pieces.lines])
+        keep(question.place, facts and facts | pieces.facts, pieces.lines)
     return Checked(len(compilation.tools), compilation.diagnostics)
 
 
-def kept_lines(place: Path | None) -> list[str]:
-    """The lines of the file; one that is empty where there is no file to trust."""
+def read_kept(place: Path | None) -> Kept:
+    """What the file holds; nothing where there is none to trust."""
     try:
-        return cache_file.read(place).split("\n") if place else [""]
+        return cache_file.read(place) if place else Kept()
     except (OSError, UnicodeError):
-        return [""]
+        return Kept()
 
 
-def keep_lines(place: Path, lines: list[str]) -> None:
-    """Write the file anew."""
-    with suppress(OSError, UnicodeError):  # a cache that cannot be written is one that stays empty
-        cache_file.write(place, "\n".join(lines))
-
-
-def _recall(question: Question, answer: str) -> Checked | None:
+def answer_of(kept: Kept) -> Any:
+    """The answer that the file holds, None where there is none."""
     try:
-        found = question.known(answer)
-        return found and Checked(found["count"], diagnostics_from_json(found["findings"], found["sources"]))
+        return json.loads(kept.first)
+    except NOT_OURS:
+        return None
+
+
+def keep(place: Path, answer: object, lines: Sequence[str]) -> None:
+    """Write the file anew; ``answer`` is None where it could not be trusted."""
+    with suppress(OSError, UnicodeError):  # a cache that cannot be written is one that stays empty
+        cache_file.write(place, json.dumps(answer), lines)
+
+
+def _recall(question: Question, answer: Any) -> Checked | None:
+    try:
+        if not question.is_answered(answer):
+            return None
+        return Checked(answer["count"], diagnostics_from_json(answer["findings"], answer["sources"]))
     except NOT_OURS:
         return None

@@ -6,7 +6,6 @@ asked of their folders. It counts only where all of that still says the same.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from toolc.compiler.cache_file import cache_folder, digest
+from toolc.compiler.cache_file import cache_folder, digest, digest_of_bytes, digest_of_files
 from toolc.compiler.cache_json import findings_to_json, sources_to_json
 from toolc.compiler.files import Folder, digest_of_answer
 from toolc.compiler.find import PROJECT_FILES, walk
@@ -27,7 +26,7 @@ from toolc.compiler.settings import Settings
 if TYPE_CHECKING:
     from toolc.compiler.compile import Compilation
 
-_FORMAT: Final = 4
+_FORMAT: Final = 5
 _PACKAGES: Final = frozenset({"jinja2", "jmespath", "jsonschema", "pyyaml", "referencing", "tomli", "toolc"})
 """Those whose version can change what is found."""
 
@@ -40,13 +39,14 @@ class Question:
     """What is asked about the specs at ``paths`` as they are now.
 
     ``place`` is the file that may hold the answer, None where there can be none. ``contents`` are all files that
-    may be specs, by name, and ``specs`` is their digest, None where they cannot be read; ``start`` is when it was
-    asked.
+    may be specs, by name, and ``digests`` theirs; ``specs`` is one of all of them, None where they cannot be read.
+    ``start`` is when it was asked.
     """
 
     paths: tuple[Path, ...]
     place: Path | None
     contents: Mapping[str, bytes]
+    digests: Mapping[str, str]
     specs: str | None
     start: int
 
@@ -55,15 +55,18 @@ class Question:
         """A question; ``about`` tells it from others about the same specs."""
         start, place = time.time_ns(), _place(about, paths, settings)
         contents = _contents(paths) if place else None
-        specs = None if contents is None else digest_of_contents(contents)
-        return cls(tuple(paths), place, contents or {}, specs, start)
+        digests = {name: digest_of_bytes(data) for name, data in (contents or {}).items()}
+        specs = None if contents is None else digest_of_files(digests)
+        return cls(tuple(paths), place, contents or {}, digests, specs, start)
 
-    def known(self, answer: str) -> Any:
-        """What an answer says, None where something has changed; raises any error where it is no answer."""
-        found: Any = json.loads(answer) if answer else None
-        if found is None or self.specs is None or found["specs"] != self.specs:
-            return None
-        return found if is_elsewhere_unchanged(found) else None
+    def is_answered(self, answer: Any) -> bool:
+        """Whether an answer still holds; raises any error where it is none."""
+        return (
+            answer is not None
+            and self.specs is not None
+            and answer["specs"] == self.specs
+            and is_elsewhere_unchanged(answer)
+        )
 
     def facts(self, compilation: Compilation) -> dict[str, object] | None:
         """An answer about ``contents``, which holds until something changes; None where something else may have."""
@@ -75,6 +78,7 @@ class Question:
                 "projects": [[str(folder), _digest_of_project(folder)] for folder in compilation.looked_for],
                 "asked": [each for folder in compilation.folders for each in asked_of(folder)],
                 "together": [[each.code.number, each.span.path] for each in compilation.of_several],
+                "below": [[str(folder), said] for folder, said in compilation.below.items()],
                 "listed": sorted(_listed(compilation)),
                 "count": len(compilation.tools),
                 "findings": findings_to_json(compilation.diagnostics),
@@ -92,9 +96,11 @@ class Question:
 
 
 def _listed(compilation: Compilation) -> set[str]:
-    """The names that toolsets list."""
-    members = (each for project in compilation.projects for each in project.toolsets.values())
-    return {member.name for each in members for member in each}
+    """The names that project files list, and those of toolc's own tools that come of it."""
+    members = [each for project in compilation.projects for each in (*project.toolsets.values(), project.builtin)]
+    brought = (tool.spec for tool in compilation.located if tool.comes_with_toolc)
+    names = {name for tool in brought for name in (tool.name, *tool.aliases)}
+    return names | {member.name for each in members for member in each}
 
 
 def asked_of(folder: Folder) -> list[list[str]]:
@@ -109,6 +115,8 @@ def is_elsewhere_unchanged(found: Any) -> bool:
     """Whether all but the specs is as an answer says; raises any error where it is no answer."""
     if any(_digest_of_project(Path(folder)) != known for folder, known in found["projects"]):
         return False
+    if any(_digest_below(Path(folder)) != known for folder, known in found["below"]):
+        return False
     return all(
         digest_of_answer(Folder(Path(path), shown), method, asked) == said
         for path, shown, method, asked, said in found["asked"]
@@ -122,13 +130,13 @@ def _place(about: Sequence[str | None], paths: Sequence[Path], settings: Setting
         return None
     try:
         chosen = [settings.select, settings.ignore, sorted(settings.severity.items()), repr(settings.policies)]
-        asked = [_FORMAT, about, str(Path.cwd()), [str(path) for path in paths], chosen, [*_versions()]]
+        asked = [_FORMAT, about, str(Path.cwd()), [str(path) for path in paths], chosen, [*versions()]]
     except OSError:
         return None
     return folder / f"check-{digest(json.dumps(asked))}.json"
 
 
-def _versions() -> Iterator[str]:
+def versions() -> Iterator[str]:
     """What the compiler is: its version and those of its libraries, and the state of its files."""
     yield sys.version
     # As importlib.metadata finds them, which takes as long to import as ten specs to check: by their folders'
@@ -143,15 +151,6 @@ def _versions() -> Iterator[str]:
             if name.endswith(".py"):
                 found = os.stat(f"{folder}/{name}")  # noqa: PTH116  hundreds of files: a Path for each costs more
                 yield f"{name} {found.st_size} {found.st_mtime_ns}"
-
-
-def digest_of_contents(contents: Mapping[str, bytes]) -> str:
-    """One digest of files with their names."""
-    whole = hashlib.sha256()
-    for name, data in contents.items():
-        whole.update(f"{len(data)} {name}\0".encode("utf-8", "surrogateescape"))
-        whole.update(data)
-    return whole.hexdigest()
 
 
 def _contents(paths: Sequence[Path]) -> dict[str, bytes] | None:
@@ -174,11 +173,19 @@ def _contents(paths: Sequence[Path]) -> dict[str, bytes] | None:
     return contents
 
 
+def _digest_below(folder: Path) -> str | None:
+    """The digest of ``Projects.below``; None where a file cannot be read."""
+    contents = _contents([folder])
+    specs = {name: data for name, data in (contents or {}).items() if Path(name).name not in PROJECT_FILES}
+    listed = {name: digest_of_bytes(specs[name]) for name in sorted(specs)}
+    return None if contents is None else digest_of_files(listed)
+
+
 def _digest_of_project(folder: Path) -> str:
     """A digest of what ``Projects`` looks at in one folder. Raises ``OSError``."""
     found: list[object] = [bool(folder.stat().st_mode & stat.S_IWOTH), (folder / ".git").exists()]
     for name in PROJECT_FILES:
         path = folder / name
         is_there = path.is_file() and not path.is_symlink()
-        found.append(hashlib.sha256(path.read_bytes()).hexdigest() if is_there else None)
+        found.append(digest_of_bytes(path.read_bytes()) if is_there else None)
     return digest(json.dumps(found))

@@ -13,26 +13,27 @@ from bisect import bisect
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from toolc.compiler.cache import keep_lines, kept_lines
+from toolc.compiler.cache import answer_of, keep, read_kept
 from toolc.compiler.cache_answers import Question
+from toolc.compiler.cache_file import Kept
 from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json
 from toolc.compiler.settings import Settings
 from toolc.diagnostics import Diagnostics
 
 if TYPE_CHECKING:
     from toolc.compiler.cache_edits import Edited
-    from toolc.compiler.finished import Finished, Form, Layout
+    from toolc.compiler.finished import Finished, Form
 
 
-_ABOUT_ALL: Final = 3
-"""How many lines there are before those about files."""
+_ABOUT_ALL: Final = 2
+"""How many parts the first line has: what a build depends on, and the folder that it is in."""
 
-
-_Row: TypeAlias = tuple[str, int, list[int]]
-"""A tool's name, how many details of it providers cannot say, and the size of each of its texts."""
+_Row: TypeAlias = tuple[str, int, list[int], str]
+"""A tool's name, how many details of it providers cannot say, the size of each of its texts and a digest of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,44 +51,57 @@ class LastBuild:
 class Made:
     """A build to be written into ``out``: its tools as ``Layout.join`` takes them, none where there is an error.
 
-    There is a row for each tool, in order; ``answer`` is what the build depends on, None where that cannot be
-    known, and ``lines`` what came of each file.
+    There is a row for each tool, in order; ``toolsets`` are those of the registry; ``answer`` is what the build
+    depends on, None where that cannot be known, and ``lines`` what came of each file. Where ``is_there`` the folder
+    holds that build already, and there is nothing to write.
     """
 
     out: str
     tools: Sequence[Finished]
     rows: Sequence[_Row]
+    toolsets: Mapping[str, Sequence[str]]
     diagnostics: Diagnostics
     answer: Mapping[str, object] | None
     lines: Sequence[str]
+    is_there: bool = False
+
+    @property
+    def losses(self) -> int:
+        """How many details providers cannot say."""
+        return sum(losses for _, losses, _, _ in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class BuildCache:
     """Knows the last build of one command line, whether it is still what one would write, and how to make the next.
 
-    ``out`` is the folder that the command line names. The first of ``lines`` is the answer, the second what the
-    system says of the folder, the third how long each text of each tool is, and the others what came of each file.
+    ``out`` is the folder that the command line names. ``answer`` is what the last build depends on; ``folder`` says
+    where it is, what the system says of its files, and which toolsets are in it. Of the other lines of the file
+    the first tells how long each text of each tool is, and the others what came of each spec file.
     """
 
     question: Question
     settings: Settings
     out: str | None
-    lines: Sequence[str]
+    answer: Any
+    folder: Any
+    kept: Kept
 
     @classmethod
     def of(cls, paths: Sequence[Path], settings: Settings, out: str | None) -> BuildCache:
         """The cache of ``toolc build`` with these arguments."""
         question = Question.ask(["build", out], paths, settings)
-        lines = kept_lines(question.place)
-        return cls(question, settings, out, lines if len(lines) >= _ABOUT_ALL else [""] * _ABOUT_ALL)
+        kept = read_kept(question.place)
+        known = answer_of(kept)
+        answer, folder = known if isinstance(known, list) and len(known) == _ABOUT_ALL else (None, None)
+        return cls(question, settings, out, answer, folder, kept)
 
     def recall(self) -> LastBuild | None:
         """The last build, if specs and folder are as they were."""
         try:
-            found = self.question.known(self.lines[0])
-            if found is None or json.loads(self.lines[1]) != [found["out"], _state(found["out"])]:
+            if not self.question.is_answered(self.answer) or not self._is_as_left():
                 return None
+            found = self.answer
             diagnostics = diagnostics_from_json(found["findings"], found["sources"])
             return LastBuild(found["out"], found["tools"], found["providers"], found["losses"], diagnostics)
         except NOT_OURS:
@@ -102,12 +116,13 @@ class BuildCache:
         from toolc.compiler.cache_pieces import KeptPieces, known_lines
         from toolc.compiler.compile import compile_specs
 
-        lines, rows = self.lines[_ABOUT_ALL:], self._rows()
-        edited = find_edited(self.question, self.lines[0], lines, self.settings) if rows else None
+        first, *lines = self.kept.others() or [""]
+        rows = _rows(first)
+        edited = find_edited(self.question, self.answer, lines, self.settings) if rows else None
         if edited and (made := self._edit(edited, rows, form)):
             return made
-        last = dict(zip([name for name, _, _ in rows], self._texts(rows, form.layout), strict=False))
-        pieces = KeptPieces(known_lines(lines), self.question.contents, form, last)
+        last = dict(zip([name for name, *_ in rows], self._texts(rows, form), strict=False))
+        pieces = KeptPieces(known_lines(lines), self.question, form, last)
         compilation = compile_specs(self.question.paths, self.settings, pieces.gather, pieces.together)
         if compilation.diagnostics.has_errors:
             return _nothing(compilation.diagnostics)
@@ -120,6 +135,7 @@ class BuildCache:
             out=self.out or (os.path.relpath(compilation.out) if compilation.out else "build"),
             tools=tools,
             rows=[_row(tool.name, each) for tool, each in zip(compilation.tools, tools, strict=True)],
+            toolsets=compilation.toolsets,
             diagnostics=compilation.diagnostics,
             answer=facts and facts | pieces.facts,
             lines=pieces.lines,
@@ -130,37 +146,33 @@ class BuildCache:
         if self.question.place is None:
             return
         try:
-            state = [made.out, _state(made.out)]
+            state = self.folder[1] if made.is_there else _state(made.out)
         except OSError:
             return
-        counts = {
-            "out": made.out,
-            "tools": len(made.rows),
-            "providers": providers,
-            "losses": sum(losses for _, losses, _ in made.rows),
-        }
-        answer = json.dumps({**made.answer, **counts}) if made.answer else ""
-        keep_lines(self.question.place, [answer, json.dumps(state), json.dumps(made.rows), *made.lines])
+        counts = {"out": made.out, "tools": len(made.rows), "providers": providers, "losses": made.losses}
+        answer = {**made.answer, **counts} if made.answer else None
+        lines = [json.dumps(made.rows), *made.lines]
+        keep(self.question.place, [answer, [made.out, state, made.toolsets]], lines)
 
-    def _rows(self) -> list[_Row]:
-        """Those of the last build; none where none is known."""
-        try:
-            return [(str(name), int(losses), list(sizes)) for name, losses, sizes in json.loads(self.lines[2])]
-        except NOT_OURS:
-            return []
+    def _is_as_left(self) -> bool:
+        """Whether the folder of the last build is as it was left; raises any error where there is none."""
+        out, state, _ = self.folder
+        return bool(state == _state(out))
 
-    def _texts(self, rows: Sequence[_Row], layout: Layout) -> list[Finished]:
+    def _texts(self, rows: Sequence[_Row], form: Form) -> list[Finished]:
         """What stands in the folder of the last build for each row, if it is as it was left; else nothing."""
         from toolc.compiler.finished import Finished  # as above
 
         try:
-            out, state = json.loads(self.lines[1])
-            if state != _state(out):
+            if not self._is_as_left():
                 return []
-            texts = layout.cut(Path(out), [sizes for _, _, sizes in rows])
-            if state != _state(out):  # another build took its place meanwhile
+            out, _, toolsets = self.folder
+            texts = form.layout(toolsets).cut(Path(out), [sizes for _, _, sizes, _ in rows])
+            if not self._is_as_left():  # another build took its place meanwhile
                 return []
-            return [Finished(each, losses) for each, (_, losses, _) in zip(texts, rows, strict=True)]
+            return [
+                Finished(each, losses, digest) for each, (_, losses, _, digest) in zip(texts, rows, strict=True)
+            ]
         except NOT_OURS:
             return []
 
@@ -172,23 +184,24 @@ class BuildCache:
         if any(map(form.is_joint, specs)):
             return None
         new = dict(zip([spec.name for spec in specs], form.finish(specs, specs), strict=True))
-        kept = self._kept(rows, edited.gone, [*new], form.layout)
+        made = [_row(name, each) for name, each in new.items()]
+        is_there = made == sorted(row for row in rows if row[0] in edited.gone) and self._is_as_left()
+        kept = [] if is_there else self._kept(rows, edited.gone, [*new], form)
         if kept is None:
             return None
         return Made(
             out=edited.answer["out"],
-            tools=[each for _, each in sorted([*kept, *new.items()], key=lambda named: named[0])],
-            rows=sorted(
-                [*(row for row in rows if row[0] not in edited.gone), *(_row(name, new[name]) for name in new)],
-                key=lambda row: row[0],
-            ),
+            tools=() if is_there else [each for _, each in sorted([*kept, *new.items()], key=itemgetter(0))],
+            rows=sorted([*(row for row in rows if row[0] not in edited.gone), *made], key=itemgetter(0)),
+            toolsets=self.folder[2],  # an edit that could change them is none of ``find_edited``
             diagnostics=edited.diagnostics,
             answer=edited.answer,
             lines=edited.lines,
+            is_there=is_there,
         )
 
     def _kept(
-        self, rows: Sequence[_Row], gone: Collection[str], new: Sequence[str], layout: Layout
+        self, rows: Sequence[_Row], gone: Collection[str], new: Sequence[str], form: Form
     ) -> list[tuple[str, Finished]] | None:
         """The tools that are not gone, those between which nothing changes together under the first one's name.
 
@@ -196,26 +209,36 @@ class BuildCache:
         """
         grouped = groupby(rows, lambda row: (row[0] in gone, row[0] if row[0] in gone else bisect(new, row[0])))
         runs = [[*run] for _, run in grouped]
-        texts = self._texts([_run(run) for run in runs], layout)
+        texts = self._texts([_run(run) for run in runs], form)
         if not texts:
             return None
         named = [(run[0][0], text) for run, text in zip(runs, texts, strict=True)]
         return [(name, text) for name, text in named if name not in gone]
 
 
+def _rows(line: str) -> list[_Row]:
+    """Those of the last build; none where none is known."""
+    try:
+        return [
+            (str(name), int(losses), list(sizes), str(digest)) for name, losses, sizes, digest in json.loads(line)
+        ]
+    except NOT_OURS:
+        return []
+
+
 def _nothing(diagnostics: Diagnostics) -> Made:
-    return Made(out="", tools=(), rows=(), diagnostics=diagnostics, answer=None, lines=())
+    return Made(out="", tools=(), rows=(), toolsets={}, diagnostics=diagnostics, answer=None, lines=())
 
 
 def _row(name: str, tool: Finished) -> _Row:
-    return name, tool.losses, [*map(len, tool.texts)]
+    return name, tool.losses, [*map(len, tool.texts)], tool.digest
 
 
 def _run(rows: Sequence[_Row]) -> _Row:
     """Tools that stand one after the other as if they were one: there are commas between their texts."""
-    columns = zip(*(sizes for _, _, sizes in rows), strict=True)
+    columns = zip(*(sizes for _, _, sizes, _ in rows), strict=True)
     sizes = [sum(column) + max(0, sum(map(bool, column)) - 1) for column in columns]
-    return "", sum(losses for _, losses, _ in rows), sizes
+    return "", sum(losses for _, losses, _, _ in rows), sizes, ""
 
 
 def _state(out: str) -> list[list[object]]:

@@ -7,7 +7,6 @@ what people do all day, and takes little longer than to see that nothing has cha
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from toolc.compiler.cache_answers import Question, asked_of, is_elsewhere_unchan
 from toolc.compiler.cache_compared import leaves_comparisons
 from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json, findings_to_json, sources_to_json
 from toolc.compiler.cache_lines import kept_of, outline, to_line
-from toolc.compiler.cache_pieces import TOGETHER, key_of, known_lines
+from toolc.compiler.cache_pieces import CONTEXT, TOGETHER, key_of, known_lines, to_keep
 from toolc.compiler.checks import names, similar_descriptions
 from toolc.compiler.codes import DANGLING
 from toolc.compiler.compile import reported
@@ -52,23 +51,25 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """The lines of files that have changed (``edited``) and that have not, by how findings call the file.
+    """What is known of files that have changed (``edited``), by how findings call the file, and of the others.
 
-    ``keys`` are those of the files that have not.
+    ``names`` are the files that have changed; ``kept`` has all else that is known, by its key, and ``shown`` says
+    how findings call the file of a key.
     """
 
+    names: list[str]
     edited: dict[str, str]
     kept: dict[str, str]
-    keys: dict[str, str]
+    shown: dict[str, str]
 
 
-def find_edited(question: Question, answer: str, lines: Sequence[str], settings: Settings) -> Edited | None:
+def find_edited(question: Question, answer: Any, lines: Sequence[str], settings: Settings) -> Edited | None:
     """What a run would find, if all that has changed since ``answer`` was given is the text of a few files.
 
     None where more has changed, or ``answer`` and ``lines`` are none of ours.
     """
     try:
-        return _find_edited(question, json.loads(answer), known_lines(lines), settings) if answer else None
+        return _find_edited(question, answer, known_lines(lines), settings) if answer else None
     except NOT_OURS:
         return None
 
@@ -80,15 +81,16 @@ def _find_edited(question: Question, found: Any, known: dict[str, str], settings
     if changes is None or not is_elsewhere_unchanged(found):
         return None
     compiler = FileCompiler(Projects(Diagnostics()), settings)
-    names = [name for name in question.contents if _shown(name) in changes.edited]
-    pieces = tuple(_compiled(name, question, compiler) for name in names)
+    pieces = tuple(_compiled(name, question, compiler) for name in changes.names)
     was = {shown: kept_of(line) for shown, line in changes.edited.items()}
     if not all(_is_alone(piece, was[piece.found.shown], found) for piece in pieces):
         return None
     if not all(_is_where_it_was(piece, was[piece.found.shown], found) for piece in pieces):
         unkept = {_shown(name): line for name, (_, line) in found["unkept"].items()}
+        kept = {changes.shown[key]: line for key, line in changes.kept.items() if key in changes.shown}
         after = {piece.found.shown: to_line(piece) for piece in pieces}
-        if not leaves_comparisons(unkept | changes.kept, changes.edited, after):
+        told = {number for number, _ in found["together"]}
+        if not leaves_comparisons(unkept | kept, changes.edited, after, told):
             return None
     # Looked at again, for a project file may have changed before it was read.
     if question.has_just_changed(Path(folder) for folder, _ in found["projects"]) or not is_elsewhere_unchanged(
@@ -100,26 +102,24 @@ def _find_edited(question: Question, found: Any, known: dict[str, str], settings
 
 def _changes(question: Question, found: Any, known: dict[str, str]) -> _Changes | None:
     """What has changed; None where files came or went, or many have changed."""
-    left = {key: line for key, line in known.items() if key != TOGETHER}
-    kept: dict[str, str] = {}
-    keys: dict[str, str] = {}
-    new: list[str] = []
-    for name, data in question.contents.items():
-        key = _key(question, name, found)
-        if key in left:
-            shown = _shown(name)
-            keys[shown], kept[shown] = key, left.pop(key)
-        elif name not in found["unkept"] or found["unkept"][name][0] != hashlib.sha256(data).hexdigest():
-            new.append(_shown(name))
+    keys = {_key(question, name): name for name in question.contents}
+    left = known.keys() - keys.keys() - {CONTEXT, TOGETHER}
+    new = [
+        name
+        for key, name in keys.items()
+        if key not in known and (name not in found["unkept"] or found["unkept"][name][0] != question.digests[name])
+    ]
     if not 0 < len(new) <= _FEW or len(new) != len(left):
         return None
-    was = {kept_of(line)["path"]: line for line in left.values()}
-    return _Changes({shown: was[shown] for shown in new}, kept, keys)
+    was = {kept_of(known[key])["path"]: known.pop(key) for key in left}
+    known.pop(TOGETHER, None)
+    edited = {_shown(name): was[_shown(name)] for name in new}
+    return _Changes(new, edited, known, {key: _shown(name) for key, name in keys.items()})
 
 
-def _key(question: Question, name: str, found: Any) -> str:
+def _key(question: Question, name: str) -> str:
     is_named = name == str(question.paths[0])
-    return key_of(_shown(name), question.contents[name], found["context"], is_named=is_named)
+    return key_of(_shown(name), question.digests[name], is_named=is_named)
 
 
 def _shown(name: str) -> str:
@@ -205,6 +205,6 @@ def _merged(
         "findings": findings_to_json(diagnostics),
         "sources": sources_to_json(diagnostics),
     }
-    lines = [f"{key} {changes.kept[shown]}" for shown, key in changes.keys.items()]
-    lines += [f"{_key(question, str(piece.found.path), found)} {to_line(piece)}" for piece in pieces]
+    lines = [to_keep(key, line) for key, line in changes.kept.items()]
+    lines += [to_keep(_key(question, str(piece.found.path)), to_line(piece)) for piece in pieces]
     return Edited(answer, lines, diagnostics, pieces, frozenset(tool["name"] for tool in was))

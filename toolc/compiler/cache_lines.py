@@ -6,32 +6,37 @@ Before the first space stands in short what its tools are compared with others b
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as AnyMapping
 from typing import Any, Final, NamedTuple
 
+from toolc.compiler import twins
 from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json, findings_to_json, sources_to_json, span
 from toolc.compiler.checks.compositions import calls
 from toolc.compiler.checks.similar_descriptions import DAMAGES
 from toolc.compiler.compile_file import Piece, folder_of
 from toolc.compiler.decode_shell import NO_COMMAND
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Entry, Mapping, Node, Scalar
+from toolc.compiler.document import Entry, Mapping, Node, Place, Scalar, span_at
 from toolc.compiler.document import Sequence as SequenceNode
 from toolc.compiler.files import digest_of_answer
 from toolc.compiler.find import Found
 from toolc.compiler.parameters import NO_PARAMETERS
-from toolc.compiler.twins import Place
-from toolc.source import SourceText
+from toolc.source import SourceText, Span
 from toolc.spec import ToolSpec
 
 _KEYS: Final = ("name", "description", "aliases")
+_MARKS: Final = 4
+"""How many numbers say where libyaml saw something."""
+
+_BEFORE_A_VALUE: Final = ("&", "!", "")
+"""What an anchor or a tag begins with, with which libyaml has a value begin; nothing at all is not sure."""
 
 
 def brief_line(piece: Piece) -> str:
     """What other files' tools are compared with, and no more: a line that ``briefs`` reads."""
     descriptions = [{"description": tool.spec.description} for tool in piece.tools]
-    return f"{_in_short(piece)} {json.dumps({'tools': descriptions})}"
+    return f"{_in_short(piece)} {_to_json({'tools': descriptions})}"
 
 
 def to_line(piece: Piece) -> str:
@@ -47,11 +52,15 @@ def to_line(piece: Piece) -> str:
         "sources": {path: text for path, text in sources.items() if path != piece.found.shown},
         "tools": [outline(tool) for tool in piece.tools],
     }
-    return f"{_in_short(piece)} {json.dumps(kept)}"
+    return f"{_in_short(piece)} {_to_json(kept)}"
+
+
+_to_json: Final = json.JSONEncoder(separators=(",", ":")).encode
+"""JSON without a space, by an encoder that is made once."""
 
 
 def _in_short(piece: Piece) -> str:
-    return json.dumps([_brief(tool) for tool in piece.tools], separators=(",", ":"))
+    return _to_json([_brief(tool) for tool in piece.tools])
 
 
 class Brief(NamedTuple):  # which is made in a third of the time, and there are thousands
@@ -78,7 +87,7 @@ def _brief(tool: LocatedTool) -> tuple[str, tuple[str, ...], str]:
     return name, aliases, "" if tool.damaged & DAMAGES else tool.wording
 
 
-def briefs(lines: AnyMapping[str, str]) -> dict[Place, Brief]:
+def briefs(lines: AnyMapping[str, str]) -> dict[twins.Place, Brief]:
     """What lines by their files' paths say of the tools in short; raises any error where one is no line of ours."""
     found: Any = json.loads(f"[{','.join(line.partition(' ')[0] for line in lines.values())}]")
     return {
@@ -101,9 +110,37 @@ def outline(tool: LocatedTool) -> dict[str, object]:
         "description": spec.description,
         "aliases": spec.aliases,
         "damaged": sorted(tool.damaged),
-        "spans": [tool.span(), *(tool.span(key) if tool.node.get(key) else None for key in _KEYS)],
+        "spans": [_beginning(tool), *[_place(tool, key) for key in _KEYS]],
         "alias_spans": [tool.span("aliases", index) for index in range(len(spec.aliases))],
     }
+
+
+def _beginning(tool: LocatedTool) -> object:
+    """Where ``tool.span()`` is: of a tool on several lines, as nearly all are, without looking for its end."""
+    place, entries = tool.node.place, tool.node.entries
+    while isinstance(place, Mapping):
+        place = place.place
+    last = entries[-1].key_place if entries else None
+    if isinstance(place, Span) or last is None or isinstance(last, Span | Mapping):
+        return tool.span()
+    source, line, column, _, _ = place
+    is_long = source is tool.source is last[0] and last[1] > line
+    return (line, column, line, column + 1) if is_long else tool.span()
+
+
+def _place(tool: LocatedTool, key: str) -> object:
+    """Where ``tool.span(key)`` is, or None: as libyaml saw it where that says all, for spans take long to make."""
+    node = tool.node.get(key)
+    if not isinstance(node, Scalar) or isinstance(node.place, Span | Mapping):
+        return tool.span(key) if node else None
+    source, line, column, *end = node.place
+    is_plain = source is tool.source and source.line(line + 1)[column : column + 1] not in _BEFORE_A_VALUE
+    return (line, column, *end) if is_plain else tool.span(key)
+
+
+def _placed(found: Any, source: SourceText) -> Place:
+    """What ``_place`` and ``_beginning`` say, as a node has it."""
+    return (source, *found) if len(found) == _MARKS else span(found)
 
 
 def from_line(line: str, found: Found, text: str) -> Piece | None:
@@ -142,8 +179,8 @@ def _tool(kept: Any, wording: str, source: SourceText) -> LocatedTool:
         parameters=NO_PARAMETERS,
         backend=NO_COMMAND,
     )
-    whole, *places = kept["spans"]
-    node = Mapping.of(_entries(kept, places), span(whole))
+    whole, *places = (found and _placed(found, source) for found in kept["spans"])
+    node = Mapping.of(_entries(kept, places), span_at(whole))
     return LocatedTool(
         spec=spec,
         node=node,
@@ -154,10 +191,10 @@ def _tool(kept: Any, wording: str, source: SourceText) -> LocatedTool:
     )
 
 
-def _entries(kept: Any, places: Any) -> Iterator[Entry]:
+def _entries(kept: Any, places: Sequence[Place | None]) -> Iterator[Entry]:
     for key, place in zip(_KEYS, places, strict=True):
         if place is not None:
-            value: Node = Scalar(None, span(place))
+            value: Node = Scalar(None, place)
             if key == "aliases":
-                value = SequenceNode(tuple(Scalar(None, span(each)) for each in kept["alias_spans"]), span(place))
-            yield Entry(key, span(place), value)
+                value = SequenceNode(tuple(Scalar(None, span(each)) for each in kept["alias_spans"]), place)
+            yield Entry(key, place, value)

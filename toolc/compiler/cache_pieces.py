@@ -6,14 +6,14 @@ aliases and its description. Tools that call others, and those that they call, a
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final, TypeAlias
 
-from toolc.compiler.cache_file import digest
+from toolc.compiler.cache_answers import Question
+from toolc.compiler.cache_file import digest, digest_of_bytes
 from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json, findings_to_json
 from toolc.compiler.cache_lines import brief_line, from_line, to_line
 from toolc.compiler.checks import check_together
@@ -29,13 +29,15 @@ from toolc.source import BOM
 TOGETHER: Final = "together"
 """The key of the line about all tools together."""
 
+CONTEXT: Final = "context"
+"""The key of the line that says what else than files the others are about."""
+
 
 @dataclass(slots=True)
 class KeptPieces:
     """Gathers pieces: those of ``known`` whose file has not changed, and for the others what is compiled.
 
-    ``contents`` are the files' bytes by their names, as they were when the question was asked; ``is_of_contents``
-    says whether no file had to be read besides.
+    ``question`` has the files as they were when it was asked; ``is_of_contents`` says whether no other was read.
     ``known`` are lines of an earlier run, by their keys; ``lines`` are those to keep after this one. ``outlines``
     is a digest of all that is known of the tools, empty where some were compiled for others to be compared with.
     ``facts`` are what else has to be known of this run so that the next one can be about an edit alone.
@@ -46,7 +48,7 @@ class KeptPieces:
     """
 
     known: dict[str, str]
-    contents: Mapping[str, bytes] = field(default_factory=dict)
+    question: Question
     form: Form | None = None
     finished: Mapping[str, Finished] = field(default_factory=dict)
     is_of_contents: bool = False
@@ -62,24 +64,25 @@ class KeptPieces:
             self.finished = {}
             return [compiler.compile(found) for found in files]
         context = digest(json.dumps([[source.path, source.text] for source in compiler.projects.sources]))
-        inputs = [_read(found, context, self.contents) for found in files]
-        self.is_of_contents = all(str(found.path) in self.contents for found in files)
+        if self.known.get(CONTEXT) != context:
+            self.known = {}
+        inputs = [_read(found, self.question) for found in files]
+        self.is_of_contents = all(str(found.path) in self.question.contents for found in files)
         known = [self._recall(each) for each in inputs]
         unknown = [each for each, piece in zip(inputs, known, strict=True) if piece is None]
         made = iter(_compile(unknown, _Maker(compiler, self.form)))
         pieces = [piece or next(made) for piece in known]
         self.finished = {name: text for each in pieces for name, text in each.finished.items()}
         kept = [(each.key, made.line) for each, made in zip(inputs, pieces, strict=True) if made.line]
-        self.lines = [f"{key} {line}" for key, line in kept]
+        self.lines = [to_keep(CONTEXT, context), *(to_keep(key, line) for key, line in kept)]
         self.outlines = digest("\n".join(line for _, line in kept)) if len(kept) == len(files) else ""
         whole = [made.piece for made in pieces]
         called = {name for piece in whole for tool in piece.tools for name, _ in calls(tool)}
         unkept = [(each, made) for each, made in zip(inputs, pieces, strict=True) if not made.line]
         self.facts = {
-            "context": context,
             "called": sorted(called),
             "unkept": {
-                str(each.found.path): [hashlib.sha256(each.data or b"").hexdigest(), brief_line(made.piece)]
+                str(each.found.path): [digest_of_bytes(each.data or b""), brief_line(made.piece)]
                 for each, made in unkept
             },
         }
@@ -96,7 +99,7 @@ class KeptPieces:
             for each in check_together(tools):
                 found.add(each.code, each.message, each.span, each.hint, each.fix)
         if self.outlines:
-            self.lines.append(f"{TOGETHER} {json.dumps([self.outlines, findings_to_json(found)])}")
+            self.lines.append(to_keep(TOGETHER, json.dumps([self.outlines, findings_to_json(found)])))
         return found.sorted()
 
     def _recall_together(self) -> Diagnostics | None:
@@ -162,13 +165,14 @@ class _Maker:
         return _Made(piece, to_line(piece) if read.key else "", finished)
 
 
-def _read(found: Found, context: str, contents: Mapping[str, bytes]) -> _Read:
-    diagnostics = Diagnostics()
-    data = contents.get(str(found.path))
+def _read(found: Found, question: Question) -> _Read:
+    diagnostics, name = Diagnostics(), str(found.path)
+    data, digest = question.contents.get(name), question.digests.get(name)
     if data is None or len(data) > MAX_BYTES:  # which is what reading it reports
-        data = read(found.path, found.shown, diagnostics)
-    is_named = found.folder is None
-    key = "" if data is None or _text(data) is None else key_of(found.shown, data, context, is_named=is_named)
+        data, digest = read(found.path, found.shown, diagnostics), None
+    if data is None or _text(data) is None:
+        return _Read(found, data, "", diagnostics)
+    key = key_of(found.shown, digest or digest_of_bytes(data), is_named=found.folder is None)
     return _Read(found, data, key, diagnostics)
 
 
@@ -199,9 +203,14 @@ _Packed: TypeAlias = tuple[str, Mapping[str, Finished]]
 """A piece as it travels: its line, and its tools in a build."""
 
 
+def to_keep(key: str, said: str) -> str:
+    """The line that says something under a key."""
+    return f"{key}\t{said}"
+
+
 def known_lines(lines: Iterable[str]) -> dict[str, str]:
-    """The lines of an earlier run, by their keys."""
-    return {key: rest for key, _, rest in (line.partition(" ") for line in lines)}
+    """What the lines of an earlier run say, by their keys."""
+    return {key: said for key, _, said in [line.partition("\t") for line in lines]}
 
 
 def _is_called(piece: Piece, called: set[str]) -> bool:
@@ -215,7 +224,6 @@ def _text(data: bytes | None) -> str | None:
         return None
 
 
-def key_of(shown: str, data: bytes, context: str, *, is_named: bool) -> str:
-    """The key of the line about a file that holds ``data``: of all that the compiler looks at, but for folders."""
-    about = f"{context} {is_named} {shown}\0".encode("utf-8", "surrogateescape")
-    return hashlib.sha256(about + data).hexdigest()
+def key_of(shown: str, digest: str, *, is_named: bool) -> str:
+    """The key of the line about a file that findings call ``shown``, of which the bytes have this ``digest``."""
+    return f"{digest} {is_named:d} {shown!r}"

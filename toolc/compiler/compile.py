@@ -42,8 +42,9 @@ class Compilation:
     ``tools`` are sorted by name; where ``diagnostics`` hold an error they are those that could be read.
     ``paths`` says for each tool's name which file it is from, as findings call it; ``located`` are the tools
     with their places, and ``projects`` the project files that hold for them. ``folders`` say what the tools
-    asked of them, and ``looked_for`` are those in which a project file could have been. ``of_several`` are the
-    findings that several files have a part in, also those that are not reported.
+    asked of them, and ``looked_for`` are those in which a project file could have been; ``below`` is what
+    ``Projects`` has there. ``of_several`` are the findings that several files have a part in, also those that are
+    not reported.
     """
 
     tools: tuple[ToolSpec, ...]
@@ -53,6 +54,7 @@ class Compilation:
     projects: tuple[Project, ...]
     folders: tuple[Folder, ...]
     looked_for: tuple[Path, ...]
+    below: Mapping[Path, str]
     of_several: tuple[Diagnostic, ...] = ()
 
     @property
@@ -85,14 +87,14 @@ class Compilation:
             raise SpecError("\n".join([f"{count} in the specs:", *lines]), found)
 
     def registry(self) -> RegistryFile:
-        """The tools with their digests. Raises ``SpecError`` where there is an error."""
+        """The tools with their digests, and the toolsets. Raises ``SpecError`` where there is an error."""
         self.refuse_errors()
         from toolc.calls import by_name  # start-up time: a check registers nothing
         from toolc.digest import register  # as above
         from toolc.registry import RegistryFile
 
         others = by_name(self.tools)
-        return RegistryFile(tuple(register(tool, others) for tool in self.tools))
+        return RegistryFile(tuple(register(tool, others) for tool in self.tools), self.toolsets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +124,12 @@ def compile_specs(
     settings: Settings = NO_SETTINGS,
     gather: Gather = gather,
     together: Together = check_together,
+    allow_empty: frozenset[Path] = frozenset(),
 ) -> Compilation:
     """Compile every spec at or under ``paths``. Problems of the specs are findings, none of them raised.
 
     ``settings`` come after those of the specs' project files. Raises ``UsageError`` where a path does not
-    exist or there are no specs.
+    exist, or there are no specs and it is none of ``allow_empty``.
     """
     diagnostics = Diagnostics()
     projects = Projects(diagnostics)
@@ -135,11 +138,16 @@ def compile_specs(
     for piece in pieces:
         diagnostics.extend(piece.diagnostics)
     if not diagnostics.has_errors:
-        _refuse_empty(paths, [piece.found.real for piece in specs], projects)
-    located = [tool for piece in pieces for tool in piece.tools]
+        _refuse_empty(
+            [path for path in paths if path not in allow_empty], [piece.found.real for piece in specs], projects
+        )
+    own = [tool for piece in pieces for tool in piece.tools]
+    brought, tools, of_names = _brought(projects, own)
+    located = [*own, *tools]
     of_several = [
-        *_clashes(located, diagnostics),
+        *_clashes(own, diagnostics),
         *together(located),
+        *of_names,
         *check_toolsets(paths, projects, located),
         *_against_policies(located, settings),
         *(each for source in projects.sources for each in check_text(source)),
@@ -154,8 +162,9 @@ def compile_specs(
         paths={tool.spec.name: tool.path for tool in good},
         located=tuple(good),
         projects=projects.found,
-        folders=tuple(piece.folder for piece in specs),
+        folders=tuple(piece.folder for piece in (*specs, *brought)),
         looked_for=projects.looked_for,
+        below=projects.below,
         of_several=tuple(of_several),
     )
 
@@ -209,6 +218,18 @@ def find_specs(paths: Sequence[Path], projects: Projects) -> tuple[Found, ...]:
         for found in find(paths)
         if found.folder is None or not projects.of_file(found.path).excludes(found.path)
     )
+
+
+def _brought(
+    projects: Projects, own: Sequence[LocatedTool]
+) -> tuple[tuple[Piece, ...], tuple[LocatedTool, ...], tuple[Diagnostic, ...]]:
+    """The tools of toolc's own that the project files name, with their files and what is wrong with the names."""
+    members = [member for project in projects.found for member in project.builtin]
+    if not members:
+        return (), (), ()
+    from toolc.compiler.builtin import bring  # start-up time: few projects name one
+
+    return bring(members, own)
 
 
 def _clashes(tools: Sequence[LocatedTool], diagnostics: Diagnostics) -> Iterator[Diagnostic]:

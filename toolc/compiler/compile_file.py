@@ -19,6 +19,7 @@ from toolc.compiler.files import Folder
 from toolc.compiler.find import Found
 from toolc.compiler.find_project import Projects
 from toolc.compiler.load import MAX_BYTES, load_data, read
+from toolc.compiler.project import Project
 from toolc.compiler.reader import Findings
 from toolc.compiler.settings import Settings, numbers_on
 from toolc.diagnostics import Diagnostic, Diagnostics
@@ -79,7 +80,7 @@ class FileCompiler:
             diagnostics.add_source(source)
         tools = decode(document, folder, Findings(document.source, diagnostics), project)
         of_policies = self._against_policies(tools)
-        for each in (*check_each(tools, self.checks(found)), *check_text(document.source), *of_policies):
+        for each in (*check_each(tools, self._checks(project)), *check_text(document.source), *of_policies):
             diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
         told = _told_once(diagnostics)
         return Piece(found=found, source=document.source, tools=tools, diagnostics=told, folder=folder)
@@ -91,9 +92,8 @@ class FileCompiler:
 
         return check_alone(tools, self.settings.policies)
 
-    def checks(self, found: Found) -> tuple[ToolCheck, ...]:
-        """Those that run for a file."""
-        project = self.projects.of_file(found.path)
+    def _checks(self, project: Project) -> tuple[ToolCheck, ...]:
+        """Those that run for a file of a project."""
         if id(project) not in self._running:
             numbers = numbers_on((project.lint, self.settings))
             self._running[id(project)] = tuple(each for each in TOOL_CHECKS if each.RULE.number in numbers)

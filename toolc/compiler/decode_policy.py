@@ -52,6 +52,7 @@ def decode_policy(node: Node, what: str, findings: Findings) -> Policy | None:
         run_as=reader.optional("run_as", _RUN_AS),
         min_isolation=reader.default("min_isolation", _MIN_ISOLATION, "namespace"),
         approvals=reader.default("approvals", list_of(_approval), ()),
+        places={"": found.span} | {entry.key: entry.key_span for entry in found.entries},
     )
     reader.close()
     return policy

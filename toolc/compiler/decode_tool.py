@@ -56,7 +56,8 @@ class LocatedTool:
     What could not be read stands in ``spec`` as its default, and the top-level key it is under is one of
     ``damaged``. ``defaults`` are the maps that were merged in, the project's before the file's; ``hosts`` those
     that the project lets descriptions name, ``policies`` those of project files that hold for it.
-    ``known_wording`` is the ``wording`` where that is known.
+    ``known_wording`` is the ``wording`` where that is known. ``comes_with_toolc`` is true of one that a project's
+    ``builtin`` brought, which is compared with no other.
     """
 
     spec: ToolSpec
@@ -68,6 +69,7 @@ class LocatedTool:
     hosts: tuple[str, ...] = ()
     policies: tuple[Policy, ...] = ()
     known_wording: str | None = None
+    comes_with_toolc: bool = False
 
     @cached_property
     def wording(self) -> str:

@@ -90,7 +90,7 @@ class Mapping:
     def get(self, key: str) -> Node | None:
         """The value under ``key``, or None."""
         entry = self.by_key.get(key)
-        return entry.value if entry else None
+        return None if entry is None else entry.value
 
     def entry(self, key: str) -> Entry | None:
         """The entry of ``key``, or None."""
@@ -116,7 +116,7 @@ def to_json(node: Node) -> JsonValue:
     if isinstance(node, Scalar):
         return node.value
     if isinstance(node, Mapping):
-        return {key: to_json(entry.value) for key, entry in node.by_key.items()}
+        return {key: at.value if type(at) is Scalar else to_json(at) for key, _, at in node.entries}
     return [to_json(item) for item in node.items]
 
 

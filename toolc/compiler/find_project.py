@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 class Projects:
     """The projects of one compilation, each read once; what is wrong with them is in ``diagnostics``.
 
-    ``sources`` are the texts of the project files that parsed.
+    ``sources`` are the texts of the project files that parsed. ``below`` has the folders of those below which all
+    files were looked through, and a digest of these.
     """
 
     diagnostics: Diagnostics
     sources: list[SourceText] = field(default_factory=list)
+    below: dict[Path, str] = field(default_factory=dict)
     _by_folder: dict[Path, Project] = field(default_factory=dict)
     _by_path: dict[Path, Project] = field(default_factory=dict)
     _of_files: dict[str, Project] = field(default_factory=dict)
@@ -44,10 +46,12 @@ class Projects:
 
     def of_file(self, path: Path) -> Project:
         """``of`` for what is no folder: each folder is asked about once, whatever the number of its files."""
-        folder = os.path.dirname(path)  # noqa: PTH120  a Path for each of thousands of files takes long
-        if folder not in self._of_files:
-            self._of_files[folder] = self.of(Path(folder))
-        return self._of_files[folder]
+        if path not in self._by_path:
+            folder = os.path.dirname(path)  # noqa: PTH120  a Path for each of thousands of files takes long
+            if folder not in self._of_files:
+                self._of_files[folder] = self.of(Path(folder))
+            self._by_path[path] = self._of_files[folder]
+        return self._by_path[path]
 
     @property
     def found(self) -> tuple[Project, ...]:

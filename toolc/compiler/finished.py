@@ -19,11 +19,12 @@ class Finished:
     """One tool in a build, or several that follow each other: ``texts``, one for each list, and a count.
 
     ``losses`` are the details that providers cannot say. A text is entries with commas between them, and empty
-    where there are none.
+    where there are none. ``digest`` is one of all texts of one tool.
     """
 
     texts: tuple[bytes | memoryview, ...]
     losses: int
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +71,10 @@ class Layout:
 class Form:
     """What a build looks like, which the compiler leaves to those who know providers.
 
-    ``finish`` writes tools, sorted by name, with what they call at hand; those of which ``is_joint`` is true must
-    be written all at once.
+    ``layout`` is that of a build with these toolsets, each with its tools' names. ``finish`` writes tools, sorted
+    by name, with what they call at hand; those of which ``is_joint`` is true must be written all at once.
     """
 
-    layout: Layout
+    layout: Callable[[Mapping[str, Sequence[str]]], Layout]
     finish: Callable[[Sequence[ToolSpec], Sequence[ToolSpec]], Sequence[Finished]]
     is_joint: Callable[[ToolSpec], bool]

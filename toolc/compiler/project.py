@@ -28,7 +28,7 @@ _SEVERITIES: Final = ("error", "warning", "off")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A tool's name in a toolset, and where it stands."""
+    """A tool's name in a list, and where it stands."""
 
     name: str
     span: Span
@@ -39,17 +39,21 @@ class Project:
     """What a project file says. ``folder`` is where it stands; paths in it are relative to that.
 
     ``defaults`` is a tool's map that every tool below starts from; ``out`` the folder that a build writes.
-    ``policies`` are its own and those of the project files further up, which no file below can loosen.
+    ``builtin`` are the tools of toolc's own that are compiled along. ``policies`` are its own and those of the
+    project files further up, which no file below can loosen. ``root`` is the file's map, which says where all of
+    this stands.
     """
 
     folder: Path = Path()
     defaults: Mapping | None = None
     vars: Variables = field(default_factory=Variables)
     toolsets: AnyMapping[str, tuple[Member, ...]] = field(default_factory=dict)
+    builtin: tuple[Member, ...] = ()
     lint: Settings = field(default_factory=Settings)
     exclude: tuple[str, ...] = ()
     out: Path | None = None
     policies: tuple[Policy, ...] = ()
+    root: Mapping | None = field(default=None, compare=False)
 
     def excludes(self, path: Path) -> bool:
         """Whether ``exclude:`` names the file at ``path``, or a folder that it is in."""
@@ -75,10 +79,12 @@ def decode_project(document: Document, folder: Path, findings: Findings) -> Proj
         defaults=check_defaults(defaults, findings) if defaults else None,
         vars=reader.default("vars", decode_variables, Variables(where=document.source.path)),
         toolsets=reader.default("toolsets", _toolsets, {}),
+        builtin=reader.default("builtin", _builtin, ()),
         lint=reader.default("lint", _lint, Settings()),
         exclude=reader.default("exclude", list_of(_path), ()),
         out=folder / out if out else None,
         policies=(policy,) if policy else (),
+        root=document.root,
     )
     reader.close()
     return project
@@ -121,12 +127,18 @@ def _toolsets(node: Node, what: str, findings: Findings) -> dict[str, tuple[Memb
     return {name: members for name, members in sets.items() if members is not None}
 
 
+def _builtin(node: Node, what: str, findings: Findings) -> tuple[Member, ...] | None:
+    members = list_of(_member)(node, what, findings)
+    _report_twice(members or (), findings)
+    return members
+
+
 def _report_twice(members: tuple[Member, ...], findings: Findings) -> None:
     first: dict[str, Member] = {}
     for member in members:
         if first.setdefault(member.name, member) is not member:
             line = first[member.name].span.start.line
-            message = f"this toolset names '{member.name}' on line {line} already"
+            message = f"this list names '{member.name}' on line {line} already"
             findings.add(codes.BAD_VALUE, message, member.span, "remove one of the two")
 
 

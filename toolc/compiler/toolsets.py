@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from toolc.compiler import codes
+from toolc.compiler.cache_file import digest_of_bytes, digest_of_files
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Mapping, Node, Scalar
 from toolc.compiler.document import Sequence as SequenceNode
 from toolc.compiler.find import find
 from toolc.compiler.find_project import Projects
-from toolc.compiler.load import load
+from toolc.compiler.load import load_data, read
 from toolc.compiler.project import Project
 from toolc.compiler.reader import listed, suggestion
 from toolc.diagnostics import Diagnostic, Diagnostics
@@ -46,9 +47,16 @@ def _existing(names: list[str]) -> str:
 
 def _names_below(project: Project, projects: Projects) -> Iterator[str]:
     """The names of all tools of a project, also of those that are not compiled."""
-    for found in find([project.folder]):
+    read_files = {found: read(found.path, found.shown, Diagnostics()) or b"" for found in find([project.folder])}
+    projects.below[project.folder] = digest_of_files(
+        {
+            name: digest_of_bytes(data)
+            for name, data in sorted((str(each.path), data) for each, data in read_files.items())
+        }
+    )
+    for found, data in read_files.items():
         if projects.of(found.path) is project and not project.excludes(found.path):
-            document = load(found.path, found.shown, Diagnostics())
+            document = load_data(data, found.path, found.shown, Diagnostics())
             root = document.root if document and document.root.get("toolc") else None
             several = root.get("tools") if root else None
             for tool in several.items if isinstance(several, SequenceNode) else (root,):

@@ -6,7 +6,7 @@ first one under each key alone. So whose twin a thing is depends on those it sha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
@@ -60,11 +60,13 @@ def leaves_findings(
     was = {place: each for place, each in before.items() if place[0] in edited}
     now = {place: each for place, each in after.items() if place[0] in edited}
     met = _sharing(kept, [*was.values(), *now.values()], likeness)
-    old, new = _Filed.of(met | was, likeness), _Filed.of(met | now, likeness)
-    concerned = {place: each for place, each in met.items() if _is_concerned(old, new, each, edited)}
+    old, new = _beside(kept, met, (was, now), likeness)
+    moved = {key for place in was for key in old.keys[place] if old.first[key] != new.first.get(key)}
+    moved |= {key for place in now for key in new.keys[place] if new.first[key][0] in edited}
+    concerned = {place: kept[place] for place, keys in met.items() if not moved.isdisjoint(keys)}
     if concerned:  # whose twins are among what shares another key with them, too
-        around = met | _sharing(kept, [*concerned.values()], likeness)
-        old, new = _Filed.of(around | was, likeness), _Filed.of(around | now, likeness)
+        met |= _sharing(kept, [*concerned.values()], likeness)
+        old, new = _beside(kept, met, (was, now), likeness)
     for place in concerned:
         twin = new.told_of(place)
         if twin != old.told_of(place) or (twin is not None and twin[0] in edited):
@@ -72,43 +74,50 @@ def leaves_findings(
     return all(new.told_of(place) is None for place in now)
 
 
-def _sharing(things: Mapping[Place, Thing], some: Sequence[Thing], likeness: Likeness[Thing]) -> dict[Place, Thing]:
-    """The things that share a key with one of ``some``."""
-    keys = {key for each in some for key in likeness.keys(each)}
+_Keys: TypeAlias = dict[Place, Sequence[Hashable]]
+"""What some things are filed under."""
+
+
+def _sharing(things: Mapping[Place, Thing], some: Sequence[Thing], likeness: Likeness[Thing]) -> _Keys:
+    """The keys of the things that share one with one of ``some``."""
+    wanted = {key for each in some for key in likeness.keys(each)}
     may_share = likeness.glance(some)
-    return {
-        place: each
-        for place, each in things.items()
-        if may_share(each) and not keys.isdisjoint(likeness.keys(each))
-    }
-
-
-def _is_concerned(old: _Filed[Thing], new: _Filed[Thing], thing: Thing, edited: Collection[str]) -> bool:
-    """Whether a thing would be compared with others than before, or with one in an edited file."""
-    firsts = ((old.first[key], new.first[key]) for key in old.likeness.keys(thing))
-    return any(was != now or now[0] in edited for was, now in firsts)
+    possible = ((place, likeness.keys(each)) for place, each in things.items() if may_share(each))
+    return {place: keys for place, keys in possible if not wanted.isdisjoint(keys)}
 
 
 @dataclass(frozen=True, slots=True)
 class _Filed(Generic[Thing]):
-    """Things, and the first that is filed under each key."""
+    """Some of ``things`` with their ``keys``, and the first of them that is filed under each key."""
 
     things: Mapping[Place, Thing]
+    keys: _Keys
     first: Mapping[Hashable, Place]
     likeness: Likeness[Thing]
-
-    @classmethod
-    def of(cls, things: Mapping[Place, Thing], likeness: Likeness[Thing]) -> _Filed[Thing]:
-        first: dict[Hashable, Place] = {}
-        for place in sorted(things):
-            for key in likeness.keys(things[place]):
-                first.setdefault(key, place)
-        return cls(things, first, likeness)
 
     def told_of(self, place: Place) -> Place | None:
         """The earlier thing that this one is to be told to be nearly alike to."""
         thing = self.things[place]
-        met = dict.fromkeys(self.first[key] for key in self.likeness.keys(thing))
+        met = dict.fromkeys(self.first[key] for key in self.keys[place])
         near = (each for each in met if each < place and self.likeness.is_near(thing, self.things[each]))
         twin = next(near, None)
         return twin if twin is not None and self.likeness.is_told(thing, self.things[twin]) else None
+
+
+def _beside(
+    kept: Mapping[Place, Thing],
+    met: _Keys,
+    states: Sequence[Mapping[Place, Thing]],
+    likeness: Likeness[Thing],
+) -> Iterator[_Filed[Thing]]:
+    """The few things of each state, filed beside those of ``kept`` that are ``met``."""
+    first: dict[Hashable, Place] = {}
+    for place in sorted(met, reverse=True):  # of several under one key the last to be put there stays
+        first.update(dict.fromkeys(met[place], place))
+    for state in states:
+        keys = {place: likeness.keys(each) for place, each in state.items()}
+        filed = ((key, place) for place, several in keys.items() for key in several)
+        own: dict[Hashable, Place] = {}
+        for key, place in filed:
+            own[key] = min(place, own.get(key, place), first.get(key, place))
+        yield _Filed({**kept, **state}, {**met, **keys}, first | own, likeness)

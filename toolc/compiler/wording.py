@@ -21,11 +21,13 @@ _SMALL_WORDS: Final = bytes(
     ord(chr(byte).lower()) if _WORD.match(chr(byte)) else ord(" ") for byte in range(128)
 ).ljust(256)
 _RUN: Final = 3
-_FILED: Final = 4
 _SHORTEST: Final = 8
 _ALIKE: Final = 0.85
 _DIGITS: Final = 8
 """How many hexadecimal digits a hash has."""
+
+_FILED: Final = (0, _DIGITS, 2 * _DIGITS, 3 * _DIGITS)
+"""Where the hashes begin that a description is filed under."""
 
 
 def wording(description: str) -> str:
@@ -72,7 +74,7 @@ class Described:
 
 def _filed(tool: Worded) -> list[str]:
     found = tool.wording
-    return [found[at : at + _DIGITS] for at in range(0, min(len(found), _FILED * _DIGITS), _DIGITS)]
+    return [found[at : at + _DIGITS] for at in _FILED if at < len(found)]
 
 
 def _is_alike(one: Worded, two: Worded) -> bool:

@@ -111,8 +111,10 @@ class Builder:
             self._check_tag(node, "map")
         entries: dict[str, Entry] = {}
         for key_node, value_node in node.value:
-            key = self._key(key_node)
-            is_scalar = isinstance(value_node, ScalarNode)
+            key = key_node.value
+            if key_node.tag != PLAIN or key in WORDS or key[0] in NUMBERS:
+                key = self._odd_key(key_node)
+            is_scalar = type(value_node) is ScalarNode
             value = self._scalar(value_node) if is_scalar else self._build(value_node, depth + 1)
             if key is None:
                 continue
@@ -130,10 +132,8 @@ class Builder:
             "keep one of the two",
         )
 
-    def _key(self, node: yaml.Node) -> str | None:
-        text: str = node.value
-        if node.tag == PLAIN and text not in WORDS and text[0] not in NUMBERS:
-            return text
+    def _odd_key(self, node: yaml.Node) -> str | None:
+        """A key that may not be the text that is written; None, and a finding, where it cannot be a key."""
         if not isinstance(node, ScalarNode):
             if not (isinstance(node, MappingNode) and self._reported_placeholder(node)):
                 message = "a key must be text, not a list or a map"

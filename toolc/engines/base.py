@@ -115,10 +115,14 @@ NO_PYTHON: Final = r"executable file not found|python3.*(?:no such file|exec for
 
 @dataclass(frozen=True, slots=True)
 class ImageUsed:
-    """The image that a sandbox was made of: as it was asked for, and the digest that this meant."""
+    """The image that a sandbox was made of: as it was asked for, and the digest by which its engine knows it.
+
+    ``names`` are what its content is called (``toolc.engines.image_names``), the one to approve it by first.
+    """
 
     name: str
     digest: str
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

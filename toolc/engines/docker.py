@@ -39,6 +39,9 @@ from toolc.engines.owner import Owner
 from toolc.errors import InfrastructureError, NoPythonError
 from toolc.plan import Profile
 
+STARTS: Final = 5
+"""How often a sandbox is started where each start meets what the next one may not."""
+
 LATE_SECONDS: Final = 600.0
 """How long after a request without an answer its container may still appear, and is looked for by each start."""
 
@@ -171,6 +174,17 @@ class DockerEngine:
             raise _explained(Profile(), ready.name, error) from error
 
     def _start(self, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: Ready) -> DockerSandbox:
+        for _ in range(STARTS - 1):
+            try:
+                return self._start_once(daemon, profile, arguments, ready)
+            except ApiError as error:
+                if not docker_failures.is_passing(str(error)):
+                    raise
+        return self._start_once(daemon, profile, arguments, ready)
+
+    def _start_once(
+        self, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: Ready
+    ) -> DockerSandbox:
         if profile.workspace and profile.workspace.mode == "overlay":
             overlay.prepare(profile.workspace, *map(int, docker_body.user_of(profile, daemon).spec.split(":")))
         client, owner = daemon.client, Owner.current().label()

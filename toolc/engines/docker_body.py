@@ -55,7 +55,8 @@ class LocalImage:
     """An image that this daemon has: its id, and the paths that its own ``VOLUME`` lines would make writable.
 
     ``ours`` are those that toolc has built, which have a Python for the guest. ``command`` starts that Python,
-    and ``binds`` are host folders (source, target) that stand in its sandboxes, read-only.
+    and ``binds`` are host folders (source, target) that stand in its sandboxes, read-only. ``names`` are what the
+    image's content is called.
     """
 
     id: str
@@ -63,6 +64,7 @@ class LocalImage:
     ours: bool = False
     command: tuple[str, ...] = ("python3",)
     binds: tuple[tuple[str, str], ...] = ()
+    names: tuple[str, ...] = ()
 
 
 def user_of(profile: Profile, daemon: Daemon) -> User:

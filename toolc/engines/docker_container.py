@@ -10,6 +10,7 @@ from urllib.parse import quote
 from toolc.engines import image_volumes
 from toolc.engines.docker_body import NAME_LABEL, LocalImage
 from toolc.engines.docker_http import ApiError, Client
+from toolc.engines.image_names import names_of
 from toolc.schema import JsonObject, JsonValue
 
 CREATE_SECONDS: Final = 30.0
@@ -91,6 +92,7 @@ def find_image(client: Client, name: str) -> LocalImage | None:
         str(answer["Id"]),
         image_volumes.volumes(volumes),
         ours=isinstance(labels, dict) and _is_tagged(answer.get("RepoTags"), labels.get(NAME_LABEL)),
+        names=names_of(answer),
     )
 
 

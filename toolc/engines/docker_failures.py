@@ -20,9 +20,19 @@ from toolc.errors import InfrastructureError
 _MAX_MESSAGE: Final = 1000
 
 
+def is_passing(message: str) -> bool:
+    """Whether a daemon's words are about what the next start may not meet.
+
+    Linux refuses with EINVAL to put a process into a group of the controller cpu as long as it is not quite forked,
+    which on a busy machine takes longer than a runtime tries (``cpu_cgroup_can_attach`` of cgroup v1: TASK_NEW).
+    """
+    return "cgroup.procs: invalid argument" in message
+
+
 def is_runtimes_own(message: str) -> bool:
-    """Whether a daemon's words are about a runtime that does not work, and not about this container."""
-    return "OCI runtime" in message or "shim" in message or "nknown runtime" in message
+    """Whether a daemon's words are about a runtime that does not work, and not about this container or moment."""
+    own = "OCI runtime" in message or "shim" in message or "nknown runtime" in message
+    return own and not is_passing(message)
 
 
 def remember(daemon: Daemon, runtime: Runtime, message: str) -> None:

@@ -29,7 +29,7 @@ class Ready:
     @property
     def used(self) -> ImageUsed:
         """For ``details``."""
-        return ImageUsed(self.name, self.image.id)
+        return ImageUsed(self.name, self.image.id, self.image.names)
 
 
 StartIn: TypeAlias = Callable[[Ready, Sequence[str]], Sandbox]

@@ -72,7 +72,8 @@ class FakeEngine:
         """An image whose digest is made of its name."""
         if profile.image is None:
             return Pins()
-        return Pins(ImageUsed(profile.image, f"sha256:{hashlib.sha256(profile.image.encode()).hexdigest()}"))
+        digest = f"sha256:{hashlib.sha256(profile.image.encode()).hexdigest()}"
+        return Pins(ImageUsed(profile.image, digest, (f"config:{digest}",)))
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:  # there is no program
         """A sandbox that waits for one call."""

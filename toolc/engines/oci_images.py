@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,7 @@ from toolc.engines.docker_host import NoHostError, find_socket
 from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.equipment import PLACES
 from toolc.engines.etc_files import FILES
+from toolc.engines.image_names import CONFIG
 from toolc.engines.images import build_command, build_tag, ensure_built
 from toolc.engines.oci_archive import open_archive
 from toolc.engines.oci_unpack import resolve, split
@@ -42,11 +43,12 @@ class Unpacked:
     root: Path
     search_path: str | None
     volumes: tuple[str, ...]
+    names: tuple[str, ...] = ()
 
     @property
     def used(self) -> ImageUsed:
         """For ``details``."""
-        return ImageUsed(self.name, self.digest)
+        return ImageUsed(self.name, self.digest, self.names or (f"{CONFIG}{self.digest}",))
 
 
 def missing(profile: Profile) -> str | None:
@@ -93,7 +95,7 @@ def unpacked(name: str) -> Unpacked:
     if client is not None and found is not None:
         if known is None or known.get("digest") != found.id:
             _from_docker(client, name, found.id)
-        return _load(name, found.id)
+        return replace(_load(name, found.id), names=found.names)
     if known is not None:
         return _load(name, str(known["digest"]))
     raise InfrastructureError(str(missing(Profile(image=name))))

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Unpack, get_type_hints, overload
+from typing import Final, TypedDict, Unpack, get_type_hints, overload
 
+from toolc import checked
 from toolc.errors import UsageError
 from toolc.functions.docstring import read_docstring
 from toolc.functions.hints import Hint, HintError, json_default, read_hint
-from toolc.functions.tool import FunctionTool, Traits, make_tool
+from toolc.functions.step import DefinedStep, Place
+from toolc.functions.tool import ComposedTool, FunctionTool, Traits, make_tool
 from toolc.schema import JsonObject, JsonValue, Schema
+from toolc.spec_agent import AgentProvider
+from toolc.spec_composite import Strategy
 from toolc.spec_function import HostFunction
 
 CONTEXT: Final = "ctx"
@@ -51,10 +55,11 @@ def tool(
 def define(
     name: str, description: str, *, parameters: JsonObject | None = None, **traits: Unpack[Traits]
 ) -> Definition:
-    """Begin to define a tool; ``handler`` makes it. ``parameters`` may be a whole JSON Schema of type object.
+    """Begin to define a tool; ``handler``, ``composite`` or ``agent`` makes it.
 
-    Raises ``UsageError`` for parameters that are no schema.
+    ``parameters`` may be a whole JSON Schema of type object. Raises ``UsageError`` for what is none.
     """
+    checked.text("a tool's name", name)
     if parameters is not None and not isinstance(parameters, dict):
         raise UsageError(
             f"tool {name!r}: its parameters are a JSON Schema of type object, and not {parameters!r:.60}; "
@@ -63,9 +68,23 @@ def define(
     return Definition(name=name, description=description, schema=parameters, traits=traits)
 
 
+class AgentKeys(TypedDict, total=False):
+    """What a sub-agent may be told beside what it must be: keys of ``backend.agent``, as a spec has them."""
+
+    base_url: str
+    api_key: str
+    parallel: bool
+    max_turns: int
+    max_tokens: int
+    token_budget: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A tool that is being defined: each method returns a new one."""
+    """A tool that is being defined: each method returns a new one.
+
+    ``handler`` makes a function of it, ``composite`` steps that are calls of other tools, and ``agent`` a model.
+    """
 
     name: str
     description: str
@@ -98,7 +117,8 @@ class Definition:
 
     def handler(self, function: Function) -> FunctionTool:
         """The tool that calls ``function`` with the arguments as keywords. Raises ``UsageError``."""
-        schema = _closed(self.schema) if self.schema is not None else _object(dict(self.hints), self.required)
+        checked.function(f"tool {self.name!r}: its handler", function)
+        schema = self._parameters()
         properties = schema.get("properties")
         taken = properties if isinstance(properties, dict) else {}
         given = [name for name in taken if not Schema(schema).may_be_absent(name)]
@@ -106,6 +126,43 @@ class Definition:
         loads = {name: hint.load for name, hint in self.hints if hint.load}
         backend = HostFunction(function=function, loads=loads, context=CONTEXT if wants_context else None)
         return make_tool(self.name, self.description, schema, backend, self.traits)
+
+    def composite(self, strategy: Strategy, *steps: DefinedStep) -> ComposedTool:
+        """The composite that calls other tools of its registry: compiled ones, functions, and other such tools.
+
+        ``strategy`` and what a ``step`` says mean what they mean in a spec. Raises ``SpecError`` with what a check
+        of the same spec finds, and ``UsageError`` for what is no JSON. What the steps call is looked for when the
+        tool is added to a registry.
+        """
+        backend = {"composite": {"strategy": strategy, "steps": steps}}
+        return self._composed(backend, None, Place.of_caller())
+
+    def agent(
+        self,
+        *,
+        provider: AgentProvider,
+        model: str,
+        instructions: str,
+        tools: Sequence[str] = (),
+        secrets: Mapping[str, object] | None = None,
+        **keys: Unpack[AgentKeys],
+    ) -> ComposedTool:
+        """The sub-agent that answers with the help of ``tools`` of its registry, whatever they are made of.
+
+        The keywords are the keys of ``backend.agent`` in a spec, and ``secrets`` is ``sandbox.secrets`` there.
+        Raises what ``composite`` raises.
+        """
+        said = {"provider": provider, "model": model, "instructions": instructions, "tools": tools, **keys}
+        return self._composed({"agent": said}, secrets, Place.of_caller())
+
+    def _composed(self, backend: Mapping[str, object], secrets: object, place: Place) -> ComposedTool:
+        from toolc.functions.composed import compose  # which needs the compiler, and functions do not
+
+        about: JsonObject = {"name": self.name, "description": self.description, "parameters": self._parameters()}
+        return compose(about, backend, self.traits, secrets, place)
+
+    def _parameters(self) -> JsonObject:
+        return _closed(self.schema) if self.schema is not None else _object(dict(self.hints), self.required)
 
     def _with(
         self,
@@ -115,6 +172,11 @@ class Definition:
         enum: list[JsonValue] | None,
         keywords: JsonObject | None = None,
     ) -> Definition:
+        where = f"tool {self.name!r}: a parameter's"
+        checked.text(f"{where} name", name)
+        checked.text(f"{where} description", description)
+        checked.json_value(f"{where} enum", [*checked.items(f"{where} enum", enum or [], "values")])
+        checked.json_value(f"{where} default", (keywords or {}).get("default"))
         if self.schema is not None:
             raise UsageError(f"tool {self.name!r} has a whole schema already; put the parameter {name!r} in there")
         if any(name == each for each, _ in self.hints):
@@ -127,6 +189,7 @@ class Definition:
 
 
 def _from_function(function: Function, name: str | None, description: str | None, traits: Traits) -> FunctionTool:
+    checked.function("a tool that is made with @tool", function)
     words = read_docstring(inspect.getdoc(function))
     name = name or _name(function)
     hints, required, wants_context = {}, [], False

@@ -60,22 +60,24 @@ def read_hint(hint: object, depth: int = 0) -> Hint:
         return _choices(arguments)
     if origin in {Union, types.UnionType}:
         return _union([read_hint(each, depth + 1) for each in arguments])
-    if hint in {Any, object}:
+    # By identity: a hint need not have a hash, as one does not whose Annotated holds a schema.
+    if hint is Any or hint is object:
         return Hint({})
-    if hint in {None, type(None)}:
+    if hint is None or hint is type(None):
         return Hint({"type": "null"})
-    if (name := _PLAIN.get(hint)) is not None:
+    if isinstance(hint, type) and origin is None and (name := _PLAIN.get(hint)) is not None:
         return Hint({"type": name}, _NUMBERS.get(hint))
     return _container(hint, origin, arguments, depth + 1)
 
 
 def _container(hint: object, origin: object, arguments: tuple[object, ...], depth: int) -> Hint:
-    if hint in {list, Sequence} or origin in {list, Sequence}:
+    kind = origin or hint
+    if kind is list or kind is Sequence:
         return _list(read_hint(arguments[0], depth) if arguments else Hint({}))
     if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
         items = _list(read_hint(arguments[0], depth))
         return Hint(items.schema, lambda value: tuple(_items(items.load(value) if items.load else value)))
-    if hint in {dict, Mapping} or origin in {dict, Mapping}:
+    if kind is dict or kind is Mapping:
         if arguments and arguments[0] is not str:
             raise HintError(f"the keys of a JSON object are strings, and not {_named(arguments[0])}")
         return _map(read_hint(arguments[1], depth) if arguments else Hint({}))

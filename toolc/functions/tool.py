@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Final, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
+from toolc import checked
 from toolc.digest import digests
 from toolc.errors import UsageError
 from toolc.registry import RegisteredTool
@@ -18,6 +18,9 @@ from toolc.spec_backends import Argv
 from toolc.spec_function import HostFunction
 from toolc.validation.plain_schema import is_plain_schema
 
+if TYPE_CHECKING:
+    from toolc.compiler.decode_tool import LocatedTool  # functions need no compiler
+
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _PARAMETER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
@@ -25,7 +28,7 @@ DEFAULT_TIMEOUT: Final = 30.0
 """How long a call may take, in seconds, where nothing else is said: as long as a compiled tool's."""
 
 _NO_BACKEND: Final = ShellBackend(command=Argv(elements=()))
-"""Stands in for a function where a digest is made, which has nothing of a backend."""
+"""Stands in for the backend where a digest is made, which has nothing of a backend."""
 
 
 class Traits(TypedDict, total=False):
@@ -76,24 +79,81 @@ class FunctionTool:
         return f"<FunctionTool: {self.name}, which runs in this process>"
 
 
+@dataclass(frozen=True, slots=True)
+class ComposedTool:
+    """A composite or a sub-agent of this program, for ``Registry.add``; it calls tools of the registry it is in.
+
+    ``located`` says which line of the program says what.
+    """
+
+    spec: ToolSpec
+    located: LocatedTool
+
+    @property
+    def name(self) -> str:
+        """The name that the model calls it by."""
+        return self.spec.name
+
+    def registered(self) -> RegisteredTool:
+        """The tool as a registry has it. Its effect has no digest: it is whatever the tools are that it calls."""
+        surface = digests(replace(self.spec, backend=_NO_BACKEND)).surface
+        return RegisteredTool(spec=self.spec, surface_digest=surface, effect_digest="")
+
+    def __repr__(self) -> str:
+        kind = {"agent": "sub-agent"}.get(self.spec.backend.tag, self.spec.backend.tag)
+        return f"<ComposedTool: {self.name}, a {kind} of this program>"
+
+
 def make_tool(
     name: str, description: str, parameters: JsonObject, backend: HostFunction, traits: Traits
 ) -> FunctionTool:
     """Check what a spec's checks would, and make the tool. Raises ``UsageError``."""
-    if unknown := sorted(traits.keys() - Traits.__annotations__.keys()):
-        raise UsageError(f"tool {name!r}: there is no option {unknown[0]!r}; there are: {', '.join(_OPTIONS)}")
-    for option in ("aliases", "tags"):
-        _check_list(name, option, traits.get(option, ()))
+    check_traits(name, traits)
     _check_names(name, traits.get("aliases", ()), parameters)
     if not _is_said(description):
         raise UsageError(f"tool {name!r} has no description, by which a model decides when to call it; write one")
-    timeout = traits.get("timeout", DEFAULT_TIMEOUT)
-    if not 0 < timeout < math.inf:
-        raise UsageError(f"tool {name!r}: a timeout of {timeout} seconds is none; give a number of them")
+    checked.text(f"tool {name!r}: its description", description)
     for what, schema in (("parameters", parameters), ("result_schema", traits.get("result_schema"))):
         if schema is not None and (problem := _problem(schema)):
             raise UsageError(f"tool {name!r}: its {what} are no JSON Schema: {problem}")
     return FunctionTool(_spec(name, description.strip(), parameters, backend, traits), backend.function)
+
+
+def check_traits(name: str, traits: Traits) -> None:
+    """Raise ``UsageError`` for an option that there is not, and for a value that an option cannot have."""
+    if unknown := sorted(traits.keys() - Traits.__annotations__.keys()):
+        raise UsageError(f"tool {name!r}: there is no option {unknown[0]!r}; there are: {', '.join(_OPTIONS)}")
+    for option, value in traits.items():
+        _CHECKS[option](f"tool {name!r}: {option}", value)
+
+
+def _timeout(what: str, value: object) -> None:
+    checked.seconds(what.replace("timeout", "a timeout"), value)
+
+
+def _examples(what: str, value: object) -> None:
+    for index, each in enumerate(checked.items(what, value, "dicts")):
+        checked.json_object(f"{what}[{index}]", each)
+
+
+def _optional(check: Callable[[str, object], object]) -> Callable[[str, object], object]:
+    return lambda what, value: None if value is None else check(what, value)
+
+
+_CHECKS: Final[Mapping[str, Callable[[str, object], object]]] = {
+    "label": _optional(checked.text),
+    "aliases": checked.texts,
+    "tags": checked.texts,
+    "examples": _examples,
+    "timeout": _timeout,
+    "confirm": checked.truth,
+    "read_only": _optional(checked.truth),
+    "destructive": _optional(checked.truth),
+    "idempotent": _optional(checked.truth),
+    "open_world": _optional(checked.truth),
+    "result_schema": _optional(checked.json_object),
+}
+"""What may stand in each option."""
 
 
 def _spec(name: str, description: str, parameters: JsonObject, backend: HostFunction, traits: Traits) -> ToolSpec:
@@ -120,20 +180,12 @@ def _spec(name: str, description: str, parameters: JsonObject, backend: HostFunc
     )
 
 
-def _check_list(name: str, option: str, given: object) -> None:
-    """A text alone would be taken letter by letter."""
-    if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
-        raise UsageError(
-            f"tool {name!r}: {option} are a list of texts, and not {given!r:.60}; write e.g. {option}=['words']"
-        )
-
-
 def _is_said(words: object) -> bool:
     return isinstance(words, str) and bool(words.strip())
 
 
-def _is_name(given: object) -> bool:
-    return isinstance(given, str) and _NAME.fullmatch(given) is not None
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
 
 def _check_names(name: str, aliases: Sequence[str], parameters: JsonObject) -> None:
@@ -142,6 +194,7 @@ def _check_names(name: str, aliases: Sequence[str], parameters: JsonObject) -> N
             raise UsageError(
                 f"{each!r} is no name of a tool: 1 to 64 of A-Z a-z 0-9 _ - that do not start with a digit or -"
             )
+    checked.json_object(f"tool {name!r}: its parameters", parameters)
     properties = parameters.get("properties")
     if parameters.get("type") != "object" or not isinstance(properties, dict):
         raise UsageError(f"tool {name!r}: its parameters must be a schema of type object with properties")

@@ -16,7 +16,8 @@ MODULES: Final = (
     "answer", "blocks", "brought", "connection", "context", "credit", "cut", "frames", "http_exchange",
     "http_greeting",
     "http_parse", "http_reading", "http_request", "http_tool", "job", "network", "pace", "processes", "proxy",
-    "python_tool", "session", "shaping", "streams", "supervisor", "told", "worker", "workspace", "yields",
+    "python_tool", "rehearsal", "session", "shaping", "streams", "supervisor", "told", "updates", "worker",
+    "workspace", "yields",
 )  # fmt: skip
 """The modules that are sent; this one and the loader are not imported inside."""
 

@@ -140,7 +140,7 @@ class Connection:
             elif self._refused:
                 continue
             elif not self.is_open:
-                self._greet(bytes(self._room[:size]), out)
+                self.greet(bytes(self._room[:size]), out)
             else:
                 self._host_takes -= size
                 out += HEADER.pack(size, DATA, self.stream)
@@ -176,7 +176,8 @@ class Connection:
             self._say(WINDOW, b"%d" % granted, out)
         return sent
 
-    def _greet(self, data: bytes, out: bytearray) -> None:
+    def greet(self, data: bytes, out: bytearray) -> None:
+        """The program says where it wants to go, or somebody for it."""
         assert self._greeting is not None
         try:
             greeted = self._greeting.feed(data)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolc.guest.updates import Updates
 
 KINDS = (
     "invalid_args", "not_found", "denied", "cancelled", "timeout", "out_of_memory", "output_limit",
@@ -76,19 +80,29 @@ def media_type(data: bytes) -> str | None:
 class Context:
     """The call as the tool may see it."""
 
-    def __init__(self, call_id: str, notes_fd: int) -> None:
+    def __init__(self, call_id: str, notes_fd: int, updates: Updates) -> None:
         self._call_id = call_id
         self._notes_fd = notes_fd
+        self._updates = updates
 
     @property
     def call_id(self) -> str:
         """The caller's id for this call."""
         return self._call_id
 
-    def progress(self, percent: float | None, message: str = "") -> None:
-        """Tell the caller how far the work is: 0 to 100, or None where that is unknown, and a few words."""
-        note = {"percent": None if percent is None else float(percent), "message": str(message)[:1000]}
-        os.write(self._notes_fd, json.dumps(note).encode() + b"\n")
+    def progress(self, percent: float | None, message: str = "", content: object = None) -> None:
+        """Tell the caller how far the work is: 0 to 100, or None where that is unknown, and a few words.
+
+        ``content`` is what there is to show already, as ``result`` takes it: a picture, a recording, a text, or
+        a list of these. Raises ``ToolError`` for anything else.
+        """
+        percent, message = None if percent is None else float(percent), str(message)[:1000]
+        if content is not None:
+            from toolc.guest.blocks import content as blocks_of  # it imports this module
+
+            self._updates.blocks(blocks_of(content), percent, message)
+            return
+        os.write(self._notes_fd, json.dumps({"percent": percent, "message": message}).encode() + b"\n")
 
     def log(self, text: object) -> None:
         """Write a line to stderr: for the tool's author, never for the model."""

@@ -13,7 +13,7 @@ type     sender stream     payload
 READY    guest  0          JSON: ``python``, and ``workspace`` (``toolc.guest.workspace``); a call may come
 PART     both   0          a piece of a control message that is longer than one frame
 CALL     host   0          JSON, the last piece; everything about the call (see ``toolc.guest.job``)
-DATA     both   1 2 3 4 5  raw bytes of stdin (host), or of stdout, stderr, reply and yielded text (guest)
+DATA     both   1 2 3 4 5  raw bytes of stdin (host), or of stdout, stderr, reply and updates (guest)
 END      both   1 2 3 4 5  no more DATA on this stream
 WINDOW   both   1 2 3 4 5  JSON number: that many more bytes may be sent on this stream
 PROGRESS guest  0          JSON ``{"percent": 40.0 | null, "message": "..."}``; of Python calls only

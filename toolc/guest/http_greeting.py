@@ -10,6 +10,9 @@ import json
 from toolc.guest.frames import LENGTH, MAX_PAYLOAD, REQUEST
 from toolc.guest.proxy import Greeted, GreetingError
 
+THE_REQUEST = LENGTH.pack(2) + b"{}"
+"""What asks for the request of the call."""
+
 
 class RequestGreeting:
     """A request as it comes in; the host is to make sense of it."""

@@ -50,20 +50,20 @@ class Response:
 
 
 class Requests:
-    """The way to the host's broker: each request is one connection to ``address``."""
+    """The way to the host's broker: each request is one connection to ``address``.
 
-    def __init__(self, address: tuple[str, int]) -> None:
+    ``begun`` is the connection of the first one, where the supervisor has asked for it already.
+    """
+
+    def __init__(self, address: tuple[str, int], begun: socket.socket | None = None) -> None:
         self._address = address
+        self._begun = begun
         self.count = 0
 
     def send(self, ask: dict[str, object], method: str, limit: int = MAX_BODY) -> Response:
         """Have the host make a request. Raises ``ToolError`` (network, denied, serialization)."""
         self.count += 1
-        # Not ``create_connection``, which loads Unicode's tables to look up a name that is an address.
-        with socket.socket() as connection:
-            connection.connect(self._address)
-            message = json.dumps(ask).encode()
-            connection.sendall(struct.pack(">I", len(message)) + message)
+        with self._asked(ask) as connection:
             raw = connection.makefile("rb")
             _check(raw.readline(PIECE))
             try:
@@ -72,6 +72,18 @@ class Requests:
                 raise _broken(str(error)) from error
             except OSError as error:
                 raise _broken("the connection broke: %s" % (error.strerror or error)) from error
+
+    def _asked(self, ask: dict[str, object]) -> socket.socket:
+        """A connection on which the host was asked."""
+        if self._begun is not None:
+            connection, self._begun = self._begun, None
+            return connection
+        # Not ``create_connection``, which loads Unicode's tables to look up a name that is an address.
+        connection = socket.socket()
+        connection.connect(self._address)
+        message = json.dumps(ask).encode()
+        connection.sendall(struct.pack(">I", len(message)) + message)
+        return connection
 
 
 def _broken(message: str) -> ToolError:
@@ -104,7 +116,12 @@ class _Pieces(io.RawIOBase):
             if not self._left:
                 self._ended = True
                 _check(self._stream.read(PIECE))
-        size = self._stream.readinto(memoryview(buffer)[: min(len(buffer), self._left)]) if self._left else 0
+        if not self._left:
+            return 0
+        size = self._stream.readinto(memoryview(buffer)[: min(len(buffer), self._left)])
+        if not size:
+            # Not the server's end: the host would have told of that.
+            _check(b"")
         self._left -= size
         return size
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import time
+from resource import RUSAGE_SELF
 
 from toolc.guest import answer, cut
 from toolc.guest.brought import search
@@ -23,32 +25,46 @@ from toolc.guest.http_reading import (
 )
 from toolc.guest.http_request import Requests, Response
 from toolc.guest.job import Job
+from toolc.guest.processes import cpu_ms, peak_memory_bytes
 from toolc.guest.shaping import check_size, dumped, rendered
-from toolc.guest.worker import Pipes
+from toolc.guest.worker import Pipes, write_all
 
 
 def run(job: Job, message: dict, pipes: Pipes) -> int:  # type: ignore[type-arg]
     """Make the call and write its answer to the reply's pipe; the exit status for this process."""
     http = HttpJob(message)
     cut.mark = message["cut_mark"]
-    requests = Requests((message["address"][0], message["address"][1]))
+    begun = socket.socket(fileno=pipes.request[0]) if job.asks_ahead and pipes.request else None
+    requests = Requests((message["address"][0], message["address"][1]), begun)
 
     def tell(about: dict[str, object]) -> None:
         os.write(pipes.notes[1], json.dumps({"about": about}).encode() + b"\n")
 
     exchange = Exchange(http, requests, time.monotonic() + job.timeout_ms / 1000, tell)
-    try:
-        reply = answer.success(_result(http, exchange))
-    except ToolError as error:
-        reply = _failed(error.kind, str(error), exchange.about())
-    except MemoryError:
-        reply = _failed("out_of_memory", "the response does not fit into the tool's memory; ask for less", {})
-    except RecursionError:
-        reply = _failed("serialization", "the response is nested too deeply", exchange.about())
-    view = memoryview(reply)
-    while view:
-        view = view[os.write(pipes.reply[1], view) :]
+    reply = answered(http, exchange)
+    # Made before anything is written, so that the supervisor mostly wakes once and passes on both together.
+    leave = _leave()
+    write_all(pipes.reply[1], reply)
+    write_all(pipes.notes[1], leave)
     return 0
+
+
+def answered(http: HttpJob, exchange: Exchange) -> bytes:
+    """The call's answer, as ``toolc.guest.answer`` has it, once its requests are made."""
+    try:
+        return answer.success(_result(http, exchange))
+    except ToolError as error:
+        return _failed(error.kind, str(error), exchange.about())
+    except MemoryError:
+        return _failed("out_of_memory", "the response does not fit into the tool's memory; ask for less", {})
+    except RecursionError:
+        return _failed("serialization", "the response is nested too deeply", exchange.about())
+
+
+def _leave() -> bytes:
+    """The note that nothing more will come: giving back this process's memory takes longer than most of a call."""
+    done = {"cpu_ms": cpu_ms(RUSAGE_SELF), "peak_memory_bytes": peak_memory_bytes(RUSAGE_SELF)}
+    return json.dumps({"done": done}).encode() + b"\n"
 
 
 def _failed(kind: str, message: str, about: dict[str, object]) -> bytes:

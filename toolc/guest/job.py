@@ -59,6 +59,14 @@ class Job:
         self.http: dict[str, object] | None = call.get("http")
         self.session: bool = call.get("session", False)
 
+    @property
+    def asks_ahead(self) -> bool:
+        """Whether the supervisor asks for the first request before the worker is awake.
+
+        Only where nothing is left that could keep the call from beginning, such as files to be written.
+        """
+        return self.http is not None and not self.http["needs_token"] and not self.files
+
 
 def prepare(job: Job) -> None:
     """Write the call's files, set its limits and enter its directory. Raises ``PreparationError``."""

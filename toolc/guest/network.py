@@ -17,7 +17,7 @@ import socket
 from toolc.guest.connection import Connection
 from toolc.guest.credit import window
 from toolc.guest.frames import FIRST_CONNECTION, MAX_CONNECTIONS, MAX_DATA, OPEN, FrameError, Payload
-from toolc.guest.http_greeting import RequestGreeting
+from toolc.guest.http_greeting import THE_REQUEST, RequestGreeting
 from toolc.guest.proxy import ProxyGreeting
 
 BACKLOG = 1024
@@ -83,6 +83,15 @@ class Network:
         if connection is None:
             raise FrameError("frame of type %d on connection %d, which is none" % (kind, stream))
         connection.take(kind, payload, out, self._window)
+        self._follow(connection)
+
+    def ask(self, fd: int, out: bytearray) -> None:
+        """Ask for the first request of an HTTP call, whose worker will read the answer from ``fd``'s other end."""
+        sock = socket.socket(fileno=fd)
+        sock.setblocking(False)
+        connection = Connection(self._numbers, sock, RequestGreeting(), self._room)
+        self._by_fd[connection.fd] = connection
+        connection.greet(THE_REQUEST, out)
         self._follow(connection)
 
     def drain(self, out: bytearray, max_out: int) -> bool:

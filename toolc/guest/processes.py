@@ -69,12 +69,12 @@ def oom_kills() -> int | None:
     return None
 
 
-def cpu_ms() -> float:
-    """Processor time of all processes reaped so far, in milliseconds."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+def cpu_ms(whose: int = resource.RUSAGE_CHILDREN) -> float:
+    """Processor time of all processes reaped so far, or of this one (``RUSAGE_SELF``), in milliseconds."""
+    used = resource.getrusage(whose)
     return (used.ru_utime + used.ru_stime) * 1000
 
 
-def peak_memory_bytes() -> int:
-    """The largest resident set that any one reaped process had."""
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+def peak_memory_bytes(whose: int = resource.RUSAGE_CHILDREN) -> int:
+    """The largest resident set that any one reaped process had, or this one (``RUSAGE_SELF``)."""
+    return resource.getrusage(whose).ru_maxrss * 1024

@@ -16,6 +16,7 @@ from types import AsyncGeneratorType, CodeType, GeneratorType, ModuleType
 from toolc.guest import answer
 from toolc.guest.context import Context
 from toolc.guest.job import TOOL_DIRECTORY, Job, PreparationError, PythonFunction
+from toolc.guest.updates import Updates
 from toolc.guest.worker import Pipes, write_all
 from toolc.guest.yields import Yields
 
@@ -67,7 +68,7 @@ class Function:
         self._code = _read(os.path.join(TOOL_DIRECTORY, python.entry))
         self._python = python
         self._notes = pipes.notes[1]
-        self._yielded = pipes.yielded[1]
+        self._updates = Updates(pipes.yielded[1])
         self._module: ModuleType | None = None
         self._process = os.getpid()
         os.write(self._notes, STARTED)
@@ -75,7 +76,7 @@ class Function:
     def call(self, call_id: str, arguments: dict[str, object]) -> bytes:
         """The function's answer, also where it fails; what it printed is flushed."""
         try:
-            reply = answer.success(self._call(Context(call_id, self._notes), arguments))
+            reply = answer.success(self._call(Context(call_id, self._notes, self._updates), arguments))
         except BaseException as error:  # noqa: BLE001  whatever a tool raises is its result
             reply = _failed(error)
         if os.getpid() != self._process:
@@ -92,7 +93,7 @@ class Function:
         arguments = dict(arguments)
         if "ctx" in _parameters(function):
             arguments["ctx"] = context
-        return _completed(function(**arguments), Yields(context, self._yielded))
+        return _completed(function(**arguments), Yields(context, self._updates))
 
 
 def _become_ordinary(job: Job, python: PythonFunction) -> None:

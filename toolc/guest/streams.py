@@ -119,8 +119,9 @@ class Inlet:
 class Notes:
     """The worker's side channel, one JSON object a line: progress, or why the call could not start.
 
-    ``about`` is what it said last of how far an HTTP call has come. A Python tool can write here too. It can report
-    progress, which it may anyway, and nothing else that is read: by then the worker has said that it has started.
+    ``about`` is what it said last of how far an HTTP call has come, ``done`` what such a call has used by its end.
+    A Python tool can write here too. It can report progress, which it may anyway, and nothing else that counts: by
+    then the worker has said that it has started, and its call is no HTTP call.
     """
 
     def __init__(self, fd: int) -> None:
@@ -129,6 +130,7 @@ class Notes:
         self.not_started: str | None = None
         self.failed: str | None = None
         self.about: dict[str, object] | None = None
+        self.done: dict[str, object] | None = None
         self._started = False
         self._buffer = bytearray()
         self._pace = Pace()
@@ -163,6 +165,8 @@ class Notes:
             self._report(note.get("percent"), note["message"][:MAX_MESSAGE], out)
         elif isinstance(note.get("about"), dict) and len(line) <= MAX_ABOUT:
             self.about = note["about"]
+        elif isinstance(note.get("done"), dict):
+            self.done = note["done"]
         elif "started" in note:
             self._started = True
         elif not self._started:

@@ -27,7 +27,7 @@ from toolc.guest.frames import FrameError, FrameReader, Payload, encode
 from toolc.guest.job import Job
 from toolc.guest.processes import Children, cpu_ms, forbid_inspection, kill_all, oom_kills, peak_memory_bytes
 from toolc.guest.streams import Inlet, Notes, Outlet
-from toolc.guest.told import get_ready, insist_on_kernel
+from toolc.guest.told import insist_on_kernel, may_connect
 from toolc.guest.worker import IDLE_MS, Pipes, fork
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class Supervisor:
             frames.YIELDED: Outlet(frames.YIELDED, pipes.yielded[0]),
         }
         self._notes = Notes(pipes.notes[0])
+        self._request = pipes.request[1:]
         self._network: Network | None = None
         self._drained_by: float | None = None
         self._children = children
@@ -78,6 +79,7 @@ class Supervisor:
         self._give_up: float | None = None
         self._exited = False
         self._is_idle = False
+        self._is_http = False
 
     def run(self) -> None:
         """Serve until the host closes the stream. Raises ``FrameError`` for a host that breaks the protocol."""
@@ -116,10 +118,18 @@ class Supervisor:
                 poll.register(self._network.fileno(), select.POLLIN)
         ready = {fd for fd, _ in poll.poll(self._timeout_ms())}
         if not ready and self._deadline is None:
-            import toolc.guest.network  # noqa: F401  see IDLE_MS
-
+            self._rehearse()
             self._is_idle = True
         return ready
+
+    def _rehearse(self) -> None:
+        if may_connect():
+            import fcntl  # noqa: F401  see IDLE_MS
+
+            from toolc.guest import rehearsal
+
+            rehearsal.pass_on()
+            self._verdict()
 
     def _timeout_ms(self) -> float | None:
         if self._deadline is None and not self._is_idle:
@@ -146,8 +156,9 @@ class Supervisor:
             job = Job(bytes(payload))
             self._deadline = monotonic() + job.timeout_ms / 1000
             self._call = bytes(payload)
+            self._is_http = job.http is not None
             if job.network is not None:
-                self._connect(job.network)
+                self._connect(job.network, asks_ahead=job.asks_ahead)
             for unused in _unused(job):
                 os.close(self._outlets.pop(unused).fd)
         elif kind == frames.DATA and stream == frames.STDIN:
@@ -163,12 +174,18 @@ class Supervisor:
         else:
             raise FrameError("frame of type %d on stream %d at this point" % (kind, stream))
 
-    def _connect(self, setting: dict[str, list[list[object]]]) -> None:
+    def _connect(self, setting: dict[str, list[list[object]]], *, asks_ahead: bool) -> None:
         """Listen before the call can connect; a call without its network is not begun."""
         from toolc.guest.network import Network, NetworkError  # most calls have none
 
         try:
             self._network = Network(setting)
+            for fd in self._request:
+                if asks_ahead:
+                    self._network.ask(fd, self._out)
+                    self._flush()
+                else:
+                    os.close(fd)
             _widen(self._wire_in)
             _widen(self._wire_out)
         except NetworkError as error:
@@ -203,7 +220,7 @@ class Supervisor:
     def _judge(self) -> None:
         """Notice the call's end or its deadline, kill what is left of it, and say EXIT when all is out."""
         children = self._children
-        worker_gone = children.worker_status is not None
+        worker_gone = children.worker_status is not None or self._has_answered
         if self._deadline is None:
             if worker_gone:
                 raise RuntimeError("the worker ended before its call")
@@ -221,8 +238,13 @@ class Supervisor:
         elif not children.all_gone:
             kill_all(children.worker)
             children.reap()
-        if children.all_gone or now >= self._give_up:
+        if children.all_gone or self._has_answered or now >= self._give_up:
             self._finish()
+
+    @property
+    def _has_answered(self) -> bool:
+        """Whether an HTTP call's worker has said all: it is no tool's code, and its end is not waited for."""
+        return self._is_http and self._notes.done is not None
 
     def _finish(self) -> None:
         """Nobody writes any more: what is in the pipes is all there will be."""
@@ -247,7 +269,8 @@ class Supervisor:
         return self._network.drain(self._out, MAX_OUT) or monotonic() >= self._drained_by
 
     def _verdict(self) -> dict[str, object]:
-        status = self._children.worker_status or 0
+        # Whoever has answered may have been killed since, and that is no news.
+        status = 0 if self._has_answered else self._children.worker_status or 0
         kills = oom_kills()
         ending, number = "exited", os.WEXITSTATUS(status)
         if self._timed_out:
@@ -258,13 +281,14 @@ class Supervisor:
             ending = "not_started"
         elif os.WIFSIGNALED(status):
             ending, number = "signaled", os.WTERMSIG(status)
+        used = self._notes.done if self._has_answered else None
         return {
             "ending": ending,
             "status": number,
             "reason": self._notes.failed or self._notes.not_started or "",
             "oom_kills": None if kills is None or self._oom_kills is None else kills - self._oom_kills,
-            "cpu_ms": cpu_ms() - self._cpu_ms,
-            "peak_memory_bytes": peak_memory_bytes(),
+            "cpu_ms": used.get("cpu_ms") if used else cpu_ms() - self._cpu_ms,
+            "peak_memory_bytes": used.get("peak_memory_bytes") if used else peak_memory_bytes(),
             "about": self._notes.about,
         }
 
@@ -283,11 +307,12 @@ def main() -> None:
     insist_on_kernel()
     try:
         wire_in, wire_out = _claim_wire()
+        if may_connect():
+            import toolc.guest.network  # noqa: F401  seldom needed, and slow to load
         pipes = Pipes()
         worker = fork(pipes, (wire_in, wire_out))
         # Only after the fork: the worker must stay dumpable, or it could not write its own /proc files.
         forbid_inspection()
-        get_ready()
         Supervisor(wire_in, wire_out, pipes, Children(worker)).run()
         status = 0
     except BrokenPipeError:

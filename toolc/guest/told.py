@@ -17,10 +17,9 @@ LIMITS = {"memory": resource.RLIMIT_DATA, "pids": resource.RLIMIT_NPROC}
 NETWORK_ARGUMENT = "network"
 
 
-def get_ready() -> None:
-    """Load what a call will need that connects somewhere, before anybody waits for it."""
-    if NETWORK_ARGUMENT in sys.argv[1:]:
-        import toolc.guest.network  # noqa: F401  seldom needed, and slow to load
+def may_connect() -> bool:
+    """Whether a call may come that connects somewhere."""
+    return NETWORK_ARGUMENT in sys.argv[1:]
 
 
 def insist_on_kernel() -> None:

@@ -12,6 +12,7 @@ import select
 import signal
 
 from toolc.guest.job import Job, PreparationError, prepare
+from toolc.guest.told import may_connect
 
 NOT_STARTED_STATUS = 127
 """The worker's exit status where the call could not start; the reason is in a note."""
@@ -32,7 +33,11 @@ DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Pipes:
-    """All pipes between supervisor and worker, as (read end, write end)."""
+    """All pipes between supervisor and worker, as (read end, write end).
+
+    ``request`` is a pair of sockets, the first one the worker's: the connection of an HTTP call's first request.
+    Only a sandbox that may connect has one.
+    """
 
     def __init__(self) -> None:
         self.call = os.pipe()
@@ -42,20 +47,27 @@ class Pipes:
         self.reply = os.pipe()
         self.yielded = os.pipe()
         self.notes = os.pipe()
+        self.request = _sockets() if may_connect() else ()
 
     def worker_ends(self) -> tuple[int, ...]:
         """The worker's descriptors."""
         return (
             self.call[0], self.stdin[0], self.stdout[1], self.stderr[1], self.reply[1], self.yielded[1],
-            self.notes[1],
+            self.notes[1], *self.request[:1],
         )  # fmt: skip
 
     def supervisor_ends(self) -> tuple[int, ...]:
         """The supervisor's descriptors."""
         return (
             self.call[1], self.stdin[1], self.stdout[0], self.stderr[0], self.reply[0], self.yielded[0],
-            self.notes[0],
+            self.notes[0], *self.request[1:],
         )  # fmt: skip
+
+
+def _sockets() -> tuple[int, ...]:
+    import socket  # slow to load, and few calls connect
+
+    return tuple(each.detach() for each in socket.socketpair())
 
 
 def fork(pipes: Pipes, wire: tuple[int, ...]) -> int:
@@ -118,6 +130,9 @@ def _stand_back() -> None:
 def _serve(pipes: Pipes) -> int:
     job = Job(_receive(pipes.call[0]))
     prepare(job)
+    if not job.asks_ahead:
+        for fd in pipes.request[:1]:
+            os.close(fd)
     if job.session and job.argv is None:
         from toolc.guest import session  # most calls are alone in their sandbox
 
@@ -139,8 +154,12 @@ def _receive(fd: int) -> bytes:
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     if not poll.poll(IDLE_MS):
-        import toolc.guest.http_tool
         import toolc.guest.python_tool  # noqa: F401  see IDLE_MS
+
+        if may_connect():
+            from toolc.guest import rehearsal  # as above
+
+            rehearsal.read_response()
     pieces = []
     while piece := os.read(fd, 1 << 20):
         pieces.append(piece)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
-from toolc.guest.blocks import is_media
+from toolc.guest.blocks import block
 from toolc.guest.context import Context
+from toolc.guest.updates import Updates
 
 
 class Yields:
-    """Takes a generator's values one by one. Text goes out at once, over ``text_fd``; pictures wait for the end."""
+    """Takes a generator's values one by one, and tells each at once."""
 
-    def __init__(self, context: Context, text_fd: int) -> None:
+    def __init__(self, context: Context, updates: Updates) -> None:
         self._context = context
-        self._text_fd = text_fd
+        self._updates = updates
         self._content: list[object] = []
         self._texts: list[str] = []
 
@@ -24,12 +23,13 @@ class Yields:
         """
         if isinstance(item, str):
             self._texts.append(item)
-            self._tell(item.encode("utf-8", "replace"))
+            self._updates.text(item)
         elif _is_progress(item):
             self._context.progress(*item)  # type: ignore[misc]
-        elif is_media(item):
+        elif (shown := block(item)) is not None:
             self._join_texts()
             self._content.append(item)
+            self._updates.blocks([shown])
         else:
             raise self._context.error(
                 "execution",
@@ -46,11 +46,6 @@ class Yields:
         if self._texts:
             self._content.append("".join(self._texts))
             self._texts = []
-
-    def _tell(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._text_fd, view) :]
 
 
 def _is_progress(item: object) -> bool:

@@ -9,16 +9,22 @@ from typing import Final
 from toolc.authority import shown
 from toolc.hosts import covers, show_destination
 from toolc.policy.policy import ISOLATION, Approval, Policy
+from toolc.source import Span
 
 
 @dataclass(frozen=True, slots=True)
 class Loosened:
-    """A bound that is gone or wider: the key, the policy's file, what it said, and what it says now, if at all."""
+    """A bound that is gone or wider: the key, the policy's file, what it said, and what it says now, if at all.
+
+    ``old`` is where it stood; ``new`` where it stands, or what is left of its policy, None where nothing is.
+    """
 
     key: str
     path: str
     before: str
     after: str | None
+    old: Span
+    new: Span | None
 
 
 def loosened(old: Sequence[Policy], new: Sequence[Policy]) -> Iterator[Loosened]:
@@ -26,12 +32,14 @@ def loosened(old: Sequence[Policy], new: Sequence[Policy]) -> Iterator[Loosened]
     for policy in old:
         for key in _KEYS:
             if _is_said(policy, key) and not any(_keeps(key, policy, each) for each in new):
-                now = next((each for each in new if each.path == policy.path and _is_said(each, key)), None)
-                yield Loosened(key, policy.path, _text(policy, key), _text(now, key) if now else None)
+                now = next((each for each in new if each.path == policy.path), None)
+                after = _text(now, key) if now and _is_said(now, key) else None
+                spans = policy.span(key), now.span(key) if now else None
+                yield Loosened(key, policy.path, _text(policy, key), after, *spans)
 
 
 _NOTHING: Final = Policy()
-_KEYS: Final = tuple(field.name for field in fields(Policy) if field.name != "path")
+_KEYS: Final = tuple(field.name for field in fields(Policy) if field.name not in {"path", "places"})
 
 
 def _is_said(policy: Policy, key: str) -> bool:

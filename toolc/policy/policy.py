@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, Literal, TypeAlias
 
 from toolc.authority import Limit
 from toolc.errors import ToolcError
+from toolc.source import Position, Span
 from toolc.spec import Destination, Expose, Lifetime, MinIsolation, WorkspaceMode
 
 Key: TypeAlias = Literal[
@@ -60,7 +62,8 @@ class Policy:
 
     ``limits`` are the most that a call may use. ``hosts`` are all that a call may reach, ``images`` patterns of all
     images (``build: FOLDER`` is one that is built), ``backends``, ``expose``, ``workspace`` and ``lifetime`` all
-    choices that a spec may make. ``min_isolation`` is the weakest that a spec may ask for.
+    choices that a spec may make. ``min_isolation`` is the weakest that a spec may ask for. ``places`` are where the
+    keys stand, and under the empty one where the policy does; they make no two policies different.
     """
 
     path: str = ""
@@ -76,6 +79,11 @@ class Policy:
     run_as: Literal["nonroot"] | None = None
     min_isolation: MinIsolation = "namespace"
     approvals: tuple[Approval, ...] = ()
+    places: Mapping[str, Span] = field(default_factory=dict, compare=False)
+
+    def span(self, key: str) -> Span:
+        """Where the policy says ``key``; where it does not, its own place, or its file's beginning."""
+        return self.places.get(key) or self.places.get("") or Span(self.path, Position(1, 1), Position(1, 2))
 
 
 def path_matches(pattern: str, path: str) -> bool:

@@ -36,6 +36,9 @@ _ABOUT: Final = {
 _TYPES: Final = {bool: "boolean", str: "string", int: "integer", float: "number", type(None): "null"}
 _DEFINITIONS: Final = "#/$defs/"
 
+CLOSES: Final = "closes this object"
+"""What the loss of an open object that strict mode makes a closed one ends with."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrictMode:
@@ -181,7 +184,7 @@ class _Lowering:
         if beyond not in (None, False) or (beyond is None and not properties):
             raise NotStrictError(pointer, "an object with names of a call's own")
         if beyond is None:
-            self.losses.add(pointer, f"{self.mode.provider}'s strict mode closes this object")
+            self.losses.add(pointer, f"{self.mode.provider}'s strict mode {CLOSES}")
         required = source.get("required", [])
         assert isinstance(required, list)
         if any(name not in properties for name in required):

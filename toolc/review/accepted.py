@@ -28,9 +28,6 @@ from toolc.review.fingerprint import fingerprint
 from toolc.review.git import Repository
 from toolc.source import Span
 
-NAME: Final = "toolc.accepted.yaml"
-"""What the file is called where nobody says otherwise, in the current folder."""
-
 _FINGERPRINT: Final = re.compile("[0-9a-f]{12}")
 
 

@@ -13,7 +13,7 @@ from toolc.review.contract import changes as contract
 from toolc.review.contract import toolsets
 from toolc.review.pairing import Pair, pairs
 from toolc.review.risk import changes as risk
-from toolc.review.risk import flows
+from toolc.review.risk import flows, tags
 from toolc.review.risk.sides import Sides
 from toolc.review.state import Reviewed, State
 from toolc.validation.soundness import is_schema
@@ -61,11 +61,12 @@ def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Differenc
 
     Raises ``RegistryError`` where a tool that changed comes from a registry file and has no sound schema.
     """
-    found = [ToolDifference(pair, tuple(_changes(pair, old, new, central))) for pair in pairs(old, new)]
+    both = pairs(old, new)
+    found = [ToolDifference(pair, tuple(_changes(pair, old, new, central))) for pair in both]
     holding = [*central, *(policy for state in (old, new) for each in state.projects for policy in each.policies)]
     shared = [
         replace(each, approvers=policies.approvers(each, each.new.path if each.new else "", None, holding))
-        for each in (*loosened.changes(old, new), *policies.changes(old, new))
+        for each in (*loosened.changes(old, new), *policies.changes(old, new, both))
     ]
     return Difference(old, new, tuple(each for each in found if each.changes), tuple(shared))
 
@@ -75,11 +76,12 @@ def _changes(pair: Pair, old: State, new: State, central: Sequence[Policy]) -> I
     # Those of both sides: a change that drops an approval still needs it.
     located = [side.located for side in (pair.old, pair.new) if side and side.located]
     holding = [*central, *(policy for each in located for policy in each.policies)]
-    tool = pair.new or pair.old
-    assert tool is not None
+    tools = [side for side in (pair.old, pair.new) if side]
     for change in _all(pair, old, new):
         cause = change.cause or _cause(pair, change)
-        by = policies.approvers(change, tool.path, tool.spec, holding) if holding else ()
+        # As above: a change that moves the file, or takes a tag off, is approved by whom the old ones name.
+        named = (name for tool in tools for name in policies.approvers(change, tool.path, tool.spec, holding))
+        by = tuple(dict.fromkeys(named)) if holding else ()
         yield replace(change, cause=cause, approvers=by) if cause or by else change
 
 
@@ -87,6 +89,8 @@ def _all(pair: Pair, old: State, new: State) -> Iterator[Change]:
     yield from toolsets.changes(pair, old, new)
     if pair.new and new.toolsets:
         yield from flows.together(Sides(pair.old, pair.new, old, new))
+    if pair.new:
+        yield from tags.check(Sides(pair.old, pair.new, old, new))
     if pair.old and pair.new and _is_same(pair, old, new):
         return
     _refuse_unsound(pair.old, old)

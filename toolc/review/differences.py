@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from toolc.registry import tool_to_json
 from toolc.review.change import Route
 from toolc.review.contract.node import is_same
+from toolc.review.state import Reviewed
 from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +20,10 @@ class Part:
     after: JsonValue
 
 
-def differing(old: ToolSpec, new: ToolSpec, fields: Sequence[str]) -> Iterator[Part]:
+def differing(old: Reviewed, new: Reviewed, fields: Sequence[str]) -> Iterator[Part]:
     """The smallest parts of ``fields`` that differ. Lists are compared whole."""
-    before, after = tool_to_json(old), tool_to_json(new)
     for name in fields:
-        yield from _parts(before[name], after[name], (name,))
+        yield from _parts(old.stored[name], new.stored[name], (name,))
 
 
 def _parts(old: JsonValue, new: JsonValue, route: Route) -> Iterator[Part]:
@@ -38,11 +36,10 @@ def _parts(old: JsonValue, new: JsonValue, route: Route) -> Iterator[Part]:
         yield Part(route, old, new)
 
 
-def leaves(tool: ToolSpec, fields: Sequence[str]) -> Iterator[tuple[Route, JsonValue]]:
+def leaves(tool: Reviewed, fields: Sequence[str]) -> Iterator[tuple[Route, JsonValue]]:
     """Every map of ``fields``, with where it stands as a tool is stored."""
-    stored = tool_to_json(tool)
     for name in fields:
-        yield from _maps(stored[name], (name,))
+        yield from _maps(tool.stored[name], (name,))
 
 
 def _maps(value: JsonValue, route: Route) -> Iterator[tuple[Route, JsonValue]]:

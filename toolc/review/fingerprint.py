@@ -1,4 +1,8 @@
-"""What makes a change the same change in the next commit: its rule, its tool, and what it did; never its line."""
+"""What makes a change the same change in the next commit: its rule, its tool, and what it did; never its line.
+
+Its grade and its message are part of it: an ``enum`` may lose one value and gain another, and whoever accepts the
+one has not accepted the other.
+"""
 
 from __future__ import annotations
 
@@ -14,5 +18,5 @@ _LENGTH: Final = 12
 
 def fingerprint(tool: str, change: Change) -> str:
     """The fingerprint of a change of the tool called ``tool``."""
-    known = [change.rule, tool, [*change.path], change.before, change.after]
+    known = [change.rule, tool, [*change.path], change.grade, change.message, change.before, change.after]
     return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:_LENGTH]

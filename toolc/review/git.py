@@ -10,6 +10,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -44,17 +45,20 @@ class Commit:
 
         Submodules are passed over.
         """
-        listing = self.repository.git("ls-tree", "-r", "-z", "--full-tree", self.identity, "--", *paths)
-        return tuple(_blobs(listing))
+        return _listed(self.repository, self.identity, tuple(paths))
 
     def sizes(self, blobs: Sequence[Blob]) -> list[int]:
         """How many bytes each has. Raises ``UsageError`` where one is missing (a partial clone, no network)."""
+        if not blobs:
+            return []
         answer = self.repository.git("cat-file", "--batch-check", asked=_asked(blobs))
         lines = answer.decode(errors="replace").splitlines()
         return [self._size(blob, line.split(" ")) for blob, line in zip(blobs, lines, strict=True)]
 
     def read(self, blobs: Sequence[Blob]) -> Iterator[bytes]:
         """The bytes of each, in order. Raises ``UsageError`` as ``sizes`` does."""
+        if not blobs:
+            return
         answer = self.repository.git("cat-file", "--batch", asked=_asked(blobs))
         at = 0
         for blob in blobs:
@@ -71,6 +75,12 @@ class Commit:
             f"{self.name}: {blob.path} is not in this clone; fetch it with: git fetch --refetch, "
             "or clone without --filter"
         )
+
+
+@lru_cache(maxsize=2)
+def _listed(repository: Repository, identity: str, paths: tuple[str, ...]) -> tuple[Blob, ...]:
+    """A tree never changes, and a comparison asks for each of its two twice."""
+    return tuple(_blobs(repository.git("ls-tree", "-r", "-z", "--full-tree", identity, "--", *paths)))
 
 
 def _asked(blobs: Sequence[Blob]) -> bytes:

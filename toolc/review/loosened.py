@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from toolc.compiler import codes
+from toolc.compiler.document import Mapping, Node, Scalar, Sequence
 from toolc.compiler.project import NO_PROJECT, Project
 from toolc.compiler.settings import severity_of
 from toolc.compiler.suppressions import Suppression, suppressions
-from toolc.diagnostics import Diagnostics, Severity
+from toolc.diagnostics import Code, Diagnostics, Severity
 from toolc.review.change import Change, Grade
 from toolc.review.state import State, inside
 from toolc.source import Position, SourceText, Span
@@ -27,43 +29,79 @@ _NAMES: Final = {None: "off", Severity.WARNING: "warning", Severity.ERROR: "erro
 def changes(old: State, new: State) -> Iterator[Change]:
     """Each finding that is told less than before, and each file that is no longer looked at."""
     if old.tools and new.tools:
-        before, after = old.projects_by_place, new.projects_by_place
-        for place in sorted(before.keys() | after.keys()):
-            was, now = before.get(place, NO_PROJECT), after.get(place, NO_PROJECT)
-            yield from _of_project(was, now, _top_of(new, now) if place in after else _top_of(old, was))
+        told: set[tuple[str, str]] = set()
+        for place in (*sorted(new.projects_by_place), *new.folders):
+            was, now = old.project_at(place) or NO_PROJECT, new.project_at(place) or NO_PROJECT
+            both = was.vars.where, now.vars.where
+            if both not in told:
+                told.add(both)
+                said = _Said(new, now) if now is not NO_PROJECT else _Said(old, was)
+                yield from _of_project(was, now, said, place)
     yield from _comments(old, new)
 
 
-def _top_of(state: State, project: Project) -> Span:
-    return Span(inside(project.vars.where, state.prefix), Position(1, 1), Position(1, 2))
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """Where a project file says what it says."""
+
+    state: State
+    project: Project
+
+    def at(self, *route: str) -> Span:
+        """The key or the item at ``route``, or what of the way there exists."""
+        node: Node | None = self.project.root
+        span = Span(self.project.vars.where, Position(1, 1), Position(1, 2))
+        for step in route:
+            if isinstance(node, Mapping) and (entry := node.entry(step)):
+                span, node = entry.key_span, entry.value
+            elif isinstance(node, Sequence):
+                node = next((each for each in node.items if isinstance(each, Scalar) and each.value == step), None)
+                span = node.span if node else span
+            else:
+                break
+        return Span(inside(span.path, self.state.prefix), span.start, span.end)
+
+    def about(self, code: Code) -> Span:
+        """What has the last word on a finding: an entry of ``ignore`` or ``severity``, else ``select``."""
+        lint = self.project.lint
+        routes = [("lint", "ignore", each) for each in lint.ignore]
+        routes += [("lint", "severity", each) for each in lint.severity]
+        named = [route for route in routes if code.number.startswith(route[2])]
+        return self.at(*max(named, key=lambda route: len(route[2]), default=("lint", "select")))
 
 
-def _of_project(old: Project, new: Project, span: Span) -> Iterator[Change]:
+def _of_project(old: Project, new: Project, said: _Said, place: str) -> Iterator[Change]:
+    whose = "all specs" if place == "." else f"the specs in {place}"
     levels = [(each, severity_of(each, [old.lint]), severity_of(each, [new.lint])) for each in codes.ALL]
     lowered = [each for each in levels if _LEVELS[each[2]] < _LEVELS[each[1]]]
     for code, was, now in lowered:
-        words = f"the finding {code.number} is {_NAMES[now]} for all specs, and was {_NAMES[was]}"
-        yield _change(_grade(code.number), words, ("lint", code.number), _NAMES[was], _NAMES[now], span)
+        words = f"the finding {code.number} is {_NAMES[now]} for {whose}, and was {_NAMES[was]}"
+        yield _change(_grade(code.number), words, ("lint", code.number), _NAMES[was], _NAMES[now], said.about(code))
     for host in sorted(set(new.lint.hosts) - set(old.lint.hosts)):
         words = f"descriptions may name the host {host}"
-        yield _change("medium", words, ("lint", "hosts", host), None, host, span)
+        yield _change("medium", words, ("lint", "hosts", host), None, host, said.at("lint", "hosts", host))
     for pattern in sorted(set(new.exclude) - set(old.exclude)):
         words = f"files are no longer looked at: {pattern}"
-        yield _change("high", words, ("exclude", pattern), None, pattern, span)
+        yield _change("high", words, ("exclude", pattern), None, pattern, said.at("exclude", pattern))
 
 
 def _comments(old: State, new: State) -> Iterator[Change]:
     before: Counter[tuple[str, str]] = Counter()
     for source in _sources(old):
         before.update((source.path, each.number) for each in _found(source))
-    known = Counter({number: sum(n for (_, each), n in before.items() if each == number) for _, number in before})
+    gone = {path for path, _ in before} - {source.path for source in _sources(new)}
+    known = Counter(
+        {
+            number: sum(n for (path, each), n in before.items() if each == number and path in gone)
+            for _, number in before
+        }
+    )
     after = [each for source in _sources(new) for each in _found(source)]
     fresh: list[Suppression] = []
     for each in after:
         key = (each.span.path, each.number)
         if before[key]:
             before[key] -= 1
-            known[each.number] -= 1
         else:
             fresh.append(each)
     for each in fresh:

@@ -9,34 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from io import FileIO
 from pathlib import Path, PurePosixPath
-from typing import Final
 
 from toolc.compiler.find import PROJECT_FILES, SUFFIXES, walk
+from toolc.review.flawless import Flawless
 from toolc.review.git import Commit, Repository
-
-_REFERS: Final = re.compile(rb"\b(?:files?|build)\b[\"']?[ \t]*[:=]")
-_CALLS: Final = re.compile(rb"\b(?:composite|agent|toolsets)\b")
-_NAME: Final = re.compile(
-    rb"(?:^|[ \t{,-])[\"']?name[\"']?[ \t]*[:=][ \t]*(?:[&!][^\s]+[ \t]+)*[\"']?([A-Za-z_][A-Za-z0-9_-]*)",
-    re.MULTILINE,
-)
-"""More than the names of tools: one that is none only makes a review say that a text names it."""
-
-_ODD: Final = re.compile(
-    rb"\\[xuU]"  # a letter that is written as a number
-    rb"|^[ \t-]*\?(?=\s)|[\[{,][ \t]*\?\s[^,?()]*:|^[ \t]*:(?=\s)"  # a key and its value apart
-    rb"|[*&!][^\s,\]}]*[ \t]+:(?=\s)|^[ \t]*[*&!]"  # a key that is an alias, has an anchor or a tag
-    rb"|\b(?:files?|build|name)\b[\"']?(?:[ \t]*(?:#[^\n]*)?\r?\n)+[ \t]*:"
-    rb"|\bname\b[\"']?[ \t]*[:=][ \t]*(?:[|>&*!]|[\"'][^\"'\n]*\n)"  # a name in other lines, or elsewhere
-    rb"|\bname\b[\"']?[ \t]*:[ \t]*(?:#[^\n]*)?\r?\n[ \t]*[\"']?[\w-]+[\"']?[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z)"
-    rb"|\xff|\xfe|\x00|\xc2\x85|\xe2\x80[\xa8\xa9]|\r(?!\n)",  # other encodings, other ends of lines
-    re.MULTILINE,
-)
-"""Ways of writing a key or a name that the patterns above do not see, and that hardly anybody uses."""
+from toolc.review.spellings import is_odd, names, refers, speaks_of_tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +30,31 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """What is left to be compiled of two states, by paths from ``top``, and the names of all tools of either."""
+    """What is left to be compiled of two states, by paths from ``top``, and the names of all tools of either.
+
+    ``paths`` may differ. ``unproved`` are the same in both, and compiled in the head to see whether they have
+    errors; ``known`` are those that have none. ``texts`` are those of the head that have been read, and ``plain``
+    those among them that speak of no other file or tool, with tools that are yet to be compiled.
+    """
 
     top: Path
     paths: frozenset[str]
     names: frozenset[str]
+    unproved: frozenset[str] = frozenset()
+    known: Mapping[str, Flawless] = field(default_factory=dict)
+    plain: Mapping[str, Flawless] = field(default_factory=dict)
+    texts: Mapping[str, bytes] = field(default_factory=dict)
+
+    def of_base(self) -> Narrowed:
+        """What is compiled of the base: its errors are its own, so what did not change is of no interest."""
+        return replace(self, unproved=frozenset(), texts={})
+
+    def clashing(self, tools: Iterable[str]) -> frozenset[str]:
+        """Specs known to be without errors that have a tool of one of these names: the two are wrong together."""
+        names = {*tools}
+        return frozenset(
+            path for path, each in self.known.items() if path not in self.paths and not names.isdisjoint(each.tools)
+        )
 
 
 def of_commit(commit: Commit, paths: Sequence[str]) -> Texts:
@@ -72,7 +73,7 @@ def of_working_tree(repository: Repository, paths: Sequence[str]) -> Texts:
     top = str(repository.top)
     places = [os.path.join(top, path) for path in [*paths, *above(paths)]]  # noqa: PTH118  thousands of them
     found = [each for place in places for each in _files(place)]
-    texts = {place[len(top) + 1 :]: Path(place).read_bytes() for place in found}
+    texts = {place[len(top) + 1 :]: _held(place) for place in found}
     return Texts(
         {path: _hashed(data) for path, data in texts.items()}, lambda wanted: map(texts.__getitem__, wanted)
     )
@@ -82,6 +83,12 @@ def _files(place: str) -> Iterable[str]:
     if Path(place).is_dir():
         return walk(place.rstrip("/"))
     return [place] if Path(place).is_file() else []
+
+
+def _held(place: str) -> bytes:
+    """What a file holds, with as few questions to the system as there can be: there are thousands."""
+    with FileIO(place) as file:
+        return file.readall()
 
 
 def _hashed(data: bytes) -> str:
@@ -96,24 +103,47 @@ def above(paths: Sequence[str]) -> list[str]:
     ]
 
 
-def speaks_of_files(text: bytes) -> bool:
-    """Whether a spec may take in files beside it."""
-    return _REFERS.search(text) is not None or _ODD.search(text) is not None
+def is_project(path: str) -> bool:
+    """Whether it is called as project files are."""
+    return path.rpartition("/")[2] in PROJECT_FILES
 
 
-def narrowed(old: Texts, new: Texts, top: Path) -> Narrowed | None:
-    """What may differ between two states of the repository at ``top``; None where all must be compiled."""
+def projects(texts: Texts) -> dict[str, str]:
+    """Git's names for the project files among them, by path."""
+    return {path: identity for path, identity in texts.identities.items() if is_project(path)}
+
+
+def narrowed(old: Texts, new: Texts, top: Path, kept: Mapping[str, Flawless]) -> Narrowed | None:
+    """What may differ between two states of the repository at ``top``; None where all must be compiled.
+
+    Of the head, what is not in ``kept`` is to be compiled too.
+    """
     before, after = old.identities, new.identities
     differing = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
-    if any(PurePosixPath(path).name in PROJECT_FILES for path in differing):
+    if any(is_project(path) for path in differing):
         return None
-    texts = dict(zip(after, new.read([*after]), strict=True))
+    known = {path: kept[path] for path in after if path in kept and kept[path].identity == after[path]}
+    fresh = [path for path in after if path not in known]
+    texts = dict(zip(fresh, new.read(fresh), strict=True))
     gone = [path for path in before if path in differing]
     everything = [*texts.values(), *old.read(gone)]
-    if any(_CALLS.search(text) or _ODD.search(text) for text in everything):
+    if any(speaks_of_tools(text) or is_odd(text) for text in everything):
         return None
-    if any(speaks_of_files(text) for path, text in texts.items() if PurePosixPath(path).name in PROJECT_FILES):
+    if any(refers(text) for path, text in texts.items() if is_project(path)):
         return None
-    referring = {path for path, text in texts.items() if speaks_of_files(text)}
-    names = {name.decode() for text in everything for name in _NAME.findall(text)}
-    return Narrowed(top, frozenset(differing | referring), frozenset(names))
+    referring = {path for path, text in texts.items() if refers(text)}
+    named = {name.decode() for text in everything for name in names(text)}
+    plain = {
+        path: Flawless(after[path], tuple(sorted({name.decode() for name in names(text)})), ())
+        for path, text in texts.items()
+        if path not in referring and not is_project(path)
+    }
+    return Narrowed(
+        top,
+        frozenset(differing | referring),
+        frozenset(named.union(*(each.words for each in known.values()))),
+        frozenset(plain.keys() - differing),
+        known,
+        plain,
+        texts,
+    )

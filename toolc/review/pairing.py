@@ -6,11 +6,13 @@ import difflib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
+from toolc.digest import digests
 from toolc.review.state import Reviewed, State
 from toolc.review.surface import MOST_EQUAL, equal_pairs
+from toolc.spec import PluginBackend
 
 Status: TypeAlias = Literal["added", "removed", "renamed", "kept"]
 
@@ -79,11 +81,20 @@ def _by_effect(
 ) -> Iterator[tuple[str, str, str]]:
     effects: defaultdict[str, list[str]] = defaultdict(list)
     for name in gone:
-        effects[old.effect_digest(name)].append(name)
+        effects[_effect(old, name)].append(name)
     for name in [*come]:
-        for before in effects.get(new.effect_digest(name), ())[:1]:
-            effects[new.effect_digest(name)].remove(before)
+        effect = _effect(new, name)
+        for before in effects.get(effect, ())[:1]:
+            effects[effect].remove(before)
             yield before, name, "a call does the same"
+
+
+def _effect(state: State, name: str) -> str:
+    """What a call does, as a digest; of a plugin also which of its tools is called, if need be by its own name."""
+    tool = state.tools[name].spec
+    if not isinstance(tool.backend, PluginBackend) or tool.backend.tool is not None:
+        return state.effect_digest(name)
+    return digests(replace(tool, backend=replace(tool.backend, tool=name)), state.by_name).effect
 
 
 def _by_description(gone: Mapping[str, Reviewed], come: Mapping[str, Reviewed]) -> Iterator[tuple[str, str, str]]:

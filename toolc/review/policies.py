@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from toolc.compiler.policies import CODES
 from toolc.diagnostics import Diagnostics
 from toolc.policy.loosening import Loosened, loosened
 from toolc.policy.policy import Policy
-from toolc.policy.rules import violations
 from toolc.review.change import Change
+from toolc.review.pairing import Pair
 from toolc.review.state import State
 from toolc.source import Position, Span
 from toolc.spec import ToolSpec
@@ -21,28 +20,37 @@ from toolc.spec import ToolSpec
 RULE: Final = "RSK12"
 
 
-def changes(old: State, new: State) -> Iterator[Change]:
-    """Each bound that held for a tool and is gone or wider: once, whatever tools it held for."""
+def changes(old: State, new: State, pairs: Sequence[Pair]) -> Iterator[Change]:
+    """Each bound that held for a tool and is gone or wider: once, whatever tools it held for.
+
+    What held for a tool is what held for it by any name, and what held in the folder where it is now.
+    """
+    if not any(project.policies for project in old.projects):
+        return
     told: set[tuple[str, str]] = set()
     compared: set[tuple[tuple[Policy, ...], tuple[Policy, ...]]] = set()
-    for name in sorted(old.tools.keys() & new.tools.keys()):
-        both = _policies(old, name), _policies(new, name)
-        if both in compared:
+    for pair in pairs:
+        if pair.new is None or pair.new.located is None:
             continue
-        compared.add(both)
-        for each in loosened(*both):
-            if (each.key, each.path) not in told:
-                told.add((each.key, each.path))
-                yield _change(each)
+        now = _policies(new, pair.new.located.policies)
+        of_tool = pair.old.located.policies if pair.old and pair.old.located else ()
+        folder = os.path.relpath(Path(pair.new.located.path).parent.resolve(), new.top.resolve())
+        of_folder = old.project_at(folder)
+        held = _policies(old, of_tool), _policies(old, of_folder.policies if of_folder else ())
+        for was in held:
+            if (was, now) in compared:
+                continue
+            compared.add((was, now))
+            for each in loosened(was, now):
+                if (each.key, each.path) not in told:
+                    told.add((each.key, each.path))
+                    yield _change(each)
 
 
-def _policies(state: State, name: str) -> tuple[Policy, ...]:
-    """Those that hold for a tool, with their files as both sides call them."""
-    located = state.tools[name].located
-    if located is None or not located.policies:
-        return ()
+def _policies(state: State, policies: Sequence[Policy]) -> tuple[Policy, ...]:
+    """Those with their files as both sides call them."""
     top = state.top.resolve()
-    return tuple(replace(each, path=os.path.relpath(Path(each.path).resolve(), top)) for each in located.policies)
+    return tuple(replace(each, path=os.path.relpath(Path(each.path).resolve(), top)) for each in policies)
 
 
 def _change(each: Loosened) -> Change:
@@ -54,7 +62,9 @@ def _change(each: Loosened) -> Change:
         path=("policy", each.path, each.key),
         before=each.before,
         after=each.after,
-        new=Span(each.path, Position(1, 1), Position(1, 2)),
+        # Both states call the file what the repository does.
+        old=each.old._replace(path=each.path),
+        new=(each.new or Span("", Position(1, 1), Position(1, 2)))._replace(path=each.path),
     )
 
 
@@ -72,6 +82,9 @@ def approvers(change: Change, path: str, tool: ToolSpec | None, policies: Sequen
 
 def against(state: State, policy: Policy) -> Diagnostics:
     """All that a central policy has against the tools of a state, as findings about their specs."""
+    from toolc.compiler.policies import CODES  # start-up time: only where somebody names a policy
+    from toolc.policy.rules import violations  # as above
+
     diagnostics = Diagnostics()
     for name, tool in sorted(state.tools.items()):
         if tool.source:

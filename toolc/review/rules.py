@@ -37,7 +37,7 @@ _RISKS: Final = (
     ("RSK09", "what clients are told of a call's danger, or a person is asked, is less"),
     ("RSK10", "a model reads other words"),
     ("RSK11", "together, tools may read private data and send it away"),
-    ("RSK12", "other packages; settings, comments, acceptances or a policy look away more"),
+    ("RSK12", "other packages or tags; settings, comments, acceptances or a policy look away more"),
     ("RSK13", "any public address, or calls that share a sandbox"),
 )
 _PROVIDERS: Final = ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp")

@@ -6,14 +6,16 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from toolc.calls import by_name
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.project import Project
 from toolc.diagnostics import Diagnostics
 from toolc.digest import digests
+from toolc.registry import tool_to_json
 from toolc.review.change import Route
+from toolc.schema import JsonObject
 from toolc.source import Position, SourceText, Span
 from toolc.spec import ToolSpec
 
@@ -39,6 +41,11 @@ class Reviewed:
     def path(self) -> str:
         """The file it is from, as the repository names it; empty for a registry file."""
         return self.located.path.removeprefix(self.prefix) if self.located else ""
+
+    @cached_property
+    def stored(self) -> JsonObject:
+        """The tool as a registry stores it."""
+        return tool_to_json(self.spec)
 
     def span(self, *route: str | int) -> Span | None:
         """Where the value at ``route`` stands, or what of the way there exists; None without a spec.
@@ -72,6 +79,7 @@ class State:
     ``diagnostics`` say what is wrong with its specs: with errors among them, ``tools`` are those that could be
     read. ``projects`` are the project files that hold for them. ``names`` are those of all tools there are, also of
     those that were not read since they are the same on both sides. ``top`` is the folder that both sides have.
+    ``compiled`` are the files that were compiled of a narrowed state, with the names and aliases of their tools.
     """
 
     label: str
@@ -81,6 +89,7 @@ class State:
     prefix: str = ""
     names: frozenset[str] = frozenset()
     top: Path = Path()
+    compiled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def projects_by_place(self) -> Mapping[str, Project]:
@@ -91,6 +100,18 @@ class State:
             for project in self.projects
             if project.vars.where
         }
+
+    def project_at(self, place: str) -> Project | None:
+        """The project that holds in a folder, as ``projects_by_place`` calls folders; None where there is none."""
+        folders = (PurePosixPath(place), *PurePosixPath(place).parents)
+        return next((found for each in folders if (found := self.projects_by_place.get(str(each)))), None)
+
+    @cached_property
+    def folders(self) -> tuple[str, ...]:
+        """The folders that the tools' files are in, as ``projects_by_place`` calls them, sorted."""
+        top = self.top.resolve()
+        named = {os.path.dirname(tool.located.path) for tool in self.tools.values() if tool.located}  # noqa: PTH120
+        return tuple(sorted(os.path.relpath(Path(each).resolve(), top) for each in named))
 
     @cached_property
     def by_name(self) -> Mapping[str, ToolSpec]:

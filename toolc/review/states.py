@@ -7,6 +7,7 @@ import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -14,13 +15,15 @@ from typing import Final
 from toolc.compiler.compile import compile_specs, gather
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.files import MAX_FILE_BYTES
-from toolc.compiler.find import PROJECT_FILES, SUFFIXES, Found
+from toolc.compiler.find import SUFFIXES, Found
 from toolc.compiler.settings import NO_SETTINGS
 from toolc.diagnostics import Diagnostic
 from toolc.errors import UsageError
 from toolc.registry_file import read_registry
+from toolc.review import flawless
 from toolc.review.git import Blob, Commit, Repository
-from toolc.review.narrowing import Narrowed, above, narrowed, of_commit, of_working_tree, speaks_of_files
+from toolc.review.narrowing import Narrowed, above, is_project, narrowed, of_commit, of_working_tree, projects
+from toolc.review.spellings import speaks_of_files
 from toolc.review.state import Reviewed, State, inside
 from toolc.source import Span
 
@@ -43,23 +46,51 @@ def state_of(name: str | None, paths: Sequence[Path]) -> Iterator[State]:
 
 @contextmanager
 def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[tuple[State, State]]:
-    """Both states of a comparison, without the specs that are the same in both. Raises as ``state_of`` does."""
+    """Both states of a comparison, without the specs that are the same in both. Raises as ``state_of`` does.
+
+    The errors of the head are those of all its specs.
+    """
     repository = Repository.of(Path())
     before, after = _meaning(base, repository), _meaning(head, repository)
-    only = _narrowed(before, after, repository, paths)
-    with _opened(base, before, paths, only) as old, _opened(head, after, paths, only) as new:
+    if repository is None or not isinstance(before, Commit) or isinstance(after, Path):
+        with _opened(base, before, paths, None) as old, _opened(head, after, paths, None) as new:
+            yield old, new
+        return
+    inside = [repository.inside(path) for path in paths]
+    was, now = of_commit(before, inside), of_commit(after, inside) if after else of_working_tree(repository, inside)
+    place = flawless.place_of(repository.top, inside, projects(now))
+    only = narrowed(was, now, repository.top, flawless.kept(place))
+    with (
+        _opened(base, before, paths, only and only.of_base()) as old,
+        _checked(head, after, paths, only) as new,
+    ):
+        if place and only and not new.diagnostics.has_errors:
+            _learn(place, only, new)
         yield old, new
 
 
-def _narrowed(
-    before: Commit | Path | None, after: Commit | Path | None, repository: Repository | None, paths: Sequence[Path]
-) -> Narrowed | None:
-    """What of two states of one repository may differ; None where it takes all of both to know."""
-    if repository is None or not isinstance(before, Commit) or isinstance(after, Path):
-        return None
-    inside = [repository.inside(path) for path in paths]
-    now = of_commit(after, inside) if after else of_working_tree(repository, inside)
-    return narrowed(of_commit(before, inside), now, repository.top)
+@contextmanager
+def _checked(
+    name: str | None, meaning: Commit | None, paths: Sequence[Path], only: Narrowed | None
+) -> Iterator[State]:
+    """The head; compiled with those known specs too that have a tool by the name of one that changed."""
+    with _opened(name, meaning, paths, only) as state:
+        clashing = only.clashing(each for names in state.compiled.values() for each in names) if only else None
+        if not only or not clashing:
+            yield state
+            return
+    with _opened(name, meaning, paths, replace(only, unproved=only.unproved | clashing)) as state:
+        yield state
+
+
+def _learn(place: Path, only: Narrowed, head: State) -> None:
+    """Keep which specs of the head have no errors."""
+    plain = {path: each for path, each in only.plain.items() if path in head.compiled}
+    if plain:
+        flawless.keep(
+            place,
+            {**only.known, **{path: replace(each, tools=head.compiled[path]) for path, each in plain.items()}},
+        )
 
 
 def _meaning(name: str | None, repository: Repository | None) -> Commit | Path | None:
@@ -101,27 +132,33 @@ def _opened(
 def _compiled(label: str, paths: Sequence[Path], prefix: str, top: Path, only: Narrowed | None = None) -> State:
     """The specs at ``paths``; none where there are none, as before the first spec of a repository."""
 
-    def chosen(files: Sequence[Found], compiler: FileCompiler) -> Sequence[Piece]:
+    chosen: list[Piece] = []
+    real = f"{str(top.resolve()).rstrip(os.sep)}{os.sep}"
+
+    def gather_chosen(files: Sequence[Found], compiler: FileCompiler) -> Sequence[Piece]:
         if only is None:
             return gather(files, compiler)
-        real = top.resolve()
-        return gather([each for each in files if os.path.relpath(each.real, real) in only.paths], compiler)
+        wanted = only.paths | only.unproved
+        inside = [(each.real.removeprefix(real), each) for each in files]
+        chosen.extend(compiler.compile(each, only.texts.get(path)) for path, each in inside if path in wanted)
+        return chosen
 
-    try:
-        compilation = compile_specs(paths, NO_SETTINGS, chosen)
-    except UsageError as error:
-        if "no specs here" in str(error):
-            return State(label, {}, prefix=prefix, names=only.names if only else frozenset())
-        raise
-    tools = {tool.spec.name: Reviewed(tool.spec, tool, prefix) for tool in compilation.located}
+    compilation = compile_specs(paths, NO_SETTINGS, gather_chosen, allow_empty=frozenset(paths))
+    compiled = {each.found.real.removeprefix(real): each for each in chosen}
+    unchanged = {each.found.shown for path, each in compiled.items() if only and path not in only.paths}
+    located = [each for each in compilation.located if each.path not in unchanged]
     return State(
         label,
-        tools,
+        {tool.spec.name: Reviewed(tool.spec, tool, prefix) for tool in located},
         compilation.diagnostics.map(partial(_named, prefix=prefix)) if prefix else compilation.diagnostics,
         compilation.projects,
         prefix,
-        only.names if only else frozenset(tools),
+        only.names if only else frozenset(tool.spec.name for tool in located),
         top,
+        {
+            path: tuple(name for tool in each.tools for name in (tool.spec.name, *tool.spec.aliases))
+            for path, each in compiled.items()
+        },
     )
 
 
@@ -162,7 +199,9 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: Narrowed 
         str(PurePosixPath(path).parent) for path, data in _written(commit, texts, top) if speaks_of_files(data)
     }
     written = {blob.path for blob in texts}
-    beside = [blob for blob in blobs.values() if blob.path not in written and _is_below(blob.path, folders)]
+    beside = [
+        blob for blob in blobs.values() if folders and blob.path not in written and _is_below(blob.path, folders)
+    ]
     # Links last, so that no file is written through one, whatever a tree that was made by hand says.
     for _ in _written(commit, sorted(beside, key=lambda blob: blob.mode == _LINK), top):
         pass
@@ -182,7 +221,7 @@ def _written(commit: Commit, blobs: Sequence[Blob], top: Path) -> Iterator[tuple
 
 
 def _is_wanted(path: str, only: Narrowed | None) -> bool:
-    return only is None or path in only.paths or PurePosixPath(path).name in PROJECT_FILES
+    return only is None or path in only.paths or path in only.unproved or is_project(path)
 
 
 def _may_be_spec(blob: Blob) -> bool:
@@ -190,7 +229,12 @@ def _may_be_spec(blob: Blob) -> bool:
 
 
 def _is_below(path: str, folders: set[str]) -> bool:
-    return any(str(folder) in folders for folder in PurePosixPath(path).parents)
+    """Whether a file is in one of these folders, or below one; ``.`` is the top."""
+    while path:  # a PurePosixPath for each of thousands of files takes long
+        path = path.rpartition("/")[0]
+        if (path or ".") in folders:
+            return True
+    return False
 
 
 def _write(top: Path, blob: Blob, data: bytes) -> None:

@@ -33,16 +33,17 @@ def _lines(difference: Difference) -> Iterator[str]:
     yield f"tools: {', '.join(counted) or 'none changed'}"
     grades = Counter(change.grade for _, change in difference.changes)
     yield "changes: " + ", ".join(f"{grades[grade]} {grade}" for grade in GRADES if grades[grade])
+    was, now = _changed(difference)
+    had, has = _authorities(was, difference.old), _authorities(now, difference.new)
     for words, part in _PARTS:
-        was, now = _changed(difference)
-        new = sorted(_all(now, difference.new, part) - _all(was, difference.old, part))
+        new = sorted({name for each in has for name in part(each)} - {name for each in had for name in part(each)})
         if new:
             more = f" and {len(new) - _LONGEST} more" if len(new) > _LONGEST else ""
             yield f"new {words}: {', '.join(new[:_LONGEST])}{more}"
     if approvers := sorted({name for _, change in difference.changes for name in change.approvers}):
         more = f" and {len(approvers) - _LONGEST} more" if len(approvers) > _LONGEST else ""
         yield f"to be approved by: {', '.join(approvers[:_LONGEST])}{more}"
-    before, after = (tokens(tool.spec for tool in side) for side in _changed(difference))
+    before, after = (tokens(tool.spec for tool in side) for side in (was, now))
     yield f"tokens of these definitions, about: {before} before, {after} after ({after - before:+})"
 
 
@@ -61,6 +62,5 @@ _PARTS: Final[tuple[tuple[str, Callable[[Authority], Iterator[str]]], ...]] = (
 )
 
 
-def _all(tools: Iterable[Reviewed], state: State, part: Callable[[Authority], Iterator[str]]) -> set[str]:
-    """What any of some tools has of one kind."""
-    return {name for tool in tools for name in part(authority(tool.spec, state.by_name))}
+def _authorities(tools: Iterable[Reviewed], state: State) -> list[Authority]:
+    return [authority(tool.spec, state.by_name) for tool in tools]

@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from toolc.registry import tool_to_json
 from toolc.review.change import Change, Kind, Route
 from toolc.review.contract.node import whole
-from toolc.review.differences import differing
+from toolc.review.differences import Part, differing
 from toolc.review.state import Reviewed
 from toolc.schema import JsonValue
-from toolc.spec import SURFACE, ToolSpec
+from toolc.spec import SURFACE
 
 RULE: Final = "SUR01"
 
@@ -27,8 +26,8 @@ in the worst case, and a text of one word said a thousand times would take minut
 def rest(old: Reviewed, new: Reviewed, told: Sequence[Change]) -> Iterator[Change]:
     """Each part of what a model sees that differs and that no change of ``told`` is about."""
     places = [(change.kind, _stored(change.path)) for change in told]
-    for part in differing(old.spec, new.spec, SURFACE):
-        if part.route == ("name",) or any(_is_about(*place, part.route) for place in places):
+    for part in differing(old, new, SURFACE):
+        if part.route == ("name",) or any(_is_about(*place, part) for place in places):
             continue
         route = ("result", "schema", *part.route[1:]) if part.route[0] == "result_schema" else part.route
         yield Change(
@@ -49,17 +48,27 @@ def _stored(route: Route) -> Route:
     return ("result_schema", *route[2:]) if route[:2] == ("result", "schema") else route
 
 
-def _is_about(kind: Kind, told: Route, route: Route) -> bool:
-    """Whether a change explains what differs: it is there, around it, or inside it."""
+def _is_about(kind: Kind, told: Route, part: Part) -> bool:
+    """Whether a change explains what differs: it is there, around it, or inside it.
+
+    One text inside says nothing of the keys around it.
+    """
+    route = part.route
+    if kind == "surface" and len(told) > len(route) and not (_is_text(part.before) and _is_text(part.after)):
+        return False
     if kind == "contract" and route[-1] == "required" and told[: len(route)] == (*route[:-1], "properties"):
         return True  # a property that came or went is told where it stands
     return bool(told) and (told[: len(route)] == route or route[: len(told)] == told)
 
 
-def texts(tool: ToolSpec) -> dict[Route, str]:
+def _is_text(value: JsonValue) -> bool:
+    """Whether it is nothing but texts."""
+    return value is None or isinstance(value, str) or (isinstance(value, list) and all(map(_is_text, value)))
+
+
+def texts(tool: Reviewed) -> dict[Route, str]:
     """Every string that a model sees of a tool, keys of schemas left out, by where it stands."""
-    stored = tool_to_json(tool)
-    return dict(found for name in SURFACE for found in _texts(stored[name], (name,)))
+    return dict(found for name in SURFACE for found in _texts(tool.stored[name], (name,)))
 
 
 def _texts(value: JsonValue, route: Route) -> Iterator[tuple[Route, str]]:

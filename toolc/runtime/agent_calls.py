@@ -58,8 +58,9 @@ def _at_once(
     make: Callable[[int], ToolResult], numbers: Sequence[int], cancellation: Cancellation
 ) -> list[ToolResult]:
     with ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="toolc agent") as pool:
-        futures = [pool.submit(make, number) for number in numbers]
         try:
+            # Also what begins them: Ctrl-C comes while a thread starts, too.
+            futures = [pool.submit(make, number) for number in numbers]
             done, _ = wait(futures, return_when=FIRST_EXCEPTION)
             for each in done:
                 each.result()

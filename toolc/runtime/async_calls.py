@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Callable
 from types import TracebackType
 from typing import Final, Generic, Self, TypeAlias, TypeVar
 
+from toolc import checked
 from toolc.events import Event, Listener
 from toolc.runtime.caller import nobody
 from toolc.runtime.cancellation import Cancellation
@@ -36,6 +37,7 @@ async def events(call: Call[object]) -> AsyncGenerator[Event, None]:
 
 async def result(call: Call[T], on_event: Listener | None) -> T:
     """What ``call`` returns; ``on_event`` is told on this event loop's thread. See ``AsyncCall``."""
+    checked.listener("on_event", on_event)
     async with AsyncCall(call, listens=on_event is not None) as running:
         async for event in running:
             if on_event:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from secrets import token_hex
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
+from toolc import checked
 from toolc.call import ToolCall
 from toolc.errors import BatchError, UsageError
 from toolc.result import ToolResult
@@ -43,13 +44,13 @@ class Order:
     steer: Steer | None = None
 
     def __post_init__(self) -> None:
-        if self.mode not in {"parallel", "sequential", "batched"}:
+        if self.mode not in get_args(Mode):
             raise UsageError(f"there is no mode {self.mode!r}; choose one of: parallel, sequential, batched")
         if self.mode == "batched" and self.size is None:
             raise UsageError("mode 'batched' needs the size of a group; for all at once: mode='parallel'")
         if self.mode == "sequential" and self.size is not None:
             raise UsageError("mode 'sequential' has no size: one call runs at a time")
-        if self.size is not None and self.size < 1:
+        if self.size is not None and (type(self.size) is not int or self.size < 1):
             raise UsageError(f"a size of {self.size} calls is none; give 1 or more")
         if self.mode == "parallel" and self.steer is not None:
             raise UsageError("calls that run at once cannot be steered; choose mode 'sequential' or 'batched'")
@@ -104,6 +105,8 @@ def with_ids(calls: Iterable[ToolCall]) -> list[ToolCall]:
     A call without an id gets one. One whose id another has already gets a number behind it. Raises ``UsageError``
     for what is no call.
     """
+    if not isinstance(calls, Iterable):
+        raise UsageError(f"a batch is a list of ToolCall(name=..., arguments=...), and not {calls!r:.60}")
     calls = [_tool_call(call) for call in calls]
     given = {call.call_id for call in calls}
     taken: set[str] = set()
@@ -121,6 +124,7 @@ def with_ids(calls: Iterable[ToolCall]) -> list[ToolCall]:
 
 def _tool_call(given: object) -> ToolCall:
     if isinstance(given, ToolCall):
+        checked.call_id(given.call_id)
         return given
     raise UsageError(f"a batch is made of ToolCall(name=..., arguments=...), not of a {type(given).__name__}")
 

@@ -7,7 +7,12 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
+
+from toolc import checked
+
+LONGEST_MS: Final = 2_000_000_000
+"""About the longest that poll(2) can wait: 23 days."""
 
 
 class Cancellation:
@@ -49,10 +54,11 @@ class Cancellation:
 
     def wait(self, seconds: float) -> bool:
         """Wait for so long, or until cancelled; whether it was."""
+        checked.number("the time to wait", seconds)
         if not self._cancelled:
             poll = select.poll()
             poll.register(self._receiver, select.POLLIN)
-            poll.poll(max(0.0, seconds * 1000))
+            poll.poll(min(max(0.0, seconds * 1000), LONGEST_MS))
         return self._cancelled
 
     def fileno(self) -> int:

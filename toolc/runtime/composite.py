@@ -85,8 +85,9 @@ class _Run:
         with self._context.cancellation.child() as together:
             context = replace(self._context, cancellation=together, tell=_one_at_a_time(self._context.tell))
             with ThreadPoolExecutor(min(len(self._steps), MOST_AT_ONCE), "toolc step") as threads:
-                waiting = [threads.submit(self._one, step, context) for step in self._steps]
                 try:
+                    # Also what begins them: Ctrl-C comes while a thread starts, too.
+                    waiting = [threads.submit(self._one, step, context) for step in self._steps]
                     for done in as_completed(waiting):
                         each = done.result()
                         ran[each.step.id] = each

@@ -19,12 +19,13 @@ from toolc.hosts import show_host
 from toolc.loopback import PROXY_PORT, Loopback
 from toolc.plan import Exec, Plan, PluginCall, PythonCall
 from toolc.plan_http import HttpCall
-from toolc.result import Capture
+from toolc.result import Capture, Content
 from toolc.runtime import http_message
-from toolc.runtime.guest_output import Lines, MarkedBytes, Output, call_outputs, session_outputs
+from toolc.runtime.guest_output import Lines, Marked, Output, call_outputs, session_outputs
 from toolc.runtime.live_output import LiveOutput, OutputSink
-from toolc.runtime.progress_lines import MAX_MESSAGE, ProgressSink
+from toolc.runtime.progress_lines import MAX_MESSAGE
 from toolc.runtime.redaction import Redactor
+from toolc.runtime.update_lines import UpdateSink
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import File
 
@@ -89,7 +90,7 @@ class Conversation:
         self,
         plan: Plan,
         timeout_ms: int,
-        on_progress: ProgressSink,
+        on_progress: UpdateSink,
         on_output: OutputSink | None = None,
         redactor: Redactor | None = None,
         *,
@@ -108,7 +109,7 @@ class Conversation:
         self._redactor = redactor or Redactor()
         self._outputs: dict[int, Output] = {}
         if not session:
-            self._outputs = call_outputs(plan, self._report, self._redactor)
+            self._outputs = call_outputs(plan, self._redactor, self.report, self._show_text)
         limit = plan.profile.limits.output_bytes
         self._live = LiveOutput(_SHOWN.values(), limit, on_output) if on_output else None
         self._called = False
@@ -131,21 +132,22 @@ class Conversation:
         self.outgoing += frames.encode_control(frames.CALL, message)
         self.refill()
 
-    def begin(self, mark: bytes, timeout_ms: int, on_progress: ProgressSink, on_output: OutputSink | None) -> None:
+    def begin(self, mark: bytes, timeout_ms: int, on_progress: UpdateSink, on_output: OutputSink | None) -> None:
         """In a session, the next call begins: what comes is kept as its own, until each stream has its ``mark``."""
         self._on_progress = on_progress
         limit = self._plan.profile.limits.output_bytes
         self._live = LiveOutput(_SHOWN.values(), limit, on_output) if on_output else None
         self._reports = 0
         self._max_reports = most_reports(timeout_ms / 1000) if isinstance(self._plan.invocation, PythonCall) else 0
-        before, self._outputs = self._outputs, session_outputs(self._plan, mark, self._report, self._redactor)
+        before = self._outputs
+        self._outputs = session_outputs(self._plan, mark, self._redactor, self.report, self._show_text)
         for stream, old in before.items():
             if isinstance(old, Lines):
                 self._outputs[stream] = old
                 continue
             output = self._outputs[stream]
             output.window, output.ended = old.window, old.ended
-            if isinstance(old, MarkedBytes):
+            if isinstance(old, Marked):
                 self._show(stream, output.add(old.rest))
 
     def say(self, data: bytes) -> None:
@@ -162,7 +164,7 @@ class Conversation:
     @property
     def is_marked(self) -> bool:
         """In a session, whether every stream has had its mark."""
-        return all(each.is_done for each in self._outputs.values() if isinstance(each, MarkedBytes))
+        return all(each.is_done for each in self._outputs.values() if isinstance(each, Marked))
 
     def refill(self) -> None:
         """Put more of stdin into ``outgoing``, as far as the guest's window and our own bound allow."""
@@ -198,6 +200,13 @@ class Conversation:
             return None
         output.finish()
         return output.capture()
+
+    def report(self, percent: float | None, message: str, content: tuple[Content, ...] = ()) -> None:
+        """Tell how far the tool is, and what there is to show."""
+        # What the tool wrote before it reported comes before it.
+        if self._live:
+            self._live.tell()
+        self._on_progress(percent, self._redactor.text(message), content)
 
     def about(self) -> JsonObject:
         """What is known of an HTTP call, also where its guest could not answer any more; empty for other calls."""
@@ -255,6 +264,9 @@ class Conversation:
             if ended:
                 self._live.end(_SHOWN[stream])
 
+    def _show_text(self, data: bytes) -> None:
+        self._show(frames.YIELDED, data)
+
     def _widen(self, payload: bytes) -> None:
         granted = payload.decode("ascii", "replace")
         outstanding = frames.WINDOW_BYTES - self._stdin_window
@@ -273,13 +285,7 @@ class Conversation:
             raise ProtocolError("it sent a progress report without a message of a sensible length")
         if percent is not None and not (_is_number(percent) and 0 <= percent <= 100):
             raise ProtocolError("it sent a progress report whose percentage is none")
-        self._report(percent, message)
-
-    def _report(self, percent: float | None, message: str) -> None:
-        # What the tool wrote before it reported comes before it.
-        if self._live:
-            self._live.tell()
-        self._on_progress(percent, self._redactor.text(message))
+        self.report(percent, message)
 
 
 def call_message(plan: Plan, timeout_ms: int, *, session: bool = False) -> bytes:

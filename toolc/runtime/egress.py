@@ -170,8 +170,8 @@ class Broker:
 
     def renew(self) -> None:
         """Count anew for the next call of a session; what is open stays so, and is listed again."""
-        self._listed = [*self._connections.values()]
-        self._made, self._refused, self._bytes = len(self._listed), 0, 0
+        self._told.renew(each for each in self._connections.values() if not each.close_sent)
+        self._bytes = 0
         self._known.clear()
 
     def close(self) -> None:

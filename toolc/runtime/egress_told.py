@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import Final, TypeAlias
 
@@ -47,6 +47,11 @@ class Told:
         self._refused += is_refused
         if len(self._listed) < MAX_LISTED or (is_refused and self._refused <= MAX_LISTED):
             self._listed.append(connection)
+
+    def renew(self, connections: Iterable[Connection]) -> None:
+        """Count anew; ``connections`` are open still, and listed again."""
+        self._listed = [*connections]
+        self._asked, self._refused = len(self._listed), 0
 
     def tell(self, connection: Connection) -> None:
         """Something was decided. Raises what the listener raises."""

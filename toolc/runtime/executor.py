@@ -43,11 +43,12 @@ def no_tools(name: str) -> RegisteredTool:
 
 
 class Calls:
-    """Calls the tools that ``find`` finds; the ``Caller`` of those that call others."""
+    """Calls the tools that ``find`` finds; the ``Caller`` of ``owner`` where that is one which calls others."""
 
-    def __init__(self, setting: Setting, find: Find = no_tools) -> None:
+    def __init__(self, setting: Setting, find: Find = no_tools, owner: RegisteredTool | None = None) -> None:
         self._setting = setting
         self._find = find
+        self._owner = owner
 
     def run(
         self, tool: RegisteredTool, call: ToolCall, context: CallContext, *, timeout_ms: int | None = None
@@ -63,7 +64,12 @@ class Calls:
         if called(tool.spec):
             check_calls(tool, self._find)
         one = OneCall(
-            tool=tool, call=call, setting=self._setting, context=context, caller=self, timeout_ms=timeout_ms
+            tool=tool,
+            call=call,
+            setting=self._setting,
+            context=context,
+            caller=Calls(self._setting, self._find, tool),
+            timeout_ms=timeout_ms,
         )
         result = one.result()
         context.tell(ToolEnd(name=tool.spec.name, call_id=call.call_id, result=result))
@@ -95,7 +101,7 @@ class Calls:
                 "have a tool further out call it"
             )
             return unheard(call, part, "execution", message)
-        if (spec := self._found(name)) and self._is_the_hosts(spec):
+        if (spec := self._found(name)) and not self._may_call(spec):
             message = f"{name!r} is a function of the host's process, which no compiled tool may call"
             return unheard(call, part, "denied", message)
         return self.named(call, part, timeout_ms=timeout_ms)
@@ -103,9 +109,7 @@ class Calls:
     def tools(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
         """See ``toolc.runtime.caller.Caller``."""
         found = (self._found(name) for name in names)
-        return tuple(
-            tool for tool in found if tool and not self._is_the_hosts(tool) and not self._setting.denied(tool)
-        )
+        return tuple(tool for tool in found if tool and self._may_call(tool) and not self._setting.denied(tool))
 
     def _check_approved(self, tool: RegisteredTool) -> None:
         """Raise ``LockError`` or ``PolicyError`` where the caller's lock or policy is against it."""
@@ -115,9 +119,10 @@ class Calls:
         if policy is not None:
             refuse(tool.spec, Found(self._find), (policy,))
 
-    def _is_the_hosts(self, tool: ToolSpec) -> bool:
-        """Whether it is the embedding program's code, which no compiled tool may call."""
-        return isinstance(tool.backend, HostFunction) and not self._is_own(tool)
+    def _may_call(self, tool: ToolSpec) -> bool:
+        """Whether the owner may: a function of the program is called by the program's own tools alone."""
+        is_the_hosts = isinstance(tool.backend, HostFunction) and not self._is_own(tool)
+        return not is_the_hosts or (self._owner is not None and self._owner.is_of_this_program)
 
     def _is_own(self, tool: ToolSpec) -> bool:
         """Whether it is toolc's own, by which long results are read on."""

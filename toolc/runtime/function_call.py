@@ -8,7 +8,6 @@ result at once, an async function is cancelled at its next ``await``, and a plai
 
 from __future__ import annotations
 
-import base64
 import traceback
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
@@ -18,12 +17,12 @@ from toolc.backends.python import Python
 from toolc.call import BoundCall
 from toolc.guest import answer
 from toolc.guest.blocks import dump
-from toolc.guest.context import Resource as GuestResource
-from toolc.guest.context import Result, ToolError
+from toolc.guest.context import ToolError
 from toolc.result import Audio, Capture, Image, Outcome, Resource, Text, ToolResult
 from toolc.runtime.caller import CallContext, Caller
 from toolc.runtime.function_thread import Raised, RunningFunction
 from toolc.runtime.oversized import sized
+from toolc.runtime.own_blocks import shown
 from toolc.spec import PythonBackend
 from toolc.spec_function import HostFunction
 
@@ -60,7 +59,7 @@ def _result(value: object, call: BoundCall) -> ToolResult:
     try:
         if isinstance(value, ToolResult):
             return _checked(value)
-        reply = answer.failure(raised) if raised else answer.success(_plain(_shown(value)))
+        reply = answer.failure(raised) if raised else answer.success(_plain(shown(value)))
     except Exception as error:  # noqa: BLE001  a value that draws itself may raise anything
         reply, raised = answer.failure(error), error
     outcome = Outcome(ending="exited", reply=Capture(reply, total_bytes=len(reply)))
@@ -84,30 +83,6 @@ def _checked(result: ToolResult) -> ToolResult:
             words = f"the content of the ToolResult holds a {type(block).__name__}; "
             raise ToolError("serialization", words + "use Text, Image, Audio or Resource")
     return result
-
-
-def _shown(value: object) -> object:
-    """``value`` with toolc's own blocks, alone, in a list or in ``ctx.result``, as a guest writes them."""
-    match value:
-        case Result():
-            return Result(_shown(value.content), value.structured, value.details)
-        case list() | tuple():
-            return [_block(each) for each in value]
-        case _:
-            return _block(value)
-
-
-def _block(value: object) -> object:
-    match value:
-        case Text():
-            return {"type": "text", "text": value.text}
-        case Image() | Audio():
-            kind = "image" if isinstance(value, Image) else "audio"
-            return {"type": kind, "mimeType": value.mime_type, "data": base64.b64encode(value.data).decode()}
-        case Resource():
-            return GuestResource(value.data, value.mime_type, value.name)
-        case _:
-            return value
 
 
 def _plain(value: object) -> object:

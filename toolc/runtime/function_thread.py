@@ -19,16 +19,19 @@ from typing import Final, Self, TypeAlias
 from toolc.call import BoundCall
 from toolc.events import ToolUpdate
 from toolc.guest.yields import Yields
-from toolc.result import Audio, Image, Text
+from toolc.result import Audio, Content, Image, Resource, Text
 from toolc.runtime.caller import CallContext
-from toolc.runtime.function_context import FunctionContext
+from toolc.runtime.function_context import FunctionContext, HostUpdates
+from toolc.runtime.heard import update
+from toolc.runtime.own_blocks import shown
+from toolc.runtime.update_lines import Allowance
 from toolc.spec_function import HostFunction
 
 GRACE_SECONDS: Final = 0.2
 """How long an async function has, once cancelled, to clean up before its caller goes on."""
 
-_Said: TypeAlias = tuple[float | None, str] | str
-"""A report of progress, or a piece of text that a generator yielded."""
+_Said: TypeAlias = tuple[float | None, str, tuple[Content, ...]] | str
+"""A report of progress and what there is to show, or a piece of text that a generator yielded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,9 @@ class RunningFunction:
         self._cancel: Callable[[], object] | None = None
         self._receiver, self._sender = socket.socketpair()
         self._sender.settimeout(0)
-        self._context = FunctionContext(call.call_id, lambda *said: self._say(said), lambda: self._over)
+        self._updates = HostUpdates(self._say, lambda *said: self._say(said))
+        self._context = FunctionContext(call.call_id, self._updates, lambda: self._over)
+        self._allowance = Allowance(call.tool.sandbox.limits.output_bytes)
         self._name, self._call_id = call.tool.name, call.call_id
         run = contextvars.copy_context().run
         self._thread = Thread(target=run, args=(self._run, backend, call), name=f"toolc {self._name}", daemon=True)
@@ -84,14 +89,17 @@ class RunningFunction:
             while not self._said.empty() and monotonic() < context.deadline:
                 if (said := self._said.get_nowait()) is None:
                     return True
-                context.tell(self._update(said))
+                if told := self._update(said):
+                    context.tell(told)
         return False
 
-    def _update(self, said: _Said) -> ToolUpdate:
+    def _update(self, said: _Said) -> ToolUpdate | None:
         if isinstance(said, str):
             return ToolUpdate(name=self._name, call_id=self._call_id, stream="content", text=said)
-        percent, message = said
-        return ToolUpdate(name=self._name, call_id=self._call_id, percent=percent, message=message)
+        percent, message, blocks = said
+        fitting = self._allowance.fitting(blocks)
+        is_lost = bool(blocks) and not (fitting or message or percent is not None)
+        return None if is_lost else update(self._name, self._call_id, percent, message, fitting)
 
     def _say(self, said: _Said) -> None:
         # One that is left to itself may go on for ever.
@@ -119,7 +127,7 @@ class RunningFunction:
 
     def _completed(self, value: object) -> object:
         """Wait for a coroutine, or run a generator to its end, as far as anybody waits for it."""
-        yields = _Yields(self._context, self._say)
+        yields = _Yields(self._context, self._updates)
         if isinstance(value, GeneratorType):
             return self._generated(value, yields)
         if isinstance(value, AsyncGeneratorType):
@@ -150,20 +158,13 @@ async def _generated_async(generator: AsyncGeneratorType[object, None], yields: 
 
 
 class _Yields(Yields):
-    """Tells text in this process."""
-
-    def __init__(self, context: FunctionContext, say: Callable[[_Said], None]) -> None:
-        super().__init__(context, -1)
-        self._say = say
+    """Takes toolc's own blocks too."""
 
     def take(self, item: object) -> None:
         match item:
             case Text():
                 super().take(item.text)
-            case Image() | Audio():
-                super().take(item.data)
+            case Image() | Audio() | Resource():
+                super().take(shown(item))
             case _:
                 super().take(item)
-
-    def _tell(self, data: bytes) -> None:
-        self._say(data.decode("utf-8"))

@@ -9,8 +9,9 @@ from toolc.guest import frames
 from toolc.plan import Exec, Plan, PluginCall
 from toolc.result import Capture
 from toolc.runtime.capture import HeadAndTail
-from toolc.runtime.progress_lines import ProgressLines, ProgressSink
+from toolc.runtime.progress_lines import ProgressLines
 from toolc.runtime.redaction import RedactedStream, Redactor
+from toolc.runtime.update_lines import TextSink, UpdateLines, UpdateSink
 
 REPLY_SLACK: Final = 64 * 1024
 """What a reply may have beyond twice the output limit (base64, JSON's escapes, a traceback), in bytes."""
@@ -61,14 +62,16 @@ class Bytes:
         return self._kept.capture()
 
 
-class MarkedBytes(Bytes):
-    """One call's part of a session's stream, which ends with a mark. ``rest`` is the next call's."""
+class Marked:
+    """One call's part of a session's stream, which ``output`` keeps, up to a mark. ``rest`` is the next call's."""
 
-    def __init__(self, mark: bytes, limit: int, redactor: Redactor, lines: ProgressLines | None = None) -> None:
-        super().__init__(limit, redactor, lines)
+    def __init__(self, mark: bytes, output: Output) -> None:
+        self.window = frames.WINDOW_BYTES
+        self.ended = False
         self.is_done = False
         self.rest = b""
         self._mark = mark
+        self._output = output
 
     def add(self, payload: bytes) -> bytes:
         """See ``Output``."""
@@ -81,10 +84,18 @@ class MarkedBytes(Bytes):
         if mark:
             self.is_done = True
             self.rest = after
-            return super().add(before) + self.finish()
+            return self._output.add(before) + self._output.finish()
         keep = _beginning(data, self._mark)
         self.rest = data[len(data) - keep :]
-        return super().add(data[: len(data) - keep])
+        return self._output.add(data[: len(data) - keep])
+
+    def finish(self) -> bytes:
+        """See ``Output``."""
+        return self._output.finish()
+
+    def capture(self) -> Capture:
+        """See ``Output``."""
+        return self._output.capture()
 
 
 class Lines:
@@ -146,35 +157,49 @@ class Lines:
         return Capture()
 
 
-def call_outputs(plan: Plan, report: ProgressSink, redactor: Redactor) -> dict[int, Output]:
-    """The streams that the guest of one call may send on."""
+def call_outputs(plan: Plan, redactor: Redactor, update: UpdateSink, text: TextSink) -> dict[int, Output]:
+    """The streams that the guest of one call may send on.
+
+    ``update`` and ``text`` are told of what comes as such, and of what a function yields.
+    """
     limit = plan.stream_bytes
-    outputs: dict[int, Output] = {frames.STDOUT: Bytes(limit, redactor)}
-    if isinstance(plan.invocation, Exec):
-        lines = ProgressLines(report) if plan.invocation.progress else None
-        outputs[frames.STDERR] = Bytes(limit, redactor, lines)
-    else:
-        outputs[frames.STDERR] = Bytes(limit, redactor)
+    outputs: dict[int, Output] = {
+        frames.STDOUT: Bytes(limit, redactor),
+        frames.STDERR: Bytes(limit, redactor, _reports(plan, update)),
+    }
+    if not isinstance(plan.invocation, Exec):
         outputs[frames.REPLY] = Bytes(2 * limit + REPLY_SLACK, redactor)
-        # Told while it comes, and never kept: the reply has it all once more.
-        outputs[frames.YIELDED] = Bytes(0, redactor)
+        outputs[frames.YIELDED] = _updates(plan, redactor, update, text)
     return outputs
 
 
-def session_outputs(plan: Plan, mark: bytes, report: ProgressSink, redactor: Redactor) -> dict[int, Output]:
-    """The streams that the guest of a session may send on, as they are for one call of it."""
+def session_outputs(
+    plan: Plan, mark: bytes, redactor: Redactor, update: UpdateSink, text: TextSink
+) -> dict[int, Output]:
+    """The streams that the guest of a session may send on, as they are for one call of it; see ``call_outputs``."""
     limit = plan.stream_bytes
     answers = Lines(2 * limit + REPLY_SLACK)
     if isinstance(plan.invocation, PluginCall):
         return {frames.STDOUT: answers, frames.STDERR: Bytes(limit, redactor)}
-    is_program = isinstance(plan.invocation, Exec)
-    lines = ProgressLines(report) if isinstance(plan.invocation, Exec) and plan.invocation.progress else None
     outputs: dict[int, Output] = {
-        frames.STDOUT: MarkedBytes(mark, limit, redactor),
-        frames.STDERR: MarkedBytes(mark, limit, redactor, lines),
+        frames.STDOUT: Marked(mark, Bytes(limit, redactor)),
+        frames.STDERR: Marked(mark, Bytes(limit, redactor, _reports(plan, update))),
         frames.REPLY: answers,
     }
-    return outputs if is_program else outputs | {frames.YIELDED: MarkedBytes(mark, 0, redactor)}
+    if not isinstance(plan.invocation, Exec):
+        outputs[frames.YIELDED] = Marked(mark, _updates(plan, redactor, update, text))
+    return outputs
+
+
+def _reports(plan: Plan, update: UpdateSink) -> ProgressLines | None:
+    if not (isinstance(plan.invocation, Exec) and plan.invocation.progress):
+        return None
+    return ProgressLines(lambda percent, message: update(percent, message, ()))
+
+
+def _updates(plan: Plan, redactor: Redactor, update: UpdateSink, text: TextSink) -> UpdateLines:
+    limit = plan.profile.limits.output_bytes
+    return UpdateLines(limit, 2 * limit + REPLY_SLACK, redactor, text, update)
 
 
 def _beginning(data: bytes, mark: bytes) -> int:

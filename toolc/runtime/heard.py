@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from toolc.attempt import Attempt
 from toolc.events import Listener, Stream, ToolConnect, ToolUpdate
+from toolc.result import Content
 from toolc.runtime.redaction import Redactor
 
 
@@ -18,9 +19,9 @@ class Heard:
     tell: Listener
     redactor: Redactor
 
-    def progress(self, percent: float | None, message: str) -> None:
-        """The tool reported how far it is."""
-        self.tell(ToolUpdate(name=self.name, call_id=self.call_id, percent=percent, message=message))
+    def progress(self, percent: float | None, message: str, content: tuple[Content, ...]) -> None:
+        """The tool reported how far it is, or yielded content that is no text."""
+        self.tell(update(self.name, self.call_id, percent, message, content))
 
     def attempt(self, attempt: Attempt) -> None:
         """A connection was asked for."""
@@ -31,3 +32,10 @@ class Heard:
     def output(self, stream: Stream, text: str) -> None:
         """The next piece of a stream came."""
         self.tell(ToolUpdate(name=self.name, call_id=self.call_id, stream=stream, text=text))
+
+
+def update(name: str, call_id: str, percent: float | None, message: str, blocks: tuple[Content, ...]) -> ToolUpdate:
+    """A report of progress; content that comes without any is the next piece of the stream of content."""
+    is_report = percent is not None or bool(message) or not blocks
+    stream: Stream | None = None if is_report else "content"
+    return ToolUpdate(name=name, call_id=call_id, percent=percent, message=message, stream=stream, blocks=blocks)

@@ -1,8 +1,9 @@
 """One call of a plugin, as a dialogue of lines: describe, compare, call, answer.
 
-An answer does not say which call it answers. So what a plugin writes while no call is open ends it, and a call that
-follows an answer at once first waits a moment for such a line. One that comes later still, when the next call has
-been passed on, cannot be told from that call's answer.
+An answer need not say which call it answers. So what a plugin writes while no call is open ends it, and a call that
+follows such an answer at once first waits a moment for another line. One that comes later still, when the next call
+has been passed on, cannot be told from that call's answer. Where answers have their call's id, there is no doubt
+and no wait; a plugin that begins with that must go on.
 """
 
 from __future__ import annotations
@@ -13,7 +14,16 @@ from time import monotonic
 from typing import Final, TypeVar
 
 from toolc.backends.plugin import difference
-from toolc.backends.plugin_lines import DESCRIBE, LineError, Offer, call_line, read_answer, read_offer, shown
+from toolc.backends.plugin_lines import (
+    DESCRIBE,
+    Answer,
+    LineError,
+    Offer,
+    call_line,
+    read_message,
+    read_offer,
+    shown,
+)
 from toolc.plan import PluginCall
 from toolc.result import Capture, Outcome
 from toolc.runtime.session_wire import EndedError, SessionWire
@@ -32,6 +42,7 @@ class PluginTurns:
     def __init__(self) -> None:
         self._offer: Offer | None = None  # what it said of itself at its start, the only time that it is asked
         self._answered = 0.0  # when, of monotonic
+        self._last_id: str | None = None  # the call's of the last answer, if that said it
 
     def take(self, wire: SessionWire, call: PluginCall, call_id: str) -> Outcome:
         """Pass one call on, which has begun on ``wire``.
@@ -42,21 +53,28 @@ class PluginTurns:
         if offer is None:
             offer = self._offer = self.describe(wire)
         else:
-            _unasked(wire, self._answered + QUIET_SECONDS, f"after its last answer; {_LOST}")
+            # An id may come twice, from a caller, or of a call that is tried again.
+            is_plain = self._last_id is not None and self._last_id != call_id
+            _unasked(wire, 0.0 if is_plain else self._answered + QUIET_SECONDS, f"after its last answer; {_LOST}")
         if reason := difference(call, offer):
             message = f"the plugin is not the one that was reviewed, and was not called: {reason}"
             raise EndedError(replace(wire.outcome("refused"), reason=message))
         wire.say(call_line(call_id, call.arguments, call.tool if offer.has_several else None))
-        answer = _waited(wire.line, "before it answered")
-        try:
-            read_answer(answer)
-        except LineError as error:
-            raise wire.broken(str(error)) from None
+        line, answer = _answered(wire)
+        self._check_call(wire, call_id, answer.call_id)
         if surplus := wire.surplus:
             raise wire.broken(f"it answered more than once: {shown(surplus)}")
         wire.deliver()
         self._answered = monotonic()
-        return replace(wire.outcome("answered"), reply=Capture(answer, b"", len(answer)))
+        return replace(wire.outcome("answered"), reply=Capture(line, b"", len(line)))
+
+    def _check_call(self, wire: SessionWire, call_id: str, said: str | None) -> None:
+        """Raise ``EndedError`` where an answer is that of another call, as far as the plugin says whose it is."""
+        if said is None and self._last_id is not None:
+            raise wire.broken("its answer has no 'call_id', which its answers before had")
+        if said is not None and said != call_id:
+            raise wire.broken(f"it answered the call {said!r:.80}, and {call_id!r:.80} was open")
+        self._last_id = said
 
     def describe(self, wire: SessionWire) -> Offer:
         """Ask the plugin what it is, which its start ends with. Raises ``EndedError``."""
@@ -68,6 +86,22 @@ class PluginTurns:
             raise wire.broken(str(error)) from None
         _unasked(wire, 0.0, "after it had described itself")
         return offer
+
+
+def _answered(wire: SessionWire) -> tuple[bytes, Answer]:
+    """The answer to the open call, as a line and as it is read; updates before it are told."""
+    updates = wire.updates()
+    while True:
+        line = _waited(wire.line, "before it answered")
+        try:
+            message = read_message(line)
+        except LineError as error:
+            raise wire.broken(str(error)) from None
+        if isinstance(message, Answer):
+            updates.finish()
+            return line, message
+        updates.take(message)
+        wire.insist_on_time()
 
 
 def _unasked(wire: SessionWire, until: float, when: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from toolc.engines.base import Engine
 from toolc.errors import UsageError
@@ -46,12 +47,29 @@ def approve_image(tool: ToolSpec, profile: Profile, engine: Engine, lock: Lock) 
     if profile.image is None:
         return
     approved, found = lock.tools[tool.name].image, engine.pins(profile).image
-    if found is None or found.digest != approved:
-        is_now = found.digest if found else "nothing"
-        raise LockError(
-            f"the image {profile.image} of {tool.name} is not the one that {lock.path} approves: it is {is_now}, "
-            f"approved was {approved or 'none'}; review what changed, then run: toolc lock"
-        )
+    names = (*found.names, found.digest) if found else ()
+    if approved in names:
+        return
+    is_now = " or ".join(found.names or names) if found else "nothing"
+    kind = f"{approved.partition(':')[0]}:" if approved else ""
+    hint = _INCOMPARABLE.get(kind, "") if not any(name.startswith(kind) for name in names) else ""
+    raise LockError(
+        f"the image {profile.image} of {tool.name} is not the one that {lock.path} approves: it is {is_now}, "
+        f"approved was {approved or 'none'}; {hint or 'review what changed, then run: toolc lock'}"
+    )
+
+
+_INCOMPARABLE: Final = {
+    "manifest:": (
+        "an image that was built or loaded here has no manifest to compare, so pull it from the registry that has "
+        "it, or run toolc lock here"
+    ),
+    "config:": (
+        "this engine knows images by their manifests alone, so nothing can be compared; push the image to a "
+        "registry, pull it from there, and run: toolc lock"
+    ),
+}
+"""What to do where an image is not called by what it is approved by: engines know images by different digests."""
 
 
 def _loopback(tool: ToolSpec) -> Loopback:

@@ -32,7 +32,7 @@ from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.told import NETWORK_ARGUMENT
 from toolc.plan import Plan, PluginCall, Profile
 from toolc.registry import RegisteredTool
-from toolc.result import Capture, Outcome, ToolResult, failure
+from toolc.result import Capture, Content, Outcome, ToolResult, failure
 from toolc.runtime.caller import CallContext, nobody
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress import Egress
@@ -301,5 +301,5 @@ def _warn(tool: str, selection: Selection) -> None:
     )
 
 
-def _no_progress(percent: float | None, message: str) -> None:
+def _no_progress(percent: float | None, message: str, content: tuple[Content, ...]) -> None:
     pass

@@ -72,14 +72,15 @@ def redacted(result: ToolResult, redactor: Redactor) -> ToolResult:
     error = result.error and ToolFailure(result.error.kind, redactor.text(result.error.message))
     structured = result.structured and (redactor.json(result.structured[0]),)
     return ToolResult(
-        content=tuple(_block(block, redactor) for block in result.content),
+        content=tuple(redacted_block(block, redactor) for block in result.content),
         structured=structured,
         error=error,
         details=redactor.object(result.details),
     )
 
 
-def _block(block: Content, redactor: Redactor) -> Content:
+def redacted_block(block: Content, redactor: Redactor) -> Content:
+    """``block`` without a secret in it."""
     if isinstance(block, Text):
         return Text(redactor.text(block.text))
     if isinstance(block, Resource):

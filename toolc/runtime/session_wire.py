@@ -17,13 +17,14 @@ from typing import Final
 from toolc.attempt import Attempt
 from toolc.engines.base import Sandbox
 from toolc.plan import Plan
-from toolc.result import Capture, Ending, Outcome
+from toolc.result import Capture, Content, Ending, Outcome
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.conversation import CallTooLargeError, Conversation, ProtocolError
 from toolc.runtime.egress import Broker, Egress
 from toolc.runtime.live_output import OutputSink
-from toolc.runtime.progress_lines import ProgressSink
+from toolc.runtime.plugin_updates import PluginUpdates
 from toolc.runtime.same_folder import check
+from toolc.runtime.update_lines import UpdateSink
 from toolc.runtime.wire import (
     DELIVERY_SECONDS,
     START_SECONDS,
@@ -42,7 +43,7 @@ END_SECONDS: Final = 1.0
 """How long after its output a process may take to end, before that is told and not its end."""
 
 
-def _unheard(percent: float | None, message: str) -> None:
+def _unheard(percent: float | None, message: str, content: tuple[Content, ...]) -> None:
     pass
 
 
@@ -56,7 +57,7 @@ class Turn:
 
     timeout_ms: int
     cancellation: Cancellation | None = None
-    on_progress: ProgressSink = _unheard
+    on_progress: UpdateSink = _unheard
     on_output: OutputSink | None = None
     on_attempt: Callable[[Attempt], None] = _unseen
 
@@ -118,6 +119,16 @@ class SessionWire:
             raise EndedError(replace(self.outcome("answered"), reply=Capture(beginning, b"", len(beginning) + 1)))
         self._end_soon()
         raise self.broken("it closed its stdout")
+
+    def updates(self) -> PluginUpdates:
+        """Who tells of what a plugin lets be known in this call."""
+        limit = self._plan.profile.limits.output_bytes
+        return PluginUpdates(limit, self.redactor, self._conversation.report)
+
+    def insist_on_time(self) -> None:
+        """Raise ``EndedError`` where the call is over: one that always has something to say never lets us wait."""
+        if self._line.is_over(self._deadline):
+            raise EndedError(self.outcome("cancelled" if self._line.cancelled else "timed_out"))
 
     def listen(self, until: float) -> None:
         """Hear what has come by now, and what comes until ``until`` (of ``monotonic``) or the first of it.

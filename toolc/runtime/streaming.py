@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from queue import Queue
 from threading import Thread
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from toolc.events import Event
 from toolc.runtime.cancellation import Cancellation
@@ -15,21 +15,24 @@ MAX_AHEAD: Final = 64
 
 POLL_SECONDS: Final = 0.005
 
-Call: TypeAlias = Callable[[Callable[[Event], None], Cancellation], object]
+T = TypeVar("T")
+
+Call: TypeAlias = Callable[[Callable[[Event], None], Cancellation], T]
 """Runs a call; what it raises, the iterator raises."""
 
 
-def events(call: Call) -> Generator[Event, None, None]:
-    """The events of ``call``, which starts with the first ``next``.
+def events(call: Call[T]) -> Generator[Event, None, T]:
+    """The events of ``call``, which starts with the first ``next``; what it returns is the generator's own value.
 
     To close the iterator cancels the call and waits until its sandbox is gone.
     """
     waiting: Queue[Event | None] = Queue(MAX_AHEAD)
+    returned: list[T] = []
     failures: list[BaseException] = []
 
     def run() -> None:
         try:
-            call(waiting.put, cancellation)
+            returned.append(call(waiting.put, cancellation))
         except BaseException as error:  # noqa: BLE001  raised again where the iterator is read
             failures.append(error)
         finally:
@@ -38,8 +41,8 @@ def events(call: Call) -> Generator[Event, None, None]:
     with Cancellation() as cancellation:
         # If the whole program ends first, so does the sandbox, and nobody has to wait for either.
         thread = Thread(target=run, name="toolc call", daemon=True)
-        thread.start()
         try:
+            thread.start()
             while (event := waiting.get()) is not None:
                 yield event
         finally:
@@ -51,3 +54,4 @@ def events(call: Call) -> Generator[Event, None, None]:
                 thread.join(POLL_SECONDS)
     if failures:
         raise failures[0]
+    return returned[0]

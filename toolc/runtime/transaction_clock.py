@@ -23,11 +23,21 @@ class Moment:
     def now() -> Moment:
         """This moment, as soon as the clock of files has ticked: a few milliseconds."""
         before = time.clock_gettime_ns(time.CLOCK_REALTIME)
-        while (stamp := time.clock_gettime_ns(_COARSE)) <= before:
+        while (both := _read(_COARSE)).stamp_ns <= before:
             time.sleep(0.0005)
-        return Moment(stamp, time.clock_gettime_ns(time.CLOCK_BOOTTIME))
+        return both
 
     def clock_was_set_back(self) -> bool:
         """Whether later changes may bear an earlier time than this."""
-        passed = time.clock_gettime_ns(time.CLOCK_REALTIME) - self.stamp_ns
-        return passed < time.clock_gettime_ns(time.CLOCK_BOOTTIME) - self.running_ns - _TOLERANCE_NS
+        now = _read(time.CLOCK_REALTIME)
+        return now.stamp_ns - self.stamp_ns < now.running_ns - self.running_ns - _TOLERANCE_NS
+
+
+def _read(clock: int) -> Moment:
+    """``clock`` and the one that nobody sets at one moment: read again where a busy machine held us up between."""
+    while True:
+        before = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        stamp = time.clock_gettime_ns(clock)
+        after = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        if after - before < _TOLERANCE_NS // 2:
+            return Moment(stamp, after)

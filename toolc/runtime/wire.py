@@ -18,8 +18,8 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.conversation import CallTooLargeError, Conversation, ProtocolError
 from toolc.runtime.egress import Broker, Egress
 from toolc.runtime.live_output import OutputSink
-from toolc.runtime.progress_lines import ProgressSink
 from toolc.runtime.same_folder import check
+from toolc.runtime.update_lines import UpdateSink
 
 START_SECONDS: Final = 20.0
 """How long a guest may take from its first byte to READY."""
@@ -41,7 +41,7 @@ def converse(
     *,
     timeout_ms: int,
     cancellation: Cancellation | None,
-    on_progress: ProgressSink,
+    on_progress: UpdateSink,
     on_output: OutputSink | None = None,
     egress: Egress | None = None,
 ) -> Outcome:
@@ -153,13 +153,16 @@ class Line:
                     break
             if self._broker is not None:
                 self._broker.serve()
-            remaining = deadline + self._listening.seconds - monotonic()
-            self.cancelled = self._cancellation is not None and self._cancellation.is_cancelled
-            if self.cancelled or remaining <= 0:
+            if self.is_over(deadline):
                 return False
             if data is None:
-                self._wait(remaining)
+                self._wait(deadline + self._listening.seconds - monotonic())
         return True
+
+    def is_over(self, deadline: float) -> bool:
+        """Whether ``deadline`` has passed, or the cancellation has come."""
+        self.cancelled = self._cancellation is not None and self._cancellation.is_cancelled
+        return self.cancelled or deadline + self._listening.seconds <= monotonic()
 
     def deliver(self, deadline: float) -> None:
         """Let servers have what the tool sent before it ended, as the kernel would; not if it was cancelled."""

@@ -1,6 +1,7 @@
 """Asks the person behind an MCP client whether a tool that says ``confirm: true`` may be called (elicitation).
 
-Up to protocol 2025-11-25 the server asks while the call waits. Later versions have no request from server to
+Up to protocol 2025-11-25 the server asks while the call waits, one question at a time: a person can read no more,
+and an answer must never be taken for that to another. Later versions have no request from server to
 client: the call ends with a question, nothing of it having started, and comes again with the answer.
 """
 
@@ -48,12 +49,20 @@ class UnansweredError(Exception):
 
 
 class Person:
-    """Whoever sits at the client that made one request. ``gone`` is set when the request is no more."""
+    """Whoever sits at the client that made one request. ``gone`` is set when the request is no more.
+
+    ``asking`` is held by whoever asks this client.
+    """
 
     def __init__(
-        self, context: ServerRequestContext[dict[str, Any]], params: CallToolRequestParams, call_id: str
+        self,
+        context: ServerRequestContext[dict[str, Any]],
+        params: CallToolRequestParams,
+        call_id: str,
+        asking: anyio.Lock,
     ) -> None:
         self.gone = anyio.Event()
+        self._asking = asking
         self._context = context
         self._answers = params.input_responses or {}
         self._loop = anyio.lowlevel.current_token()
@@ -83,8 +92,9 @@ class Person:
         session = self._context.session
 
         async def ask() -> None:
-            with suppress(MCPError):  # a client that cannot ask after all
-                answers.append(await session.elicit_form(message, _FORM, self._context.request_id))
+            async with self._asking:
+                with suppress(MCPError):  # a client that cannot ask after all
+                    answers.append(await session.elicit_form(message, _FORM, self._context.request_id))
             tasks.cancel_scope.cancel()
 
         async with anyio.create_task_group() as tasks:

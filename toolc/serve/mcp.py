@@ -38,8 +38,9 @@ MAX_CALLS: Final = 16
 
 
 def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
-    """A server that offers the executor's tools; it holds nothing that needs closing."""
+    """A server that offers the executor's tools to one client; it holds nothing that needs closing."""
     turns = anyio.Semaphore(MAX_CALLS)
+    asking = anyio.Lock()
 
     async def list_tools(
         _: ServerRequestContext[dict[str, Any]],
@@ -54,7 +55,7 @@ def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
         if params.name not in executor.registry and all(params.name != tool.name for tool in executor.tools):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
         async with turns:
-            return await _run(executor, params, context)
+            return await _run(executor, params, Person(context, params, new_call_id(), asking), context)
 
     return Server("toolc", version=version, on_list_tools=list_tools, on_call_tool=call_tool)
 
@@ -65,14 +66,16 @@ def to_call_result(result: ToolResult) -> CallToolResult:
 
 
 async def _run(
-    executor: Executor, params: CallToolRequestParams, context: ServerRequestContext[dict[str, Any]]
+    executor: Executor,
+    params: CallToolRequestParams,
+    person: Person,
+    context: ServerRequestContext[dict[str, Any]],
 ) -> CallToolResult | InputRequiredResult:
     """One call on a thread of its own. Cancelled, it ends the call and waits until the sandbox is gone.
 
     Progress goes to a client that asked for it.
     """
     relay = ProgressRelay(context.session.report_progress)
-    person = Person(context, params, new_call_id())
     with Cancellation() as cancellation:
         call = partial(_attempt, executor, params, cancellation, relay, person)
         async with anyio.create_task_group() as tasks:

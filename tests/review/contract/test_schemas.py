@@ -218,6 +218,124 @@ def test_each_keyword_is_told_with_its_grade_as_input_and_as_output(
     assert told(old, new) == expected
 
 
+def kinds(*names: str) -> JsonObject:
+    """Exactly one of some objects, each with its own constant."""
+    return {"oneOf": [{"properties": {"kind": {"const": name}}, "required": ["kind"]} for name in names]}
+
+
+def named(schema: JsonObject) -> JsonObject:
+    return with_a({"$ref": "#one"}) | {"$defs": {"one": schema | {"$anchor": "one"}}}
+
+
+def spaced(schema: JsonObject) -> JsonObject:
+    return with_a({"$ref": "#/$defs/the%20one"}) | {"$defs": {"the one": schema}}
+
+
+OPEN: Final[JsonObject] = {"type": "object"}
+LONG: Final[JsonObject] = {"type": "string", "minLength": 3}
+
+COUNTING: Final[list[tuple[JsonObject, JsonObject, list[str]]]] = [
+    (
+        with_a({"oneOf": [TEXT]}),
+        with_a({"oneOf": [TEXT, LONG]}),
+        [
+            "CON115 compatible, breaking: 'a' has another alternative (oneOf)",
+            "CON115 warning, compatible: 'a' may fit more than one alternative (oneOf), or no longer more than one",
+        ],
+    ),
+    (
+        with_a({"oneOf": [TEXT, LONG]}),
+        with_a({"oneOf": [TEXT]}),
+        [
+            "CON115 breaking, compatible: 'a' has one alternative less (oneOf)",
+            "CON115 compatible, warning: 'a' may fit more than one alternative (oneOf), or no longer more than one",
+        ],
+    ),
+    (
+        with_a({"oneOf": [TEXT]}),
+        with_a({"oneOf": [TEXT, {"type": "integer"}]}),
+        ["CON115 compatible, breaking: 'a' has another alternative (oneOf)"],
+    ),
+    (
+        with_a(kinds("x")),
+        with_a(kinds("x", "y")),
+        ["CON115 compatible, breaking: 'a' has another alternative (oneOf)"],
+    ),
+    (
+        OPEN | {"patternProperties": {"^x": TEXT}, "additionalProperties": False},
+        OPEN | {"additionalProperties": False},
+        [
+            "CON114 breaking, compatible: the value: names that fit \"^x\" may now hold less",
+            "CON114 compatible, warning: the value: names that fit \"^x\" may now hold more",
+        ],
+    ),
+    (
+        OPEN | {"additionalProperties": False},
+        OPEN | {"patternProperties": {"^x": TEXT}, "additionalProperties": False},
+        [
+            "CON114 warning, compatible: the value: names that fit \"^x\" may now hold less",
+            "CON114 compatible, breaking: the value: names that fit \"^x\" may now hold more",
+        ],
+    ),
+    (
+        {"contains": {"type": "integer"}, "maxContains": 1},
+        {"contains": {"type": ["integer", "string"]}, "maxContains": 1},
+        [
+            "CON101 compatible, breaking: the value now allows string",
+            "CON114 warning, compatible: the value: other items count against maxContains",
+        ],
+    ),
+    (
+        {"type": "array"},
+        {"type": "array", "contains": True},
+        ["CON114 breaking, compatible: the value has another condition, contains"],
+    ),
+    (
+        {"contains": TEXT, "minContains": 0},
+        {"contains": TEXT},
+        ["CON106 breaking, compatible: the value has no minContains any more"],
+    ),
+    (
+        {"contains": TEXT},
+        {"contains": TEXT, "minContains": 0},
+        ["CON106 compatible, warning: the value has a minContains, 0, where there was none"],
+    ),
+    (
+        OPEN | {"anyOf": [{"properties": {"a": TEXT}}], "unevaluatedProperties": False},
+        OPEN | {"unevaluatedProperties": False},
+        [
+            "CON115 compatible, warning: the value need no longer fit one of several schemas (anyOf)",
+            "CON113 warning, compatible: the value: others are left to unevaluatedProperties",
+        ],
+    ),
+    (
+        {"contains": TEXT, "unevaluatedItems": False},
+        {"unevaluatedItems": False},
+        [
+            "CON114 compatible, breaking: the value has one condition less, contains",
+            "CON113 warning, compatible: the value: others are left to unevaluatedItems",
+        ],
+    ),
+    (
+        named(TEXT),
+        named(TEXT | {"pattern": "^a"}),
+        ["CON108 breaking, compatible: 'a' must now fit the pattern \"^a\""],
+    ),
+    (
+        spaced(TEXT),
+        spaced(TEXT | {"pattern": "^a"}),
+        ["CON108 breaking, compatible: 'a' must now fit the pattern \"^a\""],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), COUNTING)
+def test_where_more_of_a_part_may_be_less_of_the_whole_it_is_told(
+    old: JsonObject, new: JsonObject, expected: list[str]
+) -> None:
+    assert told(old, new) == expected
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -228,6 +346,8 @@ def test_each_keyword_is_told_with_its_grade_as_input_and_as_output(
         (with_a({"anyOf": [TEXT, {"type": "null"}]}), with_a({"anyOf": [{"type": "null"}, TEXT]})),
         (with_a({"type": "integer", "maximum": 1}), with_a({"type": "integer", "maximum": 1.0})),
         (with_a({"type": "string", "title": "A"}), with_a({"type": "string", "title": "B"})),
+        (with_a({"type": "integer", "exclusiveMaximum": 10}), with_a({"type": "integer", "maximum": 9})),
+        (with_a({"type": "object"}), with_a({"type": "object", "propertyNames": TEXT})),
     ],
 )
 def test_what_means_the_same_is_no_change(old: JsonObject, new: JsonObject) -> None:
@@ -264,11 +384,15 @@ def objects(inner: st.SearchStrategy[JsonValue]) -> st.SearchStrategy[JsonValue]
     return st.one_of(
         st.fixed_dictionaries({"type": st.just("object"), "properties": named}, optional={
             "required": st.lists(st.sampled_from(["a", "b"]), unique=True), "additionalProperties": inner,
-            "minProperties": st.integers(0, 2), "dependentRequired": st.just({"a": ["b"]}), "not": inner}),
+            "minProperties": st.integers(0, 2), "dependentRequired": st.just({"a": ["b"]}), "not": inner,
+            "patternProperties": st.fixed_dictionaries({}, optional={"^a": inner, "^[bc]": inner}),
+            "propertyNames": inner, "unevaluatedProperties": inner}),
         st.fixed_dictionaries({"type": st.just("array"), "items": inner}, optional={
             "minItems": st.integers(0, 2), "maxItems": st.integers(0, 3), "uniqueItems": st.booleans(),
-            "prefixItems": st.lists(inner, min_size=1, max_size=2)}),
+            "prefixItems": st.lists(inner, min_size=1, max_size=2), "contains": inner,
+            "minContains": st.integers(0, 2), "maxContains": st.integers(0, 2), "unevaluatedItems": inner}),
         st.fixed_dictionaries({}, optional={"anyOf": st.lists(inner, min_size=1, max_size=2),
+                                            "oneOf": st.lists(inner, min_size=1, max_size=2),
                                             "allOf": st.lists(inner, min_size=1, max_size=2)}),
     )  # fmt: skip
 

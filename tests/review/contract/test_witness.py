@@ -7,8 +7,10 @@ from typing import Final
 import pytest
 
 from toolc.review.change import Witness
+from toolc.review.contract.candidates import least_object
+from toolc.review.contract.node import Node
 from toolc.review.contract.schemas import movements
-from toolc.review.contract.witness import NOT_FOUND, UNRESOLVED, witness
+from toolc.review.contract.witness import NOT_FOUND, TOO_MANY, UNRESOLVED, Effort, witness
 from toolc.schema import JsonObject, JsonValue
 from toolc.validation.bounded import errors
 
@@ -49,3 +51,33 @@ def test_a_reference_to_nothing_judges_nothing() -> None:
     old: JsonObject = {"allOf": [{"$ref": "#/$defs/gone"}]}
     new: JsonObject = {"allOf": [{"$ref": "#/$defs/gone"}], "type": "string"}
     assert witness(old, new, movements(old, new)[-1]) == UNRESOLVED
+
+
+def strings(count: int, most: int) -> JsonObject:
+    properties: JsonObject = {f"p{number}": {"type": "string", "maxLength": most} for number in range(count)}
+    return {"type": "object", "properties": properties, "required": [*properties]}
+
+
+def test_what_is_judged_for_all_changes_of_one_schema_is_bounded() -> None:
+    old, new = strings(200, 9), strings(200, 8)
+    effort = Effort(2_000)
+    found = [witness(old, new, each, effort) for each in movements(old, new)]
+    assert len(found) == 200
+    assert [isinstance(each, Witness) for each in found[:7]] == [True] * 5 + [False] * 2
+    assert {each for each in found if isinstance(each, str)} == {TOO_MANY}
+
+
+def test_the_smallest_value_around_is_made_once_for_all_that_is_tried_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+
+    def counted(node: Node, depth: int = 0) -> JsonObject | None:
+        asked.append(depth)
+        return least_object(node, depth)
+
+    monkeypatch.setattr("toolc.review.contract.witness.least_object", counted)
+    old: JsonObject = {"type": "object", "properties": {"a": {"pattern": "^zq{9}x$"}}, "required": ["a"]}
+    new: JsonObject = {"type": "object", "properties": {"a": {"pattern": "^zq{9}y$"}}, "required": ["a"]}
+    assert witness(old, new, movements(old, new)[0]) == NOT_FOUND
+    assert asked == [0]

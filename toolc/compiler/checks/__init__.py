@@ -125,14 +125,18 @@ TOOL_CHECKS: Final[tuple[ToolCheck, ...]] = (
 )
 """The checks of one tool. A new one is a file here and a name in this line."""
 
+_COMPARING: Final = frozenset({names.RULE.number, similar_descriptions.RULE.number})
+"""Those that compare tools, which does not concern the ones that come with toolc."""
+
 SET_CHECKS: Final[tuple[SetCheck, ...]] = (call_depth, compositions, names, similar_descriptions, step_arguments)
 """The checks of all tools together. A new one is a file here and a name in this line."""
 
 
 def check_together(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Every finding about all tools together."""
+    own = [tool for tool in tools if not tool.comes_with_toolc]
     for every in SET_CHECKS:
-        yield from every.check(tools)
+        yield from every.check(own if every.RULE.number in _COMPARING else tools)
 
 
 def check_each(tools: Sequence[LocatedTool], checks: Sequence[ToolCheck] = TOOL_CHECKS) -> Iterator[Diagnostic]:

@@ -5,13 +5,14 @@ Only here are all tools known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from collections.abc import Mapping as AnyMapping
 from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Mapping, Node, Scalar
 from toolc.compiler.document import Sequence as SequenceNode
-from toolc.compiler.document import to_json
 from toolc.compiler.reader import suggestion
 from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
@@ -20,7 +21,7 @@ from toolc.source import Span
 
 def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Each call of a tool that is not there, and each circle of calls."""
-    if not any(tool.spec.backend.tag in {"composite", "agent"} for tool in tools):
+    if not any(map(_may_call, tools)):
         return
     known = {name: tool for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}
     targets = {tool.spec.name: frozenset(_targets(tool, known)) for tool in tools}
@@ -36,25 +37,37 @@ def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
 
 
 def calls(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
-    """The name of each tool that ``tool`` calls, as far as it can be read, and where it stands."""
-    backend = tool.spec.backend
-    if backend.tag == "composite":
-        for index, step in enumerate(backend.steps):
-            if step.tool:
-                yield step.tool, tool.span("backend", "composite", "steps", index, "tool")
-    elif backend.tag == "agent":
-        node = tool.node_at("backend", "agent", "tools")
-        for item in node.items if isinstance(node, SequenceNode) else ():
-            yield str(to_json(item)), item.span
+    """The name of each tool that ``tool`` calls, as far as it can be read, and where it stands.
+
+    Also where something else is wrong with its backend: who mends that must not find the next error only then.
+    """
+    if not _may_call(tool):
+        return
+    steps = tool.node_at("backend", "composite", "steps")
+    named = tool.node_at("backend", "agent", "tools")
+    for node in (
+        *(step.get("tool") for step in _items(steps) if isinstance(step, Mapping)),
+        *_items(named),
+    ):
+        if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
+            yield node.value, node.span
 
 
-def _targets(tool: LocatedTool, known: Mapping[str, LocatedTool]) -> Iterator[str]:
+def _may_call(tool: LocatedTool) -> bool:
+    return tool.spec.backend.tag in {"composite", "agent"} or "backend" in tool.damaged
+
+
+def _items(node: Node | None) -> tuple[Node, ...]:
+    return node.items if isinstance(node, SequenceNode) else ()
+
+
+def _targets(tool: LocatedTool, known: AnyMapping[str, LocatedTool]) -> Iterator[str]:
     for name, _ in calls(tool):
         if name in known:
             yield known[name].spec.name
 
 
-def _in_circles(calls: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+def _in_circles(calls: AnyMapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
     """For each tool in a circle of calls, the tools of the same circle (Tarjan's components, without recursion)."""
     order, low, stack, on_stack = dict[str, int](), dict[str, int](), list[str](), set[str]()
     circles: dict[str, frozenset[str]] = {}
@@ -91,9 +104,16 @@ def _popped(stack: list[str], on_stack: set[str], until: str) -> frozenset[str]:
     return found
 
 
-def _unknown(name: str, span: Span, known: Mapping[str, LocatedTool]) -> Diagnostic:
-    hint = suggestion(name, known) or "name a tool of the specs that are compiled together"
+def _unknown(name: str, span: Span, known: AnyMapping[str, LocatedTool]) -> Diagnostic:
+    hint = suggestion(name, known) or _brought(name) or "name a tool of the specs that are compiled together"
     return Diagnostic(codes.DANGLING, f"there is no tool '{name[:80]}'", span, hint)
+
+
+def _brought(name: str) -> str:
+    """How to compile the tool of this name along, where one comes with toolc."""
+    from toolc.compiler.builtin import builtin_names  # start-up time: for one who needs to be told
+
+    return f"it comes with toolc: write builtin: [{name}] into toolc.yaml" if name in builtin_names() else ""
 
 
 RULE: Final = Rule(

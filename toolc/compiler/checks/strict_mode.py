@@ -1,7 +1,7 @@
 """TC702: parameters that OpenAI's strict mode cannot say as they are, where the spec asks for that mode.
 
 Strict mode wants every property required and every object closed. What is optional becomes "a value or null"
-there, which a model fills in more often than it would have.
+there, which a model fills in more often than it would have. What it cannot say at all, the lowering decides.
 """
 
 from __future__ import annotations
@@ -11,17 +11,32 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Mapping, Scalar
-from toolc.compiler.properties import all_subschemas, has_type, parameters
+from toolc.compiler.document import Mapping
+from toolc.compiler.parameters import is_full_schema
+from toolc.compiler.properties import parameters
 from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
+from toolc.schema import LISTS_OF_SCHEMAS
+from toolc.source import Span
 
 NEEDS: Final = frozenset({"parameters", "providers"})
 
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Each optional parameter and each open object, where ``providers`` asks OpenAI for strict mode."""
-    if not any(each.strict and each.provider.startswith("openai") for each in tool.spec.providers):
+    """What OpenAI's strict mode cannot say or says otherwise, as its lowering has it, where a spec asks for it."""
+    asking = (each.provider for each in tool.spec.providers if each.strict and each.provider.startswith("openai"))
+    provider = next(asking, None)
+    if provider is None:
+        return
+    from toolc.providers.lowering import LossLog  # start-up time: few tools ask for strict mode
+    from toolc.providers.openai_strict import strict_parameters
+    from toolc.providers.strict import CLOSES
+
+    losses = LossLog(tool.spec.name)
+    if strict_parameters(tool.spec, provider, losses) is None:
+        why = losses.found[-1]
+        hint = "say it in another way, or leave strict out: the definition goes without it"
+        yield Diagnostic(codes.STRICT, why.message, _place(tool, why.pointer), hint)
         return
     required = tool.spec.parameters.required
     for entry, _ in parameters(tool):
@@ -30,17 +45,25 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
                 codes.STRICT, f"'{entry.key}' is optional, and strict mode requires every parameter",
                 entry.key_span, f"require it, or leave strict out: '{entry.key}' becomes a value or null",
             )  # fmt: skip
-    for schema in all_subschemas(tool):
-        if has_type(schema, "object") and schema is not tool.node.get("parameters") and not _is_closed(schema):
+    for loss in losses.found:
+        if loss.message.endswith(CLOSES):
             yield Diagnostic(
                 codes.STRICT, "this object is open, and strict mode wants every object closed",
-                schema.entries[0].key_span, "add additionalProperties: false",
+                _place(tool, loss.pointer), "add additionalProperties: false",
             )  # fmt: skip
 
 
-def _is_closed(schema: Mapping) -> bool:
-    node = schema.get("additionalProperties")
-    return isinstance(node, Scalar) and node.value is False
+def _place(tool: LocatedTool, pointer: str) -> Span:
+    """Where that stands which a JSON Pointer into the tool's schema is about, as near as it was written."""
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+    root = tool.node.get("parameters")
+    if len(steps) > 1 and isinstance(root, Mapping) and not is_full_schema(root):
+        del steps[1]  # the shorthand has its parameters where a schema has its 'properties'
+    route = [
+        int(step) if above in LISTS_OF_SCHEMAS else step for above, step in zip(["", *steps], steps, strict=False)
+    ]
+    names = [step for step in route if isinstance(step, str)]
+    return tool.key_span(*names) if len(names) == len(route) else tool.span(*route)
 
 
 _BAD: Final = """\
@@ -66,6 +89,9 @@ RULE: Final = Rule(
 In strict mode OpenAI's models can write nothing that the schema refuses. The price is a smaller language: every
 property is required, and every object closed. An optional parameter has to become "a value or null", so that
 the model decides about it on every call; where it decides for null, the tool gets no argument.
+
+What it cannot say at all (a map with names of a call's own, a value of any type) keeps the whole definition from
+being strict.
 
 Where that is not what the tool means, require the parameter, or leave strict mode out: a call is validated in
 any case.

@@ -39,6 +39,9 @@ def project() -> JsonObject:
                 names={"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,63}$"},
             ),
             "toolsets": mapping("Names for several tools.", items("The tools.", text("A tool's name."))),
+            "builtin": items(
+                "Tools that come with toolc and are compiled along.", text("A tool's name: 'calculator'.")
+            ),
             "lint": lint,
             "exclude": items("Files that are no specs.", text("A pattern of paths below this file: 'vendor/**'.")),
             "out": text("The folder that 'toolc build' writes, below this file."),

@@ -312,7 +312,7 @@ def attempt(function: Callable[[], object]) -> str:
     pid = os.fork()
     if pid == 0:
         os.close(here)
-        signal.alarm(10)
+        signal.alarm(60)  # on a busy machine a walk through all files takes its time
         try:
             said = "done: %s" % str(function())[:200]
         except OSError:

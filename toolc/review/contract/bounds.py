@@ -112,14 +112,22 @@ def _bound(
     if before is None and after is not None:
         if after[1:] != _IMPLIED.get(keyword, ()):
             words = f"{place(route)} has a {keyword}, {short(now)}, where there was none"
-            yield Movement(aspect, Direction.NARROWER, where, words, was, now, is_sure=False)
+            direction = Direction.WIDER if _allows_more(keyword, after) else Direction.NARROWER
+            yield Movement(aspect, direction, where, words, was, now, is_sure=False)
     elif before is not None and after is None:
-        yield Movement(aspect, Direction.WIDER, where, f"{place(route)} has no {keyword} any more", was, now)
+        words = f"{place(route)} has no {keyword} any more"
+        direction = Direction.NARROWER if _allows_more(keyword, before) else Direction.WIDER
+        yield Movement(aspect, direction, where, words, was, now)
     elif before and after and before[1:] != after[1:]:
         is_narrower = (after[1] * sign, after[2]) < (before[1] * sign, before[2])
         direction = Direction.NARROWER if is_narrower else Direction.WIDER
         words = f"{place(route)}: {keyword} went from {short(was)} to {short(now)}"
         yield Movement(aspect, direction, where, words, was, now)
+
+
+def _allows_more(keyword: str, bound: tuple[str, float, bool]) -> bool:
+    """Whether a bound asks for less than its absence does, as ``minContains: 0`` beside ``contains``."""
+    return keyword in _IMPLIED and bound[1] < _IMPLIED[keyword][0]
 
 
 _IMPLIED: Final = {
@@ -137,7 +145,14 @@ def _tightest(keywords: tuple[str, ...], schema: JsonObject, sign: int) -> tuple
     for keyword in keywords:
         value = schema.get(keyword)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            found.append((value * sign, not keyword.startswith("exclusive"), keyword))
+            is_inclusive = not keyword.startswith("exclusive")
+            if (
+                not is_inclusive
+                and "number" not in types(schema)
+                and (isinstance(value, int) or value.is_integer())
+            ):
+                value, is_inclusive = value - sign, True  # of whole numbers, below 10 is up to 9
+            found.append((value * sign, is_inclusive, keyword))
     if not found:
         return None
     value, inclusive, keyword = min(found)

@@ -13,7 +13,7 @@ from toolc.review.contract.grades import Side, grade, rule
 from toolc.review.contract.movement import Movement
 from toolc.review.contract.node import whole
 from toolc.review.contract.schemas import movements
-from toolc.review.contract.witness import witness
+from toolc.review.contract.witness import Effort, witness
 from toolc.review.pairing import Pair
 from toolc.review.state import Reviewed
 from toolc.schema import Schema
@@ -45,10 +45,16 @@ def _result_schema(old: Reviewed, new: Reviewed) -> Change:
         grade="breaking" if is_gone else "compatible",
         message=words,
         path=route,
+        before=_shown(old.spec.result_schema),
+        after=_shown(new.spec.result_schema),
         old=old.span(*route),
         new=new.span(*route),
         no_witness="any result is one" if is_gone else "",
     )
+
+
+def _shown(schema: Schema | None) -> str | None:
+    return whole(schema.value) if schema else None
 
 
 def _schemas(
@@ -56,9 +62,10 @@ def _schemas(
 ) -> Iterator[Change]:
     # Of an input what was accepted must be, of an output what may come must have been allowed.
     accepts, refuses = (before.value, after.value) if side == "input" else (after.value, before.value)
+    effort = Effort()
     for movement in movements(before.value, after.value):
         graded = grade(side, movement)
-        found = witness(accepts, refuses, movement) if graded in _UNSAFE else ""
+        found = witness(accepts, refuses, movement, effort) if graded in _UNSAFE else ""
         yield _schema_change(old, new, movement, side, top, found)
 
 

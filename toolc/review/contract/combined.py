@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from toolc.review.change import Route
-from toolc.review.contract.bounds import Compare
-from toolc.review.contract.movement import Aspect, Direction, Movement
-from toolc.review.contract.node import Node, is_same, list_under, place
+from toolc.review.contract.bounds import Compare, types
+from toolc.review.contract.movement import Aspect, Direction, Movement, doubts
+from toolc.review.contract.node import Node, is_same, list_under, map_under, place
 from toolc.schema import JsonObject, JsonValue
 
 
@@ -31,6 +32,18 @@ def _alternatives(keyword: str, old: Node, new: Node, route: Route, compare: Com
         )
         yield Movement(Aspect.ALTERNATIVE, direction, where, words, before or None, after or None, is_sure=False)
         return
+    moved = [*_changed(keyword, old, new, route, compare)]
+    yield from moved
+    nodes = [*map(old.inner, before)], [*map(new.inner, after)]
+    if keyword == "oneOf" and not all(map(_are_apart, nodes)):
+        words = f"{place(route)} may fit more than one alternative (oneOf), or no longer more than one"
+        yield from doubts(moved, Aspect.ALTERNATIVE, where, words)
+
+
+def _changed(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:
+    """What moved of the alternatives themselves."""
+    before, after = list_under(old.schema, keyword), list_under(new.schema, keyword)
+    where = (*route, keyword)
     lost, won = _unmatched(before, after)
     for was, now in zip(lost, won, strict=False):
         yield from compare(old.inner(before[was]), new.inner(after[now]), (*where, now))
@@ -40,6 +53,32 @@ def _alternatives(keyword: str, old: Node, new: Node, route: Route, compare: Com
     for index in won[len(lost) :]:
         words = f"{place(route)} has another alternative ({keyword})"
         yield Movement(Aspect.ALTERNATIVE, Direction.WIDER, (*where, index), words, None, after[index])
+
+
+def _are_apart(nodes: Sequence[Node]) -> bool:
+    """Whether no value can fit two of these: by their types, or by a property that is another constant in each."""
+    return all(
+        not types(one.schema) & types(two.schema) or _have_other_constants(one, two)
+        for one, two in combinations(nodes, 2)
+    )
+
+
+def _have_other_constants(one: Node, two: Node) -> bool:
+    named = [map_under(node.schema, "properties") for node in (one, two)]
+    return any(
+        name in list_under(one.schema, "required")
+        and name in list_under(two.schema, "required")
+        and (texts := [_texts(properties.get(str(name))) for properties in named])[0].isdisjoint(texts[1])
+        and all(texts)
+        for name in named[0]
+    )
+
+
+def _texts(schema: JsonValue) -> frozenset[str]:
+    """The texts that a schema allows, where it lists them all; else none."""
+    listed = (schema.get("enum") or [schema.get("const")]) if isinstance(schema, dict) else []
+    found = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+    return frozenset(found if isinstance(listed, list) and len(found) == len(listed) else ())
 
 
 def _all_of(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:

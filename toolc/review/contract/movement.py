@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -69,3 +70,11 @@ class Movement:
     before: JsonValue = None
     after: JsonValue = None
     is_sure: bool = True
+
+
+def doubts(moved: Sequence[Movement], aspect: Aspect, route: Route, message: str) -> Iterator[Movement]:
+    """The other direction of what moved inside a keyword that counts what fits: possible, never sure."""
+    directions = {each.direction for each in moved}
+    for each in (Direction.NARROWER, Direction.WIDER):
+        if each.turned in directions and each not in directions:
+            yield Movement(aspect, each, route, message, is_sure=False)

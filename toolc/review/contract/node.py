@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
+from urllib.parse import unquote
 
 from toolc.review.change import Route
 from toolc.schema import JsonObject, JsonValue
@@ -57,9 +58,12 @@ def _listed(value: JsonValue) -> list[JsonValue]:
 
 
 def _at(root: JsonObject, pointer: str) -> JsonValue:
-    """What a JSON pointer within ``root`` means; None where there is nothing."""
+    """What a JSON pointer or an anchor within ``root`` means; None where there is nothing."""
+    fragment = unquote(pointer.removeprefix("#"))
+    if fragment and not fragment.startswith("/"):
+        return _anchored(root, fragment)
     found: JsonValue = root
-    for step in pointer.removeprefix("#").split("/")[1:]:
+    for step in fragment.split("/")[1:]:
         key = step.replace("~1", "/").replace("~0", "~")
         if isinstance(found, dict):
             found = found.get(key)
@@ -68,6 +72,14 @@ def _at(root: JsonObject, pointer: str) -> JsonValue:
         else:
             return None
     return found
+
+
+def _anchored(value: JsonValue, name: str) -> JsonValue:
+    """The schema that is called ``name`` by ``$anchor``, anywhere in ``value``; None where there is none."""
+    if isinstance(value, dict) and name in (value.get("$anchor"), value.get("$dynamicAnchor")):
+        return value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next((found for each in inner if (found := _anchored(each, name)) is not None), None)
 
 
 def is_same(old: JsonValue, new: JsonValue) -> bool:

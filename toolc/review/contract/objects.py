@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from toolc.review.change import Route
 from toolc.review.contract.bounds import Compare
-from toolc.review.contract.movement import Aspect, Direction, Movement
-from toolc.review.contract.node import Node, is_same, list_under, map_under, place
+from toolc.review.contract.movement import Aspect, Direction, Movement, doubts
+from toolc.review.contract.node import Node, is_same, list_under, map_under, place, short
 from toolc.schema import JsonObject, JsonValue
 
 _CONDITIONS: Final = ("propertyNames", "contains", "unevaluatedItems", "unevaluatedProperties", "contentSchema")
-"""Keywords with one schema, which was true where it is not there."""
+"""Keywords with one schema, which was true where it is not there, but for ``contains``."""
 
 
 def movements(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:
@@ -22,8 +23,9 @@ def movements(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[
     yield from _others(old, new, route, compare)
     yield from _named(old, new, route, compare)
     yield from _items(old, new, route, compare)
+    before, after = _without_idle_names(old), _without_idle_names(new)
     for keyword in _CONDITIONS:
-        yield from _condition(keyword, old, new, route, compare)
+        yield from _condition(keyword, before, after, route, compare)
 
 
 def _properties(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:
@@ -83,12 +85,34 @@ def _named(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Mov
             was, now = before.get(name), after.get(name)
             if name in before and name in after and keyword != "dependentRequired":
                 yield from compare(old.inner(was), new.inner(now), where)
-            elif name not in before or (name in after and _exceeds(now, was)):
+                continue
+            if keyword == "patternProperties" and (_is_limited(old.schema) or _is_limited(new.schema)):
+                yield from _named_or_not(name, old.schema, new.schema, where)
+                continue
+            if name not in before or (name in after and _exceeds(now, was)):
                 words = f"{place(route)} has another condition, in {keyword}"
                 yield Movement(Aspect.CONDITION, Direction.NARROWER, where, words, was, now)
             if name not in after or (name in before and keyword == "dependentRequired" and _exceeds(was, now)):
                 words = f"{place(route)} has one condition less, in {keyword}"
                 yield Movement(Aspect.CONDITION, Direction.WIDER, where, words, was, now)
+
+
+def _named_or_not(name: str, old: JsonObject, new: JsonObject, where: Route) -> Iterator[Movement]:
+    """A pattern of names that came or went where all names are limited: what fits it is now under another rule."""
+    was, now = (map_under(schema, "patternProperties").get(name) for schema in (old, new))
+    words = f"{place(where[:-2])}: names that fit {short(name)} may now hold"
+    is_refused, was_refused = name in map_under(old, "patternProperties") and is_closed(new), is_closed(old)
+    for direction, verb, is_sure in (
+        (Direction.NARROWER, "less", is_refused),
+        (Direction.WIDER, "more", was_refused and not is_refused),
+    ):
+        yield Movement(Aspect.CONDITION, direction, where, f"{words} {verb}", was, now, is_sure=is_sure)
+
+
+def _is_limited(schema: JsonObject) -> bool:
+    """Whether what other names may hold is not anything."""
+    others = ("additionalProperties", "unevaluatedProperties")
+    return any(schema.get(keyword, True) is not True for keyword in others)
 
 
 def _exceeds(one: JsonValue, other: JsonValue) -> bool:
@@ -111,17 +135,29 @@ def _items(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Mov
         yield Movement(Aspect.ITEMS, direction, (*route, "uniqueItems"), words, was, now)
 
 
+def _without_idle_names(node: Node) -> Node:
+    """The node without ``propertyNames: {type: string}``, which generators write and every object fits."""
+    if node.schema.get("propertyNames") != {"type": "string"}:
+        return node
+    return replace(node, schema={key: each for key, each in node.schema.items() if key != "propertyNames"})
+
+
 def _condition(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:
     was, now = old.schema.get(keyword), new.schema.get(keyword)
     where = (*route, keyword)
-    if keyword not in old.schema and keyword in new.schema and now is not True:
+    binds = keyword == "contains"  # also if anything fits, since one item has to
+    if keyword not in old.schema and keyword in new.schema and (binds or now is not True):
         words = f"{place(route)} has another condition, {keyword}"
         yield Movement(Aspect.CONDITION, Direction.NARROWER, where, words, was, now)
-    elif keyword in old.schema and keyword not in new.schema and was is not True:
+    elif keyword in old.schema and keyword not in new.schema and (binds or was is not True):
         words = f"{place(route)} has one condition less, {keyword}"
         yield Movement(Aspect.CONDITION, Direction.WIDER, where, words, was, now)
     elif keyword in old.schema and not is_same(was, now):
-        yield from compare(old.inner(was), new.inner(now), where)
+        moved = [*compare(old.inner(was), new.inner(now), where)]
+        yield from moved
+        if keyword == "contains" and ("maxContains" in old.schema or "maxContains" in new.schema):
+            words = f"{place(route)}: other items count against maxContains"
+            yield from doubts(moved, Aspect.CONDITION, where, words)
 
 
 def _names(schema: JsonObject, keyword: str) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from toolc.review.change import Route
 from toolc.review.contract import bounds, combined, objects
-from toolc.review.contract.movement import Aspect, Direction, Movement
+from toolc.review.contract.movement import Aspect, Direction, Movement, doubts
 from toolc.review.contract.node import Node, is_same, place, root
 from toolc.schema import JsonObject
 
@@ -39,8 +39,21 @@ class _Comparison:
             return
         self.seen.add(pair)
         yield from bounds.movements(old, new, route)
-        yield from objects.movements(old, new, route, self.compare)
-        yield from combined.movements(old, new, route, self.compare)
+        inside = [
+            *objects.movements(old, new, route, self.compare),
+            *combined.movements(old, new, route, self.compare),
+        ]
+        yield from inside
+        yield from _unevaluated(old, new, route, inside)
+
+
+def _unevaluated(old: Node, new: Node, route: Route, moved: Sequence[Movement]) -> Iterator[Movement]:
+    """What else may be refused or allowed where the rest is what no other keyword has looked at."""
+    looking = [each for each in moved if each.route[len(route) : len(route) + 1] != ("properties",)]
+    for keyword in ("unevaluatedProperties", "unevaluatedItems"):
+        if any(node.schema.get(keyword, True) is not True for node in (old, new)):
+            words = f"{place(route)}: others are left to {keyword}"
+            yield from doubts(looking, Aspect.CLOSED, (*route, keyword), words)
 
 
 def _refers(*schemas: JsonObject) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -16,18 +17,48 @@ from toolc.validation.bounded import UnresolvableError, errors
 TRIES: Final = 300
 """How many values are judged before the search is given up."""
 
+EFFORT: Final = 60_000
+"""How many parts of values are judged for all changes of one schema. A schema of a thousand required properties has
+a thousand changes, each with a call of a thousand parts."""
+
 NOT_FOUND: Final = f"none was found among the {TRIES} values tried; read the schemas"
+TOO_MANY: Final = "too many changes of this schema have one to be searched for; read the schemas"
 UNRESOLVED: Final = "a schema refers to one that is not there"
 
 
-def witness(accepts: JsonObject, refuses: JsonObject, movement: Movement) -> Witness | str:
+@dataclass(slots=True)
+class Effort:
+    """How much may still be judged for the changes of one schema."""
+
+    left: int = EFFORT
+
+    def spend(self, value: JsonValue) -> bool:
+        """Whether the value may be judged too."""
+        self.left -= _parts(value)
+        return self.left >= 0
+
+
+def _parts(value: JsonValue) -> int:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_parts, inside))
+
+
+def witness(
+    accepts: JsonObject, refuses: JsonObject, movement: Movement, effort: Effort | None = None
+) -> Witness | str:
     """A value that ``accepts`` allows and ``refuses`` does not, near ``movement``; else why there is none.
 
-    One that is refused by what moved goes before one that is refused by something else.
+    One that is refused by what moved goes before one that is refused by something else. ``effort`` is for several
+    movements of the same schemas; without it, it is this one's own.
     """
     other = None
+    effort = effort or Effort()
+    if effort.left < 0:
+        return TOO_MANY
     try:
         for value in islice(_tries(root(accepts), root(refuses), movement.route), TRIES):
+            if not effort.spend(value):
+                return other or TOO_MANY
             if errors(accepts, value):
                 continue
             for wrong in errors(refuses, value):
@@ -42,8 +73,8 @@ def witness(accepts: JsonObject, refuses: JsonObject, movement: Movement) -> Wit
 def _tries(accepts: Node, refuses: Node, route: Route) -> Iterator[JsonValue]:
     """Whole values: the smallest with what differs put where it differs, then any."""
     path, one, two = _followed(accepts, refuses, route)
-    for inner in _inner(one, two):
-        yield from _around(accepts, path, inner)
+    around = _around(accepts, path)
+    yield from map(around, _inner(one, two))
     yield from candidates(accepts, refuses)
 
 
@@ -85,17 +116,15 @@ def _property(node: Node, name: str) -> Node:
     return node.inner(properties[name] if name in properties else node.schema.get("additionalProperties"))
 
 
-def _around(node: Node, path: tuple[str | int, ...], inner: JsonValue) -> Iterator[JsonValue]:
-    """``inner`` at ``path`` in the smallest value that leads there."""
+def _around(node: Node, path: tuple[str | int, ...]) -> Callable[[JsonValue], JsonValue]:
+    """What puts a value at ``path`` in the smallest value that leads there."""
     if not path:
-        yield inner
-        return
+        return lambda inner: inner
     step, rest = path[0], path[1:]
     if isinstance(step, int):
-        for value in _around(node.inner(node.schema.get("items")), rest, inner):
-            least = node.schema.get("minItems")
-            yield [value] * max(1, min(least if isinstance(least, int) else 1, 100))
-        return
-    least_one = least_object(node) or {}
-    for value in _around(_property(node, step), rest, inner):
-        yield least_one | {step: value}
+        item = _around(node.inner(node.schema.get("items")), rest)
+        least = node.schema.get("minItems")
+        size = max(1, min(least if isinstance(least, int) else 1, 100))
+        return lambda inner: [item(inner)] * size
+    member, least_one = _around(_property(node, step), rest), least_object(node) or {}
+    return lambda inner: least_one | {step: member(inner)}

@@ -27,9 +27,9 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 
 def check(sides: Sides) -> Iterator[Change]:
     """Each string that changed, graded by what is new in it. Of a new tool only grave words are told."""
-    before = texts(sides.was) if sides.was else {}
+    before = texts(sides.old) if sides.old else {}
     others = (sides.after.names | sides.after.tools.keys()) - {sides.now.name}
-    for route, now in texts(sides.now).items():
+    for route, now in texts(sides.new).items():
         was = before.get(route, "")
         if was == now or route == ("name",) or (route[-1] == "$schema" and _DIALECT.fullmatch(now)):
             continue

@@ -21,9 +21,9 @@ _NARROWER: Final = frozenset({"sandbox", "confirm", "retry"})
 
 def rest(sides: Sides, told: Sequence[Change]) -> Iterator[Change]:
     """Each part of the effect that differs and that no change of ``told`` is about. A new tool has no parts."""
-    if sides.was is None:
+    if sides.old is None:
         return
-    for part in differing(sides.was, sides.now, EFFECT):
+    for part in differing(sides.old, sides.new, EFFECT):
         if not _is_told_program(sides, part) and not any(_is_about(each.path, part.route) for each in told):
             yield _change(sides, part)
 

@@ -9,8 +9,9 @@ from toolc.authority import shown
 from toolc.review.change import Change
 from toolc.review.differences import leaves
 from toolc.review.risk.sides import Sides, brought
+from toolc.review.state import Reviewed
 from toolc.schema import JsonValue
-from toolc.spec import Expose, Secret, ToolSpec
+from toolc.spec import Expose, Secret
 
 RULE: Final = "RSK06"
 
@@ -33,8 +34,8 @@ def check(sides: Sides) -> Iterator[Change]:
         elif _is_nearer(was, now):
             words = f"the value of the secret {now.name} is now inside the sandbox{brought(each)}"
             yield sides.risk(RULE, "high", words, route, shown(was), shown(now))
-    if sides.was is not None:
-        before, after = _places(sides.was), _places(sides.now)
+    if sides.old is not None:
+        before, after = _places(sides.old), _places(sides.new)
         for name, place in sorted(after - before):
             if any(name == other for other, _ in before):
                 words = f"the secret {name} now stands in {place} too"
@@ -45,7 +46,7 @@ def _is_nearer(was: Secret, now: Secret) -> bool:
     return _EXPOSES[now.expose] > _EXPOSES[was.expose]
 
 
-def _places(tool: ToolSpec) -> frozenset[tuple[str, str]]:
+def _places(tool: Reviewed) -> frozenset[tuple[str, str]]:
     """Each secret with the part of the backend that names it, as ``headers`` or ``query``."""
     found: set[tuple[str, str]] = set()
     for route, value in leaves(tool, ("backend", "sandbox")):

@@ -1,0 +1,49 @@
+"""Running the tests of tools: what an interrupt at a bad moment leaves running."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from toolc import Executor, Registry, tool
+from toolc.cli.case_runs import run_cases
+from toolc.cli.cases import Case
+from toolc.runtime.function_context import FunctionContext
+from toolc.spec import Test
+
+
+def test_ctrl_c_while_a_thread_starts_cancels_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    began, over = threading.Event(), threading.Semaphore(0)
+    registry = Registry()
+
+    @tool(timeout=600)
+    def nap(ctx: FunctionContext) -> str:
+        """Sleeps until it is cancelled. Use it where something is to be interrupted, and nowhere else."""
+        began.set()
+        while not ctx.cancelled:
+            time.sleep(0.01)
+        over.release()
+        return "over"
+
+    registry.add(nap)
+    found = registry.get("nap")
+    assert found
+
+    class Interrupted(threading.Thread):
+        def start(self) -> None:
+            super().start()
+            if self.name == "toolc test_1":
+                assert began.wait(60)
+                raise KeyboardInterrupt
+
+    def make(case: Case, workspace: Path) -> Executor:
+        return Executor(case.registry, workspace=workspace)
+
+    monkeypatch.setattr(threading, "Thread", Interrupted)
+    case = Case(registry=registry, tool=found, number=1, test=Test())
+    with pytest.raises(KeyboardInterrupt):
+        list(run_cases([case, case], make, 2, lambda _: None))
+    assert all(over.acquire(timeout=60) for _ in range(2))

@@ -1,0 +1,195 @@
+"""``builtin`` of a project file: tools that come with toolc are compiled along, and can be named as steps."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from toolc import Registry, build
+from toolc.assets import asset
+from toolc.cli import main
+from toolc.compiler import builtin, cache_answers
+from toolc.compiler.builtin import builtin_names
+from toolc.compiler.compile import Compilation, compile_specs
+
+CALLER = """\
+toolc: 1
+name: double
+description: Double a number by means of the calculator, and give the result back.
+parameters: {n: {type: integer, minimum: 0, maximum: 100, description: The number}}
+backend:
+  composite:
+    strategy: sequential
+    steps: [{id: sum, tool: calculator, args: {expression: "2 * {{ n }}"}}]
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "double.yaml").write_text(CALLER, encoding="utf-8")
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
+    return tmp_path
+
+
+def says(text: str) -> None:
+    Path("toolc.yaml").write_text(text, encoding="utf-8")
+
+
+def compiled() -> Compilation:
+    return compile_specs([Path("specs")])
+
+
+def found() -> list[str]:
+    return [
+        f"{each.span} {each.code.number} {each.message}; {each.hint}" for each in compiled().diagnostics.sorted()
+    ]
+
+
+def test_its_names_are_those_of_the_library() -> None:
+    assert builtin_names() == [*Registry.builtin().names]
+
+
+def test_a_step_names_one(project: Path) -> None:
+    says("builtin: [calculator]\n")
+    assert found() == []
+    registry = Registry.load("specs")
+    assert registry.names == ("calculator", "double")
+    assert registry.registered("calculator") == Registry.builtin().registered("calculator")
+
+
+def test_a_built_registry_has_it_and_a_toolset_may(project: Path) -> None:
+    says("builtin: [calculator, file_read]\ntoolsets: {sums: [double], reads: [file_read]}\n")
+    build("specs", "build")
+    registry = Registry.load("build/registry.json")
+    assert registry.names == ("calculator", "double", "file_read")
+    assert registry.toolset("sums").names == ("double",)
+    assert registry.toolset("reads").names == ("file_read",)
+
+
+def test_without_it_the_finding_says_how(project: Path) -> None:
+    assert found() == [
+        (
+            "specs/double.yaml:8:29 TC105 there is no tool 'calculator'; "
+            "it comes with toolc: write builtin: [calculator] into toolc.yaml"
+        )
+    ]
+
+
+def test_no_settings_of_the_project_change_it(project: Path) -> None:
+    says("builtin: [calculator]\ndefaults: {sandbox: {limits: {timeout: 77s}}, confirm: true}\nvars: {a: b}\n")
+    tools = {tool.name: tool for tool in compiled().tools}
+    assert tools["double"].sandbox.limits.timeout_ms == 77_000
+    assert tools["calculator"] == Registry.builtin().get("calculator")
+
+
+@pytest.mark.parametrize(
+    ("listed", "finding"),
+    [
+        ("[calculater]", "1:11 TC105 no tool 'calculater' comes with toolc; did you mean 'calculator'?"),
+        ("[bash, bash]", "1:17 TC108 this list names 'bash' on line 1 already; remove one of the two"),
+        ("bash", "1:10 TC108 'builtin' must be a list, but is the text 'bash'; write a list: [bash]"),
+    ],
+)
+def test_what_is_wrong_with_the_list_is_told(project: Path, listed: str, finding: str) -> None:
+    says(f"builtin: {listed}\n")
+    assert f"toolc.yaml:{finding}" in found()
+
+
+def test_a_name_of_the_project_is_not_taken(project: Path) -> None:
+    says("builtin: [calculator]\n")
+    other = CALLER.replace("name: double", "name: treble\naliases: [calculator]").replace(
+        "tool: calc", "tool: calc"
+    )
+    Path("specs/other.yaml").write_text(other.replace("{id: sum, tool: calculator", "{id: sum, tool: double"))
+    assert any(
+        each.startswith("toolc.yaml:1:11 TC203 'calculator' is taken: a tool of this project has that name")
+        for each in found()
+    )
+
+
+def test_its_description_is_compared_with_nothing(project: Path) -> None:
+    says("builtin: [calculator]\n")
+    mine = Registry.builtin().registered("calculator").spec
+    Path("specs/sums.yaml").write_text(
+        f"toolc: 1\nname: calculators\ndescription: {mine.description!r}\nbackend: {{shell: {{argv: [bc]}}}}\n"
+    )
+    assert [each for each in found() if "TC20" in each] == []
+
+
+def built() -> dict[str, bytes]:
+    with pytest.raises(SystemExit) as end:
+        main(["build", "specs"])
+    if end.value.code:
+        return {}
+    return {
+        str(path.relative_to("build")): path.read_bytes() for path in Path("build").rglob("*") if path.is_file()
+    }
+
+
+EDITS = (
+    ("specs/plain.yaml", "name: plain", "name: calculator"),
+    ("specs/plain.yaml", "name: plain", "name: file_read"),
+    ("specs/plain.yaml", "name: plain", "name: plain\naliases: [file_read]"),
+    ("specs/plain.yaml", "Print", "Show"),
+    ("specs/double.yaml", "2 *", "3 *"),
+    ("toolc.yaml", "file_read", "bash"),
+    ("toolc.yaml", "builtin: [calculator, file_read]", "{}"),
+)
+PLAIN = """\
+toolc: 1
+name: plain
+description: Print the name of the day on which it is.
+backend: {shell: {argv: [date]}}
+"""
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=range(len(EDITS)))
+def test_a_cached_build_is_what_a_cold_one_is(
+    project: Path, edit: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says("builtin: [calculator, file_read]\n")
+    Path("specs/plain.yaml").write_text(PLAIN, encoding="utf-8")
+    assert "registry.json" in built()
+    path, before, after = edit
+    place = Path(path)
+    place.write_text(place.read_text(encoding="utf-8").replace(before, after), encoding="utf-8")
+    warm = built()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(project / "other"))
+    assert built() == warm
+
+
+def test_a_change_of_it_is_built_anew(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where toolc itself is worked on; an installed one has another version then."""
+    ours = project / "ours" / "specs"
+    shutil.copytree(asset("specs"), ours, ignore=shutil.ignore_patterns("plugins"))
+    monkeypatch.setattr(builtin, "asset", lambda _: ours)
+    says("builtin: [calculator]\n")
+    before = built()
+    spec = ours / "calculator.yaml"
+    spec.write_text(spec.read_text(encoding="utf-8").replace("label: Calc", "label: Other calc"), encoding="utf-8")
+    after = built()
+    assert b"Calculator" in before["registry.json"]
+    assert b"Other calculator" in after["registry.json"]
+
+
+def test_its_places_are_those_of_no_machine(project: Path) -> None:
+    says("builtin: [calculator]\n")
+    paths = {tool.spec.name: tool.path for tool in compiled().located}
+    assert paths == {"calculator": "toolc:specs/calculator.yaml", "double": "specs/double.yaml"}
+
+
+def test_its_tests_are_toolcs_own(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    says("builtin: [calculator]\n")
+    with pytest.raises(SystemExit) as end:
+        main(["test", "specs"])
+    assert end.value.code == 2
+    assert "there is nothing to test: none of 1 tools has `tests:`" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as end:
+        main(["test", "specs#calculator", "--update"])
+    assert "--update writes into specs, and a registry is none" in capsys.readouterr().err

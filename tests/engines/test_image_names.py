@@ -1,0 +1,128 @@
+"""What an image's content is called, from what Docker's two stores and Podman say of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from toolc.engines.base import ImageUsed, Pins
+from toolc.engines.fake import FakeEngine
+from toolc.engines.image_names import chosen, names_of
+from toolc.lock import Lock, LockError
+from toolc.plan import Plan, Profile
+from toolc.result import Outcome
+from toolc.runtime.sandbox_profile import approve_image
+from toolc.schema import JsonObject, Schema
+from toolc.spec import Argv, ShellBackend, ToolSpec
+
+INDEX, OTHER, CONFIG, BUILT = (f"sha256:{letter * 64}" for letter in "abcd")
+OF_CONTAINERD: Final = "application/vnd.oci.image.index.v1+json"
+
+ANSWERS: Final[dict[str, tuple[JsonObject, tuple[str, ...]]]] = {
+    "the classic store, pulled": (
+        {"Id": CONFIG, "RepoDigests": [f"redis@{INDEX}"], "GraphDriver": {"Name": "overlay2"}},
+        (f"manifest:{INDEX}", f"config:{CONFIG}"),
+    ),
+    "the classic store, pulled twice while other platforms changed": (
+        {"Id": CONFIG, "RepoDigests": [f"redis@{OTHER}", f"mirror.example.com:5000/redis@{INDEX}"]},
+        (f"manifest:{INDEX}", f"manifest:{OTHER}", f"config:{CONFIG}"),
+    ),
+    "the classic store, built here": ({"Id": BUILT, "RepoDigests": []}, (f"config:{BUILT}",)),
+    "the classic store, built here, without a tag": ({"Id": BUILT, "RepoDigests": None}, (f"config:{BUILT}",)),
+    "the containerd store, pulled": (
+        {
+            "Id": INDEX,
+            "RepoDigests": [f"redis@{INDEX}"],
+            "GraphDriver": {"Name": "overlayfs"},
+            "Descriptor": {"mediaType": OF_CONTAINERD, "digest": INDEX, "size": 10},
+        },
+        (f"manifest:{INDEX}",),
+    ),
+    "the containerd store before it said descriptors": (
+        {"Id": INDEX, "RepoDigests": [f"redis@{INDEX}"]},
+        (f"manifest:{INDEX}",),
+    ),
+    "the containerd store, built here, without a tag": (
+        {"Id": BUILT, "RepoDigests": [], "Descriptor": {"mediaType": OF_CONTAINERD, "digest": BUILT}},
+        (f"manifest:{BUILT}",),
+    ),
+    "Podman, pulled": (
+        {"Id": CONFIG, "RepoDigests": [f"docker.io/library/redis@{INDEX}"]},
+        (f"manifest:{INDEX}", f"config:{CONFIG}"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("answer", "names"), ANSWERS.values(), ids=ANSWERS)
+def test_an_image_is_called_by_its_manifest_and_by_its_configuration(
+    answer: JsonObject, names: tuple[str, ...]
+) -> None:
+    assert names_of(answer) == names
+
+
+def test_what_a_registry_has_is_approved_by_what_both_stores_can_answer() -> None:
+    classic, containerd = (
+        names_of(ANSWERS[each][0]) for each in ("the classic store, pulled", "the containerd store, pulled")
+    )
+    assert chosen(classic, "redis:7") == chosen(containerd, "redis:7") == f"manifest:{INDEX}"
+    twice = names_of(ANSWERS["the classic store, pulled twice while other platforms changed"][0])
+    assert chosen(twice, f"redis@{OTHER}") == f"manifest:{OTHER}"
+    assert chosen(names_of({"Id": BUILT}), "mine:1") == f"config:{BUILT}"
+
+
+def _never(plan: Plan) -> Outcome:
+    raise AssertionError(f"nothing is called here: {plan}")
+
+
+class Knowing(FakeEngine):
+    """An engine that knows one image by some names."""
+
+    def __init__(self, answer: JsonObject) -> None:
+        super().__init__(_never)
+        self._used = ImageUsed("redis:7", str(answer["Id"]), names_of(answer))
+
+    def pins(self, profile: Profile) -> Pins:
+        """The image."""
+        return Pins(self._used)
+
+
+LOOK: Final = ToolSpec(
+    name="look", description="", parameters=Schema({}), backend=ShellBackend(command=Argv(elements=()))
+)
+
+
+def refusal(approved: str, store: str) -> str:
+    """Why an image is not called that is approved by this name; empty where it is."""
+    digest = f"sha256:{'0' * 64}"
+    text = f"# toolc.lock 1\nlook surface={digest} effect={digest} image={approved}\n"
+    lock = Lock.parse(text, "toolc.lock")
+    try:
+        approve_image(LOOK, Profile(image="redis:7"), Knowing(ANSWERS[store][0]), lock)
+    except LockError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("store", ["the classic store, pulled", "the containerd store, pulled", "Podman, pulled"])
+def test_a_lock_of_one_store_holds_in_the_other(store: str) -> None:
+    assert refusal(f"manifest:{INDEX}", store) == ""
+    assert f"approved was manifest:{OTHER}; review what changed" in refusal(f"manifest:{OTHER}", store)
+
+
+def test_where_the_two_cannot_be_compared_it_says_why_and_what_to_do() -> None:
+    assert refusal(f"config:{CONFIG}", "the classic store, pulled") == ""
+    assert refusal(f"config:{CONFIG}", "the containerd store, pulled") == (
+        f"the image redis:7 of look is not the one that toolc.lock approves: it is manifest:{INDEX}, approved was "
+        f"config:{CONFIG}; this engine knows images by their manifests alone, so nothing can be compared; push the "
+        "image to a registry, pull it from there, and run: toolc lock"
+    )
+    assert refusal(f"manifest:{INDEX}", "the classic store, built here").endswith(
+        "an image that was built or loaded here has no manifest to compare, so pull it from the registry that has "
+        "it, or run toolc lock here"
+    )
+
+
+def test_a_lock_that_holds_a_digest_alone_means_the_one_that_its_engine_shows() -> None:
+    assert refusal(CONFIG, "the classic store, pulled") == ""
+    assert refusal(INDEX, "the classic store, pulled") != ""

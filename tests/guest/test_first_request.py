@@ -1,0 +1,156 @@
+"""The first request of an HTTP tool's call: asked for before its worker is awake, and answered to the worker.
+
+In these namespaces loopback is down: nothing can be connected to, so what the worker reads came by no other way.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from contextlib import closing
+from time import monotonic
+
+import pytest
+from namespace_sandbox import NamespaceSandbox
+
+from toolc.guest import frames, rehearsal
+from toolc.guest.bundle import bundle
+from toolc.guest.rehearsal import ANSWER
+from toolc.guest.told import NETWORK_ARGUMENT
+from toolc.schema import JsonObject
+
+SECONDS = 60.0
+FIRST = frames.FIRST_CONNECTION
+
+CALL: JsonObject = json.loads(json.dumps(rehearsal.CALL)) | {"timeout_ms": 20_000}
+
+
+class Host:
+    """The host's side of one call, by hand."""
+
+    def __init__(self, sandbox: NamespaceSandbox) -> None:
+        self._sandbox = sandbox
+        self._reader = frames.FrameReader()
+        self.said: list[tuple[int, int, bytes]] = []
+        sandbox.socket.settimeout(SECONDS)
+        sandbox.socket.sendall(bundle())
+        self.until(frames.READY)
+
+    def call(self, call: JsonObject) -> None:
+        self._sandbox.socket.sendall(frames.encode_control(frames.CALL, json.dumps(call).encode()))
+
+    def say(self, *said: bytes) -> None:
+        self._sandbox.socket.sendall(b"".join(said))
+
+    def until(self, kind: int) -> bytes:
+        """Listen until a frame of this kind has come; its payload."""
+        end = monotonic() + SECONDS
+        while not (found := [each for each in self.said if each[0] == kind]):
+            assert monotonic() < end, self.said
+            data = self._sandbox.socket.recv(65536)
+            assert data, self._sandbox.complaint()
+            self.said += self._reader.feed(data)
+        return found[0][2]
+
+    def reply(self) -> JsonObject:
+        """The call's answer."""
+        data = b"".join(each[2] for each in self.said if each[:2] == (frames.DATA, frames.REPLY))
+        answer = json.loads(data)
+        assert isinstance(answer, dict)
+        return answer
+
+
+def respond(host: Host) -> None:
+    # The line before the response is the supervisor's own.
+    response = ANSWER.partition(b"\n")[2]
+    host.say(
+        frames.encode(frames.OPENED, FIRST),
+        frames.encode(frames.DATA, FIRST, response),
+        frames.encode(frames.END, FIRST),
+    )
+
+
+def refuse(host: Host) -> None:
+    host.say(frames.encode(frames.CLOSE, FIRST, b'{"reason": "nobody may", "kind": "denied"}'))
+
+
+def break_off(host: Host) -> None:
+    head = struct.pack(">I", 100) + b"HTTP/1.1 200 OK\r\n"
+    host.say(
+        frames.encode(frames.OPENED, FIRST),
+        frames.encode(frames.DATA, FIRST, head),
+        frames.encode(frames.CLOSE, FIRST, b'{"reason": "no more", "kind": "network"}'),
+    )
+
+
+def test_its_response_is_the_workers() -> None:
+    with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
+        host = Host(sandbox)
+        host.call(CALL)
+        assert host.until(frames.REQUEST) == b"{}"
+        respond(host)
+        verdict = json.loads(host.until(frames.EXIT))
+        assert (verdict["ending"], verdict["status"]) == ("exited", 0)
+        assert verdict["cpu_ms"] > 0
+        assert verdict["peak_memory_bytes"] > 1 << 20
+        assert host.reply()["structured"] == [{"a": 1}]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "message"),
+    [
+        (refuse, "denied", "nobody may"),
+        (break_off, "network", "the connection broke"),
+    ],
+)
+def test_a_request_that_comes_to_nothing_is_told(answer: Callable[[Host], None], kind: str, message: str) -> None:
+    with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
+        host = Host(sandbox)
+        host.call(CALL)
+        host.until(frames.REQUEST)
+        answer(host)
+        host.until(frames.EXIT)
+        error = host.reply()["error"]
+        assert isinstance(error, dict)
+        assert (error["kind"], str(error["message"])[: len(message)]) == (kind, message)
+
+
+def test_a_call_that_cannot_begin_asks_for_nothing() -> None:
+    with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
+        host = Host(sandbox)
+        # A library that has no room, as in a full /tool.
+        host.call({**CALL, "files": [{"path": "/proc/none/lib.py", "text": ""}]})
+        verdict = json.loads(host.until(frames.EXIT))
+        assert verdict["ending"] == "failed"
+        assert frames.REQUEST not in [kind for kind, _, _ in host.said]
+
+
+def test_an_access_token_is_asked_for_by_the_worker() -> None:
+    with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
+        host = Host(sandbox)
+        host.call(CALL | {"http": json.loads(json.dumps(rehearsal.HTTP)) | {"needs_token": True}})
+        host.until(frames.EXIT)
+        # It cannot connect here, so it asks for nothing, and nobody has asked for the request before its token.
+        assert frames.REQUEST not in [kind for kind, _, _ in host.said]
+
+
+def test_a_function_has_no_such_connection() -> None:
+    code = (
+        "import os\n"
+        "def run():\n"
+        "    held = []\n"
+        "    for fd in range(40):\n"
+        "        try: held.append(os.readlink('/proc/self/fd/%d' % fd))\n"
+        "        except OSError: pass\n"
+        "    return [each for each in held if each.startswith('socket:')]\n"
+    )
+    function: JsonObject = {
+        "files": [{"path": "tool.py", "text": code}],
+        "python": {"entry": "tool.py", "function": "run", "arguments": {}},
+    }
+    with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
+        host = Host(sandbox)
+        host.call({name: value for name, value in CALL.items() if name != "http"} | function)
+        host.until(frames.EXIT)
+        assert host.reply()["structured"] == [[]]

@@ -1,0 +1,33 @@
+"""What an idle sandbox does beforehand is what a call will do, and leaves nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from toolc.guest.frames import CLOSE, FIRST_CONNECTION, REQUEST, FrameReader
+from toolc.guest.rehearsal import pass_on, read_response
+
+
+def test_the_worker_reads_a_response_to_its_answer() -> None:
+    answer = json.loads(read_response())
+    assert (answer["content"], answer["structured"]) == ([{"type": "text", "text": '{"a":1}'}], [{"a": 1}])
+    assert answer["details"]["status"] == 200
+
+
+def test_the_supervisor_asks_and_passes_on_to_the_end() -> None:
+    assert [*FrameReader().feed(pass_on())] == [
+        (REQUEST, FIRST_CONNECTION, b"{}"),
+        (CLOSE, FIRST_CONNECTION, b"{}"),
+    ]
+
+
+@pytest.mark.parametrize("half", [read_response, pass_on])
+def test_no_descriptor_is_left_open(half: Callable[[], bytes]) -> None:
+    half()
+    before = {*Path("/proc/self/fd").iterdir()}
+    half()
+    assert {*Path("/proc/self/fd").iterdir()} <= before

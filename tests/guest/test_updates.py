@@ -1,0 +1,57 @@
+"""What a Python tool tells while it runs, as lines of a pipe: short ones, and whole whoever writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable
+
+from toolc.guest.updates import PIECE, Updates
+
+
+def lines(tell: Callable[[Updates], None]) -> list[dict[str, object]]:
+    """What ``tell`` writes, read meanwhile: it may be more than a pipe holds."""
+    reader, writer = os.pipe()
+
+    def work() -> None:
+        tell(Updates(writer))
+        os.close(writer)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    with os.fdopen(reader, "rb") as pipe:
+        found = [json.loads(line) for line in pipe]
+    thread.join()
+    return found
+
+
+def test_a_long_text_is_told_in_pieces_and_whole() -> None:
+    text = "ä\n" * PIECE + "end"
+    told = [str(each["text"]) for each in lines(lambda updates: updates.text(text))]
+    assert "".join(told) == text
+    assert max(map(len, told)) == PIECE
+
+
+def test_blocks_come_with_how_far_the_work_is() -> None:
+    block: dict[str, object] = {"type": "text", "text": "a"}
+    assert lines(lambda updates: updates.blocks([block], 40.0, "half")) == [
+        {"content": [block], "percent": 40.0, "message": "half"}
+    ]
+
+
+def test_half_a_character_is_no_reason_to_stop() -> None:
+    assert lines(lambda updates: updates.text("a\ud800")) == [{"text": "a?"}]
+
+
+def test_lines_of_several_threads_are_whole() -> None:
+    blocks: list[dict[str, object]] = [{"data": "x" * 200_000}]
+
+    def tell(updates: Updates) -> None:
+        threads = [threading.Thread(target=updates.blocks, args=(blocks,)) for _ in range(8)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+
+    assert lines(tell) == [{"content": blocks, "percent": None, "message": ""}] * 8

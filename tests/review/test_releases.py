@@ -1,0 +1,103 @@
+"""Releases of a server, imported one after the other, as those of public servers went: new generators of schemas,
+other letters in names, promises about results."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import pytest
+from repositories import Repository
+from reviewing import told
+
+from toolc.backends.plugin_lines import Description, Offer
+from toolc.importers.plugin import plugin_spec
+from toolc.review.compare import compare
+from toolc.review.states import two_states
+from toolc.schema import JsonObject, JsonValue
+
+SAFE: Final = 9007199254740991
+COMMAND: Final = ("notes-server",)
+
+
+def tool(name: str, description: str, properties: JsonObject, **more: JsonValue) -> Description:
+    whole: JsonObject = {"type": "object", "properties": properties}
+    return Description(name, description, whole | more)
+
+
+FIND = "Find notes by their words, newest first. Ask for few of them, and for more where they do not do."
+PACK = "Pack all notes of a folder into one archive, with the pictures in them, and name its place."
+
+WIDER: Final[JsonObject] = {
+    "words": {"type": "string", "minLength": 1},
+    "limit": {"type": "integer", "minimum": -SAFE, "maximum": SAFE},
+    "labels": {"type": "object", "propertyNames": {"type": "string"}, "additionalProperties": {}},
+}
+FIRST: Final = (
+    tool("findNotes", FIND, {"words": {"type": "string"}, "limit": {"type": "integer"}}, required=["words"]),
+    tool("packNotes", PACK, {"folder": {"type": "string"}, "labels": {"type": "object"}}, required=["folder"]),
+)
+NEWER_GENERATOR: Final = (
+    tool("findNotes", FIND, WIDER, required=["words"], additionalProperties=False),
+    tool("packNotes", PACK, {"folder": {"type": "string"}, "labels": WIDER["labels"]}, required=["folder"]),
+)
+OTHER_LETTERS: Final = (
+    tool("find-notes", FIND, WIDER, required=["words"]),
+    tool("toggle-log", "Write more to the log, or less.", {}),
+)
+UNSAID: Final = (
+    "Gemini does not take propertyNames here; said in the description (/parameters/properties/labels/propertyNames)"
+)
+OTHER: Final = "SUR01 low: the model sees another definition at parameters.properties.labels"
+RENAMED: Final = (
+    "probably renamed from findNotes (the descriptions are 100% alike); "
+    "a call of findNotes is refused: add it to aliases"
+)
+HISTORY: Final[list[tuple[tuple[Description, ...], list[str]]]] = [
+    (FIRST, []),
+    (FIRST, []),
+    (
+        NEWER_GENERATOR,
+        [
+            "findNotes: CON106 warning: 'words' has a minLength, 1, where there was none",
+            "findNotes: CON105 warning: 'limit' has a maximum, 9007199254740991, where there was none",
+            "findNotes: CON106 warning: 'limit' has a minimum, -9007199254740991, where there was none",
+            "findNotes: CON111 compatible: 'labels' is new",
+            f"findNotes: PRV04 warning: gemini cannot say 2 more details: {UNSAID}",
+            f"packNotes: {OTHER}.propertyNames",
+            f"packNotes: {OTHER}.additionalProperties",
+            f"packNotes: PRV04 warning: gemini cannot say 1 more detail: {UNSAID}",
+        ],
+    ),
+    (
+        OTHER_LETTERS,
+        [
+            f"find-notes: CON302 breaking: {RENAMED}",
+            "packNotes: CON301 breaking: the tool is gone: a call of it is refused",
+            "toggle-log: CON312 compatible: the tool is new",
+            "toggle-log: RSK13 medium: all calls of a session share one sandbox",
+        ],
+    ),
+]
+
+
+@pytest.fixture
+def commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    repository = Repository.make(tmp_path / "repository")
+    monkeypatch.chdir(repository.top)
+    return [
+        repository.commit({"specs/notes.yaml": plugin_spec(Offer(tools, has_several=True), COMMAND, (), {})})
+        for tools, _ in HISTORY
+    ]
+
+
+def test_what_each_release_changed(commits: list[str]) -> None:
+    found: list[list[str]] = []
+    for base, head in pairwise(commits):
+        with two_states(base, head, [Path()]) as (old, new):
+            assert not new.diagnostics.has_errors
+            found.append(
+                [f"{each.name}: {line}" for each in compare(old, new).tools for line in told(each.changes)]
+            )
+    assert found == [expected for _, expected in HISTORY[1:]]

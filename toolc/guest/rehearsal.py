@@ -1,0 +1,72 @@
+"""What an idle sandbox does a few times for nobody, so that no call pays for what costs more the first time.
+
+Pages that a fork shares are copied, code is specialised and caches are filled. Each half is done where a call will
+do it, and loads nothing that its process would not need then.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+
+from toolc.guest import frames
+from toolc.guest.frames import CLOSE, DATA, END, FIRST_CONNECTION, LENGTH, OPENED, FrameReader, encode_control
+from toolc.guest.job import Job
+
+TIMES = 3
+
+RESPONSE = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n{"a": 1}'
+ANSWER = b"{}\n" + LENGTH.pack(len(RESPONSE)) + RESPONSE + LENGTH.pack(0) + b"{}"
+"""What the worker of an HTTP tool reads: see ``toolc.runtime.http_transport``."""
+
+HTTP: dict[str, object] = {
+    "method": "GET", "url": "", "format": "json", "limit": 1 << 16, "needs_token": False, "has_token": False,
+    "retry": None, "pagination": None, "errors": [], "select": None, "template": None, "arguments": {},
+    "address": ["127.0.0.1", 3129], "cut_mark": "",
+}  # fmt: skip
+"""As ``toolc.runtime.http_message`` makes one."""
+
+CALL = {
+    "call_id": "", "timeout_ms": 1000, "directory": "/tmp", "environment": {}, "files": [], "open_files": 64,
+    "file_size_bytes": 1 << 20, "network": {"requests": HTTP["address"]}, "http": HTTP,
+}  # fmt: skip
+"""As ``toolc.runtime.conversation`` makes one."""
+
+
+def read_response() -> bytes:
+    """What the worker of an HTTP tool does with a response; its answer."""
+    from toolc.guest.http_exchange import Exchange
+    from toolc.guest.http_reading import HttpJob
+    from toolc.guest.http_request import Requests
+    from toolc.guest.http_tool import answered
+
+    answer = b""
+    for _ in range(TIMES):
+        ours, theirs = socket.socketpair()
+        with theirs:
+            theirs.sendall(ANSWER)
+        job = HttpJob(Job(json.dumps(CALL).encode()).http or {})
+        answer = answered(job, Exchange(job, Requests(("", 0), ours), 0.0, lambda _: None))
+    return answer
+
+
+def pass_on() -> bytes:
+    """What the supervisor does for it; the frames that the host would get."""
+    from toolc.guest.network import Network
+
+    out = bytearray()
+    for _ in range(TIMES):
+        out.clear()
+        for _, _, message in FrameReader().feed(encode_control(frames.CALL, json.dumps(CALL).encode())):
+            Job(bytes(message))
+        network = Network({})
+        ours, theirs = socket.socketpair()
+        with theirs:
+            network.ask(ours.detach(), out)
+            network.take(OPENED, FIRST_CONNECTION, b"", out)
+            network.take(DATA, FIRST_CONNECTION, ANSWER, out)
+            network.take(END, FIRST_CONNECTION, b"", out)
+        network.serve(out, len(out) + 1)
+        network.take(CLOSE, FIRST_CONNECTION, b"{}", out)
+        network.close()
+    return bytes(out)
