@@ -53,6 +53,13 @@ async def ask() -> None:
             ),
         ),
         (
+            lambda: checked.listener("on_event", ask),
+            (
+                "on_event is told of each event as it comes, so it cannot be a coroutine function; to await "
+                "something for each, iterate over astream(...) or astream_batch(...)"
+            ),
+        ),
+        (
             lambda: checked.call_id("a\n"),
             "a call's id is at most 4096 printable characters, and this is none: 'a\\n'",
         ),

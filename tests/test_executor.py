@@ -123,6 +123,17 @@ class TestBatches:
         assert isinstance(died, SandboxDiedError)
         assert [each.text for each in (first, last) if isinstance(each, ToolResult)] == ["echo a", "echo b"]
 
+    def test_a_token_that_is_closed_is_refused_unless_it_was_cancelled(self, executor: Executor) -> None:
+        with Cancellation() as closed:
+            pass
+        told = "cancellation is closed, and could end no call any more; make the call inside its with"
+        with pytest.raises(UsageError, match=told):
+            executor.run("echo", {"word": "a"}, cancellation=closed)
+        with pytest.raises(UsageError, match=told):
+            executor.run_batch(echo("a"), cancellation=closed)
+        closed.cancel()
+        assert kinds([executor.run("echo", {"word": "a"}, cancellation=closed)]) == ["cancelled"]
+
     def test_calls_under_way_and_calls_to_come_end_with_the_token(self, executor: Executor, words: Words) -> None:
         with Cancellation() as cancellation:
 

@@ -40,8 +40,8 @@ def folder(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "specs", tmp_path / "specs")
     shutil.copy(ROOT / "README.md", tmp_path)
     for block in blocks("yaml"):
-        name, _, text = block.partition("\n")
-        (tmp_path / name.removeprefix("# ")).write_text(text, encoding="utf-8")
+        name = block.partition("\n")[0]
+        (tmp_path / name.removeprefix("# ")).write_text(block, encoding="utf-8")
     return tmp_path
 
 
@@ -100,3 +100,9 @@ def test_the_make_commands_it_names_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"`?make ([a-z]+)`?", README):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_every_page_can_be_found_and_every_link_leads_somewhere() -> None:
+    linked = re.findall(r"\]\(([^)#:]+)\)", README)
+    assert [link for link in linked if not (ROOT / link).exists()] == []
+    assert {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")} - set(linked) == set()

@@ -96,6 +96,10 @@ def test_a_name_or_alias_that_is_taken_is_refused_and_nothing_is_added(compiled:
     assert compiled.names == ("greet", "sneak")
     with pytest.raises(UsageError, match="a int is no tool; add a function, a tool, or a registry"):
         compiled.add(3)  # type: ignore[arg-type]
+    with pytest.raises(
+        UsageError, match=r"'wave' is not made yet; end its definition with \.handler\(\.\.\.\), \.composite\("
+    ):
+        compiled.add(define("wave", "Wave."))  # type: ignore[arg-type]
 
 
 def test_a_tool_is_removed_with_its_aliases(compiled: Registry) -> None:

@@ -212,11 +212,17 @@ def _registered(tool: Addable) -> Iterable[RegisteredTool]:
         return (tool,)
     if isinstance(tool, Registry):
         return tuple(map(tool.registered, tool.names))
-    from toolc.functions.define import tool as tool_of  # start-up time: most registries have no functions
+    from toolc.functions.define import Definition  # start-up time: most registries have no functions
+    from toolc.functions.define import tool as tool_of
     from toolc.functions.tool import ComposedTool, FunctionTool
 
     if isinstance(tool, ComposedTool):
         return (tool.registered(),)
+    if isinstance(tool, Definition):
+        raise UsageError(
+            f"the tool {tool.name!r} is not made yet; end its definition with .handler(...), .composite(...) or "
+            ".agent(...)"
+        )
     if not callable(tool):
         raise UsageError(f"a {type(tool).__name__} is no tool; add a function, a tool, or a registry")
     return ((tool if isinstance(tool, FunctionTool) else tool_of(tool)).registered(),)

@@ -113,9 +113,14 @@ def function(what: str, given: object) -> None:
 
 
 def listener(what: str, given: object) -> None:
-    """Something that is told of events, or None."""
+    """Something that is told of events at once, or None. A coroutine that nobody awaits would hear of none."""
     if given is not None:
         function(what, given)
+    if iscoroutinefunction(given):
+        raise UsageError(
+            f"{what} is told of each event as it comes, so it cannot be a coroutine function; to await something "
+            "for each, iterate over astream(...) or astream_batch(...)"
+        )
 
 
 def hook(what: str, given: object) -> None:
@@ -123,7 +128,8 @@ def hook(what: str, given: object) -> None:
 
     A coroutine is no answer, and one that nobody awaits would never ask.
     """
-    listener(what, given)
+    if given is not None:
+        function(what, given)
     if iscoroutinefunction(given):
         raise UsageError(
             f"{what} is asked on the thread of a call, so it cannot be a coroutine function; a plain one can wait "

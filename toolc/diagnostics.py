@@ -147,7 +147,8 @@ class Diagnostics:
         return sum(found.times for found in self._all())
 
     def _all(self) -> list[Diagnostic]:
-        return [*self._found, *(replace(first, times=times, fix=None) for first, times in self._others.values())]
+        others = [replace(first, times=times, fix=None) for first, times in self._others.values()]
+        return [*self._found, *others]
 
 
 def _order(found: Diagnostic) -> tuple[str, int, int, str, str]:

@@ -176,7 +176,7 @@ class Executor:
         call = ToolCall(name=name, arguments=arguments, call_id=checked.call_id(call_id or new_call_id()))
         checked.listener("on_event", on_event)
         checked.hook("confirm", confirm)
-        checked.optional("cancellation", cancellation, Cancellation, "a toolc.Cancellation")
+        _check_open(cancellation)
         setting = self._setting if confirm is None else replace(self._setting, confirm=confirm)
         with in_use():
             return execute(
@@ -259,7 +259,7 @@ class Executor:
         holds every result, once all is over and calls could not be made.
         """
         checked.listener("on_event", on_event)
-        checked.optional("cancellation", cancellation, Cancellation, "a toolc.Cancellation")
+        _check_open(cancellation)
         batch = self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout)
         with nullcontext(cancellation) if cancellation else Cancellation() as given:
             return batch.run(on_event or nobody, given)
@@ -363,6 +363,12 @@ def _own_tools(shelf: Shelf | None) -> tuple[RegisteredTool, ...]:
     from toolc.read_result import read_result_tool  # start-up time: most executors keep no results
 
     return (read_result_tool(shelf),)
+
+
+def _check_open(cancellation: Cancellation | None) -> None:
+    given = checked.optional("cancellation", cancellation, Cancellation, "a toolc.Cancellation")
+    if given and not given.is_cancelled and given.fileno() < 0:
+        raise UsageError("cancellation is closed, and could end no call any more; make the call inside its with")
 
 
 def _milliseconds(timeout: float) -> int:

@@ -149,8 +149,9 @@ def test_an_answer_that_is_none(said: object, why: str) -> None:
     assert str(raised.value) == why
 
 
-def test_an_answer_may_say_whose_it_is() -> None:
+def test_an_answer_and_an_update_may_say_whose_they_are() -> None:
     assert read_message(line({"content": [], "call_id": "c1"})) == Answer((), call_id="c1")
+    assert read_message(line({"type": "update", "call_id": "c1"})) == Update(call_id="c1")
 
 
 def test_an_update_is_no_answer_yet() -> None:
@@ -167,6 +168,7 @@ def test_an_update_is_no_answer_yet() -> None:
         ({"percent": True}, "its update has a 'percent' of True, and it goes from 0 to 100"),
         ({"message": 1}, "its update has a 'message' that is not a string"),
         ({"content": "a"}, "its update has a 'content' that is not a list"),
+        ({"call_id": 3}, "its update has a 'call_id' that is not a string"),
         ({"content": [{}] * 101}, "its update has 101 blocks of content, and 100 are allowed"),
         ({"content": [{"type": "text"}]}, "content[0] of its update has no 'text'"),
     ],

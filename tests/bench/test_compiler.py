@@ -20,6 +20,7 @@ from time import perf_counter, process_time
 import pytest
 import yaml
 from generated_specs import write_specs
+from targets import judged
 
 from toolc.api import write_build
 from toolc.artifacts import FORM, write
@@ -113,11 +114,6 @@ def show(
         for name, milliseconds in found.items():
             told = judged(milliseconds / base, targets[name]) if name in targets else ""
             print(f"  {name:52} {milliseconds:9.1f} ms {milliseconds / base:7.2f} x{told}")
-
-
-def judged(ratio: float, target: float) -> str:
-    """What a ratio is to be at most, and whether it is."""
-    return f"   to be {target:g} x: {'holds' if ratio <= target else 'MISSED'}"
 
 
 @pytest.mark.timeout(600)

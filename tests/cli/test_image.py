@@ -103,14 +103,17 @@ def test_list_works_without_a_daemon(monkeypatch: pytest.MonkeyPatch, unpacked: 
     unpacked.append(NAMED)
     result = CliRunner().invoke(command, ["list"])
     assert (result.exit_code, result.stdout) == (0, "a:1, b:1  3MiB  unpacked in /store/sha256-a\n")
-    assert result.stderr == "images are built with Docker: it does not answer\n"
+    assert result.stderr == "toolc: images are built with Docker: it does not answer\n"
 
 
 def test_list_of_none_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, unpacked: list[Stored]) -> None:
     monkeypatch.setattr(images, "list_images", lambda: ())
     result = CliRunner().invoke(command, ["list"])
     assert not unpacked
-    assert (result.stdout, result.stderr) == ("", "there are no images yet; build one with: toolc image build\n")
+    assert (result.stdout, result.stderr) == (
+        "",
+        "toolc: there are no images yet; build one with: toolc image build\n",
+    )
 
 
 def test_prune_removes_what_no_name_means_any_more(unpacked: list[Stored]) -> None:
@@ -120,7 +123,7 @@ def test_prune_removes_what_no_name_means_any_more(unpacked: list[Stored]) -> No
     result = CliRunner().invoke(command, ["prune"])
     assert (result.stdout, unpacked) == ("removed  sha256:c  3MiB\n", [NAMED])
     result = CliRunner().invoke(command, ["prune"])
-    assert (result.stdout, result.stderr) == ("", "nothing is to be removed\n")
+    assert (result.stdout, result.stderr) == ("", "toolc: nothing is to be removed\n")
 
 
 def test_prune_removes_packages_that_nobody_uses(monkeypatch: pytest.MonkeyPatch, unpacked: list[Stored]) -> None:

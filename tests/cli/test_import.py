@@ -68,6 +68,13 @@ def test_the_spec_is_written_and_runs(folder: Path, engine: str) -> None:
     assert (ran.returncode, ran.stdout) == (0, "3.0")
 
 
+def test_what_was_written_is_named_and_no_tool_that_the_project_takes_from_toolc(folder: Path) -> None:
+    (folder / ".git").mkdir()
+    (folder / "toolc.yaml").write_text("builtin: [calculator]\n", encoding="utf-8")
+    made = toolc(folder, "import", "plugin", "--", "python3", "tool.py")
+    assert (made.returncode, made.stdout, made.stderr) == (0, "wrote stats.yaml: stats\n", "")
+
+
 def test_the_plugin_is_asked_in_a_sandbox_and_never_on_this_host(folder: Path) -> None:
     sign = folder / "sign"
     (folder / "tool.py").write_text(f"open({str(sign)!r}, 'w').close()\n{PLUGIN}", encoding="utf-8")

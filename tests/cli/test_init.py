@@ -68,13 +68,23 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, capsys: pytest.Cap
     assert "cannot be made: Not a directory" in capsys.readouterr().err
 
 
+def test_what_could_not_be_made_whole_is_not_in_the_way_of_the_next_try(tmp_path: Path) -> None:
+    (tmp_path / ".github").write_text("a file in the place of the last files' folder")
+    assert run("init", str(tmp_path), "--ci", "github") == 2
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [".github"]
+    assert run("init", str(tmp_path)) == 0
+
+
 @pytest.mark.parametrize("host", ["github", "gitlab"])
 def test_the_review_of_pull_requests_is_added_where_it_is_asked_for(
     host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run("init", "t", "--ci", host) == 0
-    assert capsys.readouterr().out.splitlines()[1] == "before the first review: cd t && toolc lock specs"
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "try: cd t && toolc run specs/hello.yaml --arg name=Ada",
+        "then, before the first review: toolc lock specs",
+    ]
     for path, text in ci_files(host).items():
         assert (tmp_path / "t" / path).read_text(encoding="utf-8") == text
     hooks = yaml.safe_load((tmp_path / "t/.pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0][

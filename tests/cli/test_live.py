@@ -194,8 +194,9 @@ def test_json_and_events_are_two_different_wishes(capfd: pytest.CaptureFixture[s
 
 @pytest.mark.parametrize("engine", engines())
 def test_an_interrupt_in_a_flood_is_130_at_once(engine: str) -> None:
-    with start("flood", "--engine", engine, stdout=subprocess.DEVNULL) as process:
-        time.sleep(1.5)
+    with start("flood", "--engine", engine) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"y\n"
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err.strip()) == (130, b"")

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -65,14 +65,19 @@ def test_every_command_in_the_table_has_its_module(capsys: pytest.CaptureFixture
         assert capsys.readouterr().out.startswith(f"Usage: toolc {name} ")
 
 
+IMAGE = ["build", "export", "list", "prune"]
 EMPTY = "an empty path names nothing; write . for the current folder"
 
 
-def test_nothing_is_asked_for_and_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run() == 2
+@pytest.mark.parametrize(("group", "commands"), [((), COMMANDS), (("image",), IMAGE), (("import",), ["plugin"])])
+def test_nothing_is_asked_for_and_the_help_is_shown(
+    group: Sequence[str], commands: Sequence[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*group) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert all(f"\n  {name} " in err for name in COMMANDS)
+    assert err.startswith(f"Usage: {' '.join(('toolc', *group))} [OPTIONS] COMMAND [ARGS]...\n")
+    assert re.findall(r"^  ([a-z]+) .+\.$", err.partition("\nCommands:\n")[2], re.MULTILINE) == [*commands]
 
 
 @pytest.mark.parametrize(
@@ -80,6 +85,8 @@ def test_nothing_is_asked_for_and_the_help_is_shown(capsys: pytest.CaptureFixtur
     [
         (["biuld"], "toolc: there is no command 'biuld'; did you mean 'build'?\n"),
         (["zzzzz"], "toolc: there is no command 'zzzzz'; see: toolc --help\n"),
+        (["image", "lst"], "toolc: there is no command 'lst'; did you mean 'list'?\n"),
+        (["import", "zzz"], "toolc: there is no command 'zzz'; see: toolc import --help\n"),
         (["build"], "toolc: Missing argument 'PATHS...'; see: toolc build --help\n"),
         *(
             (
@@ -105,6 +112,11 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
         (InfrastructureError("no engine"), 3, "toolc: no engine\n"),
         (KeyboardInterrupt(), 130, ""),
         (click.Abort(), 130, ""),
+        (
+            click.UsageError("Did you mean 'b'?", click.Context(click.Command("a"), info_name="a")),
+            2,
+            "toolc: Did you mean 'b'? See: a --help\n",
+        ),
         (click.exceptions.Exit(1), 1, ""),
         (SystemExit(4), 4, ""),
         (

@@ -193,3 +193,15 @@ def test_its_tests_are_toolcs_own(project: Path, capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit) as end:
         main(["test", "specs#calculator", "--update"])
     assert "--update writes into specs, and a registry is none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [(), ("--effective",)])
+def test_a_file_of_one_tool_still_needs_no_name(
+    project: Path, option: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    says("builtin: [calculator]\n")
+    for target, shown in (("double.yaml", "double"), ("double.yaml#calculator", "calculator")):
+        with pytest.raises(SystemExit) as end:
+            main(["show", f"specs/{target}", *option])
+        assert not end.value.code
+        assert shown in capsys.readouterr().out.splitlines()[0]

@@ -44,6 +44,12 @@ def test_what_lies_in_a_folder_that_everybody_may_write_to_is_nobodys_project_fi
     Path("shared").chmod(0o1777)
     Path(".git").mkdir()
     assert folder_of("shared/mine/a.yaml") is None
+    assert lines(compile_specs([Path("shared/mine")])) == [
+        (
+            "shared/toolc.yaml:1:1 warning TC104 shared/toolc.yaml has no effect: "
+            "it is in a folder that everybody may write to"
+        )
+    ]
     for mode in (0o755, 0o777):  # 777 is every folder of a Windows drive in WSL
         Path("shared").chmod(mode)
         assert folder_of("shared/mine/a.yaml") == Path("shared")

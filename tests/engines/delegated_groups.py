@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from toolc.engines import oci_cgroup
+
+_NUMBERS: Final = itertools.count(1)
+_PATIENCE: Final = 60.0
+"""Seconds until the last process in them, a janitor, has done its work, on a machine that stalls."""
 
 
 @contextmanager
@@ -19,7 +25,8 @@ def delegated(uid: int) -> Iterator[tuple[Path, ...]]:
     With version 1 one in each hierarchy; with version 2 one below another that is also ``uid``'s, as in
     the session that systemd gives a user. Needs root.
     """
-    name = f"toolc-test-{os.getpid()}"
+    # Each its own: what could not be removed must not be in the next test's way.
+    name = f"toolc-test-{os.getpid()}-{next(_NUMBERS)}"
     mountinfo = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
     trees = oci_cgroup.trees(mountinfo)
     first = [tree for tree in trees if tree.version == 1 and "name=systemd" not in tree.controllers]
@@ -36,8 +43,9 @@ def delegated(uid: int) -> Iterator[tuple[Path, ...]]:
                 _delegate(tree.mount_point, top, uid)
         yield tuple(made) if first else (made[0] / "session",)
     finally:
-        for top in made:
-            _remove(top)
+        with contextlib.ExitStack() as undo:
+            for top in made:
+                undo.callback(_remove, top)
 
 
 def join(groups: tuple[Path, ...]) -> None:
@@ -68,7 +76,8 @@ def _inherit_processors(folder: Path) -> None:
 
 
 def _remove(top: Path) -> None:
-    for _ in range(500):
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
         for folder, _, _ in os.walk(top, topdown=False):
             with contextlib.suppress(OSError):
                 Path(folder).rmdir()

@@ -157,6 +157,7 @@ WAYS: dict[str, Callable[[], object]] = {
     "updates without end": updates_without_end,
     "a bad update": lambda: update(content=[{"type": "image", "data": "R0lGODlh", "mimeType": "image/png"}]),
     "another call's": lambda: say({"content": [], "call_id": "call_of_others"}),
+    "another call's update": lambda: update(call_id="call_of_others"),
     "memory": lambda: ok(str(len(bytearray(1 << 30)))),
 }
 

@@ -29,8 +29,9 @@ from docker_cases import (
 )
 
 from toolc.engines import docker_container
-from toolc.engines.docker import STARTS, DockerEngine
+from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_http import ApiError, Client
+from toolc.engines.passing import TRIES
 from toolc.errors import InfrastructureError
 from toolc.plan import Profile
 from toolc.spec import MIB, Limits
@@ -399,7 +400,7 @@ def test_an_interrupted_start_leaves_nothing(
     assert own_containers(client) == before
 
 
-@pytest.mark.parametrize("failures", [STARTS - 1, STARTS])
+@pytest.mark.parametrize("failures", [TRIES - 1, TRIES])
 def test_a_start_that_fails_in_passing_is_made_again(
     engine: DockerEngine, client: Client, monkeypatch: pytest.MonkeyPatch, failures: int
 ) -> None:
@@ -414,7 +415,7 @@ def test_a_start_that_fails_in_passing_is_made_again(
         really(client, container)
 
     monkeypatch.setattr(docker_container, "start", start)
-    if failures < STARTS:
+    if failures < TRIES:
         assert run(engine, Profile(), "print('fine')") == "fine\n"
     else:
         with pytest.raises(InfrastructureError, match=r"cgroup\.procs: invalid argument"):

@@ -29,6 +29,8 @@ from toolc.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
 
 ENDED = f"the sandbox ended before its call did; it said:\n{KILLED_BY_DAEMON}"
+NOT_REMOVED = r"the Docker daemon did not remove the sandbox \w{12}"
+REMEDY = r"remove it with: docker rm -f \w{12}"
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=missing())
 
@@ -117,8 +119,10 @@ def nothing_left(engine: DockerEngine) -> bool:
 def test_a_daemon_that_is_stopped_and_started_again(
     daemon: OwnDaemon, engine: DockerEngine, workspace: Path
 ) -> None:
-    assert failure_of_a_call_while(engine, workspace, daemon.stop) == ENDED
     try:
+        told = failure_of_a_call_while(engine, workspace, daemon.stop)
+        # A busy daemon may be gone before it has removed what it killed.
+        assert told == ENDED or re.fullmatch(rf"{NOT_REMOVED}: cannot connect to .*; {REMEDY}", told), told
         with pytest.raises(InfrastructureError, match=r"no Docker daemon|cannot connect"):
             engine.start(Profile(), ["-c", "pass"])
         with pytest.raises(InfrastructureError, match=r"there is no Docker daemon at|no Docker daemon listens at"):
@@ -186,11 +190,7 @@ def test_a_daemon_that_hangs_in_mid_call(
             told = failure_of_a_call_while(engine, workspace, hold, cancellation)
         finally:
             daemon.release()
-    assert re.fullmatch(
-        r"the Docker daemon did not remove the sandbox \w{12}: the daemon did not answer in time; remove it with: "
-        r"docker rm -f \w{12}",
-        told,
-    )
+    assert re.fullmatch(f"{NOT_REMOVED}: the daemon did not answer in time; {REMEDY}", told)
     assert works(engine)
     assert nothing_left(engine)
 

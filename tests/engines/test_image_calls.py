@@ -199,7 +199,8 @@ def test_an_ordinary_user_unpacks_and_runs_an_image_without_a_daemon(tmp_path: P
         return f"{guest_python._said(sandbox, 1000).decode()}{sandbox.image}"
 
     own = oci_images.take("mine:1", archive(tmp_path / "image.tar", "mine:1", layer))
-    assert configuration.run(work) == f"/.toolc 0\n{ImageUsed('mine:1', own.digest)}"
+    used = ImageUsed("mine:1", own.digest, (f"config:{own.digest}",))
+    assert configuration.run(work) == f"/.toolc 0\n{used}"
 
 
 def test_a_tool_without_an_image_says_what_it_ran_in(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from oci_cases import HOSTILE, SMALL, mount, needs_oci, read_all, read_line, run
 from toolc.engines import oci_probe
 from toolc.engines.oci import OciEngine
 from toolc.engines.owner import Owner
+from toolc.engines.passing import TRIES
 from toolc.errors import InfrastructureError
 from toolc.plan import Mount, Profile
 from toolc.spec import MIB, Limits
@@ -259,6 +260,41 @@ def test_a_start_that_fails_says_why_and_leaves_nothing(engine: OciEngine, tmp_p
     with pytest.raises(InfrastructureError, match=r"could not start a sandbox: .*gone: No such file or directory"):
         start(engine, "", profile)
     assert traces(Owner.current().label()) == before
+
+
+BUSY = """\
+#!/bin/sh
+case "$*" in *" run "*)
+    echo >> {calls}
+    if [ $(/usr/bin/wc -l < {calls}) -le {failures} ]; then
+        echo 'level=error msg="runc run failed: write /sys/fs/cgroup/cpu/x/cgroup.procs: invalid argument"' >&2
+        exit 1
+    fi
+esac
+exec {runtime} "$@"
+"""
+
+
+@pytest.mark.parametrize("failures", [TRIES - 1, TRIES])
+def test_a_start_that_fails_in_passing_is_made_again(
+    engine: OciEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int
+) -> None:
+    """As on a busy machine with cgroup v1; root's folder is mounted anew for each."""
+    (folder := tmp_path / "folder").mkdir()
+    calls, wrapper = tmp_path / "calls", tmp_path / oci_probe.RUNTIME
+    words = BUSY.format(calls=calls, failures=failures, runtime=oci_probe.runtime())
+    wrapper.write_text(words, encoding="utf-8")
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    profile = Profile(workspace=mount(folder), limits=SMALL)
+    if failures < TRIES:
+        assert run(engine, "open('/workspace/new', 'w'); print('fine')", profile) == "fine\n"
+        assert (folder / "new").exists()
+    else:
+        with pytest.raises(InfrastructureError, match=r"cgroup\.procs: invalid argument"):
+            start(engine, "", profile)
+    assert len(calls.read_text().splitlines()) == TRIES
+    assert not [trace for trace in traces(f"{Owner.current().label()}-") if not trace.startswith("process")]
 
 
 def test_the_streams_carry_both_directions_and_any_bytes(engine: OciEngine) -> None:

@@ -187,36 +187,40 @@ def test_a_call_is_limited_by_the_guest_and_says_so_every_time(tmp_path: Path) -
     assert 10 < int(str(forked)) < 20
     assert unenforced == ["memory", "cpus", "pids"]
     assert said == [
-        f"tool {name!r} runs without limits.memory and limits.cpus and limits.pids: the engine 'oci' cannot "
+        f"tool {name!r} runs without limits.memory, limits.cpus and limits.pids: the engine 'oci' cannot "
         "enforce that here, and your configuration accepts it; limited instead: memory: each process by "
         "itself; cpus: nothing; pids: the processes of the tool's user"
         for name in ("hog", "forks")
     ]
 
 
-def test_the_command_line_says_so_too(tmp_path: Path) -> None:
-    specs = tmp_path / "specs.yaml"
-    specs.write_text(TOOLS, encoding="utf-8")
-    text = specs.read_text(encoding="utf-8")
+def told(home: Path, *arguments: str) -> str:
+    """The exit code and stderr of a command of a user who accepts what this host does not enforce."""
+    configuration = home / ".config/toolc/config.yaml"
+    configuration.parent.mkdir(parents=True)
+    configuration.write_text("engine: oci\naccept_unenforced: [memory, cpus, pids]\n", encoding="utf-8")
+    done = subprocess.run([sys.executable, "-m", "toolc", *arguments], capture_output=True, text=True, check=False)
+    return f"{done.returncode} {done.stderr}"
 
+
+def test_the_command_line_says_so_too() -> None:
     def work() -> JsonValue:
         home = Path(os.environ["HOME"])
-        (home / ".config/toolc").mkdir(parents=True)
-        (home / ".config/toolc/config.yaml").write_text("engine: oci\naccept_unenforced: [memory, cpus, pids]\n")
-        (home / "specs.yaml").write_text(text, encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-m", "toolc", "run", f"{home}/specs.yaml#forks"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return f"{done.returncode} {done.stderr}"
+        (home / "specs.yaml").write_text(TOOLS, encoding="utf-8")
+        return told(home, "run", f"{home}/specs.yaml#forks")
 
     assert as_user(work, groups=False) == (
-        "0 toolc: warning: tool 'forks' runs without limits.memory and limits.cpus and limits.pids: "
+        "0 toolc: warning: tool 'forks' runs without limits.memory, limits.cpus and limits.pids: "
         "the engine 'oci' cannot enforce that here, and your configuration accepts it; limited instead: "
         "memory: each process by itself; cpus: nothing; pids: the processes of the tool's user\n"
     )
+
+
+def test_the_doctor_reports_it_and_warns_of_nothing() -> None:
+    def work() -> JsonValue:
+        return told(Path(os.environ["HOME"]), "doctor", "--engine", "oci")
+
+    assert as_user(work, groups=False) == "0 "
 
 
 class Warnings(logging.Handler):
@@ -238,4 +242,4 @@ def as_list(value: JsonValue) -> list[JsonValue]:
 
 def test_nothing_is_left_of_the_delegated_groups() -> None:
     CONFIGURATIONS["oci user"].run(lambda engine: engine.refusal(Profile()))
-    assert not list(Path("/sys/fs/cgroup").glob(f"**/toolc-test-{os.getpid()}"))
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/toolc-test-{os.getpid()}-*"))

@@ -106,6 +106,10 @@ def listen(executor: Executor) -> None:
             "another call's", "serialization",
             rf"{BROKEN}it answered the call 'call_of_others', and 'call_[0-9a-f]+' was open",
         ),
+        (
+            "another call's update", "serialization",
+            rf"{BROKEN}its update is of the call 'call_of_others', and 'call_[0-9a-f]+' was open",
+        ),
         ("no line end", "execution", "the plugin's process ended with exit status 0 before it answered"),
         ("memory", "out_of_memory", TOO_MUCH),
     ],

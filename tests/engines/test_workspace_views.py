@@ -14,6 +14,7 @@ from transaction_cases import call, paths, told, tool, tree
 
 from toolc.engines import images
 from toolc.engines.base import Engine
+from toolc.events import Event, ToolUpdate
 from toolc.schema import JsonObject, JsonValue
 
 BEFORE = {
@@ -150,19 +151,12 @@ def test_a_file_that_changes_while_the_tool_runs_is_a_conflict(
     give(workspace, USER)
 
     def work(engine: Engine) -> JsonValue:
-        import threading
-        import time
+        def interfere(event: Event) -> None:
+            if isinstance(event, ToolUpdate):
+                (workspace / "a").write_text("theirs\n")
 
-        def interfere() -> None:
-            time.sleep(0.6)
-            (workspace / "a").write_text("theirs\n")
-
-        other = threading.Thread(target=interfere)
-        other.start()
-        spec = tool("echo mine > a; echo x > c; sleep 1.2", min_isolation=configuration.min_isolation)
-        result = call(engine, spec, workspace)
-        other.join()
-        return result.text
+        spec = tool("echo mine > a; echo x > c; echo changed", min_isolation=configuration.min_isolation)
+        return call(engine, spec, workspace, on_event=interfere).text
 
     assert "- a: it was changed by somebody else while the tool ran" in str(configuration.run(work))
     assert tree(workspace) == BEFORE | {"a": "theirs\n"}

@@ -148,7 +148,9 @@ def test_what_is_of_the_wrong_type_is_told_and_not_raised_as_something_else() ->
     with pytest.raises(UsageError, match=r"^a tool's name is a text, and not \[\]"):
         define(nothing, "B.").handler(lambda: 1)
     with pytest.raises(UsageError, match="tool 'bad' has no description"):
-        define("bad", nothing).handler(lambda: 1)
+        define("bad", nothing)
+    with pytest.raises(UsageError, match=r"^tool 'bad': each step is what step\(...\) made, and not \[\]"):
+        define("bad", "B.").composite("sequential", nothing)
 
 
 def test_a_builder_refuses_what_makes_no_sense() -> None:
@@ -176,7 +178,7 @@ def test_a_builder_refuses_what_makes_no_sense() -> None:
     with pytest.raises(UsageError, match="tool 'x' has a whole schema already; put the parameter 'a' in there"):
         define("x", "X.", parameters={"type": "object", "properties": {}}).param("a", "string")
     with pytest.raises(UsageError, match="its parameters must be a schema of type object with properties"):
-        define("x", "X.", parameters={"type": "string"}).handler(lambda: None)
+        define("x", "X.", parameters={"type": "string"})
     with pytest.raises(UsageError, match="tool 'x': a timeout of 0 seconds is none"):
         define("x", "X.", timeout=0).handler(lambda: None)
     with pytest.raises(

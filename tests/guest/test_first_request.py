@@ -9,7 +9,8 @@ import json
 import struct
 from collections.abc import Callable
 from contextlib import closing
-from time import monotonic
+from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 from namespace_sandbox import NamespaceSandbox
@@ -21,18 +22,20 @@ from toolc.guest.told import NETWORK_ARGUMENT
 from toolc.schema import JsonObject
 
 SECONDS = 60.0
+FOR_EVER = ("0xffffffff", "0xffffffffffffffff", "0x0")
 FIRST = frames.FIRST_CONNECTION
 
 CALL: JsonObject = json.loads(json.dumps(rehearsal.CALL)) | {"timeout_ms": 20_000}
 
 
 class Host:
-    """The host's side of one call, by hand."""
+    """The host's side of one call, by hand. ``last`` are the types of the frames that came together at last."""
 
     def __init__(self, sandbox: NamespaceSandbox) -> None:
         self._sandbox = sandbox
         self._reader = frames.FrameReader()
         self.said: list[tuple[int, int, bytes]] = []
+        self.last: list[int] = []
         sandbox.socket.settimeout(SECONDS)
         sandbox.socket.sendall(bundle())
         self.until(frames.READY)
@@ -50,7 +53,9 @@ class Host:
             assert monotonic() < end, self.said
             data = self._sandbox.socket.recv(65536)
             assert data, self._sandbox.complaint()
-            self.said += self._reader.feed(data)
+            heard = [*self._reader.feed(data)]
+            self.said += heard
+            self.last = [kind for kind, _, _ in heard]
         return found[0][2]
 
     def reply(self) -> JsonObject:
@@ -59,6 +64,33 @@ class Host:
         answer = json.loads(data)
         assert isinstance(answer, dict)
         return answer
+
+
+def wait_until_rehearsed(sandbox: NamespaceSandbox) -> None:
+    """Nobody says so, and the kernel knows: the worker is reading its call then, the supervisor polls for ever."""
+    (supervisor,) = children(sandbox.process.pid)
+    (worker,) = children(supervisor)
+    end = monotonic() + SECONDS
+    while True:
+        polling, reading = waits_in(supervisor), waits_in(worker)
+        # The third argument of poll(2) is its timeout, of ppoll(2) a pointer to one; see proc(5), ``syscall``.
+        if len(polling) > 3 and polling[3] in FOR_EVER and len(reading) > 3 and reading[0] != polling[0]:
+            return
+        assert monotonic() < end, (polling, reading)
+        sleep(0.01)
+
+
+def children(pid: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def waits_in(pid: int) -> list[str]:
+    """The number and the arguments of the system call that a process waits in; less while it runs."""
+    return Path(f"/proc/{pid}/syscall").read_text().split()
+
+
+def descriptors(pid: int) -> set[str]:
+    return {each.name for each in Path(f"/proc/{pid}/fd").iterdir()}
 
 
 def respond(host: Host) -> None:
@@ -94,6 +126,27 @@ def test_its_response_is_the_workers() -> None:
         assert (verdict["ending"], verdict["status"]) == ("exited", 0)
         assert verdict["cpu_ms"] > 0
         assert verdict["peak_memory_bytes"] > 1 << 20
+        assert host.reply()["structured"] == [{"a": 1}]
+        # Written at once: the host is woken once for both.
+        assert {frames.DATA, frames.EXIT} <= {*host.last}
+
+
+def test_a_sandbox_that_has_rehearsed_serves_its_call_as_any_other() -> None:
+    with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
+        host = Host(sandbox)
+        wait_until_rehearsed(sandbox)
+        (supervisor,) = children(sandbox.process.pid)
+        (worker,) = children(supervisor)
+        # Nothing is left open: each has three, one end of seven pipes and a pair, of which the worker has made
+        # three its own; the supervisor has two of the wire, and two for the end of children.
+        assert {pid: len(descriptors(pid)) for pid in (supervisor, worker)} == {supervisor: 15, worker: 8}
+        # It has said nothing of it to the host, whose next frame is the request of the call.
+        assert [kind for kind, _, _ in host.said] == [frames.READY]
+        host.call(CALL)
+        host.until(frames.REQUEST)
+        respond(host)
+        assert json.loads(host.until(frames.EXIT))["ending"] == "exited"
+        assert [kind for kind, _, _ in host.said][:2] == [frames.READY, frames.REQUEST]
         assert host.reply()["structured"] == [{"a": 1}]
 
 

@@ -25,7 +25,9 @@ FIRST = frames.FIRST_CONNECTION
 
 def listening(setting: JsonObject) -> Network:
     """A network as the wire tells it to listen."""
-    return Network(json.loads(json.dumps(setting)))
+    made = Network()
+    made.listen(json.loads(json.dumps(setting)))
+    return made
 
 
 class Way:

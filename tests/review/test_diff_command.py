@@ -105,6 +105,18 @@ def test_what_is_accepted_is_not_told_and_who_accepts_it_in_the_same_change_is(r
     assert diff("HEAD", "--path", "specs").stdout == ""
 
 
+def test_acceptances_that_a_link_leads_to_are_a_change_wherever_they_are(
+    repository: Repository, tmp_path: Path
+) -> None:
+    first = fingerprints(diff("HEAD", "--format", "json").stdout)[0]
+    elsewhere = tmp_path / "accepted.yaml"
+    elsewhere.write_text(
+        f"accepted:\n  - {{fingerprint: '{first}', reason: None., who: mallory}}\n", encoding="utf-8"
+    )
+    Path("toolc.accepted.yaml").symlink_to(elsewhere)
+    assert "medium RSK12: mallory accepts " in diff("HEAD").stdout
+
+
 def test_a_base_without_specs_has_nothing_and_one_with_errors_says_so(repository: Repository) -> None:
     repository.git("rm", "-q", "--cached", "-r", "specs")
     empty = repository.git("commit-tree", "-m", "empty", "4b825dc642cb6eb9a060e54bf8d69288fbee4904")

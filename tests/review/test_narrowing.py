@@ -55,7 +55,7 @@ def chosen(repository: Repository, base: str = "HEAD") -> list[str] | None:
     """The files that are compiled to compare a commit with the working tree; None for all."""
     commit = repository_of(repository).commit(base)
     assert commit is not None
-    found = narrowed(of_commit(commit, [""]), of_working_tree(repository_of(repository), [""]), Path(), {})
+    found = narrowed(of_commit(commit, [""]), of_working_tree(repository_of(repository), [""], "sha1"), Path(), {})
     return None if found is None else sorted(found.paths)
 
 

@@ -32,6 +32,13 @@ def lines(base: str, head: str | None = None, *paths: str) -> list[str]:
         return [line for tool in compare(old, new).tools for line in told(tool.changes)]
 
 
+def narrowed_lines(base: str, head: str | None = None, *paths: str) -> list[str]:
+    """As ``lines``, of what ``toolc diff`` compiles."""
+    with two_states(base, head, [Path(path) for path in paths or (".",)]) as (old, new):
+        assert not new.diagnostics.has_errors
+        return [line for tool in compare(old, new).tools for line in told(tool.changes)]
+
+
 def test_a_commit_and_the_working_tree(repository: Repository) -> None:
     repository.commit({"specs/a.yaml": PLAIN})
     assert lines("HEAD") == []
@@ -125,6 +132,66 @@ def test_links_and_submodules_and_what_git_would_change_on_checkout(repository: 
     assert not marker.exists()
 
 
+def test_a_folder_that_became_a_link_has_what_the_folder_had(repository: Repository) -> None:
+    wider = f"{PLAIN}sandbox: {{network: {{allow: [evil.example.com:443]}}}}\n"
+    repository.commit({"specs/a.yaml": PLAIN})
+    (repository.top / "specs/a.yaml").unlink()
+    (repository.top / "specs").rmdir()
+    (repository.top / "specs").symlink_to("real")
+    repository.commit({"real/a.yaml": wider})
+    told_of = ["RSK01 high: a call may now reach evil.example.com:443"]
+    assert narrowed_lines("HEAD~1", "HEAD", "specs") == told_of
+    assert narrowed_lines("HEAD~1", None, "specs") == told_of
+    assert narrowed_lines("HEAD~1", "HEAD", "specs/../specs/a.yaml") == told_of
+    assert narrowed_lines("HEAD", None, "specs") == []
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("../elsewhere", "HEAD: specs is a link that leads out of the repository"),
+        ("specs", "HEAD: specs is a link that leads to itself"),
+    ],
+)
+def test_a_link_of_a_commit_that_leads_nowhere_is_refused(repository: Repository, target: str, words: str) -> None:
+    (repository.top / "specs").symlink_to(target)
+    repository.commit({})
+    with pytest.raises(UsageError) as raised:
+        narrowed_lines("HEAD", "HEAD", "specs")
+    assert str(raised.value) == words
+
+
+def test_a_link_of_the_working_tree_that_leads_to_itself_is_refused(repository: Repository) -> None:
+    repository.commit({"specs/a.yaml": PLAIN})
+    (repository.top / "loop").symlink_to("loop")
+    for path in ("loop", "loop/specs"):
+        with pytest.raises(UsageError, match=f"^{path} is a link that leads to itself$"):
+            narrowed_lines("HEAD", None, path)
+
+
+def test_a_repository_with_names_of_sha256_compiles_only_what_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = tmp_path / "repository"
+    top.mkdir()
+    repository = Repository(top)
+    repository.git("init", "--quiet", "--object-format=sha256")
+    monkeypatch.chdir(top)
+    other = PLAIN.replace("name: look", "name: other").replace("Look a thing up", "Put one down")
+    repository.commit({"a.yaml": PLAIN, "b.yaml": other})
+    repository.write({"a.yaml": OTHER})
+    assert narrowed_lines("HEAD") == CHANGED
+    with two_states("HEAD", None, [Path()]) as (old, new):
+        assert ([*old.tools], [*new.tools]) == (["look"], ["look"])
+
+
+def test_a_spec_that_a_commit_does_not_hold_is_refused(repository: Repository) -> None:
+    repository.commit({"a.yaml": PLAIN})
+    repository.commit({"a.yaml": "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n"})
+    with pytest.raises(UsageError, match=r"HEAD: a\.yaml is kept in Git LFS, so the commit does not hold it"):
+        narrowed_lines("HEAD~1", "HEAD")
+
+
 def test_a_tree_that_no_honest_git_writes_leads_nowhere(repository: Repository, tmp_path: Path) -> None:
     blob = repository.git("hash-object", "-w", "--stdin", asked=PLAIN.encode())
     entry = b"100644 ..\0" + bytes.fromhex(blob)
@@ -187,6 +254,8 @@ def test_a_folder_and_a_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("nowhere", "'nowhere' is no commit of this repository, and no file or folder; fetch it first: "),
         ("origin/main", "fetch it first: git fetch origin main"),
         ("--all", "'--all' is no commit of this repository"),
+        ("main..specs", "no file or folder; write two names: toolc diff BASE HEAD"),
+        ("main:specs", "no file or folder; name the commit, and the specs in it with --path"),
         ("specs", "'specs' is a commit and a path; write ./specs for the path, or refs/heads/specs"),
     ],
 )  # fmt: skip
@@ -197,6 +266,24 @@ def test_a_name_that_means_nothing_or_two_things(repository: Repository, name: s
         lines(name)
     assert words in str(raised.value)
     assert lines("./specs", "refs/heads/specs") == []
+
+
+def test_where_nothing_is_committed_yet_nothing_can_be_fetched(repository: Repository) -> None:
+    with pytest.raises(UsageError, match=r"no file or folder; nothing is committed yet$"):
+        lines("HEAD")
+
+
+def test_a_bare_repository_and_one_that_the_environment_names_say_what_to_do(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.commit({"a.yaml": PLAIN})
+    repository.git("clone", "--quiet", "--bare", ".", str(tmp_path / "bare"))
+    monkeypatch.chdir(tmp_path / "bare")
+    with pytest.raises(UsageError, match=r"go to a working tree of it, or make one: git worktree add FOLDER$"):
+        lines("HEAD")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
+    with pytest.raises(UsageError, match="Git cannot read the repository that GIT_DIR names: not a git repository"):
+        lines("HEAD")
 
 
 def test_outside_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

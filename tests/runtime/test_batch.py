@@ -238,12 +238,24 @@ def signal_main() -> None:
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
-def test_a_system_exit_of_a_listener_is_raised_as_it_is() -> None:
-    def make(call: ToolCall) -> ToolResult:
-        raise SystemExit(call.call_id)
+@pytest.mark.parametrize("order", [Order(size=2), Order(mode="sequential"), Order(mode="batched", size=2)], ids=str)
+@pytest.mark.parametrize("ending", [SystemExit("c0"), KeyboardInterrupt("c0")], ids=repr)
+def test_what_is_to_end_the_program_is_raised_as_it_is_and_no_other_call_starts(
+    order: Order, ending: BaseException
+) -> None:
+    made: list[str] = []
+    with Cancellation() as cancellation:
 
-    with pytest.raises(SystemExit, match="c0"):
-        batch(make, 2, Order(size=2))
+        def make(call: ToolCall) -> ToolResult:
+            made.append(call.call_id)
+            if call.call_id == "c0":
+                raise ending
+            assert cancellation.wait(60)
+            return said(call)
+
+        with pytest.raises(type(ending), match="c0"):
+            run_batch(calls(8), make, order, cancellation, skipped)
+    assert set(made) <= {"c0", "c1"}
 
 
 def test_ids_are_made_unique_and_missing_ones_are_given() -> None:

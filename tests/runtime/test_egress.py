@@ -449,12 +449,46 @@ def test_a_request_is_made_by_the_host_and_judged_as_any_other() -> None:
 
     with server(echo) as port, ByHand(f"127.0.0.1:{port}", requests=requests) as guest:
         guest.send(frames.REQUEST, 16, b'{"host": "127.0.0.1"}')
-        guest.send(frames.DATA, 16, b"and body")
-        guest.until(lambda: guest.data(16) == b"secret and body")
+        guest.until(lambda: guest.data(16) == b"secret ")
         guest.send(frames.REQUEST, 17, b'{"host": "127.0.0.2"}')
         assert guest.closed(17)["kind"] == "denied"
         guest.send(frames.REQUEST, 18, b'{"refuse": "not this one"}')
         assert guest.closed(18) == {"reason": "not this one", "kind": "denied"}
+
+
+def test_a_guest_adds_nothing_to_a_request() -> None:
+    def requests(_: bytes) -> Opening:
+        return Opening(host="127.0.0.1", port=port, head=b"GET / HTTP/1.1\r\n\r\n", is_opaque=False)
+
+    with server(echo) as port, ByHand(f"127.0.0.1:{port}", requests=requests) as guest:
+        guest.send(frames.REQUEST, 16, b"{}")
+        with pytest.raises(ProtocolError, match="added data to a request"):
+            guest.send(frames.DATA, 16, b"GET /another HTTP/1.1\r\n\r\n")
+
+
+def test_a_guest_is_woken_by_the_response_and_not_before() -> None:
+    has_asked, may_answer = threading.Event(), threading.Event()
+
+    def late(connection: socket.socket) -> None:
+        connection.recv(100)
+        has_asked.set()
+        assert may_answer.wait(60)
+        connection.sendall(b"the response")
+
+    def requests(_: bytes) -> Opening:
+        return Opening(host="127.0.0.1", port=port, head=b"request", is_opaque=False)
+
+    with server(late) as port, ByHand(f"127.0.0.1:{port}", requests=requests) as guest:
+        guest.send(frames.REQUEST, 16, b"{}")
+        guest.until(has_asked.is_set)
+        heard = [*guest.said]
+        may_answer.set()
+        assert heard == []
+        # The guest need not end what it has not sent: the connection is closed with the server's end.
+        assert guest.closed(16) == {}
+        assert guest.kinds(16) == [frames.OPENED, frames.DATA, frames.END, frames.CLOSE]
+        (attempt,) = guest.broker.attempts()
+        assert (attempt.bytes_in, attempt.reason) == (12, "")
 
 
 def test_a_secret_in_a_host_is_nowhere_shown_however_long_it_is() -> None:

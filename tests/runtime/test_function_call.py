@@ -31,7 +31,9 @@ from toolc import (
 )
 from toolc.errors import RegistryError
 from toolc.functions.tool import FunctionTool
+from toolc.guest.pace import FREE_REPORTS
 from toolc.registry import registry_from_json, tool_to_json
+from toolc.result import ToolFailure
 from toolc.runtime.function_context import FunctionContext
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -269,6 +271,40 @@ def test_pictures_are_told_by_progress_and_by_yield_and_no_more_than_the_output_
         (None, 90, "nearly", ()),
     ]
     assert result.content == (Text("b"), Image(png, "image/png"), Resource(b"1,2", "text/csv", "a.csv"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (Resource(b"1", "no type", "a"), "the content of a report: a resource has the type 'no type'"),
+        (["a"] * 101, "the content of a report: it has 101 blocks of content, and 100 are allowed"),
+    ],
+)
+def test_content_of_a_report_that_nobody_could_read_is_an_error(content: object, message: str) -> None:
+    @tool
+    def work(ctx: FunctionContext) -> None:
+        """Work."""
+        ctx.progress(40, "nearly", content)
+
+    assert run(work).error == ToolFailure("serialization", message)
+
+
+def test_of_what_it_tells_as_much_is_told_as_of_a_sandboxed_function() -> None:
+    def talk(ctx: FunctionContext) -> Generator[str, None, None]:
+        """Talk."""
+        for number in range(5 * FREE_REPORTS):
+            ctx.progress(None, str(number))
+        for _ in range(300):
+            yield "x" * 1024
+
+    registry, heard = Registry(), list[Event]()
+    registry.add(tool(talk))
+    Executor(registry).run("talk", {}, on_event=heard.append)
+    updates = [each for each in heard if isinstance(each, ToolUpdate)]
+    messages = [each.message for each in updates if each.stream is None]
+    assert len(messages) < 3 * FREE_REPORTS
+    assert messages[-1] == str(5 * FREE_REPORTS - 1)
+    assert sum(len(each.text) for each in updates) == 256 * 1024
 
 
 def test_an_async_function_is_awaited_and_cancelled_when_its_time_is_up() -> None:

@@ -10,6 +10,7 @@ from toolc.api import Executor, Registry
 from toolc.digest import register
 from toolc.engines.fake import FakeEngine
 from toolc.errors import RegistryError, UsageError
+from toolc.functions.define import define
 from toolc.result import Capture, Outcome
 from toolc.runtime.reviewed_calls import check_calls
 from toolc.schema import Schema
@@ -73,8 +74,13 @@ def test_a_registry_takes_along_what_its_tools_call(tmp_path: Path) -> None:
 def test_another_tool_in_the_place_of_a_step_s_is_not_called(tmp_path: Path) -> None:
     mine = registry(tmp_path)
     mine.remove("say")
-    with pytest.raises(RegistryError, match="are not those it was reviewed with"):
+    lost = r"\(here they are: inner; not here, or functions of this program: tell\)"
+    with pytest.raises(RegistryError, match=f"are not those it was reviewed with {lost}"):
         call(mine)
+    mine.add(define("say", "Say a word to one person.", aliases=["tell"]).handler(lambda: "boo"))
+    with pytest.raises(RegistryError, match=f"are not those it was reviewed with {lost}"):
+        call(mine)
+    mine.remove("say")
     mine.add(registry(tmp_path, "no").only("say"))
     with pytest.raises(RegistryError, match=r"are not those it was reviewed with \(here they are: inner, tell\)"):
         call(mine)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -287,6 +288,21 @@ def test_an_executor_that_nobody_closed_takes_its_sessions_along(tmp_path: Path)
     del made
     gc.collect()
     assert_ends(sandboxes)
+
+
+def test_a_forked_child_has_sessions_of_its_own_and_leaves_its_parents_alone(tmp_path: Path) -> None:
+    with executor(tmp_path, Notes()) as made:
+        made.run("add", {})
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                status = int(made.run("add", {}).details["session"] != {"call": 1})
+                made.close()
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0) == (child, 0)
+        assert made.run("add", {}).details["session"] == {"call": 2}
 
 
 def test_closing_ends_sessions_and_what_is_called_afterwards_starts_anew(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolc.guest.pace import FREE_REPORTS
 from toolc.result import Content, Image, Text
 from toolc.runtime.redaction import Redactor
-from toolc.runtime.update_lines import LEAST, Allowance, UpdateLines
+from toolc.runtime.update_lines import UpdateLines
 
 GIF = Image(b"GIF89a", "image/gif")
 
@@ -84,9 +85,12 @@ def test_no_more_content_is_told_than_the_limit() -> None:
     assert told.add({"content": [block(big)], "message": "another"})[2:] == [(None, "another", ())]
 
 
-def test_a_small_block_has_its_price_too() -> None:
-    allowance = Allowance(10 * LEAST)
-    assert allowance.fitting((Text(""),) * 100) == (Text(""),) * 10
+def test_a_flood_of_reports_is_thinned_and_the_last_is_told() -> None:
+    told = Told()
+    told.add(*[{"content": [], "message": str(number)} for number in range(5 * FREE_REPORTS)])
+    told.lines.finish()
+    assert len(told.all) < 3 * FREE_REPORTS
+    assert told.all[-1] == (None, str(5 * FREE_REPORTS - 1), ())
 
 
 def test_no_secret_is_told() -> None:

@@ -8,7 +8,7 @@
     plugin  {"type": "update", "percent": 40, "message": "...", "content": [...]}             as often as it likes
     plugin  {"content": [{"type": "text", "text": "..."}], "error": false}
 
-An answer may also hold the call's ``call_id``, pictures (``{"type": "image", "mimeType": "image/png", "data":
+Both may also hold the call's ``call_id``, an answer pictures (``{"type": "image", "mimeType": "image/png", "data":
 base64}``), recordings (``"audio"``) and ``details`` for logs, an object that no model sees. What a plugin writes is
 a stranger's word, and read as strictly.
 """
@@ -27,7 +27,7 @@ from toolc.result import Audio, Content, Image, Text
 from toolc.schema import JsonObject, JsonValue
 
 DESCRIBE: Final = b'{"type":"describe"}\n'
-"""Asks a plugin what it is; it may be asked again at any time."""
+"""Asks a plugin what it is, once at its start."""
 
 UPDATE: Final = "update"
 """The type of a line that is no answer yet."""
@@ -80,11 +80,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What a plugin says before it answers: how far it is (0 to 100, None where unknown), and what to show."""
+    """What a plugin says before it answers: how far it is (0 to 100, None where unknown), and what to show.
+
+    ``call_id`` is the call that the update says it is of; None where it does not say.
+    """
 
     percent: float | None = None
     message: str = ""
     content: tuple[Content, ...] = ()
+    call_id: str | None = None
 
 
 def call_line(call_id: str, arguments: JsonObject, tool: str | None) -> bytes:
@@ -127,7 +131,7 @@ def read_answer(line: bytes) -> Answer:
 
 
 def _answer(value: JsonObject, line: bytes) -> Answer:
-    is_error, details, call_id = value.get("error", False), value.get("details"), value.get("call_id")
+    is_error, details = value.get("error", False), value.get("details")
     if not isinstance(value.get("content"), list):
         raise LineError(f"its answer has no list 'content': {shown(line)}")
     content = _content(value, "answer")
@@ -135,16 +139,21 @@ def _answer(value: JsonObject, line: bytes) -> Answer:
         raise LineError("its answer has an 'error' that is neither true nor false")
     if details is not None and not isinstance(details, dict):
         raise LineError("its answer has 'details' that are not an object")
-    if not isinstance(call_id, str | None):
-        raise LineError("its answer has a 'call_id' that is not a string")
-    return Answer(content, is_error, details or {}, call_id)
+    return Answer(content, is_error, details or {}, _call_id(value, "answer"))
 
 
 def _update(value: JsonObject) -> Update:
     message = value.get("message", "")
     if not isinstance(message, str):
         raise LineError("its update has a 'message' that is not a string")
-    return Update(_percent(value.get("percent")), message, _content(value, "update"))
+    return Update(_percent(value.get("percent")), message, _content(value, "update"), _call_id(value, "update"))
+
+
+def _call_id(value: JsonObject, what: str) -> str | None:
+    call_id = value.get("call_id")
+    if not isinstance(call_id, str | None):
+        raise LineError(f"its {what} has a 'call_id' that is not a string")
+    return call_id
 
 
 def _percent(value: JsonValue) -> float | None:

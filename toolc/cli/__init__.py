@@ -26,23 +26,43 @@ COMMANDS: Final[Mapping[str, str]] = {
     "run": "Run one call of a tool in a sandbox of its own.",
     "test": "Run the tests that specs hold, each in a sandbox of its own.",
     "list": "List tools.",
-    "show": "Show one tool as it is registered.",
+    "show": "Show what one tool is, and what a call of it may do.",
     "diff": "Show what changed for a model, and what a call may now do.",
     "lock": "Write down which tools are approved, or tell what has moved.",
     "serve": "Offer tools to an MCP client, or a host of plugins, over stdio.",
     "import": "Make specs of tools that exist elsewhere.",
     "schema": "Print the JSON Schema of spec files, for editors.",
-    "image": "Build and list the images that sandboxes are made from.",
+    "image": "Build, list, unpack and remove the images that tools run in.",
     "gc": "Remove what processes that were killed have left behind.",
     "doctor": "Say what this host's sandboxes enforce, and how to improve them.",
 }
 """Each command, in the order of the help; its module is the one of its name and holds it as ``command``."""
 
 
-class _LazyGroup(click.Group):
+class CommandGroup(click.Group):
+    """A command of several: without one of them it fails with its help, for a mistyped one it names a close one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click's; with nothing to parse the help goes to stderr, and the exit code is 2."""
+        if not args and not ctx.resilient_parsing:
+            print(ctx.get_help(), file=sys.stderr)
+            raise click.exceptions.Exit(2)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click's, in toolc's words. Raises ``ClickException`` for a command that does not exist."""
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            raise click.ClickException(_unknown_command(args[0], known, ctx.command_path))
+        return super().resolve_command(ctx, args)
+
+
+class _LazyGroup(CommandGroup):
     """Imports a command's module when the command is used: ``toolc --version`` pays for none of them."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # click's signature
+    def list_commands(self, ctx: click.Context) -> list[str]:
         return [*COMMANDS]  # not `list`: once imported, that is the module of a command
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -51,13 +71,6 @@ class _LazyGroup(click.Group):
         command = import_module(f"toolc.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.ClickException(_unknown_command(args[0]))
-        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -73,20 +86,10 @@ class _LazyGroup(click.Group):
             formatter.write_dl([*COMMANDS.items()])
 
 
-@click.group(
-    "toolc",
-    cls=_LazyGroup,
-    invoke_without_command=True,
-    no_args_is_help=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+@click.group("toolc", cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(toolc.__version__, prog_name="toolc", message="%(prog)s %(version)s")
-@click.pass_context
-def cli(ctx: click.Context) -> None:
+def cli() -> None:
     """Declare LLM tools once, compile them for every provider, run each call in a disposable sandbox."""
-    if ctx.invoked_subcommand is None:
-        print(ctx.get_help(), file=sys.stderr)
-        raise click.exceptions.Exit(2)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -136,8 +139,8 @@ def _exit_code(error: BaseException) -> int:
     return exit_code(error)
 
 
-def _unknown_command(name: str) -> str:
+def _unknown_command(name: str, known: Sequence[str], path: str) -> str:
     import difflib  # only for a mistyped command
 
-    close = difflib.get_close_matches(name, COMMANDS, n=1)
-    return f"there is no command {name!r}; " + (f"did you mean {close[0]!r}?" if close else "see: toolc --help")
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"there is no command {name!r}; " + (f"did you mean {close[0]!r}?" if close else f"see: {path} --help")

@@ -195,21 +195,29 @@ def compile_or_exit(
 def open_registry(target: str) -> Registry:
     """A registry file, or specs compiled on the way; ``TARGET#NAME`` takes one tool.
 
-    Specs with errors are reported on stderr. Warnings are for ``check`` and ``build``: who uses a tool did not
-    write it.
+    Specs with errors are reported on stderr, as ``compiled_source`` does.
     """
     from toolc.api import Registry, split_target  # start-up time
-    from toolc.compiler.compile import compile_specs  # not every command compiles
 
     source, name = split_target(target)
     if source.suffix == ".json":
         return Registry.load(target)
+    registry = Registry.compiled(compiled_source(source))
+    return registry if name is None else registry.only(name)
+
+
+def compiled_source(source: Path) -> Compilation:
+    """The specs at ``source``, compiled for a call; errors are reported on stderr, and the command is left.
+
+    Warnings are for ``check`` and ``build``: who uses a tool did not write it.
+    """
+    from toolc.compiler.compile import compile_specs  # not every command compiles
+
     compilation = compile_specs([source])
     if compilation.diagnostics.has_errors:
         print_findings(compilation.diagnostics, sys.stderr)
         raise click.exceptions.Exit(CANNOT)
-    registry = Registry.compiled(compilation)
-    return registry if name is None else registry.only(name)
+    return compilation
 
 
 def print_findings(diagnostics: Diagnostics, to: TextIO, format_name: str = FORMATS[0]) -> None:

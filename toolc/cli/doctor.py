@@ -34,9 +34,12 @@ def command(probe: bool, engine: str | None, as_json: bool) -> None:
     Names the known flaws of their versions and whether a tool could use them. Exit code 0: a tool can run; 3: none
     can, or a probe did not hold.
     """
-    from toolc.configuration import load_configuration  # start-up time
+    import logging  # start-up time
 
-    # What calls do without is in the report: no warning for each of them.
+    from toolc.configuration import load_configuration
+
+    # What calls do without is in the report: no warning for each, as Python prints it where nothing handles them.
+    logging.getLogger("toolc").addHandler(logging.NullHandler())
     diagnosis = diagnose((engine,) if engine else ENGINES, load_configuration(), probe=probe)
     if as_json:
         from toolc.cli.diagnosis import to_json  # start-up time

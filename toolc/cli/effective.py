@@ -32,10 +32,11 @@ def find_located(target: str, paths: tuple[str, ...]) -> LocatedTool:
     else:
         name = target
     compilation = compile_or_exit(paths, to=sys.stderr, code=CANNOT)
-    found = [tool for tool in compilation.located if name in {None, tool.spec.name, *tool.spec.aliases}]
+    named = [tool for tool in compilation.located if name in {tool.spec.name, *tool.spec.aliases}]
+    found = compilation.own if name is None else named
     if len(found) == 1:
         return found[0]
-    names = [tool.spec.name for tool in compilation.located]
+    names = [tool.spec.name for tool in found or compilation.located]
     if name is None:
         raise UsageError(f"{target} holds {len(found)} tools; say which: {target}#{'|'.join(names)}")
     hint = suggestion(name, names) or f"there are: {listed(names)}"

@@ -51,7 +51,9 @@ def exit_code(error: BaseException) -> int:
 
 def _usage_hint(error: click.ClickException) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return f"; see: {context.command_path} --help" if context else ""
+    if context is None:
+        return ""
+    return f"{' See' if error.format_message().endswith('?') else '; see'}: {context.command_path} --help"
 
 
 def _bug(error: BaseException) -> int:

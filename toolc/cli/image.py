@@ -6,15 +6,17 @@ from pathlib import Path
 
 import click
 
+from toolc.cli import CommandGroup
+from toolc.cli.common import note
 from toolc.errors import NoEngineError
 
 
-@click.group("image")
+@click.group("image", cls=CommandGroup)
 def command() -> None:
     """Build, list, unpack and remove the images that tools run in."""
 
 
-@command.command("build")
+@command.command("build", short_help="Build images, or bring them up to date.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--from", "base", metavar="IMAGE", help="The image to start from, instead of the usual one.")
 def build(names: tuple[str, ...], base: str | None) -> None:
@@ -32,7 +34,7 @@ def build(names: tuple[str, ...], base: str | None) -> None:
         click.echo(build_image(name, base=base, say=_say).tag)
 
 
-@command.command("list")
+@command.command("list", short_help="List the images on this host.")
 def list_() -> None:
     """List the images on this host: tag, size, and origin or the folder where it is unpacked."""
     from toolc.engines.images import list_images, unpacked_images
@@ -42,17 +44,17 @@ def list_() -> None:
             click.echo(f"{image.tag}  {_mebibytes(image.size_bytes)}  from {image.base}")
     except NoEngineError as error:
         built = ()
-        _say(str(error))
+        note(str(error))
     unpacked = unpacked_images()
     for each in unpacked:
         name = ", ".join(each.names) or each.digest
         stale = "; no name means it any more: toolc image prune" if each.is_stale else ""
         click.echo(f"{name}  {_mebibytes(each.size_bytes())}  unpacked in {each.folder}{stale}")
     if not built and not unpacked:
-        _say("there are no images yet; build one with: toolc image build")
+        note("there are no images yet; build one with: toolc image build")
 
 
-@command.command("prune")
+@command.command("prune", short_help="Remove what is unpacked and no longer used.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
 def prune(dry_run: bool) -> None:
     """Remove unpacked images that no name means any more, and packages that no call has used for a month.
@@ -74,10 +76,10 @@ def prune(dry_run: bool) -> None:
             prune_packages(each)
         click.echo(f"{removed}  packages  {', '.join(each.names)}")
     if not stale and not unused:
-        _say("nothing is to be removed")
+        note("nothing is to be removed")
 
 
-@command.command("export")
+@command.command("export", short_help="Unpack an image, to run tools in it without a daemon.")
 @click.argument("name")
 @click.option(
     "--from", "archive", metavar="FILE", type=click.Path(path_type=Path), help="An archive that holds the image."

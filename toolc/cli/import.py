@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from toolc.cli import CommandGroup
 from toolc.cli.common import (
     CANNOT,
     FINDINGS,
@@ -32,12 +33,12 @@ _ASKED: Final = "plugin.yaml"
 """How findings call the spec by which a plugin is asked."""
 
 
-@click.group("import")
+@click.group("import", cls=CommandGroup)
 def command() -> None:
     """Make specs of tools that exist elsewhere."""
 
 
-@command.command("plugin")
+@command.command("plugin", short_help="Write the spec of a plugin, as it describes itself.")
 @click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...")
 @click.option("--out", metavar="FILE", help="The spec to write.  [default: NAME.yaml]")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
@@ -170,4 +171,4 @@ def _check(place: Path) -> None:
     if compilation.diagnostics.has_errors:
         note(f"wrote {place}, which has errors: mend them there or in the plugin")
         raise click.exceptions.Exit(FINDINGS)
-    print(f"wrote {place}: {', '.join(tool.name for tool in compilation.tools)}")
+    print(f"wrote {place}: {', '.join(sorted(tool.spec.name for tool in compilation.own))}")

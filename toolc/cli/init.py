@@ -138,17 +138,22 @@ def command(directory: str, host: str | None) -> None:
     there = [path for path in made if (folder / path).exists() or (folder / path).is_symlink()]
     if there:
         raise UsageError(f"{directory} already has {', '.join(there)}; choose another folder, or move them away")
+    written: list[Path] = []
     try:
         for path, text in made.items():
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             # Exclusively, so that a file which appeared since is not overwritten either.
             with target.open("x", encoding="utf-8", newline="\n") as file:
+                written.append(target)
                 file.write(text)
     except OSError as error:
+        # What is half there would only be in the way of the next try.
+        for target in written:
+            target.unlink(missing_ok=True)
         raise UsageError(f"{error.filename or directory} cannot be made: {error.strerror}") from None
     print(f"made {', '.join(made)} in {directory}")
     change = f"cd {shlex.quote(directory)} && " if directory != "." else ""
-    if host:
-        print(f"before the first review: {change}toolc lock specs")
     print(f"try: {change}toolc run specs/hello.yaml --arg name=Ada")
+    if host:
+        print("then, before the first review: toolc lock specs")

@@ -11,10 +11,10 @@ from toolc.spec import ToolSpec
 
 
 @click.command("list")
-@click.argument("target", metavar="SPECS_OR_REGISTRY")
+@click.argument("target", metavar="TARGET")
 @click.option("--json", "as_json", is_flag=True, help="Print names, labels and descriptions as JSON.")
 def command(target: str, as_json: bool) -> None:
-    """List the tools of a spec file, a folder of specs or a registry file."""
+    """List the tools of TARGET: a spec file, a folder of them, or a registry.json."""
     tools = tuple(open_registry(target))
     if as_json:
         rows = [{"name": tool.name, "label": tool.label, "description": tool.description} for tool in tools]

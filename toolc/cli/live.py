@@ -75,8 +75,9 @@ class Progress:
     def draw(self) -> None:
         """Draw the last report in the place of the one before."""
         if self._line:
-            self._write(f"\r\x1b[K{_fitting(self._line, _columns() - 1)}")
+            # Before it is: Ctrl-C may come as soon as it stands there.
             self._drawn = True
+            self._write(f"\r\x1b[K{_fitting(self._line, _columns() - 1)}")
 
     def clear(self) -> None:
         """Take the line away, so that something else can be written there."""

@@ -23,11 +23,16 @@ from toolc.compiler.files import digest_of_answer
 from toolc.compiler.find import Found
 from toolc.compiler.parameters import NO_PARAMETERS
 from toolc.source import SourceText, Span
-from toolc.spec import ToolSpec
+from toolc.spec import Annotations, Result, Sandbox, ToolSpec
 
 _KEYS: Final = ("name", "description", "aliases")
 _MARKS: Final = 4
 """How many numbers say where libyaml saw something."""
+
+# Made once: of a thousand tools each would be a dozen objects.
+_ANNOTATIONS: Final = Annotations()
+_RESULT: Final = Result()
+_SANDBOX: Final = Sandbox()
 
 _BEFORE_A_VALUE: Final = ("&", "!", "")
 """What an anchor or a tag begins with, with which libyaml has a value begin; nothing at all is not sure."""
@@ -172,22 +177,51 @@ def from_line(line: str, found: Found, text: str) -> Piece | None:
 
 def _tool(kept: Any, wording: str, source: SourceText) -> LocatedTool:
     """A tool that is where it was, and of which no more is known than its outline says."""
-    spec = ToolSpec(
-        name=kept["name"],
-        description=kept["description"],
-        aliases=tuple(kept["aliases"]),
-        parameters=NO_PARAMETERS,
-        backend=NO_COMMAND,
-    )
     whole, *places = (found and _placed(found, source) for found in kept["spans"])
-    node = Mapping.of(_entries(kept, places), span_at(whole))
     return LocatedTool(
-        spec=spec,
-        node=node,
+        spec=_known_spec(kept["name"], kept["description"], tuple(kept["aliases"])),
+        node=Mapping.of(_entries(kept, places), span_at(whole)),
         path=source.path,
         source=source,
         damaged=frozenset(kept["damaged"]),
         known_wording=wording,
+    )
+
+
+def in_outline(piece: Piece) -> Piece:
+    """A piece with no more of its tools than ``from_line`` would tell: their nodes fill the memory."""
+    return Piece(
+        found=piece.found,
+        source=piece.source,
+        tools=tuple([_in_outline(tool) for tool in piece.tools]),
+        diagnostics=piece.diagnostics,
+        folder=piece.folder,
+    )
+
+
+def _in_outline(tool: LocatedTool) -> LocatedTool:
+    _, _, wording = _brief(tool)
+    entries = [entry for key in _KEYS if (entry := tool.node.entry(key))]
+    return LocatedTool(
+        spec=_known_spec(tool.spec.name, tool.spec.description, tool.spec.aliases),
+        node=Mapping.of(entries, span_at(_placed(_beginning(tool), tool.source))),
+        path=tool.path,
+        source=tool.source,
+        damaged=tool.damaged,
+        known_wording=wording,
+    )
+
+
+def _known_spec(name: str, description: str, aliases: tuple[str, ...]) -> ToolSpec:
+    return ToolSpec(
+        name=name,
+        description=description,
+        aliases=aliases,
+        parameters=NO_PARAMETERS,
+        backend=NO_COMMAND,
+        annotations=_ANNOTATIONS,
+        result=_RESULT,
+        sandbox=_SANDBOX,
     )
 
 

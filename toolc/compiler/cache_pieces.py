@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from toolc.compiler.cache_answers import Question
 from toolc.compiler.cache_file import digest, digest_of_bytes
 from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json, findings_to_json
-from toolc.compiler.cache_lines import brief_line, from_line, to_line
+from toolc.compiler.cache_lines import brief_line, from_line, in_outline, to_line
 from toolc.compiler.checks import check_together
 from toolc.compiler.checks.compositions import calls
 from toolc.compiler.compile_file import FileCompiler, Piece
@@ -157,12 +157,13 @@ class _Maker:
     def make(self, read: _Read) -> _Made:
         piece = read.compiled(self.compiler)
         specs = [tool.spec for tool in piece.tools]
+        line = to_line(piece) if read.key else ""
         if self.form is None or piece.diagnostics.has_errors:
-            return _Made(piece, to_line(piece) if read.key else "", {})
+            return _Made(in_outline(piece) if line else piece, line, {})
         if any(map(self.form.is_joint, specs)):
             return _Made(piece, "", {})
         finished = dict(zip([spec.name for spec in specs], self.form.finish(specs, specs), strict=True))
-        return _Made(piece, to_line(piece) if read.key else "", finished)
+        return _Made(in_outline(piece) if line else piece, line, finished)
 
 
 def _read(found: Found, question: Question) -> _Read:

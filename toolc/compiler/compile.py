@@ -66,6 +66,11 @@ class Compilation:
         return named[0] if named else None
 
     @property
+    def own(self) -> tuple[LocatedTool, ...]:
+        """Those of ``located`` that stand in the specs, and do not come with toolc by a project's ``builtin``."""
+        return tuple(tool for tool in self.located if not tool.comes_with_toolc)
+
+    @property
     def toolsets(self) -> dict[str, tuple[str, ...]]:
         """The project files' toolsets: of each its tools that were compiled; several of one name are one."""
         compiled = {name for tool in self.tools for name in (tool.name, *tool.aliases)}

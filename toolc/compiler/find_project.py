@@ -76,14 +76,19 @@ class Projects:
         return self._by_folder[folder]
 
     def _present(self, folder: Path) -> list[Path]:
-        """The folder's project files. A link is none, since nobody reviews where it leads, and is reported."""
-        if _is_shared(folder):
-            return []
+        """The folder's project files. A link is none, since nobody reviews where it leads, nor is anybody's file.
+
+        Both are reported.
+        """
         paths = [folder / name for name in PROJECT_FILES]
+        is_shared = _is_shared(folder)
         for path in paths:
-            if path.is_symlink():
+            if is_shared and path.exists():
+                hint = "keep the project file and its specs in a folder of your own"
+                self._has_no_effect(path, "it is in a folder that everybody may write to", hint)
+            elif path.is_symlink():
                 self._has_no_effect(path, "it is a link", "put the file itself here")
-        return [path for path in paths if path.is_file() and not path.is_symlink()]
+        return [path for path in paths if path.is_file() and not path.is_symlink() and not is_shared]
 
     def _has_no_effect(self, path: Path, why: str, hint: str) -> None:
         text = SourceText(_shown(path), "")

@@ -19,9 +19,9 @@ def _collect(node: Node | None, passed_over: Collection[str], found: list[tuple[
         if isinstance(node.value, str):
             found.append((node, node.value))
     elif isinstance(node, Mapping):
-        for entry in node.entries:
-            if entry.key not in passed_over:
-                _collect(entry.value, passed_over, found)
+        for key, _, value in node.entries:
+            if key not in passed_over:
+                _collect(value, passed_over, found)
     elif isinstance(node, Sequence):
         for item in node.items:
             _collect(item, passed_over, found)

@@ -109,6 +109,7 @@ class Builder:
             return Scalar("", self._place(node))
         if node.tag:
             self._check_tag(node, "map")
+        source = self.source
         entries: dict[str, Entry] = {}
         for key_node, value_node in node.value:
             key = key_node.value
@@ -121,7 +122,9 @@ class Builder:
             if key in entries:
                 self._duplicate(entries[key], value_span(self._place(key_node)))
                 continue
-            entries[key] = _new(Entry, (key, self._place(key_node), value))
+            start, end = key_node.start_mark, key_node.end_mark
+            place = (source, start.line, start.column, end.line, end.column)
+            entries[key] = _new(Entry, (key, place, value))
         return Mapping(entries, self._place_of(node, entries))
 
     def _duplicate(self, first: Entry, span: Span) -> None:

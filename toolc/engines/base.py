@@ -93,7 +93,7 @@ def limits_refusal(capabilities: Capabilities, accepted: Sequence[str]) -> str |
     reasons = " ".join(dict.fromkeys(each.reason for each in found))
     remedies = " ".join(dict.fromkeys(each.remedy for each in found))
     return (
-        f"it cannot enforce {_limits(missing)} here. {reasons} {remedies} Or accept in your own configuration "
+        f"it cannot enforce {told_limits(missing)} here. {reasons} {remedies} Or accept in your own configuration "
         f"(~/.config/toolc/config.yaml) what is then limited instead ({told_instead(capabilities, missing)}): "
         f"accept_unenforced: [{', '.join(missing)}]"
     )
@@ -104,7 +104,8 @@ def told_instead(capabilities: Capabilities, names: Sequence[LimitName]) -> str:
     return "; ".join(f"{name}: {capabilities.limit(name).instead}" for name in names)
 
 
-def _limits(names: Sequence[str]) -> str:
+def told_limits(names: Sequence[str]) -> str:
+    """``names``, of which there is at least one, for a user: ``limits.memory, limits.cpus and limits.pids``."""
     *others, last = (f"limits.{name}" for name in names)
     return f"{', '.join(others)} and {last}" if others else last
 

@@ -36,11 +36,9 @@ from toolc.engines.docker_images import Images, Ready, missing_image, name_of
 from toolc.engines.docker_sandbox import Container, DockerSandbox
 from toolc.engines.oom import kernel_kills
 from toolc.engines.owner import Owner
+from toolc.engines.passing import persist
 from toolc.errors import InfrastructureError, NoPythonError
 from toolc.plan import Profile
-
-STARTS: Final = 5
-"""How often a sandbox is started where each start meets what the next one may not."""
 
 LATE_SECONDS: Final = 600.0
 """How long after a request without an answer its container may still appear, and is looked for by each start."""
@@ -174,13 +172,7 @@ class DockerEngine:
             raise _explained(Profile(), ready.name, error) from error
 
     def _start(self, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: Ready) -> DockerSandbox:
-        for _ in range(STARTS - 1):
-            try:
-                return self._start_once(daemon, profile, arguments, ready)
-            except ApiError as error:
-                if not docker_failures.is_passing(str(error)):
-                    raise
-        return self._start_once(daemon, profile, arguments, ready)
+        return persist(lambda: self._start_once(daemon, profile, arguments, ready), ApiError)
 
     def _start_once(
         self, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: Ready

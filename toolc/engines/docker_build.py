@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from toolc.engines.docker_body import NAME_LABEL
 from toolc.engines.docker_http import ApiError, Client
+from toolc.engines.passing import persist
 from toolc.errors import InfrastructureError
 from toolc.schema import JsonObject, JsonValue
 
@@ -105,19 +106,24 @@ def obtain(client: Client, base: str | None, public: str, say: Say) -> str:
 
 def build(client: Client, *, folder: Path, tag: str, base: str, labels: Mapping[str, str], say: Say) -> None:
     """Build ``folder`` and tag the result. Raises ``ApiError``; then no container of the build is left."""
-    with _sdk(client, _BUILD_SECONDS) as api:
-        steps = api.build(
-            path=str(folder),
-            tag=tag,
-            buildargs={"BASE": base},
-            labels=dict(labels),
-            # The host's own network: it works where the daemon has no bridge.
-            network_mode="host",
-            rm=True,
-            forcerm=True,
-            decode=True,
-        )
-        _follow(steps, say)
+
+    def once() -> None:
+        with _sdk(client, _BUILD_SECONDS) as api:
+            steps = api.build(
+                path=str(folder),
+                tag=tag,
+                buildargs={"BASE": base},
+                labels=dict(labels),
+                # The host's own network: it works where the daemon has no bridge.
+                network_mode="host",
+                rm=True,
+                forcerm=True,
+                decode=True,
+            )
+            _follow(steps, say)
+
+    # Each step that runs something is a container. What was built is not built again.
+    persist(once, ApiError)
 
 
 def build_files(
@@ -139,27 +145,29 @@ def build_files(
             tar.addfile(entry, io.BytesIO(content))
     # A Dockerfile that names a base of its own keeps it.
     needs_base = re.search(rb"(?im)^\s*ARG\s+BASE\s*$", files.get("Dockerfile", b""))
-    for network in ("default", "none"):
+
+    def once(network: str) -> None:
         context.seek(0)
-        try:
-            with _sdk(client, _BUILD_SECONDS) as api:
-                steps = api.build(
-                    fileobj=context,
-                    custom_context=True,
-                    tag=tag,
-                    buildargs={"BASE": base} if needs_base else {},
-                    labels=dict(labels),
-                    network_mode=network,
-                    rm=True,
-                    forcerm=True,
-                    decode=True,
-                )
-                _follow(steps, say)
-        except ApiError as error:
-            if network == "none" or "network bridge" not in str(error):
-                raise
-        else:
-            return
+        with _sdk(client, _BUILD_SECONDS) as api:
+            steps = api.build(
+                fileobj=context,
+                custom_context=True,
+                tag=tag,
+                buildargs={"BASE": base} if needs_base else {},
+                labels=dict(labels),
+                network_mode=network,
+                rm=True,
+                forcerm=True,
+                decode=True,
+            )
+            _follow(steps, say)
+
+    try:
+        persist(lambda: once("default"), ApiError)
+    except ApiError as error:
+        if "network bridge" not in str(error):
+            raise
+        persist(lambda: once("none"), ApiError)
 
 
 def save(client: Client, image: str, file: IO[bytes]) -> None:

@@ -16,16 +16,16 @@ from toolc.schema import JsonObject, JsonValue
 CREATE_SECONDS: Final = 30.0
 """How long a daemon may take to create a container: a loaded one's disks are slow."""
 
-ATTACH_SECONDS: Final = 10.0
+ATTACH_SECONDS: Final = 30.0
 """To join its streams."""
 
 START_SECONDS: Final = 30.0
 """To start it."""
 
-REMOVE_SECONDS: Final = 20.0
+REMOVE_SECONDS: Final = 30.0
 """To kill and remove it, all attempts together."""
 
-INSPECT_SECONDS: Final = 10.0
+INSPECT_SECONDS: Final = 30.0
 """To say what an image is."""
 
 _PAUSE_SECONDS: Final = 0.01

@@ -20,8 +20,8 @@ NEWEST_API: Final = (1, 51)
 _ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 """Podman's words for machines."""
 
-ASK_SECONDS: Final = 5.0
-"""How long it may take over each question about the daemon itself."""
+ASK_SECONDS: Final = 30.0
+"""How long it may take over each question about the daemon itself: one that is merely slow must not fail a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

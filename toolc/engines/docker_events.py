@@ -16,7 +16,7 @@ from toolc.engines.docker_body import OWNER_LABEL
 from toolc.engines.docker_http import Client, Feed
 from toolc.schema import JsonValue
 
-OPEN_SECONDS: Final = 10.0
+OPEN_SECONDS: Final = 30.0
 """How long the stream may take to begin; once open it has no end."""
 
 STOP_SECONDS: Final = 5.0

@@ -15,18 +15,10 @@ from typing import Final
 from toolc.engines.docker_daemon import Daemon
 from toolc.engines.docker_runtime import Runtime
 from toolc.engines.owner import shared_directory
+from toolc.engines.passing import is_passing
 from toolc.errors import InfrastructureError
 
 _MAX_MESSAGE: Final = 1000
-
-
-def is_passing(message: str) -> bool:
-    """Whether a daemon's words are about what the next start may not meet.
-
-    Linux refuses with EINVAL to put a process into a group of the controller cpu as long as it is not quite forked,
-    which on a busy machine takes longer than a runtime tries (``cpu_cgroup_can_attach`` of cgroup v1: TASK_NEW).
-    """
-    return "cgroup.procs: invalid argument" in message
 
 
 def is_runtimes_own(message: str) -> bool:

@@ -22,6 +22,7 @@ from toolc.engines.oci_process import taking_stream
 from toolc.engines.oci_sandbox import Launch, OciSandbox
 from toolc.engines.oci_user import Identity, Pair, identity
 from toolc.engines.owner import Owner
+from toolc.engines.passing import persist
 from toolc.errors import InfrastructureError
 from toolc.plan import Profile
 from toolc.spec import Build
@@ -119,13 +120,18 @@ class OciEngine:
         words = guest_limits(profile.limits, unenforced(self._ability()))
         if profile.workspace and profile.workspace.scratch:
             home.make_ready(profile.workspace, who)
-        place = home.place(profile, who, (*taking_stream(arguments), *words), runtime, fitting)
-        tree = self._open_workspace(profile, who)
-        try:
-            with self._starting:
-                return OciSandbox(place, str(who), _launcher(tree, home))
-        finally:
-            _close(tree)
+        words = (*taking_stream(arguments), *words)
+
+        def start_once() -> OciSandbox:
+            place = home.place(profile, who, words, runtime, fitting)
+            tree = self._open_workspace(profile, who)
+            try:
+                with self._starting:
+                    return OciSandbox(place, str(who), _launcher(tree, home))
+            finally:
+                _close(tree)
+
+        return persist(start_once, InfrastructureError)
 
     def leftovers(self) -> tuple[Leftover, ...]:
         """Control groups with what runs in them, and runtimes; the rest is in the owners' runtime folders."""

@@ -16,7 +16,7 @@ from toolc.engines.oci_user import NOBODY, UNUSED
 
 RUNTIME: Final = "runc"
 SEARCH_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-VERSION_SECONDS: Final = 10.0
+VERSION_SECONDS: Final = 30.0
 """How long the runtime may take to say its version."""
 
 CAP_SYS_ADMIN: Final = 21

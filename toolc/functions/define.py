@@ -12,7 +12,14 @@ from toolc.errors import UsageError
 from toolc.functions.docstring import read_docstring
 from toolc.functions.hints import Hint, HintError, json_default, read_hint
 from toolc.functions.step import DefinedStep, Place
-from toolc.functions.tool import ComposedTool, FunctionTool, Traits, make_tool
+from toolc.functions.tool import (
+    ComposedTool,
+    FunctionTool,
+    Traits,
+    check_description,
+    check_parameters,
+    make_tool,
+)
 from toolc.schema import JsonObject, JsonValue, Schema
 from toolc.spec_agent import AgentProvider
 from toolc.spec_composite import Strategy
@@ -57,14 +64,18 @@ def define(
 ) -> Definition:
     """Begin to define a tool; ``handler``, ``composite`` or ``agent`` makes it.
 
-    ``parameters`` may be a whole JSON Schema of type object. Raises ``UsageError`` for what is none.
+    ``parameters`` may be a whole JSON Schema of type object. Raises ``UsageError`` for what is none, and for a
+    description that says nothing.
     """
     checked.text("a tool's name", name)
-    if parameters is not None and not isinstance(parameters, dict):
-        raise UsageError(
-            f"tool {name!r}: its parameters are a JSON Schema of type object, and not {parameters!r:.60}; "
-            "write a dict, or leave it out and say them with .param(...)"
-        )
+    check_description(name, description)
+    if parameters is not None:
+        if not isinstance(parameters, dict):
+            raise UsageError(
+                f"tool {name!r}: its parameters are a JSON Schema of type object, and not {parameters!r:.60}; "
+                "write a dict, or leave it out and say them with .param(...)"
+            )
+        check_parameters(name, parameters)
     return Definition(name=name, description=description, schema=parameters, traits=traits)
 
 
@@ -134,6 +145,8 @@ class Definition:
         of the same spec finds, and ``UsageError`` for what is no JSON. What the steps call is looked for when the
         tool is added to a registry.
         """
+        for each in steps:
+            checked.of_type(f"tool {self.name!r}: each step", each, DefinedStep, "what step(...) made")
         backend = {"composite": {"strategy": strategy, "steps": steps}}
         return self._composed(backend, None, Place.of_caller())
 

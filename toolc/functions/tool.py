@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypedDict
@@ -109,10 +109,9 @@ def make_tool(
 ) -> FunctionTool:
     """Check what a spec's checks would, and make the tool. Raises ``UsageError``."""
     check_traits(name, traits)
-    _check_names(name, traits.get("aliases", ()), parameters)
-    if not _is_said(description):
-        raise UsageError(f"tool {name!r} has no description, by which a model decides when to call it; write one")
-    checked.text(f"tool {name!r}: its description", description)
+    _check_names((name, *traits.get("aliases", ())))
+    check_parameters(name, parameters)
+    check_description(name, description)
     for what, schema in (("parameters", parameters), ("result_schema", traits.get("result_schema"))):
         if schema is not None and (problem := _problem(schema)):
             raise UsageError(f"tool {name!r}: its {what} are no JSON Schema: {problem}")
@@ -180,21 +179,28 @@ def _spec(name: str, description: str, parameters: JsonObject, backend: HostFunc
     )
 
 
-def _is_said(words: object) -> bool:
-    return isinstance(words, str) and bool(words.strip())
-
-
 def _is_name(value: object) -> bool:
     return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
 
-def _check_names(name: str, aliases: Sequence[str], parameters: JsonObject) -> None:
-    for each in (name, *aliases):
+def _check_names(names: Iterable[str]) -> None:
+    for each in names:
         if not _is_name(each):
             raise UsageError(
                 f"{each!r} is no name of a tool: 1 to 64 of A-Z a-z 0-9 _ - that do not start with a digit or -"
             )
-    checked.json_object(f"tool {name!r}: its parameters", parameters)
+
+
+def check_description(name: str, description: object) -> None:
+    """Raise ``UsageError`` for what tells a model nothing."""
+    if not (isinstance(description, str) and description.strip()):
+        raise UsageError(f"tool {name!r} has no description, by which a model decides when to call it; write one")
+    checked.text(f"tool {name!r}: its description", description)
+
+
+def check_parameters(name: str, parameters: object) -> None:
+    """Raise ``UsageError`` for what is no schema of an object with properties that a call can name."""
+    parameters = checked.json_object(f"tool {name!r}: its parameters", parameters)
     properties = parameters.get("properties")
     if parameters.get("type") != "object" or not isinstance(properties, dict):
         raise UsageError(f"tool {name!r}: its parameters must be a schema of type object with properties")

@@ -52,19 +52,22 @@ class Response:
 class Requests:
     """The way to the host's broker: each request is one connection to ``address``.
 
-    ``begun`` is the connection of the first one, where the supervisor has asked for it already.
+    ``begun`` is the connection of the first one, where the supervisor has asked for it already. A connection is
+    closed when the next one is asked for: that the last one has ended, nobody need be told.
     """
 
     def __init__(self, address: tuple[str, int], begun: socket.socket | None = None) -> None:
         self._address = address
         self._begun = begun
+        self._last: socket.socket | None = None
         self.count = 0
 
     def send(self, ask: dict[str, object], method: str, limit: int = MAX_BODY) -> Response:
         """Have the host make a request. Raises ``ToolError`` (network, denied, serialization)."""
         self.count += 1
-        with self._asked(ask) as connection:
-            raw = connection.makefile("rb")
+        self.close()
+        self._last = self._asked(ask)
+        with self._last.makefile("rb") as raw:
             _check(raw.readline(PIECE))
             try:
                 return _read(io.BufferedReader(_Pieces(raw), PIECE), method, limit)
@@ -72,6 +75,11 @@ class Requests:
                 raise _broken(str(error)) from error
             except OSError as error:
                 raise _broken("the connection broke: %s" % (error.strerror or error)) from error
+
+    def close(self) -> None:
+        """Close the last connection, as the end of the process does."""
+        if self._last is not None:
+            self._last.close()
 
     def _asked(self, ask: dict[str, object]) -> socket.socket:
         """A connection on which the host was asked."""

@@ -42,10 +42,9 @@ def run(job: Job, message: dict, pipes: Pipes) -> int:  # type: ignore[type-arg]
 
     exchange = Exchange(http, requests, time.monotonic() + job.timeout_ms / 1000, tell)
     reply = answered(http, exchange)
-    # Made before anything is written, so that the supervisor mostly wakes once and passes on both together.
-    leave = _leave()
+    # First what says where the reply ends, so that the supervisor passes on the verdict together with the reply.
+    write_all(pipes.notes[1], _leave(len(reply)))
     write_all(pipes.reply[1], reply)
-    write_all(pipes.notes[1], leave)
     return 0
 
 
@@ -61,9 +60,16 @@ def answered(http: HttpJob, exchange: Exchange) -> bytes:
         return _failed("serialization", "the response is nested too deeply", exchange.about())
 
 
-def _leave() -> bytes:
-    """The note that nothing more will come: giving back this process's memory takes longer than most of a call."""
-    done = {"cpu_ms": cpu_ms(RUSAGE_SELF), "peak_memory_bytes": peak_memory_bytes(RUSAGE_SELF)}
+def _leave(size: int) -> bytes:
+    """The note that nothing will come after a reply of ``size`` bytes.
+
+    Giving back this process's memory takes longer than most of a call.
+    """
+    done = {
+        "reply_bytes": size,
+        "cpu_ms": cpu_ms(RUSAGE_SELF),
+        "peak_memory_bytes": peak_memory_bytes(RUSAGE_SELF),
+    }
     return json.dumps({"done": done}).encode() + b"\n"
 
 

@@ -30,8 +30,7 @@ class NetworkError(Exception):
 class Network:
     """All listeners and connections. Poll ``fileno`` and call ``serve``; frames for the host go to ``out``."""
 
-    def __init__(self, setting: dict[str, list[list[object]]]) -> None:
-        """Listen as the CALL frame says. Raises ``NetworkError``."""
+    def __init__(self) -> None:
         self._poll = select.epoll()
         self._listeners: dict[int, tuple[socket.socket, dict[str, object] | None]] = {}
         self._connections: dict[int, Connection] = {}
@@ -41,6 +40,9 @@ class Network:
         self._numbers = itertools.count(FIRST_CONNECTION)
         self._accepts = False
         self._requests = -1
+
+    def listen(self, setting: dict[str, list[list[object]]]) -> None:
+        """Listen as the CALL frame says. Raises ``NetworkError``."""
         for address, port, host in setting.get("forwards") or ():
             self._listen(str(address), int(str(port)), {"host": host, "port": port})
         if setting.get("proxy"):

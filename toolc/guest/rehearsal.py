@@ -46,7 +46,9 @@ def read_response() -> bytes:
         with theirs:
             theirs.sendall(ANSWER)
         job = HttpJob(Job(json.dumps(CALL).encode()).http or {})
-        answer = answered(job, Exchange(job, Requests(("", 0), ours), 0.0, lambda _: None))
+        requests = Requests(("", 0), ours)
+        answer = answered(job, Exchange(job, requests, 0.0, lambda _: None))
+        requests.close()
     return answer
 
 
@@ -59,7 +61,7 @@ def pass_on() -> bytes:
         out.clear()
         for _, _, message in FrameReader().feed(encode_control(frames.CALL, json.dumps(CALL).encode())):
             Job(bytes(message))
-        network = Network({})
+        network = Network()
         ours, theirs = socket.socketpair()
         with theirs:
             network.ask(ours.detach(), out)

@@ -30,12 +30,16 @@ MAX_MESSAGE = 1000
 
 
 class Outlet:
-    """The tool's end of an output stream: bytes from a pipe become DATA, as the host's window allows."""
+    """The tool's end of an output stream: bytes from a pipe become DATA, as the host's window allows.
+
+    ``sent`` is how many have.
+    """
 
     def __init__(self, stream: int, fd: int) -> None:
         self.stream = stream
         self.fd = fd
         self.is_open = True
+        self.sent = 0
         self._window = WINDOW_BYTES
 
     @property
@@ -57,6 +61,7 @@ class Outlet:
             self.end(out)
             return True
         self._window -= len(data)
+        self.sent += len(data)
         out += encode(DATA, self.stream, data)
         return True
 
@@ -119,7 +124,8 @@ class Inlet:
 class Notes:
     """The worker's side channel, one JSON object a line: progress, or why the call could not start.
 
-    ``about`` is what it said last of how far an HTTP call has come, ``done`` what such a call has used by its end.
+    ``about`` is what it said last of how far an HTTP call has come; ``done`` is how long such a call's reply is,
+    and what the call has used.
     A Python tool can write here too. It can report progress, which it may anyway, and nothing else that counts: by
     then the worker has said that it has started, and its call is no HTTP call.
     """

@@ -175,23 +175,30 @@ class Supervisor:
             raise FrameError("frame of type %d on stream %d at this point" % (kind, stream))
 
     def _connect(self, setting: dict[str, list[list[object]]], *, asks_ahead: bool) -> None:
-        """Listen before the call can connect; a call without its network is not begun."""
+        """Listen before the call can connect; a call without its network is not begun.
+
+        What was asked ahead comes first, and host and worker are at it meanwhile: nothing but its answer, which
+        passes through here, leads to another request.
+        """
         from toolc.guest.network import Network, NetworkError  # most calls have none
 
+        self._network = Network()
+        for fd in self._request:
+            if asks_ahead:
+                self._network.ask(fd, self._out)
+                self._flush()
+                self._pass_call()
+            else:
+                os.close(fd)
         try:
-            self._network = Network(setting)
-            for fd in self._request:
-                if asks_ahead:
-                    self._network.ask(fd, self._out)
-                    self._flush()
-                else:
-                    os.close(fd)
-            _widen(self._wire_in)
-            _widen(self._wire_out)
+            self._network.listen(setting)
         except NetworkError as error:
             self._notes.failed = str(error)
-            self._call = b""
-            os.close(self._call_fd)
+            if self._call:
+                self._call = b""
+                os.close(self._call_fd)
+        _widen(self._wire_in)
+        _widen(self._wire_out)
 
     def _pump(self, ready: set[int]) -> None:
         if self._call:
@@ -220,12 +227,16 @@ class Supervisor:
     def _judge(self) -> None:
         """Notice the call's end or its deadline, kill what is left of it, and say EXIT when all is out."""
         children = self._children
-        worker_gone = children.worker_status is not None or self._has_answered
+        worker_gone = children.worker_status is not None
         if self._deadline is None:
             if worker_gone:
                 raise RuntimeError("the worker ended before its call")
             return
         if self._exited:
+            return
+        if self._has_answered:
+            # It leaves by itself, and has nothing more to say to anybody.
+            self._finish()
             return
         now = monotonic()
         if self._give_up is None:
@@ -238,13 +249,14 @@ class Supervisor:
         elif not children.all_gone:
             kill_all(children.worker)
             children.reap()
-        if children.all_gone or self._has_answered or now >= self._give_up:
+        if children.all_gone or now >= self._give_up:
             self._finish()
 
     @property
     def _has_answered(self) -> bool:
         """Whether an HTTP call's worker has said all: it is no tool's code, and its end is not waited for."""
-        return self._is_http and self._notes.done is not None
+        done = self._notes.done if self._is_http else None
+        return done is not None and self._outlets[frames.REPLY].sent == done.get("reply_bytes")
 
     def _finish(self) -> None:
         """Nobody writes any more: what is in the pipes is all there will be."""
@@ -262,7 +274,7 @@ class Supervisor:
 
     def _is_drained(self) -> bool:
         """Whether what the tool sent on its connections is on its way, as it would be without us."""
-        if self._network is None:
+        if self._network is None or self._has_answered:
             return True
         if self._drained_by is None:
             self._drained_by = monotonic() + GIVE_UP

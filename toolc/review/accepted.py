@@ -26,6 +26,7 @@ from toolc.review.change import Change
 from toolc.review.compare import Difference
 from toolc.review.fingerprint import fingerprint
 from toolc.review.git import Repository
+from toolc.review.links import named
 from toolc.source import Span
 
 _FINGERPRINT: Final = re.compile("[0-9a-f]{12}")
@@ -96,9 +97,13 @@ def at_base(path: Path, base: str) -> bytes | None:
     """The file as the commit ``base`` has it, empty where it has none; None where ``base`` is no commit."""
     repository = Repository.of(Path())
     commit = repository.commit(base) if repository else None
-    if repository is None or commit is None or not path.resolve().is_relative_to(repository.top.resolve()):
+    if repository is None or commit is None:
         return None
-    return b"".join(commit.read(commit.blobs([repository.inside(path)])))
+    try:
+        place = named(repository, path)
+    except UsageError:  # a file outside, as a central one
+        return None
+    return b"".join(commit.read(commit.blobs([place])))
 
 
 def told(difference: Difference, acceptances: Sequence[Acceptance], known: bytes) -> Difference:

@@ -12,12 +12,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, Literal
 
 from toolc.errors import UsageError
 
 _SECONDS: Final = 120.0
 """How long Git may take for one answer."""
+
+_SHA256_DIGITS: Final = 64
+
+LINK: Final = "120000"
+"""The mode that Git writes for a symbolic link."""
 
 _STRANGE: Final = frozenset({b"", b".", b"..", b".git"})
 """Names that no honest tree has (git-fsck(1)), and that would lead out of a folder."""
@@ -46,6 +51,15 @@ class Commit:
         Submodules are passed over.
         """
         return _listed(self.repository, self.identity, tuple(paths))
+
+    def entries(self, paths: Sequence[str]) -> tuple[Blob, ...]:
+        """The files that are called ``paths``, and none that are below."""
+        return tuple(_blobs(self.repository.git("ls-tree", "-t", "-z", "--full-tree", self.identity, "--", *paths)))
+
+    @property
+    def algorithm(self) -> Literal["sha1", "sha256"]:
+        """With what its repository makes names of contents."""
+        return "sha256" if len(self.identity) == _SHA256_DIGITS else "sha1"
 
     def sizes(self, blobs: Sequence[Blob]) -> list[int]:
         """How many bytes each has. Raises ``UsageError`` where one is missing (a partial clone, no network)."""
@@ -100,9 +114,11 @@ class Repository:
         if found.returncode == 0:
             return cls(Path(os.fsdecode(found.stdout).removesuffix("\n")))
         complaint = found.stderr.decode(errors="replace")
+        if place := next((name for name in ("GIT_DIR", "GIT_OBJECT_DIRECTORY") if os.environ.get(name)), ""):
+            raise UsageError(f"Git cannot read the repository that {place} names: {_first(complaint)}")
         if "not a git repository" in complaint:
             return None
-        raise UsageError(f"Git cannot read the repository at {folder}: {_first(complaint)}")
+        raise UsageError(f"Git cannot read the repository at {folder}: {_first(complaint)}{_remedy(complaint)}")
 
     def commit(self, name: str) -> Commit | None:
         """What ``name`` means here: a branch, a tag, a hash, ``HEAD~2``; None where it means nothing."""
@@ -118,7 +134,7 @@ class Repository:
 
     def inside(self, path: Path) -> str:
         """``path`` from the top, with ``/`` between its parts; empty for the top. Raises ``UsageError`` outside."""
-        real = path.resolve()
+        real = resolved(path)
         top = self.top.resolve()
         if not real.is_relative_to(top):
             raise UsageError(f"{path} is not in the repository {self.top}, so no commit holds it")
@@ -131,6 +147,14 @@ class Repository:
         if found.returncode:
             raise UsageError(f"git {arguments[0]} failed: {_first(found.stderr.decode(errors='replace'))}")
         return found.stdout
+
+
+def resolved(path: Path) -> Path:
+    """``path`` with all links followed. Raises ``UsageError`` where one leads to itself."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        raise UsageError(f"{path} is a link that leads to itself") from None
 
 
 def _run(arguments: Sequence[str], folder: Path, asked: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
@@ -164,3 +188,11 @@ def _blobs(listing: bytes) -> Iterator[Blob]:
 def _first(complaint: str) -> str:
     lines = [line for line in complaint.splitlines() if line.strip()]
     return lines[0].removeprefix("fatal: ").removeprefix("error: ") if lines else "it gave no reason"
+
+
+def _remedy(complaint: str) -> str:
+    if "must be run in a work tree" in complaint:
+        return "; go to a working tree of it, or make one: git worktree add FOLDER"
+    if "dubious ownership" in complaint:
+        return "; if you trust its owner: git config --global --add safe.directory FOLDER"
+    return ""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 from toolc.compiler.find import PROJECT_FILES, SUFFIXES, walk
 from toolc.review.flawless import Flawless
@@ -68,14 +69,18 @@ def of_commit(commit: Commit, paths: Sequence[str]) -> Texts:
     return Texts(identities, lambda wanted: commit.read([blobs[path] for path in wanted]))
 
 
-def of_working_tree(repository: Repository, paths: Sequence[str]) -> Texts:
-    """Those of the working tree as they are: what Git would make of them as it adds them runs programs."""
+def of_working_tree(repository: Repository, paths: Sequence[str], algorithm: Literal["sha1", "sha256"]) -> Texts:
+    """Those of the working tree as they are: what Git would make of them as it adds them runs programs.
+
+    ``algorithm`` is that of the commit with which they are compared.
+    """
     top = str(repository.top)
     places = [os.path.join(top, path) for path in [*paths, *above(paths)]]  # noqa: PTH118  thousands of them
     found = [each for place in places for each in _files(place)]
     texts = {place[len(top) + 1 :]: _held(place) for place in found}
     return Texts(
-        {path: _hashed(data) for path, data in texts.items()}, lambda wanted: map(texts.__getitem__, wanted)
+        {path: _hashed(data, algorithm) for path, data in texts.items()},
+        lambda wanted: map(texts.__getitem__, wanted),
     )
 
 
@@ -91,9 +96,9 @@ def _held(place: str) -> bytes:
         return file.readall()
 
 
-def _hashed(data: bytes) -> str:
+def _hashed(data: bytes, algorithm: Literal["sha1", "sha256"]) -> str:
     """Git's name for a file's content."""
-    return hashlib.sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
+    return hashlib.new(algorithm, b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
 
 
 def above(paths: Sequence[str]) -> list[str]:

@@ -29,6 +29,11 @@ def inside(path: str, prefix: str) -> str:
     return absolute.removeprefix(prefix) if prefix and absolute.startswith(prefix) else path
 
 
+def placed(span: Span, prefix: str) -> Span:
+    """A place in a file, as the repository names the file; ``prefix`` as ``inside`` has it."""
+    return Span(inside(span.path, prefix), Position(*span.start), Position(*span.end))
+
+
 @dataclass(frozen=True)
 class Reviewed:
     """A tool on one side. ``located`` is None where it comes from a registry file: no spec, no lines."""
@@ -61,7 +66,7 @@ class Reviewed:
 
     def shown(self, span: Span) -> Span:
         """A place in one of the files of this side, as the repository names it."""
-        return Span(inside(span.path, self.prefix), Position(*span.start), Position(*span.end))
+        return placed(span, self.prefix)
 
     def line(self, route: Route) -> str:
         """The line of the spec at ``route``, without the blanks around it; empty without a spec."""
@@ -80,6 +85,7 @@ class State:
     read. ``projects`` are the project files that hold for them. ``names`` are those of all tools there are, also of
     those that were not read since they are the same on both sides. ``top`` is the folder that both sides have.
     ``compiled`` are the files that were compiled of a narrowed state, with the names and aliases of their tools.
+    ``built_toolsets`` are those that a registry file has, which has no project files.
     """
 
     label: str
@@ -90,6 +96,7 @@ class State:
     names: frozenset[str] = frozenset()
     top: Path = Path()
     compiled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    built_toolsets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def projects_by_place(self) -> Mapping[str, Project]:
@@ -119,13 +126,22 @@ class State:
         return by_name(tool.spec for tool in self.tools.values())
 
     @cached_property
-    def toolsets(self) -> Mapping[str, tuple[str, ...]]:
-        """The names of the tools in each toolset of the project files, whatever names it calls them by."""
-        found: dict[str, tuple[str, ...]] = {}
-        for project in self.projects:
-            for name, members in project.toolsets.items():
-                named = (self.by_name.get(member.name) for member in members)
-                found[name] = (*found.get(name, ()), *(tool.name for tool in named if tool))
+    def toolsets(self) -> Mapping[str, Mapping[str, Span | None]]:
+        """The names of the tools in each toolset, whatever names it calls them by, with the place that says so.
+
+        The place is None in a registry file.
+        """
+        built = ((name, member, None) for name, members in self.built_toolsets.items() for member in members)
+        said = (
+            (name, member.name, placed(member.span, self.prefix))
+            for project in self.projects
+            for name, members in project.toolsets.items()
+            for member in members
+        )
+        found: dict[str, dict[str, Span | None]] = {}
+        for name, member, span in (*built, *said):
+            if tool := self.by_name.get(member):
+                found.setdefault(name, {})[tool.name] = span
         return found
 
     def surface_digest(self, name: str) -> str:

@@ -21,14 +21,15 @@ from toolc.diagnostics import Diagnostic
 from toolc.errors import UsageError
 from toolc.registry_file import read_registry
 from toolc.review import flawless
-from toolc.review.git import Blob, Commit, Repository
+from toolc.review.git import LINK, Blob, Commit, Repository
+from toolc.review.links import in_commit
 from toolc.review.narrowing import Narrowed, above, is_project, narrowed, of_commit, of_working_tree, projects
 from toolc.review.spellings import speaks_of_files
 from toolc.review.state import Reviewed, State, inside
 from toolc.source import Span
 
-_LINK: Final = "120000"
-"""The mode that Git writes for a symbolic link."""
+_LFS: Final = b"version https://git-lfs.github.com/spec/"
+"""How a pointer begins that Git LFS commits instead of a file."""
 
 WORKING_TREE: Final = "the working tree"
 
@@ -56,9 +57,14 @@ def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[t
         with _opened(base, before, paths, None) as old, _opened(head, after, paths, None) as new:
             yield old, new
         return
-    inside = [repository.inside(path) for path in paths]
-    was, now = of_commit(before, inside), of_commit(after, inside) if after else of_working_tree(repository, inside)
-    place = flawless.place_of(repository.top, inside, projects(now))
+    was = of_commit(before, in_commit(before, paths))
+    if after:
+        named = in_commit(after, paths)
+        now = of_commit(after, named)
+    else:
+        named = [repository.inside(path) for path in paths]
+        now = of_working_tree(repository, named, before.algorithm)
+    place = flawless.place_of(repository.top, named, projects(now))
     only = narrowed(was, now, repository.top, flawless.kept(place))
     with (
         _opened(base, before, paths, only and only.of_base()) as old,
@@ -107,10 +113,20 @@ def _meaning(name: str | None, repository: Repository | None) -> Commit | Path |
         return commit or place
     if repository is None:
         raise UsageError(f"{name!r} is no file or folder, and this folder is in no Git repository")
-    hint = f"fetch it first: git fetch origin {name.removeprefix('origin/')}"
+    raise UsageError(f"{name!r} is no commit of this repository, and no file or folder; {_hint(name, repository)}")
+
+
+def _hint(name: str, repository: Repository) -> str:
+    if ".." in name:
+        return "write two names: toolc diff BASE HEAD"
+    if ":" in name:
+        return "name the commit, and the specs in it with --path"
+    if name == "HEAD":
+        return "nothing is committed yet"
+    fetch = f"fetch it first: git fetch origin {name.removeprefix('origin/')}"
     if repository.is_shallow:
-        hint += " (this clone is shallow: git fetch --unshallow has older commits)"
-    raise UsageError(f"{name!r} is no commit of this repository, and no file or folder; {hint}")
+        return f"{fetch} (this clone is shallow: git fetch --unshallow has older commits)"
+    return fetch
 
 
 @contextmanager
@@ -124,7 +140,9 @@ def _opened(
         with tempfile.TemporaryDirectory(prefix="toolc-review-") as folder:
             yield _of_commit(meaning, paths, Path(folder).resolve(), only)
     elif meaning.suffix == ".json" and meaning.is_file():
-        yield State(name, {tool.spec.name: Reviewed(tool.spec) for tool in read_registry(meaning).tools})
+        file = read_registry(meaning)
+        tools = {tool.spec.name: Reviewed(tool.spec) for tool in file.tools}
+        yield State(name, tools, built_toolsets=file.toolsets)
     else:
         yield _compiled(name, [meaning], "", meaning if meaning.is_dir() else meaning.parent)
 
@@ -172,7 +190,7 @@ def _named(found: Diagnostic, prefix: str) -> Diagnostic:
 
 
 def _of_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: Narrowed | None) -> State:
-    wanted = [commit.repository.inside(path) for path in paths]
+    wanted = in_commit(commit, paths)
     top = folder / "tree"
     top.mkdir()
     (top / ".git").mkdir()  # where the search for project files ends, as in the repository
@@ -186,7 +204,7 @@ def _of_commit(commit: Commit, paths: Sequence[Path], folder: Path, only: Narrow
 def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: Narrowed | None = None) -> None:
     """Write the specs at and under ``paths``, the files beside them, and the project files above into ``top``.
 
-    Of the specs those that ``only`` names.
+    Of the specs those that ``only`` names. Raises ``UsageError`` for one that the commit does not hold.
     """
     everything = "" in paths
     blobs = {blob.path: blob for blob in commit.blobs([] if everything else [*paths, *above(paths)])}
@@ -195,15 +213,21 @@ def write_specs(commit: Commit, paths: Sequence[str], top: Path, only: Narrowed 
         for blob in blobs.values()
         if (_may_be_spec(blob) and _is_wanted(blob.path, only)) or blob.path in paths
     ]
-    folders = {
-        str(PurePosixPath(path).parent) for path, data in _written(commit, texts, top) if speaks_of_files(data)
-    }
+    folders: set[str] = set()
+    for path, data in _written(commit, texts, top):
+        if data.startswith(_LFS):
+            raise UsageError(
+                f"{commit.name}: {path} is kept in Git LFS, so the commit does not hold it; compare folders "
+                "that do: git worktree add FOLDER COMMIT"
+            )
+        if speaks_of_files(data):
+            folders.add(str(PurePosixPath(path).parent))
     written = {blob.path for blob in texts}
     beside = [
         blob for blob in blobs.values() if folders and blob.path not in written and _is_below(blob.path, folders)
     ]
     # Links last, so that no file is written through one, whatever a tree that was made by hand says.
-    for _ in _written(commit, sorted(beside, key=lambda blob: blob.mode == _LINK), top):
+    for _ in _written(commit, sorted(beside, key=lambda blob: blob.mode == LINK), top):
         pass
 
 
@@ -241,7 +265,7 @@ def _write(top: Path, blob: Blob, data: bytes) -> None:
     path = top / blob.path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if blob.mode == _LINK:
+        if blob.mode == LINK:
             path.symlink_to(os.fsdecode(data))
             return
         with path.open("xb") as file:

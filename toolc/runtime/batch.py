@@ -159,14 +159,26 @@ class _Batch:
         return [each for each in self._outcomes if isinstance(each, ToolResult)]
 
     def run(self, group: range, at_once: int, cancellation: Cancellation) -> None:
-        """Make the calls of ``group``; ends when all of them have."""
+        """Make the calls of ``group``; ends when all of them have.
+
+        Raises what one of them raised to end the program: then those under way are cancelled, and no other starts.
+        """
         todo = _Todo(group)
         if len(group) == 1:
-            self._work(todo)
-            return
+            self._work(todo, cancellation)
+        else:
+            self._run_beside(todo, min(at_once, len(group)), cancellation)
+        for place in group:
+            outcome = self._outcomes[place]
+            if isinstance(outcome, BaseException) and not isinstance(outcome, Exception):
+                raise outcome
+
+    def _run_beside(self, todo: _Todo, count: int, cancellation: Cancellation) -> None:
         try:
-            for _ in range(min(at_once, len(group))):
-                threading.Thread(target=self._work, args=(todo,), name="toolc batch", daemon=True).start()
+            for _ in range(count):
+                threading.Thread(
+                    target=self._work, args=(todo, cancellation), name="toolc batch", daemon=True
+                ).start()
             todo.join()
         except BaseException:
             cancellation.cancel()
@@ -182,11 +194,8 @@ class _Batch:
 
     def results(self) -> list[ToolResult]:
         """All results. Raises ``BatchError`` where there is not one for each call."""
-        raised = [each for each in self._outcomes if isinstance(each, BaseException)]
+        raised = [each for each in self._outcomes if isinstance(each, Exception)]
         if raised:
-            for each in raised:
-                if not isinstance(each, Exception):
-                    raise each
             told = [
                 f"- {call.call_id} ({call.name}): {outcome}"
                 for call, outcome in zip(self._calls, self._outcomes, strict=True)
@@ -196,15 +205,16 @@ class _Batch:
             raise BatchError(told, outcomes) from raised[0]
         return self.so_far
 
-    def _work(self, todo: _Todo) -> None:
+    def _work(self, todo: _Todo, cancellation: Cancellation) -> None:
         while (place := todo.take()) is not None:
             try:
                 self._outcomes[place] = self._make(self._calls[place])
-            except KeyboardInterrupt:
-                todo.clear()
-                raise
-            except BaseException as error:  # noqa: BLE001  raised again with the results, see ``results``
+            except Exception as error:  # noqa: BLE001  raised again with the results, see ``results``
                 self._outcomes[place] = error
+            except BaseException as error:  # noqa: BLE001  raised again by ``run``, on the caller's thread
+                self._outcomes[place] = error
+                todo.clear()
+                cancellation.cancel()
             finally:
                 todo.done()
 

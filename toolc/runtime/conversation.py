@@ -25,7 +25,7 @@ from toolc.runtime.guest_output import Lines, Marked, Output, call_outputs, sess
 from toolc.runtime.live_output import LiveOutput, OutputSink
 from toolc.runtime.progress_lines import MAX_MESSAGE
 from toolc.runtime.redaction import Redactor
-from toolc.runtime.update_lines import UpdateSink
+from toolc.runtime.reports import UpdateSink
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec import File
 

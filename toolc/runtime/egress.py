@@ -230,14 +230,14 @@ class Broker:
         if self._names is None:
             self._names = Names()
             self._selector.register(self._names, selectors.EVENT_READ)
-        waiting = [each for each in self._connections.values() if _is_waiting(each, host)]
+        waiting = [each for each in self._connections.values() if each.waits_for(host)]
         if len(waiting) == 1:
             self._names.ask(host)
 
     def _hear(self) -> None:
         assert self._names is not None
         for answer in self._names.answers():
-            waiting = [each for each in self._connections.values() if _is_waiting(each, answer.host)]
+            waiting = [each for each in self._connections.values() if each.waits_for(answer.host)]
             if not answer.reason:
                 self._known[answer.host] = answer
             for connection in waiting:
@@ -281,8 +281,7 @@ class Broker:
             if connection.socket is not None and not self._is_connected(connection):
                 return
             connection.send(self._out, window(len(self._connections)))
-            if self.has_room:
-                self._pass_on(self._room[: connection.read(self._room)])
+            self._pass_on(connection)
         except RefusedError as error:
             self._end(connection, error)
             return
@@ -291,7 +290,6 @@ class Broker:
             self._end(connection, RefusedError(reason, "network"))
             return
         if connection.is_done:
-            connection.ended = monotonic()
             self._drop(connection)
         else:
             self._listen(connection)
@@ -317,11 +315,18 @@ class Broker:
         self._told.tell(connection)
         return True
 
-    def _pass_on(self, frame: memoryview) -> None:
-        # What the sandbox takes at once need not be kept.
-        sent = self._write(frame) if frame and not self._out else 0
-        self._out += frame[sent:]
-        self._charge(max(0, len(frame) - frames.HEADER.size))
+    def _pass_on(self, connection: Connection) -> None:
+        """Pass on a piece of what the server says; of a response all there is, which then wakes the guest once."""
+        is_opaque = connection.opening.is_opaque
+        while self.has_room and (size := connection.read(self._room)):
+            frame = self._room[:size]
+            self._out += connection.unheard()
+            # What the sandbox takes at once need not be kept.
+            sent = self._write(frame) if is_opaque and not self._out else 0
+            self._out += frame[sent:]
+            self._charge(size - frames.HEADER.size)
+            if is_opaque:
+                return
 
     def _charge(self, size: int) -> None:
         self._bytes += size
@@ -391,9 +396,3 @@ class Broker:
                 self._connect(connection, TimeoutError(errno.ETIMEDOUT, "no answer in time"))
             elif connection.addresses and now - connection.touched > ADDRESS_SECONDS:
                 self._connect(connection, TimeoutError(errno.ETIMEDOUT, "no answer in time"))
-
-
-def _is_waiting(connection: Connection, host: str) -> bool:
-    """Whether it waits for the addresses of ``host``."""
-    pending = connection.socket is None and connection.transport is None and not connection.close_sent
-    return pending and connection.decision.host == host

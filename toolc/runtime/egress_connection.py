@@ -56,6 +56,7 @@ class Connection:
         self._guest_takes = FIRST_WINDOW
         self._credit = Credit()
         self._guest_ended = self._server_ended = self._finished = False
+        self._is_unheard = False
 
     @property
     def is_gone(self) -> bool:
@@ -77,6 +78,11 @@ class Connection:
         """Whether the server is to be listened to."""
         return not self._server_ended and self._guest_takes > 0
 
+    def waits_for(self, host: str) -> bool:
+        """Whether it waits for the addresses of ``host``."""
+        pending = self.socket is None and self.transport is None and not self.close_sent
+        return pending and self.decision.host == host
+
     def attempt(self, now: float) -> Attempt:
         """What has come of it so far."""
         entry = self.decision.entry
@@ -97,6 +103,8 @@ class Connection:
         """Take what the guest sends. Raises ``ProtocolError`` and, for the server's name, ``RefusedError``."""
         if self.close_received or self._guest_ended or not payload:
             raise ProtocolError("it sent data on a connection after its end, or none")
+        if not self.opening.is_opaque:
+            raise ProtocolError("it added data to a request, of which the host makes all")
         if not self._credit.spend(len(payload)):
             raise ProtocolError("it sent more on a connection than it was allowed to")
         if not self.close_sent:
@@ -118,10 +126,19 @@ class Connection:
         self._guest_takes += int(granted)
 
     def opened(self, transport: Transport, out: bytearray) -> None:
-        """The server has answered."""
+        """The server has answered. Who asked for a request hears of it with the response, and is woken once."""
         self.transport, self.socket = transport, None
         self.addresses.clear()
-        out += encode(OPENED, self.stream)
+        if self.opening.is_opaque:
+            out += encode(OPENED, self.stream)
+        else:
+            self._is_unheard = True
+
+    def unheard(self) -> bytes:
+        """What the guest is to hear before anything of the server's; once."""
+        said = encode(OPENED, self.stream) if self._is_unheard else b""
+        self._is_unheard = False
+        return said
 
     def send(self, out: bytearray, wanted: int) -> None:
         """Pass on to the server what it takes now; acknowledgements go to ``out``. Raises ``OSError``.
@@ -165,8 +182,8 @@ class Connection:
 
     @property
     def is_done(self) -> bool:
-        """Whether everything has gone both ways."""
-        return self._server_ended and self._finished
+        """Whether everything has gone both ways; of a request, whether its response has."""
+        return self._server_ended and (self._finished or not self.opening.is_opaque)
 
     def close(self, out: bytearray, now: float, error: RefusedError | None = None) -> None:
         """Say the last word, with the reason where there is one; twice is the same as once."""

@@ -6,12 +6,12 @@ import logging
 from collections.abc import Callable
 from typing import Final, cast
 
-from toolc.backends.content import read_content
+from toolc.backends.content import MalformedError, read_content
 from toolc.guest.blocks import content as blocks_of
-from toolc.guest.context import Context
+from toolc.guest.context import Context, ToolError
 from toolc.guest.updates import Updates
 from toolc.runtime.own_blocks import shown
-from toolc.runtime.update_lines import UpdateSink
+from toolc.runtime.reports import UpdateSink
 from toolc.schema import JsonValue
 
 NO_PIPE: Final = -1
@@ -31,8 +31,12 @@ class HostUpdates(Updates):
         self._text(words)
 
     def blocks(self, blocks: list[dict[str, object]], percent: float | None = None, message: str = "") -> None:
-        """Tell content blocks, checked as a result's are, and how far the work is."""
-        self._update(percent, message, read_content(cast("JsonValue", blocks)))
+        """Tell content blocks, checked as a result's are, and how far the work is. Raises ``ToolError``."""
+        try:
+            content = read_content(cast("JsonValue", blocks))
+        except MalformedError as error:
+            raise ToolError("serialization", f"the content of a report: {error}") from None
+        self._update(percent, message, content)
 
 
 class FunctionContext(Context):

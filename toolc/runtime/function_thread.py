@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from time import monotonic
 from types import AsyncGeneratorType, GeneratorType
 from typing import Final, Self, TypeAlias
@@ -23,8 +23,10 @@ from toolc.result import Audio, Content, Image, Resource, Text
 from toolc.runtime.caller import CallContext
 from toolc.runtime.function_context import FunctionContext, HostUpdates
 from toolc.runtime.heard import update
+from toolc.runtime.live_output import LiveText
 from toolc.runtime.own_blocks import shown
-from toolc.runtime.update_lines import Allowance
+from toolc.runtime.redaction import Redactor
+from toolc.runtime.reports import Reports
 from toolc.spec_function import HostFunction
 
 GRACE_SECONDS: Final = 0.2
@@ -52,9 +54,13 @@ class RunningFunction:
         self._cancel: Callable[[], object] | None = None
         self._receiver, self._sender = socket.socketpair()
         self._sender.settimeout(0)
-        self._updates = HostUpdates(self._say, lambda *said: self._say(said))
+        self._updates = HostUpdates(self._say, self._report)
         self._context = FunctionContext(call.call_id, self._updates, lambda: self._over)
-        self._allowance = Allowance(call.tool.sandbox.limits.output_bytes)
+        # Bounded before they wait for a listener, who may be slower than the function.
+        limit = call.tool.sandbox.limits.output_bytes
+        self._text = LiveText(limit)
+        self._reports = Reports(limit, Redactor(), lambda *said: self._put(said))
+        self._saying = Lock()
         self._name, self._call_id = call.tool.name, call.call_id
         run = contextvars.copy_context().run
         self._thread = Thread(target=run, args=(self._run, backend, call), name=f"toolc {self._name}", daemon=True)
@@ -89,22 +95,24 @@ class RunningFunction:
             while not self._said.empty() and monotonic() < context.deadline:
                 if (said := self._said.get_nowait()) is None:
                     return True
-                if told := self._update(said):
-                    context.tell(told)
+                context.tell(self._update(said))
         return False
 
-    def _update(self, said: _Said) -> ToolUpdate | None:
+    def _update(self, said: _Said) -> ToolUpdate:
         if isinstance(said, str):
             return ToolUpdate(name=self._name, call_id=self._call_id, stream="content", text=said)
-        percent, message, blocks = said
-        fitting = self._allowance.fitting(blocks)
-        is_lost = bool(blocks) and not (fitting or message or percent is not None)
-        return None if is_lost else update(self._name, self._call_id, percent, message, fitting)
+        return update(self._name, self._call_id, *said)
 
-    def _say(self, said: _Said) -> None:
+    def _say(self, words: str) -> None:
         # One that is left to itself may go on for ever.
-        if not self._over:
-            self._put(said)
+        with self._saying:
+            if not self._over and (text := self._text.add(words.encode("utf-8", "replace"))):
+                self._put(text)
+
+    def _report(self, percent: float | None, message: str, content: tuple[Content, ...]) -> None:
+        with self._saying:
+            if not self._over:
+                self._reports.take(percent, message, content)
 
     def _put(self, said: _Said | None) -> None:
         self._said.put(said)
@@ -123,6 +131,8 @@ class RunningFunction:
             self.value = self._completed(backend.function(**arguments))
         except BaseException as error:  # noqa: BLE001  whatever a tool raises is its result
             self.value = Raised(error)
+        with self._saying:
+            self._reports.finish()
         self._put(None)
 
     def _completed(self, value: object) -> object:

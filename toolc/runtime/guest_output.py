@@ -11,7 +11,8 @@ from toolc.result import Capture
 from toolc.runtime.capture import HeadAndTail
 from toolc.runtime.progress_lines import ProgressLines
 from toolc.runtime.redaction import RedactedStream, Redactor
-from toolc.runtime.update_lines import TextSink, UpdateLines, UpdateSink
+from toolc.runtime.reports import UpdateSink
+from toolc.runtime.update_lines import TextSink, UpdateLines
 
 REPLY_SLACK: Final = 64 * 1024
 """What a reply may have beyond twice the output limit (base64, JSON's escapes, a traceback), in bytes."""

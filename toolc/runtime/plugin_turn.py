@@ -60,7 +60,7 @@ class PluginTurns:
             message = f"the plugin is not the one that was reviewed, and was not called: {reason}"
             raise EndedError(replace(wire.outcome("refused"), reason=message))
         wire.say(call_line(call_id, call.arguments, call.tool if offer.has_several else None))
-        line, answer = _answered(wire)
+        line, answer = _answered(wire, call_id)
         self._check_call(wire, call_id, answer.call_id)
         if surplus := wire.surplus:
             raise wire.broken(f"it answered more than once: {shown(surplus)}")
@@ -88,7 +88,7 @@ class PluginTurns:
         return offer
 
 
-def _answered(wire: SessionWire) -> tuple[bytes, Answer]:
+def _answered(wire: SessionWire, call_id: str) -> tuple[bytes, Answer]:
     """The answer to the open call, as a line and as it is read; updates before it are told."""
     updates = wire.updates()
     while True:
@@ -100,7 +100,9 @@ def _answered(wire: SessionWire) -> tuple[bytes, Answer]:
         if isinstance(message, Answer):
             updates.finish()
             return line, message
-        updates.take(message)
+        if message.call_id not in {None, call_id}:
+            raise wire.broken(f"its update is of the call {message.call_id!r:.80}, and {call_id!r:.80} was open")
+        updates.take(message.percent, message.message, message.content)
         wire.insist_on_time()
 
 

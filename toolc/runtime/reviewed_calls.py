@@ -24,6 +24,8 @@ def check_calls(tool: RegisteredTool, find: Callable[[str], RegisteredTool]) -> 
         )
     if not tool.is_of_this_program and digests(tool.spec, found).effect != tool.effect_digest:
         others = ", ".join(sorted(found.names())) or "none"
+        lost = ", ".join(sorted(found.lost()))
+        others += f"; not here, or functions of this program: {lost}" if lost else ""
         raise RegistryError(
             f"tool {tool.spec.name!r} calls tools of this registry that are not those it was reviewed with "
             f"(here they are: {others}); build them together, or take the others out of the registry"
@@ -50,3 +52,7 @@ class Found:
     def names(self) -> Iterator[str]:
         """The names that were found."""
         return (name for name, spec in self._specs.items() if spec)
+
+    def lost(self) -> Iterator[str]:
+        """The names that were not."""
+        return (name for name, spec in self._specs.items() if not spec)

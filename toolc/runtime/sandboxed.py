@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from toolc.backends.plugin import logged
 from toolc.backends.table import BACKENDS
 from toolc.call import BoundCall
-from toolc.engines.base import Engine, Sandbox
+from toolc.engines.base import Engine, Sandbox, told_limits
 from toolc.engines.select import Selection
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.told import NETWORK_ARGUMENT
@@ -295,7 +295,7 @@ def _warn(tool: str, selection: Selection) -> None:
         "tool %r runs without %s: the engine %r cannot enforce that here, and your configuration accepts it; "
         "limited instead: %s",
         tool,
-        " and ".join(f"limits.{name}" for name in selection.unenforced),
+        told_limits(selection.unenforced),
         selection.engine.name,
         selection.instead,
     )

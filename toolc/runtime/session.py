@@ -8,11 +8,13 @@ cancelled or spoke otherwise than it may is never used again; the next call star
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Hashable
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Final
+from weakref import WeakSet
 
 from toolc.plan import Plan, PluginCall
 from toolc.result import Outcome
@@ -48,6 +50,11 @@ class Sessions:
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
+        self.forget()
+        _ALL.add(self)
+
+    def forget(self) -> None:
+        """Begin without sessions, and leave those that there are to whoever else has them."""
         self._sessions: dict[Hashable, _Session] = {}
         self._lock = threading.Lock()
         self._reaper: threading.Thread | None = None
@@ -145,6 +152,18 @@ class Sessions:
                 return
             self._wake.wait(min(max(waits, 0.01 * self._idle_seconds), IDLE_SECONDS))
             self._wake.clear()
+
+
+_ALL: Final[WeakSet[Sessions]] = WeakSet()
+
+
+def _forget_all() -> None:
+    """In a forked child: two processes that speak to one sandbox would get each other's answers."""
+    for sessions in list(_ALL):
+        sessions.forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)
 
 
 def _end_unused(session: _Session) -> None:

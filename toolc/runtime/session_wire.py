@@ -22,9 +22,8 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.conversation import CallTooLargeError, Conversation, ProtocolError
 from toolc.runtime.egress import Broker, Egress
 from toolc.runtime.live_output import OutputSink
-from toolc.runtime.plugin_updates import PluginUpdates
+from toolc.runtime.reports import Reports, UpdateSink
 from toolc.runtime.same_folder import check
-from toolc.runtime.update_lines import UpdateSink
 from toolc.runtime.wire import (
     DELIVERY_SECONDS,
     START_SECONDS,
@@ -120,10 +119,10 @@ class SessionWire:
         self._end_soon()
         raise self.broken("it closed its stdout")
 
-    def updates(self) -> PluginUpdates:
+    def updates(self) -> Reports:
         """Who tells of what a plugin lets be known in this call."""
         limit = self._plan.profile.limits.output_bytes
-        return PluginUpdates(limit, self.redactor, self._conversation.report)
+        return Reports(limit, self.redactor, self._conversation.report)
 
     def insist_on_time(self) -> None:
         """Raise ``EndedError`` where the call is over: one that always has something to say never lets us wait."""

@@ -7,42 +7,18 @@ answer has all of it once more, and is judged there.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from toolc.backends.content import MalformedError, read_content
 from toolc.backends.output import parse_json
 from toolc.guest import frames
-from toolc.result import Capture, Content, Text
-from toolc.runtime.progress_lines import MAX_MESSAGE
+from toolc.result import Capture
 from toolc.runtime.redaction import RedactedStream, Redactor
-from toolc.runtime.secrets import redacted_block
+from toolc.runtime.reports import Reports, UpdateSink
 from toolc.schema import JsonObject
-
-UpdateSink: TypeAlias = Callable[[float | None, str, tuple[Content, ...]], None]
-"""Told how far a tool is: percent (0 to 100, None where unknown), a message, and content to show by now."""
 
 TextSink: TypeAlias = Callable[[bytes], None]
 """Told the next piece of a tool's text, in UTF-8."""
-
-LEAST: Final = 64
-"""What a block counts for at least, in bytes: many that are empty have their price too."""
-
-
-class Allowance:
-    """How much content may still be told of a call, of ``limit`` bytes in all."""
-
-    def __init__(self, limit: int) -> None:
-        self._left = limit
-
-    def fitting(self, blocks: tuple[Content, ...]) -> tuple[Content, ...]:
-        """The blocks that fit, each of which then counts."""
-        return tuple(block for block in blocks if self._takes(max(LEAST, _size(block))))
-
-    def _takes(self, size: int) -> bool:
-        if size > self._left:
-            return False
-        self._left -= size
-        return True
 
 
 class UpdateLines:
@@ -52,11 +28,9 @@ class UpdateLines:
         self.window = frames.WINDOW_BYTES
         self.ended = False
         self._longest = longest
-        self._allowance = Allowance(limit)
-        self._redactor = redactor
+        self._reports = Reports(limit, redactor, update)
         self._stream = RedactedStream(redactor)
         self._text = text
-        self._update = update
         self._rest = bytearray()
         self._is_too_long = False
 
@@ -74,9 +48,10 @@ class UpdateLines:
         return b""
 
     def finish(self) -> bytes:
-        """Tell what was held back; twice is the same as once."""
+        """Tell what was held back, and the last report; twice is the same as once."""
         if held := self._stream.finish():
             self._text(held)
+        self._reports.finish()
         return b""
 
     def capture(self) -> Capture:
@@ -109,11 +84,6 @@ class UpdateLines:
         percent, message = value.get("percent"), value.get("message")
         if not isinstance(percent, int | float) or isinstance(percent, bool) or not 0 <= percent <= 100:
             percent = None
-        words = message[:MAX_MESSAGE] if isinstance(message, str) else ""
-        blocks = self._allowance.fitting(tuple(redacted_block(block, self._redactor) for block in blocks))
+        words = message if isinstance(message, str) else ""
         if blocks or words or percent is not None:
-            self._update(percent, words, blocks)
-
-
-def _size(block: Content) -> int:
-    return len(block.text.encode()) if isinstance(block, Text) else len(block.data)
+            self._reports.take(percent, words, blocks)

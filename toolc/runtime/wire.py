@@ -18,10 +18,10 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.conversation import CallTooLargeError, Conversation, ProtocolError
 from toolc.runtime.egress import Broker, Egress
 from toolc.runtime.live_output import OutputSink
+from toolc.runtime.reports import UpdateSink
 from toolc.runtime.same_folder import check
-from toolc.runtime.update_lines import UpdateSink
 
-START_SECONDS: Final = 20.0
+START_SECONDS: Final = 60.0
 """How long a guest may take from its first byte to READY."""
 
 GRACE_SECONDS: Final = 0.5
@@ -153,6 +153,7 @@ class Line:
                     break
             if self._broker is not None:
                 self._broker.serve()
+                self.send()
             if self.is_over(deadline):
                 return False
             if data is None:

@@ -36,7 +36,7 @@ def test_an_optional_parameter(tmp_path: Path) -> None:
 def test_an_open_object(tmp_path: Path) -> None:
     text = spec("{x: {type: object, properties: {y: {type: string}}}}", "{openai_responses: {strict: true}}")
     assert findings(tmp_path, strict_mode, text) == [
-        "tool.yaml:4:14 this object is open, and strict mode wants every object closed"
+        "tool.yaml:4:18 this object is open, and strict mode wants every object closed"
     ]
 
 

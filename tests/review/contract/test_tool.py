@@ -8,6 +8,10 @@ from typing import Final
 import pytest
 from reviewing import PLAIN, difference, one, told
 
+from toolc.api import build
+from toolc.review.compare import compare
+from toolc.review.states import state_of
+
 SCRIPT: Final = PLAIN.replace('argv: [echo, --, "{{ name }}"]', "script: echo hello")
 RESULT: Final = "result: {format: json, schema: {type: object}}\n"
 
@@ -97,3 +101,19 @@ def test_a_toolset_that_a_tool_left(tmp_path: Path) -> None:
     (tool,) = difference(tmp_path, old, new).tools
     assert told(tool.changes) == ["CON313 warning: the tool left the toolset desk"]
     assert [str(each.old).rpartition("/")[2] for each in tool.changes] == ["toolc.yaml:1:19"]
+
+
+def test_toolsets_of_registry_files_as_those_of_specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, project in (("old", "toolsets: {desk: [see], all: [see]}\n"), ("new", "toolsets: {all: [look]}\n")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "a.yaml").write_text(PLAIN + "aliases: [see]\n", encoding="utf-8")
+        (folder / "toolc.yaml").write_text(project, encoding="utf-8")
+        build(folder, tmp_path / f"{name}-built")
+    left = ["CON313 warning: the tool left the toolset desk"]
+    for base, head in (("old-built", "new-built"), ("old", "new-built"), ("old-built", "new"), ("old", "new")):
+        sides = [f"{name}/registry.json" if name.endswith("built") else name for name in (base, head)]
+        with state_of(sides[0], []) as before, state_of(sides[1], []) as after:
+            tools = compare(before, after).tools
+        assert [told(tool.changes) for tool in tools] == [left], (base, head)

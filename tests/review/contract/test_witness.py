@@ -32,6 +32,41 @@ WITNESSED: Final[dict[str, tuple[JsonObject, JsonObject, JsonValue]]] = {
 }
 
 
+UUID: Final = "^[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
+BESIDE: Final[dict[str, JsonObject]] = {
+    "a UUID": {"type": "string", "pattern": UUID},
+    "a format": {"type": "string", "format": "date-time", "pattern": "^[0-9-]+T[0-9:]+Z$"},
+    "an address": {"type": "string", "pattern": "^.+@.+$", "minLength": 3},
+    "a host": {"type": "string", "pattern": "^([a-z]+[.])+[a-z]+$"},
+    "more than a bound": {"type": "integer", "exclusiveMinimum": 0},
+    "UUIDs": {"type": "array", "items": {"type": "string", "pattern": UUID}, "minItems": 1},
+    "a UUID elsewhere": {"$ref": "#/$defs/id", "description": "Which."},
+    "no empty word": {"allOf": [{"type": "string"}, {"pattern": "^/"}]},
+}
+"""What a call must have beside the value that is refused now."""
+
+
+@pytest.mark.parametrize("beside", BESIDE.values(), ids=BESIDE)
+def test_what_is_required_beside_it_is_a_value_that_is_allowed(beside: JsonObject) -> None:
+    def schema(most: int, *required: JsonValue) -> JsonObject:
+        properties: JsonObject = {"beside": beside, "word": {"type": "string", "maxLength": most}}
+        known: JsonObject = {"id": {"type": "string", "pattern": UUID}}
+        return {"type": "object", "properties": properties, "required": ["beside", *required], "$defs": known}
+
+    for old, new in ((schema(9), schema(8)), (schema(9), schema(9, "word"))):
+        found = witness(old, new, movements(old, new)[0])
+        assert isinstance(found, Witness)
+        assert (errors(old, found.value), len(errors(new, found.value))) == ([], 1)
+
+
+def test_a_value_of_a_format_looks_like_it() -> None:
+    old: JsonObject = {"type": "object", "properties": {"at": {"format": "date-time"}}, "required": ["at"]}
+    new = old | {"required": ["at", "by"]}
+    found = witness(old, new, movements(old, new)[0])
+    assert isinstance(found, Witness)
+    assert found.value == {"at": "2020-01-31T12:30:00Z"}
+
+
 @pytest.mark.parametrize(("old", "new", "value"), WITNESSED.values(), ids=WITNESSED)
 def test_it_is_a_value_that_the_old_one_takes_and_the_new_one_refuses(
     old: JsonObject, new: JsonObject, value: JsonValue

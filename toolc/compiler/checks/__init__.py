@@ -142,6 +142,7 @@ def check_together(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
 def check_each(tools: Sequence[LocatedTool], checks: Sequence[ToolCheck] = TOOL_CHECKS) -> Iterator[Diagnostic]:
     """Every finding of some checks about each tool by itself."""
     for tool in tools:
+        damaged = tool.damaged
         for each in checks:
-            if each.NEEDS.isdisjoint(tool.damaged):
+            if not damaged or each.NEEDS.isdisjoint(damaged):
                 yield from each.check(tool)

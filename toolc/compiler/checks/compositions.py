@@ -105,7 +105,8 @@ def _popped(stack: list[str], on_stack: set[str], until: str) -> frozenset[str]:
 
 
 def _unknown(name: str, span: Span, known: AnyMapping[str, LocatedTool]) -> Diagnostic:
-    hint = suggestion(name, known) or _brought(name) or "name a tool of the specs that are compiled together"
+    together = "name a tool of the specs that are compiled together; for one of another file name the folder"
+    hint = suggestion(name, known) or _brought(name) or together
     return Diagnostic(codes.DANGLING, f"there is no tool '{name[:80]}'", span, hint)
 
 

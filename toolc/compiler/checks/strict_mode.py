@@ -49,21 +49,32 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
         if loss.message.endswith(CLOSES):
             yield Diagnostic(
                 codes.STRICT, "this object is open, and strict mode wants every object closed",
-                _place(tool, loss.pointer), "add additionalProperties: false",
+                _first_key(tool, loss.pointer), "add additionalProperties: false",
             )  # fmt: skip
 
 
 def _place(tool: LocatedTool, pointer: str) -> Span:
     """Where that stands which a JSON Pointer into the tool's schema is about, as near as it was written."""
+    route = _route(tool, pointer)
+    names = [step for step in route if isinstance(step, str)]
+    return tool.key_span(*names) if len(names) == len(route) else tool.span(*route)
+
+
+def _first_key(tool: LocatedTool, pointer: str) -> Span:
+    """The first key of the schema at ``pointer``, beside which another one can be written."""
+    node = tool.node_at(*_route(tool, pointer))
+    return node.entries[0].key_span if isinstance(node, Mapping) and node.entries else _place(tool, pointer)
+
+
+def _route(tool: LocatedTool, pointer: str) -> list[str | int]:
+    """The keys and indices from the tool's map to what a JSON Pointer into its schema is about."""
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
     root = tool.node.get("parameters")
     if len(steps) > 1 and isinstance(root, Mapping) and not is_full_schema(root):
         del steps[1]  # the shorthand has its parameters where a schema has its 'properties'
-    route = [
+    return [
         int(step) if above in LISTS_OF_SCHEMAS else step for above, step in zip(["", *steps], steps, strict=False)
     ]
-    names = [step for step in route if isinstance(step, str)]
-    return tool.key_span(*names) if len(names) == len(route) else tool.span(*route)
 
 
 _BAD: Final = """\

@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
-from toolc.review.contract.node import Node, list_under, map_under
+from toolc.review.contract.node import Node, is_same, list_under, map_under
+from toolc.review.contract.samples import BY_FORMAT, BY_TYPE
 from toolc.schema import JsonObject, JsonValue
+from toolc.validation.bounded import errors
 
 MANY: Final = 40
 """How many values are tried of one schema."""
 
 _DEEP: Final = 6
-_BY_TYPE: Final[dict[str, tuple[JsonValue, ...]]] = {
-    "string": (
-        "a",
-        "",
-        "abc",
-        "0",
-        "a b",
-        "A-1",
-        "2020-01-31",
-        "a@example.com",
-        "https://example.com/",
-        "aaaaaaaaaaaaaaaa",
-    ),
-    "integer": (1, 0, 2, -1, 10, 1000),
-    "number": (0.5, 1, 0, -1.5, 1000.25),
-    "boolean": (True, False),
-    "null": (None,),
-    "array": ([],),
-    "object": ({},),
-}
+_HARD: Final = frozenset(
+    {"pattern", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "allOf", "anyOf", "oneOf", "not", "if"}
+    | {"uniqueItems", "contains", "minProperties", "propertyNames", "patternProperties", "dependentRequired"}
+)
+"""Keywords with which the first value that comes to mind is often refused."""
+
+_JUDGED: Final = 100
+"""How many values are judged to make one object or array."""
 
 
 def candidates(node: Node, other: Node | None = None, depth: int = 0) -> Iterator[JsonValue]:
@@ -50,6 +40,8 @@ def _values(node: Node, other: Node | None, depth: int) -> Iterator[JsonValue]:
     for each in (other, node):
         if each is not None:
             yield from _edges(each.schema)
+    if (form := schema.get("format")) and isinstance(form, str) and form in BY_FORMAT:
+        yield BY_FORMAT[form]
     if depth < _DEEP:
         for keyword in ("anyOf", "oneOf", "allOf"):
             for inner in list_under(schema, keyword):
@@ -57,7 +49,7 @@ def _values(node: Node, other: Node | None, depth: int) -> Iterator[JsonValue]:
         yield from _objects(node, depth)
         yield from _arrays(node, depth)
     for name in _types(schema):
-        yield from _BY_TYPE.get(name, ())
+        yield from BY_TYPE.get(name, ())
 
 
 def _merged(schema: JsonObject, inner: JsonValue) -> JsonValue:
@@ -67,7 +59,7 @@ def _merged(schema: JsonObject, inner: JsonValue) -> JsonValue:
 
 def _types(schema: JsonObject) -> list[str]:
     said = schema.get("type")
-    named = [said] if isinstance(said, str) else said if isinstance(said, list) else [*_BY_TYPE]
+    named = [said] if isinstance(said, str) else said if isinstance(said, list) else [*BY_TYPE]
     return [name for name in named if isinstance(name, str)]
 
 
@@ -108,12 +100,30 @@ def least_object(node: Node, depth: int = 0) -> JsonObject | None:
     """An object with what is required and nothing else; None where it cannot be had."""
     properties = map_under(node.schema, "properties")
     found: JsonObject = {}
+    patience = iter(range(_JUDGED))
     for name in list_under(node.schema, "required"):
-        value = next(candidates(node.inner(properties.get(str(name))), None, depth + 1), _NONE)
+        value = _fitting(node.inner(properties.get(str(name))), depth + 1, patience)
         if value is _NONE:
             return None
         found[str(name)] = value
     return found
+
+
+def _fitting(node: Node, depth: int, patience: Iterator[int]) -> JsonValue:
+    """The first value that the schema allows, else the first that it probably allows; ``_NONE`` without any.
+
+    ``patience`` ends after as many values as may be judged.
+    """
+    tried = candidates(node, None, depth)
+    first = next(tried, _NONE)
+    if first is _NONE or _HARD.isdisjoint(node.schema):
+        return first
+    # A schema without references is judged by itself: whole ones are large.
+    root = node.root if "'$ref'" in repr(node.schema) else node.schema
+    for value, _ in zip(chain([first], tried), patience, strict=False):
+        if not errors(root, value, at=node.schema):
+            return value
+    return first
 
 
 _NONE: Final[JsonObject] = {}
@@ -123,10 +133,12 @@ def _arrays(node: Node, depth: int) -> Iterator[JsonValue]:
     schema = node.schema
     if "array" not in _types(schema):
         return
-    first = [
-        next(candidates(node.inner(each), None, depth + 1), None) for each in list_under(schema, "prefixItems")
-    ]
-    items = [*islice(candidates(node.inner(schema.get("items")), None, depth + 1), 4)]
+    patience = iter(range(_JUDGED))
+    first = [_fitting(node.inner(each), depth + 1, patience) for each in list_under(schema, "prefixItems")]
+    item = node.inner(schema.get("items"))
+    fitting = _fitting(item, depth + 1, patience)
+    others = (each for each in candidates(item, None, depth + 1) if not is_same(each, fitting))
+    items = [] if fitting is _NONE else [fitting, *islice(others, 3)]
     for size in dict.fromkeys([*_sizes(schema), 0, 1, 2]):
         if size < len(first):
             yield first[:size]

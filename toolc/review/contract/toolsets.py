@@ -17,7 +17,7 @@ def changes(pair: Pair, old: State, new: State) -> Iterator[Change]:
     """Each toolset that the tool joined or left. One that is gone has left all; that is told by itself."""
     if pair.new is None:
         return
-    before, after = joined(pair.old, old), joined(pair.new, new)
+    before, after = _joined(pair.old, old), _joined(pair.new, new)
     for name in sorted(before.keys() ^ after.keys()):
         is_in = name in after
         yield Change(
@@ -33,14 +33,9 @@ def changes(pair: Pair, old: State, new: State) -> Iterator[Change]:
         )
 
 
-def joined(tool: Reviewed | None, state: State) -> dict[str, Span]:
-    """The toolsets that a tool is in by its name or an alias, each with the place that says so."""
+def _joined(tool: Reviewed | None, state: State) -> dict[str, Span | None]:
+    """The toolsets that a tool is in, each with the place that says so."""
     if tool is None:
         return {}
-    return {
-        name: tool.shown(member.span)
-        for project in state.projects
-        for name, members in project.toolsets.items()
-        for member in members
-        if member.name in (tool.spec.name, *tool.spec.aliases)
-    }
+    name = tool.spec.name
+    return {toolset: members[name] for toolset, members in state.toolsets.items() if name in members}

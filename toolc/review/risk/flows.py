@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from toolc.authority import authority
@@ -33,7 +33,7 @@ def together(sides: Sides) -> Iterator[Change]:
             yield sides.risk(RULE, "high", words, ("toolsets", name))
 
 
-def _parts(state: State, names: Sequence[str]) -> tuple[bool, bool]:
+def _parts(state: State, names: Iterable[str]) -> tuple[bool, bool]:
     """Whether these tools can reach what is private, and whether they reach places outside that nobody named."""
     all_of = [authority(tool, state.by_name) for name in names if (tool := state.by_name.get(name))]
     has_private = any(each.workspaces or each.secrets for each in all_of)

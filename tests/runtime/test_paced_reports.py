@@ -1,24 +1,23 @@
-"""What a plugin tells before it answers: as fast as somebody reads, without secrets, and bounded."""
+"""What a call tells of how far it is: as fast as somebody reads, without secrets, and bounded."""
 
 from __future__ import annotations
 
-from toolc.backends.plugin_lines import Update
 from toolc.guest.pace import FREE_REPORTS
 from toolc.result import Content, Image, Text
-from toolc.runtime.plugin_updates import PluginUpdates
 from toolc.runtime.redaction import Redactor
+from toolc.runtime.reports import LEAST, Reports
 
 Told = list[tuple[float | None, str, tuple[Content, ...]]]
 
 
-def updates(told: Told, limit: int = 1000) -> PluginUpdates:
-    return PluginUpdates(limit, Redactor({"KEY": "correct-horse"}), lambda *said: told.append(said))
+def reports(told: Told, limit: int = 1000) -> Reports:
+    return Reports(limit, Redactor({"KEY": "correct-horse"}), lambda *said: told.append(said))
 
 
 def test_words_are_cut_and_content_is_without_secrets() -> None:
     told: Told = []
     shown: tuple[Content, ...] = (Text("correct-horse"), Image(b"GIF89a correct-horse", "image/gif"))
-    updates(told).take(Update(40, "x" * 2000, shown))
+    reports(told).take(40, "x" * 2000, shown)
     assert told == [
         (40, "x" * 1000, (Text("[secret KEY]"), Image(b"GIF89a [secret KEY]", "image/gif"))),
     ]
@@ -26,9 +25,9 @@ def test_words_are_cut_and_content_is_without_secrets() -> None:
 
 def test_a_flood_of_reports_is_thinned_and_the_last_is_told() -> None:
     told: Told = []
-    made = updates(told)
+    made = reports(told)
     for number in range(5 * FREE_REPORTS):
-        made.take(Update(message=str(number)))
+        made.take(None, str(number))
     assert told[FREE_REPORTS - 1] == (None, str(FREE_REPORTS - 1), ())
     assert len(told) < 3 * FREE_REPORTS
     made.finish()
@@ -38,8 +37,27 @@ def test_a_flood_of_reports_is_thinned_and_the_last_is_told() -> None:
 
 def test_no_more_content_is_told_than_the_limit_and_reports_go_on() -> None:
     told: Told = []
-    made = updates(told, limit=500)
+    made = reports(told, limit=500)
     picture = Image(b"GIF89a" + bytes(294), "image/gif")
     for number in range(3):
-        made.take(Update(message=str(number), content=(picture,)))
+        made.take(None, str(number), (picture,))
     assert told == [(None, "0", (picture,)), (None, "1", ()), (None, "2", ())]
+
+
+def test_content_that_does_not_fit_and_says_nothing_else_is_left_out() -> None:
+    told: Told = []
+    made = reports(told, limit=10 * LEAST)
+    for _ in range(100):
+        made.take(None, "", (Text(""),))
+    made.finish()
+    assert told == [(None, "", (Text(""),))] * 10
+
+
+def test_reports_whose_content_does_not_fit_are_thinned_too() -> None:
+    told: Told = []
+    made = reports(told, limit=0)
+    for number in range(5 * FREE_REPORTS):
+        made.take(1, str(number), (Text("shown"),))
+    made.finish()
+    assert len(told) < 3 * FREE_REPORTS
+    assert told[-1] == (1, str(5 * FREE_REPORTS - 1), ())

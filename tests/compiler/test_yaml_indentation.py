@@ -1,0 +1,39 @@
+"""A value in quotes that goes on at the start of a line: libyaml takes it, YAML wants it indented."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.compiler.load_yaml import parse_yaml
+from toolc.diagnostics import Diagnostics
+from toolc.source import SourceText
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('k: !!str "a\nb"\n', "2:1-3"),
+        ('k: !!str "a\nb"', "2:1-3"),
+        ("k: &x 'a\nb'\nc: d\n", "2:1-3"),
+        ('k: !!str "a\n\nb"\n', "3:1-3"),
+        ('l: 1\nk: !!str "a\nb"\nc: d\n', "3:1-3"),
+    ],
+)
+def test_a_line_that_is_not_indented_is_refused_behind_a_tag_or_an_anchor_too(text: str, place: str) -> None:
+    message = "TC001 this line goes on with the value of line"
+    (finding,) = findings(text)
+    assert finding.startswith(f"{place} {message}")
+
+
+@pytest.mark.parametrize("text", ['k: !!str "a\n b"\n', "k: &x 'a\n b'\n", "# a: '\nk: |\n  b\n"])
+def test_one_that_is_indented_is_read(text: str) -> None:
+    assert findings(text) == []
+
+
+def findings(text: str) -> list[str]:
+    diagnostics = Diagnostics()
+    parse_yaml(SourceText("a.yaml", text), diagnostics)
+    return [
+        f"{each.span.start.line}:{each.span.start.column}-{each.span.end.column} {each.code.number} {each.message}"
+        for each in diagnostics.sorted()
+    ]
