@@ -218,6 +218,8 @@ def test_a_shallow_clone_says_what_to_fetch(
     monkeypatch.chdir(tmp_path / "clone")
     with pytest.raises(UsageError, match=r"fetch it first: .*this clone is shallow: git fetch --unshallow"):
         lines(first)
+    with pytest.raises(UsageError, match=r"so far back; this clone is shallow: git fetch --unshallow$"):
+        lines("HEAD~1")
 
 
 def test_a_partial_clone_gets_what_it_lacks_and_says_so_where_it_cannot(
@@ -255,6 +257,7 @@ def test_a_folder_and_a_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("origin/main", "fetch it first: git fetch origin main"),
         ("--all", "'--all' is no commit of this repository"),
         ("main..specs", "no file or folder; write two names: toolc diff BASE HEAD"),
+        ("HEAD~99", "no file or folder; the history here does not reach so far back"),
         ("main:specs", "no file or folder; name the commit, and the specs in it with --path"),
         ("specs", "'specs' is a commit and a path; write ./specs for the path, or refs/heads/specs"),
     ],

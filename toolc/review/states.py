@@ -123,6 +123,9 @@ def _hint(name: str, repository: Repository) -> str:
         return "name the commit, and the specs in it with --path"
     if name == "HEAD":
         return "nothing is committed yet"
+    if any(mark in name for mark in "~^@"):
+        far = "the history here does not reach so far back"
+        return f"{far}; this clone is shallow: git fetch --unshallow" if repository.is_shallow else far
     fetch = f"fetch it first: git fetch origin {name.removeprefix('origin/')}"
     if repository.is_shallow:
         return f"{fetch} (this clone is shallow: git fetch --unshallow has older commits)"
