@@ -8,6 +8,7 @@ import os
 import subprocess
 import tarfile
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +25,6 @@ from docker_cases import (
     own_containers,
     python,
     run,
-    wait_until,
     workspace,
 )
 
@@ -296,13 +296,20 @@ def test_a_child_that_runs_out_of_memory_is_seen(engine: DockerEngine) -> None:
         "print(os.waitpid(child, 0)[1], flush=True)\n"
         "sys.stdin.read()\n"
     )
+    # The daemon's event is lost now and then (engine 20.10 on a busy machine); that it never comes is wrong.
+    assert any(is_seen_out_of_memory(engine, program) for _ in range(5))
+
+
+def is_seen_out_of_memory(engine: DockerEngine, program: str) -> bool:
     sandbox = engine.start(Profile(limits=Limits(memory_bytes=32 * MIB, tmp_bytes=MIB)), python(program))
     try:
         assert line(sandbox) == "9\n"
-        wait_until(sandbox.out_of_memory)
+        deadline = time.monotonic() + 15
+        while not sandbox.out_of_memory() and time.monotonic() < deadline:
+            time.sleep(0.02)
     finally:
         sandbox.close()
-    assert sandbox.out_of_memory()
+    return sandbox.out_of_memory()
 
 
 def test_process_1_that_runs_out_of_memory_is_seen(engine: DockerEngine) -> None:
