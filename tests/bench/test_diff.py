@@ -12,16 +12,24 @@ from time import perf_counter
 
 import pytest
 from generated_specs import write_specs
-from test_compiler import show
+from test_compiler import PEAK, show
 
 from toolc.compiler import cache_answers
 
 COUNT = 2_000
 CHANGED = 20
+STEPS = (1_000, 2_000, 4_000)
 ROUNDS = 5
 BUILD = "build, 20 changed"
 DIFF = "diff, 20 changed"
 TARGETS = {DIFF: 2.0}
+GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.com")
+
+
+def commit() -> None:
+    """Make the specs of this folder a repository of one commit."""
+    for words in (("init", "--quiet"), ("add", "specs"), ("commit", "--quiet", "--message", "all")):
+        subprocess.run((*GIT, *words), check=True)
 
 
 @pytest.mark.timeout(600)
@@ -32,9 +40,7 @@ def test_a_difference_beside_a_warm_build(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
     paths = write_specs(Path("specs"), COUNT)
-    identity = ("-c user.name=a", "-c user.email=a@example.com")
-    for begin in ("init --quiet", "add specs", f"{' '.join(identity)} commit --quiet --message all"):
-        subprocess.run(("git", *begin.split()), check=True)
+    commit()
     for path in paths[:: COUNT // CHANGED]:
         path.write_text(path.read_text(encoding="utf-8").replace("label: ", "label: New "), encoding="utf-8")
 
@@ -53,3 +59,23 @@ def test_a_difference_beside_a_warm_build(
             subprocess.run((sys.executable, "-m", "toolc", *words), capture_output=True, check=True)
             times[name].append(perf_counter() - begun)
     show(capsys, {name: min(each[1:]) * 1000 for name, each in times.items()}, TARGETS)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("count", STEPS)
+def test_memory_of_a_difference_in_all_tools(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    paths = write_specs(Path("specs"), count)
+    commit()
+    for path in paths:
+        path.write_text(path.read_text(encoding="utf-8").replace("label: ", "label: New "), encoding="utf-8")
+    diff = ("diff", "HEAD", "--path", "specs", "--summary")
+    run = (sys.executable, "-c", PEAK, sys.executable, "-m", "toolc", *diff)
+    said = subprocess.run(run, capture_output=True, text=True, check=True)
+    megabytes = int(said.stdout)
+    each = megabytes / count * 1024
+    with capsys.disabled():
+        print(f"\n  peak memory of diff, all of {count:5} changed {megabytes:9} MB {each:8.1f} KB a tool")
