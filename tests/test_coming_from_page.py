@@ -4,58 +4,32 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from test_readme import environment
+from pages import ROOT, Page, check_program, run
 
 from toolc.api import Registry
 
-ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "coming-from.md").read_text(encoding="utf-8")
-FILE = re.compile(r"^# (specs/\S+)\n", re.MULTILINE)
-
-
-def blocks(language: str, page: str = PAGE) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-
-
-def programs(page: str) -> list[str]:
-    return [block for block in blocks("python", page) if not FILE.match(block)]
-
-
-PARTS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")[1:]}
+PAGE = Page.of("coming-from")
+PARTS = {part.partition("\n")[0]: part for part in PAGE.text.split("\n## ")[1:]}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with the files of the page, and the plugin that it calls."""
     shutil.copytree(ROOT / "specs" / "plugins" / "python", tmp_path / "specs" / "plugins" / "python")
-    for block in (*blocks("yaml"), *blocks("python")):
-        if name := FILE.match(block):
-            (tmp_path / name[1]).write_text(block[name.end() :], encoding="utf-8")
-    return tmp_path
-
-
-def run(folder: Path, *command: str) -> str:
-    done = subprocess.run(
-        command, cwd=folder, env=environment(), capture_output=True, text=True, check=False, timeout=100
-    )
-    assert done.stderr == ""
-    return done.stdout
+    return PAGE.place(tmp_path)
 
 
 @pytest.mark.parametrize("title", PARTS)
 def test_the_programs_of_a_part_print_what_it_says(title: str, folder: Path) -> None:
-    (program,) = programs(PARTS[title])
-    expected = re.findall(r"^# > (.*)$", program, re.MULTILINE)
-    assert run(folder, sys.executable, "-c", program).splitlines() == expected
+    (program,) = Page(PARTS[title]).programs()
+    check_program(folder, program)
 
 
 def test_commands_print_what_the_page_says(folder: Path) -> None:
-    for block in blocks("console"):
+    for block in PAGE.blocks("console"):
         for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, expected = step.partition("\n")
             assert run(folder, "bash", "-c", command).rstrip("\n") == expected.rstrip("\n")
@@ -78,7 +52,7 @@ def test_the_built_in_tools_that_it_names_are_there() -> None:
     assert named - set(Registry.builtin().names) == set()
 
 
-@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)]+)\)", PAGE))))
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)]+)\)", PAGE.text))))
 def test_its_links_lead_somewhere(link: str) -> None:
     path, _, anchor = link.partition("#")
     target = ROOT / "docs" / (path or "coming-from.md")

@@ -2,49 +2,26 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from test_readme import END, environment, matches
+from pages import Page, check_commands, check_program, run
 
 from toolc.calls import MAX_DEPTH
 from toolc.runtime.composite import MOST_AT_ONCE
 
-PAGE = (Path(__file__).parent.parent / "docs" / "composites.md").read_text(encoding="utf-8")
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+PAGE = Page.of("composites")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the spec of the page."""
-    for block in blocks("yaml"):
-        name, _, text = block.partition("\n")
-        path = tmp_path / name.removeprefix("# ")
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return tmp_path
+    """A folder with the files of the page."""
+    return PAGE.place(tmp_path)
 
 
-def run(folder: Path, *command: str) -> str:
-    done = subprocess.run(
-        command, cwd=folder, env=environment(), capture_output=True, text=True, check=False, timeout=100
-    )
-    assert done.stderr == ""
-    return done.stdout
-
-
-@pytest.mark.parametrize("block", blocks("console"))
+@pytest.mark.parametrize("block", PAGE.blocks("console"))
 def test_commands_print_what_the_page_says(block: str, folder: Path) -> None:
-    steps = [step.partition("\n") for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
-    printed = run(folder, "bash", "-c", "".join(f"{command}\nprintf '{END}'\n" for command, _, _ in steps))
-    for (command, _, expected), text in zip(steps, printed.split(END), strict=False):
-        assert matches(expected, text), (command, text)
+    check_commands(folder, block)
 
 
 def test_its_spec_has_no_finding_and_passes_its_tests(folder: Path) -> None:
@@ -53,12 +30,11 @@ def test_its_spec_has_no_finding_and_passes_its_tests(folder: Path) -> None:
     assert run(folder, "toolc", "test", "specs").endswith(summary)
 
 
-@pytest.mark.parametrize("block", blocks("python"))
+@pytest.mark.parametrize("block", PAGE.programs())
 def test_programs_print_what_the_page_says(block: str, folder: Path) -> None:
-    expected = "\n".join(re.findall(r"^# > (.*)$", block, re.MULTILINE))
-    assert run(folder, sys.executable, "-c", block).strip() == expected
+    check_program(folder, block)
 
 
 def test_its_figures_are_so() -> None:
-    assert f"({MOST_AT_ONCE} at most" in PAGE
-    assert f"{MAX_DEPTH} deep at most" in PAGE
+    assert f"({MOST_AT_ONCE} at most" in PAGE.text
+    assert f"{MAX_DEPTH} deep at most" in PAGE.text
