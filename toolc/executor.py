@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import replace
@@ -201,13 +201,7 @@ class Executor:
 
         ``on_event`` is told on the event loop's thread, ``confirm`` asked on one of the call's own.
         """
-
-        def call(tell: Listener, cancellation: Cancellation) -> ToolResult:
-            return self.run(
-                name, arguments, call_id=call_id, on_event=tell, confirm=confirm, cancellation=cancellation
-            )
-
-        return await async_calls.result(call, on_event)
+        return await async_calls.result(self._told(name, arguments, call_id, confirm), on_event)
 
     def stream(
         self, name: str, arguments: JsonObject, *, call_id: str | None = None
@@ -218,22 +212,14 @@ class Executor:
         that cancels the call and waits until its sandbox is gone. Raises what ``run`` raises.
         """
         self._registered(name)
-
-        def call(tell: Listener, cancellation: Cancellation) -> ToolResult:
-            return self.run(name, arguments, call_id=call_id, on_event=tell, cancellation=cancellation)
-
-        return events(call)
+        return events(self._told(name, arguments, call_id))
 
     def astream(
         self, name: str, arguments: JsonObject, *, call_id: str | None = None
     ) -> AsyncGenerator[Event, None]:
         """``stream`` for ``asyncio``; to leave early, use ``contextlib.aclosing``."""
         self._registered(name)
-
-        def call(tell: Listener, cancellation: Cancellation) -> ToolResult:
-            return self.run(name, arguments, call_id=call_id, on_event=tell, cancellation=cancellation)
-
-        return async_calls.events(call)
+        return async_calls.events(self._told(name, arguments, call_id))
 
     def run_batch(
         self,
@@ -278,7 +264,6 @@ class Executor:
 
         ``on_event`` is told on the event loop's thread; ``steer`` is asked on one of the batch's own.
         """
-
         batch = self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout)
         return await async_calls.result(batch.run, on_event)
 
@@ -337,6 +322,18 @@ class Executor:
         if reason := self._engine.refusal(profile):
             raise NoEngineError(reason)
         return selection(self._engine, profile)
+
+    def _told(
+        self, name: str, arguments: JsonObject, call_id: str | None, confirm: Confirm | None = None
+    ) -> Callable[[Listener, Cancellation], ToolResult]:
+        """A call that waits to be given who hears of it, and what cancels it."""
+
+        def call(tell: Listener, cancellation: Cancellation) -> ToolResult:
+            return self.run(
+                name, arguments, call_id=call_id, on_event=tell, confirm=confirm, cancellation=cancellation
+            )
+
+        return call
 
     def _batch(self, calls: Iterable[ToolCall], order: Order, timeout: float | None) -> WholeBatch:
         checked.hook("steer", order.steer)
