@@ -1,10 +1,12 @@
 """The tools of http.yaml: a page as text, and one request."""
 
+import codecs
 import http.client
 import re
 import socket
 import ssl
 import urllib.error
+import urllib.parse
 import urllib.request
 import zlib
 from html.parser import HTMLParser
@@ -13,24 +15,32 @@ MAX_PAGE = 4 * 1024 * 1024
 MAX_BODY = 200_000
 ALLOWED = "only public addresses may be reached, by https on port 443"
 AGENT = "toolc-http/1"
+HTML = ("text/html", "application/xhtml+xml")
+OURS = ("connection", "content-length", "host", "transfer-encoding")
+KINDS = {401: "authentication", 403: "authentication", 404: "not_found", 410: "not_found", 429: "rate_limit"}
+CHARSETS = {
+    "ascii": "cp1252", "euc-kr": "cp949", "gb2312": "gb18030", "gbk": "gb18030", "iso-8859-1": "cp1252",
+    "iso-8859-9": "cp1254", "iso8859-1": "cp1252", "ks_c_5601-1987": "cp949", "latin1": "cp1252",
+    "shift_jis": "cp932", "sjis": "cp932", "us-ascii": "cp1252", "windows-31j": "cp932", "x-gbk": "gb18030",
+    "x-sjis": "cp932",
+}  # fmt: skip
+"""What browsers read under these names (WHATWG Encoding), where Python reads less."""
 
 
 def http_fetch(url, max_characters, ctx):
     wanted = {"Accept": "text/html, text/*, */*;q=0.5"}
     response, data, more = _send(ctx, _asked(ctx, url, headers=wanted))
     if response.status >= 400:
-        kind = {401: "authentication", 403: "authentication", 404: "not_found", 410: "not_found", 429: "rate_limit"}
-        found = kind.get(response.status, "network" if response.status >= 500 else "execution")
-        raise ctx.error(found, f"HTTP {response.status} {response.reason}: {_head(response, data)}")
-    media_type = response.headers.get_content_type()
-    title, text = "", _decode(response, data)
-    if media_type in ("text/html", "application/xhtml+xml"):
-        page = Page()
-        page.feed(text)
-        page.close()
-        title, text = page.title(), page.text()
-    elif media_type.startswith(("image/", "audio/", "video/")) or b"\0" in data[:4096]:
+        found = KINDS.get(response.status, "network" if response.status >= 500 else "execution")
+        said = f"HTTP {response.status} {response.reason}: {_head(response, data)}"
+        raise ctx.error(found, said + _again(response))
+    media_type = _media_type(response, data)
+    title, text = "", _decode(response, data, more)
+    if _is_binary(media_type, data) or "\0" in text[:4096]:
         raise ctx.error("serialization", f"the page is {media_type}, which is no text")
+    if media_type in HTML:
+        page = _page(text)
+        title, text = page.title(), page.text()
     cut = more or len(text) > max_characters
     found = {
         "url": response.url,
@@ -41,6 +51,8 @@ def http_fetch(url, max_characters, ctx):
         "truncated": cut,
     }
     shown = (f"# {title}\n\n" if title else "") + found["body"] + ("\n[the rest is left out]" if cut else "")
+    if media_type in HTML and not text:
+        shown += "[the page has no text of its own; scripts may put it together]"
     return ctx.result(shown, structured=found)
 
 
@@ -48,15 +60,25 @@ def http_request(url, method, headers, ctx, body=None):
     for name, value in headers.items():
         if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or re.search(r"[\r\n\0]", value):
             raise ctx.error("invalid_args", f"{name!r} is no header of a request, or its value not that of one")
+        if name.lower() in OURS:
+            raise ctx.error("invalid_args", f"the header {name!r} is set by this tool; leave it out")
+    # As UTF-8, whatever letters there are: http.client would refuse all but Latin ones.
+    headers = {name: value.encode().decode("latin-1") for name, value in headers.items()}
     data = None if body is None else body.encode()
     if data is not None and not any(name.lower() == "content-type" for name in headers):
         is_json = body[:1] in {"{", "["}
         headers = {**headers, "Content-Type": "application/json" if is_json else "text/plain; charset=utf-8"}
     response, data, more = _send(ctx, _asked(ctx, url, data=data, headers=headers, method=method))
-    text = _decode(response, data)
-    found = {name.lower(): value for name, value in response.headers.items()}
+    text = _decode(response, data, more)
+    found = {}
+    for name, value in response.headers.items():
+        found[name.lower()] = f"{found[name.lower()]}, {value}" if name.lower() in found else value
     cut = more or len(text) > MAX_BODY
     return {"status": response.status, "headers": found, "body": text[:MAX_BODY], "truncated": cut}
+
+
+class BrokenError(Exception):
+    """A body that is not what its head says."""
 
 
 class _Every(urllib.request.HTTPErrorProcessor):
@@ -80,12 +102,21 @@ class _Every(urllib.request.HTTPErrorProcessor):
 def _asked(ctx, url, **parts):
     """A request for a URL that is one."""
     try:
-        request = urllib.request.Request(url, **parts)  # noqa: S310  what it begins with is looked at below
+        request = urllib.request.Request(_ascii(url), **parts)  # noqa: S310  what it begins with is looked at below
     except ValueError as error:
         raise ctx.error("invalid_args", f"{url[:200]!r} is no URL: {error}") from None
     if request.type not in ("http", "https") or not request.host:
         raise ctx.error("invalid_args", f"{url[:200]!r} is not a URL that begins with https://")
+    if re.search(r"[@\s\\]", request.host):
+        raise ctx.error("invalid_args", f"the host of {url[:200]!r} is none; leave out user names, spaces and '\\'")
     return request
+
+
+def _ascii(url):
+    """A URL as browsers send it: the host in IDNA, all else percent-encoded where it is not so already."""
+    start, host, rest = re.match(r"([^/]*//)?([^/?#]*)(.*)", url.strip(), re.DOTALL).groups("")
+    host = host if host.isascii() else host.encode("idna").decode()
+    return start + host + urllib.parse.quote(rest, safe="".join(map(chr, range(33, 127))))
 
 
 def _send(ctx, request):
@@ -97,15 +128,24 @@ def _send(ctx, request):
     try:
         response = urllib.request.build_opener(every).open(request)
         data = response.read(MAX_PAGE + 1)
-        data = _unpacked(response.headers.get("Content-Encoding", "").strip().lower(), data)
+        more = len(data) > MAX_PAGE
+        if response.length and not more and request.get_method() != "HEAD":
+            raise BrokenError(f"the connection ended {response.length} bytes before the end of the body")
+        for encoding in reversed(re.findall(r"[^,\s]+", response.headers.get("Content-Encoding", "").lower())):
+            data, more = _unpacked(encoding, data, more)
     except urllib.error.HTTPError as error:
         raise ctx.error("network", f"{error.reason} ({error.url})") from None
+    except http.client.IncompleteRead:
+        raise ctx.error("network", f"{_host(every.url)} ended the connection within its response") from None
+    except BrokenError as error:
+        raise ctx.error("network", f"a broken response from {_host(every.url)}: {error}") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise _failed(ctx, every.url or request.full_url, error) from None
     if every.url.startswith("http:") and data.startswith(b"toolc: "):
         reason = data[:500].decode("utf-8", "replace").removeprefix("toolc: ").strip()
-        raise _refused(ctx, _host(every.url), response.status, reason)
-    return response, data[:MAX_PAGE], len(data) > MAX_PAGE
+        if response.reason.partition(": ")[2][:40] == reason[:40]:
+            raise _refused(ctx, _host(every.url), response.status, reason)
+    return response, data, more
 
 
 def _failed(ctx, url, error):
@@ -134,90 +174,236 @@ def _host(url):
     return re.sub(r"^[^/]*//(?:[^/?#]*@)?([^/?#]*).*", r"\1", url, flags=re.DOTALL)[:300]
 
 
-def _unpacked(encoding, data):
-    if encoding == "gzip":
-        decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
-    elif encoding == "deflate":
-        decoder = zlib.decompressobj(zlib.MAX_WBITS if data[:1] == b"x" else -zlib.MAX_WBITS)
-    else:
-        return data
+def _unpacked(encoding, data, more):
+    """The data without one coding, and whether there is more of it; ``more`` says that the data itself is cut."""
+    if encoding == "identity" or not data:
+        return data, more
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        raise BrokenError(f"the body is encoded as {encoding}, and gzip and deflate can be read")
+    raw = encoding == "deflate" and (data[0] & 15 != 8 or int.from_bytes(data[:2], "big") % 31)
+    bits = -zlib.MAX_WBITS if raw else 32 + zlib.MAX_WBITS
+    unpacked = b""
     try:
-        return decoder.decompress(data, MAX_PAGE + 1)
+        while data and len(unpacked) <= MAX_PAGE:
+            decoder = zlib.decompressobj(bits)
+            unpacked += decoder.decompress(data, MAX_PAGE + 1 - len(unpacked))
+            is_whole = decoder.eof
+            # One member of gzip after another is one text; what is none is passed over, as gzip does.
+            data = decoder.unused_data if decoder.unused_data.startswith(b"\x1f\x8b") else b""
     except zlib.error as error:
-        raise OSError(f"the body says that it is {encoding}, and is not ({error})") from None
+        raise BrokenError(f"the body says that it is {encoding}, and is not ({error})") from None
+    if not (is_whole or more or len(unpacked) > MAX_PAGE):
+        raise BrokenError("the compressed body ends too early")
+    return unpacked[:MAX_PAGE], more or len(unpacked) > MAX_PAGE
 
 
-def _decode(response, data):
+def _media_type(response, data):
+    """What the server says; what the first bytes say where that is nothing."""
+    said = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if said and said != "application/octet-stream":
+        return said
+    if re.match(rb"(\xef\xbb\xbf)?\s*<(!doctype html|html|head|body)\b", data[:200], re.IGNORECASE):
+        return "text/html"
+    return said or "text/plain"
+
+
+def _is_binary(media_type, data):
+    if media_type.startswith(("image/", "audio/", "video/", "font/")):
+        return media_type != "image/svg+xml"
+    if media_type.startswith("text/") or re.search("json|xml|yaml|javascript", media_type):
+        return False
     try:
-        return data.decode(response.headers.get_content_charset() or "utf-8", "replace")
-    except LookupError:
-        return data.decode("utf-8", "replace")
+        codecs.getincrementaldecoder("utf-8")().decode(data[:4096])
+    except UnicodeDecodeError:
+        return True
+    return data.startswith(b"%PDF-")
+
+
+def _decode(response, data, more):
+    """The text: in the charset of its mark, its type or its own head; else in UTF-8, or what Windows wrote."""
+    for mark, charset in ((codecs.BOM_UTF8, "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+        if data.startswith(mark):
+            return data[len(mark) :].decode(charset, "replace")
+    charset = response.headers.get_content_charset() or _declared(data)
+    try:
+        if charset:
+            return data.decode(CHARSETS.get(charset, charset), "replace")
+    except (LookupError, UnicodeError):
+        pass  # no charset that anybody knows
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(data, not more)
+    others = len(data) - len(data.translate(None, bytes(range(128, 256))))
+    return data.decode("cp1252", "replace") if text.count("\ufffd") * 4 > others else text
+
+
+def _declared(data):
+    """The charset that a page names in its head, or XML in its first line."""
+    found = re.search(
+        rb"""(?:<meta\b[^>]*?\bcharset|^\s*<\?xml\b[^>]*?\bencoding)\s*=\s*["']?\s*([\w.:-]+)""",
+        data[:4096],
+        re.IGNORECASE,
+    )
+    name = found[1].decode("ascii", "replace").lower() if found else ""
+    # Whoever reads this in ASCII reads no UTF-16.
+    return "utf-8" if name.startswith("utf-16") else name
 
 
 def _head(response, data):
-    text = _decode(response, data[:64_000])
-    return " ".join(re.sub(r"<[^>]*>", " ", text).split())[:300]
+    text = _decode(response, data[:64_000], more=True)
+    if text.lstrip().startswith("<"):
+        page = _page(text)
+        text = f"{page.title()} {page.text()}"
+    return " ".join(text.split())[:300]
+
+
+def _again(response):
+    seconds = response.headers.get("Retry-After", "")
+    return f" (try again in {seconds} seconds)" if re.fullmatch("[0-9]{1,9}", seconds) else ""
+
+
+def _page(text):
+    page = Page()
+    # The parser looks for the end of a comment that has none from each of its beginnings.
+    page.feed(re.sub(r"<!--(?:-?>|.*?(?:-->|\Z))", "", text, flags=re.DOTALL))
+    page.close()
+    return page
 
 
 class Page(HTMLParser):
-    """The words of a page, in lines as its blocks are."""
+    """The words of a page, in lines as its blocks are. Lists have their marks, and cells stand in their row."""
 
-    SILENT = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object", "head"})
-    BLOCKS = frozenset(
+    SILENT = frozenset(
         {
-            "address", "article", "aside", "blockquote", "body", "br", "dd", "details", "div", "dl", "dt",
-            "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header",
-            "hr", "html", "li", "main", "nav", "ol", "p", "pre", "section", "summary", "table", "tbody", "td",
-            "tfoot", "th", "thead", "tr", "ul",
+            "audio", "canvas", "datalist", "head", "iframe", "math", "noscript", "object", "script", "select",
+            "style", "svg", "template", "video",
         }
     )  # fmt: skip
+    BLOCKS = frozenset(
+        {
+            "address", "article", "aside", "blockquote", "body", "caption", "details", "div", "dl", "fieldset",
+            "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html",
+            "main", "nav", "ol", "p", "pre", "section", "summary", "table", "ul",
+        }
+    )  # fmt: skip
+    LINES = frozenset({"br", "dd", "dt", "li", "option", "tbody", "tfoot", "thead", "tr"})
+    VOID = frozenset({"br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
+    UNCLOSED = frozenset({"dd", "dt", "li", "option", "p", "td", "th", "tr"})
+    """What need not be closed: another one, or the end of what it stands in, ends it."""
 
     def __init__(self):
         super().__init__(convert_charrefs=True)
-        self._pieces = []
+        self._lines = []
+        self._line = []
+        self._is_bare = True
+        self._ends_in_space = False
         self._title = []
         self._silent = []
+        self._lists = []
         self._in_title = False
         self._pre = 0
 
     def handle_starttag(self, tag, attrs):
-        if tag == "title":
+        if self._silent and self._silent[-1] in self.UNCLOSED and (tag == self._silent[-1] or tag in self.BLOCKS):
+            self._silent.pop()
+        if tag == "title" and self._silent in ([], ["head"]):
             self._in_title = not self._title
-        elif tag in self.SILENT:
+        elif tag == "body":
+            self._silent.clear()
+        elif self._silent:
+            if tag == self._silent[-1]:
+                self._silent.append(tag)
+        elif tag not in self.VOID and (tag in self.SILENT or _is_hidden(dict(attrs))):
             self._silent.append(tag)
-        elif not self._silent:
-            self._break(tag)
-            self._pre += tag == "pre"
+            if tag in self.BLOCKS:
+                self._end_line(blank=True)
+        else:
+            self._begin(tag, dict(attrs))
 
     def handle_endtag(self, tag):
         if tag == "title":
             self._in_title = False
-        elif tag in self._silent:
-            del self._silent[self._silent.index(tag) :]
-        elif not self._silent:
-            self._break(tag)
-            self._pre = max(0, self._pre - (tag == "pre"))
+        if self._silent and self._silent[-1] in self.UNCLOSED and tag != self._silent[-1] and tag in self.BLOCKS:
+            self._silent.pop()
         if tag == "head":
             self._silent.clear()
+        elif self._silent:
+            if tag in self._silent:
+                del self._silent[len(self._silent) - 1 - self._silent[::-1].index(tag) :]
+        else:
+            self._end(tag)
 
     def handle_data(self, data):
         if self._in_title:
             self._title.append(data)
-        elif not self._silent:
-            self._pieces.append(data if self._pre else re.sub(r"\s+", " ", data))
+        elif self._silent:
+            return
+        elif self._pre:
+            first, *more = data.split("\n")
+            self._say(first)
+            for line in more:
+                self._end_line(keep=True)
+                self._say(line)
+        else:
+            words = re.sub(r"\s+", " ", data)
+            self._say(words.lstrip() if self._is_bare or self._ends_in_space else words)
 
     def title(self):
         return " ".join("".join(self._title).split())
 
     def text(self):
-        lines = [re.sub(r"[ \t]+$", "", line) for line in "".join(self._pieces).split("\n")]
-        lines = [line[1:] if line.startswith(" ") and not line.startswith("  ") else line for line in lines]
-        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+        self._end_line()
+        return "\n".join(self._lines).strip("\n")
 
-    def _break(self, tag):
-        if tag == "body":
-            self._silent.clear()
-        if tag in self.BLOCKS:
-            self._pieces.append("\n" if tag in ("br", "tr", "td", "th", "li", "dt", "dd") else "\n\n")
-        if tag == "li":
-            self._pieces.append("- ")
+    def _begin(self, tag, attrs):
+        if tag in ("ul", "ol") and self._lists:
+            self._end_line()
+        elif tag in self.BLOCKS or tag in self.LINES:
+            self._end_line(blank=tag in self.BLOCKS and not self._lists)
+        if tag in ("ul", "ol"):
+            self._lists.append(0 if tag == "ol" else None)
+        elif tag == "li":
+            self._mark()
+        elif tag in ("td", "th") and not self._is_bare:
+            self._say(" | ")
+        elif tag == "img" and (attrs.get("alt") or "").strip():
+            self.handle_data(f"[{attrs['alt'].strip()}]")
+        elif tag == "pre":
+            self._pre += 1
+
+    def _end(self, tag):
+        if tag == "pre" and self._pre:
+            self._pre -= 1
+        if tag in ("ul", "ol") and self._lists:
+            self._lists.pop()
+        if tag in ("ul", "ol") and self._lists:
+            self._end_line()
+        elif tag in self.BLOCKS or tag in self.LINES:
+            self._end_line(blank=tag in self.BLOCKS and not self._lists)
+
+    def _mark(self):
+        """The mark of a list's item, in the place of one that has no words."""
+        self._line.clear()
+        mark = "- "
+        if self._lists and self._lists[-1] is not None:
+            self._lists[-1] += 1
+            mark = f"{self._lists[-1]}. "
+        self._line.append("  " * (len(self._lists) - 1) + mark)
+
+    def _say(self, words):
+        if words:
+            self._line.append(words)
+            self._is_bare = False
+            self._ends_in_space = words[-1] == " "
+
+    def _end_line(self, *, blank=False, keep=False):
+        """End the line, if it has words; ``keep`` is for the lines of a program, which may be empty."""
+        if not self._is_bare or keep:
+            self._lines.append("".join(self._line).rstrip())
+            self._line.clear()
+            self._is_bare, self._ends_in_space = True, False
+        if blank and self._lines and self._lines[-1] and not self._line:
+            self._lines.append("")
+
+
+def _is_hidden(attrs):
+    style = re.sub(r"\s", "", attrs.get("style") or "").lower()
+    return "hidden" in attrs or "display:none" in style or "visibility:hidden" in style

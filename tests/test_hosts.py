@@ -60,6 +60,28 @@ def test_a_canonical_host_is_its_own_canonical_form(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("bücher.example", "write xn--bcher-kva.example"),
+        ("BÜCHER.example.", "write xn--bcher-kva.example."),
+        # Two names in the IDNA of 2008, and one in that of 2003.
+        ("faß.example", "write it in ASCII"),
+        ("\uff41.example", "write it in ASCII"),
+    ],
+)
+def test_a_hint_names_no_other_host(text: str, hint: str) -> None:
+    with pytest.raises(HostError) as caught:
+        canonical_host(text)
+    assert caught.value.hint == hint
+
+
+def test_what_is_no_address_is_shown_and_does_nothing_to_a_terminal() -> None:
+    with pytest.raises(HostError) as caught:
+        canonical_host("[\x1b[31m\u202e]")
+    assert str(caught.value) == r"'[\x1b[31m\u202e]' is no IPv6 address"
+
+
+@pytest.mark.parametrize(
     ("wide", "narrow", "expected"),
     [
         ("example.com:443", "example.com:443", True),

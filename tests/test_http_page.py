@@ -12,7 +12,7 @@ from scripted_server import Asked, ScriptedServer, json_reply, reply
 from test_readme import environment
 
 from toolc.api import Registry
-from toolc.guest.http_reading import STATUS_KINDS
+from toolc.guest.http_error import STATUS_KINDS
 from toolc.guest.http_request import MAX_BODY
 from toolc.schema import JsonValue
 from toolc.secret_sources import MIN_CHARACTERS

@@ -76,6 +76,7 @@ def test_tests_get_what_they_are_given() -> None:
     [
         ("", "is empty"),
         (" " * 10, "is empty"),
+        (" 1234567\t\n", "has fewer than 8 characters, too few to be kept out of what a tool says"),
         ("1234567", "has fewer than 8 characters, too few to be kept out of what a tool says"),
         ("1234567\0", "holds a NUL or what is not Unicode text"),
         ("1234567\udc80", "holds a NUL or what is not Unicode text"),

@@ -111,22 +111,27 @@ def _ipv4(host: str) -> str:
 
 
 def _ipv6(text: str) -> str:
+    shown = f"[{text[:80]}]"
     try:
         address = ipaddress.IPv6Address(text)
     except ValueError:
-        raise HostError(f"'[{text[:80]}]' is no IPv6 address", "write e.g. [2001:db8::1]") from None
+        raise HostError(f"{shown!r} is no IPv6 address", "write e.g. [2001:db8::1]") from None
     if address.scope_id is not None:
-        raise HostError(f"'[{text[:80]}]' names a network interface", "leave out '%' and what follows it")
+        raise HostError(f"{shown!r} names a network interface", "leave out '%' and what follows it")
     if address.ipv4_mapped is not None:
-        raise HostError(f"'[{text[:80]}]' is an IPv4 address in other clothes", f"write {address.ipv4_mapped}")
+        raise HostError(f"{shown!r} is an IPv4 address in other clothes", f"write {address.ipv4_mapped}")
     return str(address)
 
 
 def _ascii_hint(text: str) -> str:
     try:
-        return f"write {text.encode('idna').decode('ascii')}"
+        written = text.lower().encode("idna")
+        # What does not lead back may be another's name: IDNA of 2003 makes fass.example of faß.example.
+        if written.decode("idna") == text.lower():
+            return f"write {written.decode('ascii')}"
     except UnicodeError:
-        return "write it in ASCII"
+        pass
+    return "write it in ASCII"
 
 
 def _url_hint(match: re.Match[str]) -> str:

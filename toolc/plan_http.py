@@ -127,6 +127,14 @@ class HttpCall:
     cut_mark: str = ""
     reading: Reading = field(default_factory=Reading)
 
+    @property
+    def goes_ahead(self) -> bool:
+        """Whether the host makes the request while its guest still wakes.
+
+        Only where nothing is left that could keep the call from beginning, such as files to be written.
+        """
+        return not self.needs_token and not self.files
+
 
 def slots(pieces: Pieces) -> frozenset[str]:
     """The names of the secrets that have a place in ``pieces``."""

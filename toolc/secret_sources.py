@@ -226,7 +226,7 @@ def _checked(name: str, value: str) -> str:
     problem = ""
     if not value.strip():
         problem = "is empty"
-    elif len(value) < MIN_CHARACTERS:
+    elif len(value.strip()) < MIN_CHARACTERS:
         problem = f"has fewer than {MIN_CHARACTERS} characters, too few to be kept out of what a tool says"
     elif "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
         problem = "holds a NUL or what is not Unicode text"

@@ -145,14 +145,18 @@ class CursorPages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkPages:
-    """The next page is where the header ``Link`` with ``rel="next"`` leads (RFC 8288), on the same host."""
+    """The next page is at the URL that ``next`` (JMESPath) finds, or the header ``Link`` says (RFC 8288)."""
 
     tag: ClassVar[Literal["link"]] = "link"
+    next: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetPages:
-    """The next page is asked for with ``parameter`` set to how many items there were; ends where none come."""
+    """The next page is asked for with ``parameter`` set to how many items there were; ends where none come.
+
+    Counted is from what the request's own query says, if it has the parameter, and from 0 otherwise.
+    """
 
     tag: ClassVar[Literal["offset"]] = "offset"
     parameter: str
@@ -160,7 +164,10 @@ class OffsetPages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedPages:
-    """The next page is asked for with ``parameter`` one higher, from ``first``; ends where no items come."""
+    """The next page is asked for with ``parameter`` one higher; ends where no items come.
+
+    Counted is from what the request's own query says, if it has the parameter, and from ``first`` otherwise.
+    """
 
     tag: ClassVar[Literal["page"]] = "page"
     parameter: str

@@ -97,6 +97,13 @@ def test_two_arguments_together_are_no_step_either() -> None:
         call(HttpBackend(url=url("/", arg("a"), arg("b"))), a=".", b=".")
 
 
+@pytest.mark.parametrize("written", ["/%2e", "/%2E", "/a/."])
+def test_what_the_spec_writes_and_an_argument_are_no_step_together(written: str) -> None:
+    with pytest.raises(PlanError, match=r"a: '\.\.' would lead"):
+        call(HttpBackend(url=url(written, arg("a"), "/x")), a=".")
+    assert call(HttpBackend(url=url(written, arg("a"), "/x")), a="%2e").url.endswith("%252e/x")
+
+
 def test_what_the_spec_writes_in_the_path_stays() -> None:
     assert call(HttpBackend(url=url("/a%20b/;v=1/é", query="x=1&y=%20"))).url == (
         "https://api.example.com:443/a%20b/;v=1/%C3%A9?x=1&y=%20"

@@ -25,7 +25,7 @@ from time import perf_counter
 import httpx2
 import pytest
 from http_tools import http_spec
-from scripted_server import ScriptedServer, json_reply
+from servers import json_server
 from targets import judged
 
 from toolc.api import Executor, Registry
@@ -74,7 +74,7 @@ def warm_call(engine: Engine, tool: ToolSpec) -> float:
             idle = Line(sandbox, conversation, never, Listening(), broker)
             idle.run_until(perf_counter() + IDLE_SECONDS, lambda: False)
         started = perf_counter()
-        conversation.call()
+        line.call()
         assert line.run_until(perf_counter() + 20, lambda: conversation.verdict is not None)
         taken = (perf_counter() - started) * 1000
     assert conversation.verdict is not None
@@ -125,15 +125,16 @@ def flood(folder: Path) -> Iterator[None]:
 def test_a_warm_http_call_beside_httpx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     connecting = httpx2.Limits(max_keepalive_connections=0)
     with (
-        ScriptedServer({"/": json_reply({"a": 1})}) as server,
+        json_server() as port,
         httpx2.Client() as client,
         httpx2.Client(limits=connecting) as peer,
     ):
         gets: dict[str, Callable[[str], httpx2.Response]]
         gets = {"httpx.get": httpx2.get, "httpx.Client": client.get, PEER: peer.get}
+        url = f"http://127.0.0.1:{port}/"
         times: dict[str, list[float]] = {name: [] for name in (*gets, "docker", "oci")}
         spec = tmp_path / "bench.yaml"
-        spec.write_text(http_spec({"url": f"{server.url}/"}, result={"format": "json"}))
+        spec.write_text(http_spec({"url": url}, result={"format": "json"}))
         tool = Registry.load(spec).registered("ask").spec
         for turn in range(ROUNDS + 1):
             # In turns, so that none finds the caches as another one like it has left them.
@@ -142,7 +143,7 @@ def test_a_warm_http_call_beside_httpx(tmp_path: Path, capsys: pytest.CaptureFix
                     times[name].append(warm_call(load(name), tool))
                     continue
                 started = perf_counter()
-                gets[name](f"{server.url}/").json()
+                gets[name](url).json()
                 times[name].append((perf_counter() - started) * 1000)
             if not turn:
                 for each in times.values():

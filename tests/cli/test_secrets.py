@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
+import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,6 +89,19 @@ def test_tests_get_what_they_are_given_and_nothing_else(
     assert "the secret 'USER_NAME' has no value; tests get none unless they are given" in capsys.readouterr().out
     assert run("test", "who.yaml", "--secrets", "mine.yaml") == 0
     assert capsys.readouterr().out.endswith("1 passed, 0 failed\n")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_crash_leaves_no_memory_behind() -> None:
+    Path("mine.yaml").write_text("USER_NAME: {command: [sh, -c, 'kill -SEGV $PPID; echo deploy-bot']}\n")
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    code = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_CORE, ({hard}, {hard}))\n"
+        "from toolc.cli import main; main(['run', 'who.yaml', '--engine', 'oci', '--secrets', 'mine.yaml'])"
+    )
+    child = os.posix_spawn(sys.executable, [sys.executable, "-c", code], os.environ)
+    status = os.waitpid(child, 0)[1]
+    assert (os.WTERMSIG(status), os.WCOREDUMP(status)) == (signal.SIGSEGV, False)
 
 
 def test_a_file_of_secrets_that_is_wrong(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from local_servers import Servers
 from toolc.api import Executor, Registry, result_to_json
 from toolc.configuration import Configuration as UserConfiguration
 from toolc.engines.base import Engine
+from toolc.runtime.egress_names import Answer
 from toolc.schema import JsonObject, JsonValue
 
 
@@ -66,10 +67,21 @@ def run(configuration: Configuration, spec: JsonObject, folder: Path) -> JsonObj
     return found
 
 
+def look_up(host: str) -> Answer:
+    """What the host's resolver is replaced by: every name below ``toolc.test`` leads to this machine, no other does."""
+    return Answer(host, ("127.0.0.1",)) if host.endswith(".toolc.test") else Answer(host, reason="no such name")
+
+
 def text(result: JsonObject) -> str:
+    """What a tool said that did not fail."""
+    assert not result["is_error"], result["content"]
+    return said(result)
+
+
+def said(result: JsonObject) -> str:
+    """What a tool said."""
     content = result["content"]
     assert isinstance(content, list)
-    assert not result["is_error"], content
     return "".join(str(block["text"]) for block in content if isinstance(block, dict))
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import http.server
 import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import pytest
-from bypass_attempts import ADDRESSES, ALLOW, HOSTS
+from bypass_attempts import ADDRESSES, ALLOW, GREETINGS, HOSTS, SPELLINGS
 from configurations import CONFIGURATIONS
 
 from toolc.api import Executor, Registry
@@ -46,7 +51,7 @@ def directly(host, port):
         return type(error).__name__
     return "connected"
 
-def attempt(hosts, inside):
+def attempt(hosts, inside, greetings):
     found = {}
     for host, port in hosts:
         raw = host.encode("utf-8", "surrogatepass")
@@ -58,6 +63,33 @@ def attempt(hosts, inside):
         ]
     for host in inside:
         found[host] = [through_the_proxy(f"CONNECT {host}:443 HTTP/1.1\\r\\n\\r\\n".encode())]
+    for greeting in greetings:
+        found[greeting] = [through_the_proxy(greeting.encode("latin-1"))]
+    return found
+"""
+
+
+REACHING: Final = """\
+import os, socket, urllib.parse
+
+def heard(*says):
+    proxy = urllib.parse.urlsplit(os.environ["http_proxy"])
+    with socket.create_connection((proxy.hostname, proxy.port), 10) as connection:
+        answers = connection.makefile("rb")
+        for say in says:
+            connection.sendall(say.encode())
+            status = answers.readline()
+            fields = dict(line.split(b": ", 1) for line in iter(answers.readline, b"\\r\\n"))
+        return (status + answers.read(int(fields[b"Content-Length"]))).decode()
+
+def reach(hosts, port):
+    found = {}
+    for each in hosts:
+        there = f"{each}:{port}"
+        found[each] = [
+            heard(f"CONNECT {there} HTTP/1.1\\r\\n\\r\\n", f"GET / HTTP/1.1\\r\\nHost: {there}\\r\\n\\r\\n"),
+            heard(f"GET http://{there}/ HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n"),
+        ]
     return found
 """
 
@@ -85,6 +117,7 @@ def test_no_attempt_gets_out_of_a_sandbox(name: str, tmp_path: Path) -> None:
         "parameters": {
             "hosts": {"type": "array", "description": "Hosts and ports"},
             "inside": {"type": "array", "description": "Names"},
+            "greetings": {"type": "array", "description": "What is said to the proxy"},
         },
         "backend": {"python": {"code": TOOL}},
         "sandbox": {"network": {"allow": [*ALLOW, f"*{INSIDE}:443"]}, **configuration.sandbox},
@@ -94,10 +127,11 @@ def test_no_attempt_gets_out_of_a_sandbox(name: str, tmp_path: Path) -> None:
     registry = Registry.load(path)
     hosts: list[JsonValue] = [[host, port] for host, port, _ in HOSTS]
     inside: list[JsonValue] = [f"{number}{INSIDE}" for number in range(len(ADDRESSES))]
+    greetings: list[JsonValue] = [greeting for greeting, _ in GREETINGS]
 
     def work(engine: Engine) -> JsonValue:
         executor = Executor(registry, engine=engine, configuration=UserConfiguration())
-        result = executor.run("attempt", {"hosts": hosts, "inside": inside})
+        result = executor.run("attempt", {"hosts": hosts, "inside": inside, "greetings": greetings})
         assert not result.is_error, result
         return [result.structured[0] if result.structured else None, result.details["network"]]
 
@@ -106,7 +140,7 @@ def test_no_attempt_gets_out_of_a_sandbox(name: str, tmp_path: Path) -> None:
     found, listed = answer
     assert isinstance(found, dict)
     assert isinstance(listed, list)
-    assert len(found) == len({(host, port) for host, port, _ in HOSTS}) + len(ADDRESSES)
+    assert len(found) == len({(host, port) for host, port, _ in HOSTS}) + len(ADDRESSES) + len(GREETINGS)
     got_out = {
         attempt: said
         for attempt, said in found.items()
@@ -114,3 +148,68 @@ def test_no_attempt_gets_out_of_a_sandbox(name: str, tmp_path: Path) -> None:
     }
     assert got_out == {}
     assert not [each for each in listed if isinstance(each, dict) and each["allowed"]]
+
+
+class _TellsHost(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answer with the host that was asked for."""
+        body = self.headers["Host"].encode()
+        self.send_response_only(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+class _BothFamilies(http.server.ThreadingHTTPServer):
+    address_family = socket.AF_INET6
+    daemon_threads = True
+
+    def server_bind(self) -> None:
+        """Take IPv4 too."""
+        self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
+
+
+@contextmanager
+def telling_server() -> Iterator[int]:
+    """The port of a server that tells what host it was asked for."""
+    with _BothFamilies(("::", 0), _TellsHost) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+@pytest.mark.parametrize("name", list(CONFIGURATIONS))
+def test_what_is_allowed_is_reached_however_it_is_written(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(egress_names, "look_up", lambda host: Answer(host, ("127.0.0.1",)))
+    configuration = CONFIGURATIONS[name]
+    if reason := configuration.lacks():
+        pytest.skip(reason)
+    with telling_server() as port:
+        allowed = ("api.example.com", "*.example.org", "127.0.0.1", "[::1]")
+        spec: JsonObject = {
+            "toolc": 1,
+            "name": "reach",
+            "description": "Reach a server in several ways. Use it in the conformance suite and nowhere else.",
+            "parameters": {
+                "hosts": {"type": "array", "description": "Hosts"},
+                "port": {"type": "integer", "description": "Their port"},
+            },
+            "backend": {"python": {"code": REACHING}},
+            "sandbox": {"network": {"allow": [f"{host}:{port}" for host in allowed]}, **configuration.sandbox},
+        }
+        path = tmp_path / "spec.yaml"
+        path.write_text(json.dumps(spec), encoding="utf-8")
+        registry = Registry.load(path)
+
+        def work(engine: Engine) -> JsonValue:
+            executor = Executor(registry, engine=engine, configuration=UserConfiguration())
+            result = executor.run("reach", {"hosts": [host for host, _ in SPELLINGS], "port": port})
+            return result.structured[0] if result.structured else result.text
+
+        answer = configuration.run(work)
+    assert answer == {host: [f"HTTP/1.1 200 OK\r\n{host}:{port}"] * 2 for host, _ in SPELLINGS}

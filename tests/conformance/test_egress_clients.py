@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 from configurations import CONFIGURATIONS
-from egress_calls import Call, available, network, run, text
+from egress_calls import Call, available, look_up, network, run, text
 from local_servers import Servers, servers, tcp
 
 from toolc.api import Executor, Registry, result_to_json
@@ -19,7 +19,6 @@ from toolc.engines.base import Engine
 from toolc.events import Event, ToolUpdate
 from toolc.runtime import egress_names
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.egress_names import Answer
 from toolc.schema import JsonObject, JsonValue
 
 CA: Final = 'printf %s "$CA" >/tmp/ca.pem\n'
@@ -33,9 +32,6 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
 
 @pytest.fixture(autouse=True)
 def names(monkeypatch: pytest.MonkeyPatch) -> None:
-    def look_up(host: str) -> Answer:
-        return Answer(host, ("127.0.0.1",)) if host.endswith(".toolc.test") else Answer(host, reason="no such name")
-
     monkeypatch.setattr(egress_names, "look_up", look_up)
 
 

@@ -23,7 +23,7 @@ from toolc.api import Executor, event_to_json, result_to_json
 from toolc.engines.select import load
 from toolc.events import Event, ToolUpdate
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.redaction import forms
+from toolc.runtime.secret_forms import forms
 from toolc.schema import JsonObject
 from toolc.secret_sources import GivenSource, SecretStore
 

@@ -98,6 +98,9 @@ def test_json_is_data(ask: Ask) -> None:
         ("grüß\n".encode(), "text/plain; charset=utf-8", "grüß\n"),
         ("grüß".encode("latin-1"), "text/html; charset=ISO-8859-1", "grüß"),
         (b"\xff", "text/plain; charset=nonsense", "\ufffd"),
+        (b"\xff", "text/plain; charset=idna", "\ufffd"),
+        ("gr\u00fc\u00df".encode("utf-16"), "text/plain", "grüß"),
+        (b'{"a": 1}\n{"a": 2}\n', "application/x-ndjson", '{"a": 1}\n{"a": 2}\n'),
         (b"plain", "", "plain"),
         (b"", "text/plain", ""),
         (b"<a/>", "application/xml", "<a/>"),
@@ -114,6 +117,8 @@ def test_a_picture_is_a_picture_whatever_its_type_says(ask: Ask) -> None:
 def test_other_bytes_are_a_file(ask: Ask) -> None:
     found = ask(reply(b"%PDF-\0", kind="application/pdf"))
     assert found.content == (Resource(b"%PDF-\0", "application/pdf", "response"),)
+    named = ask(reply(b"%PDF-\0", kind="application/pdf", Content_Disposition='attachment; filename="../a.pdf"'))
+    assert named.content == (Resource(b"%PDF-\0", "application/pdf", "a.pdf"),)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +130,7 @@ def test_other_bytes_are_a_file(ask: Ask) -> None:
         ("deflate", zlib.compress(b"words")[2:-4]),
         ("identity", b"words"),
         ("gzip, gzip", gzip.compress(gzip.compress(b"words", mtime=0), mtime=0)),
+        ("gzip", gzip.compress(b"words", mtime=0) + b"\0\0left over"),
     ],
 )
 def test_a_body_is_unpacked(ask: Ask, encoding: str, packed: bytes) -> None:
@@ -259,6 +265,33 @@ def test_a_status_is_a_kind_of_error_and_the_body_its_message(ask: Ask, status: 
     assert failed(ask(answer)) == (kind, f"HTTP {status} Status: so what")
 
 
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (b"HTTP/1.1 404 Gone\r\nContent-Length: 99\r\n\r\nno such", "HTTP 404 Gone: no such"),
+        (reply(b"\x8b\x02", status=404, Content_Encoding="br"), "HTTP 404 Status"),
+        (reply(b"words", status=404, Content_Encoding="gzip"), "HTTP 404 Status"),
+    ],
+)
+def test_an_error_whose_body_cannot_be_read_is_that_error(ask: Ask, answer: bytes, message: str) -> None:
+    found = ask(answer)
+    assert failed(found) == ("not_found", message)
+    assert isinstance(about := found.details["http"], dict)
+    assert about["status"] == 404
+
+
+def test_another_protocol_is_no_response(ask: Ask) -> None:
+    found = failed(ask(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"))
+    assert found == ("execution", "HTTP 101 Switching Protocols")
+
+
+def test_a_limit_that_is_told_as_403_is_a_limit(ask: Ask) -> None:
+    found = ask(reply(b"slow down", status=403, X_RateLimit_Remaining="0", X_RateLimit_Reset="90"))
+    assert failed(found) == ("rate_limit", "HTTP 403 Status: slow down (try again in 90 seconds)")
+    assert isinstance(about := found.details["http"], dict)
+    assert about["retry_after_ms"] == 90_000
+
+
 def test_details_say_what_came_of_a_request_that_failed(ask: Ask, server: ScriptedServer) -> None:
     server.answers["/gone"] = reply(b"no more", status=410)
     result = ask(redirect("/gone?signature=opens-it"))
@@ -381,6 +414,21 @@ def test_a_query_that_holds_a_secret_is_in_no_error_of_a_redirect(ask: Ask) -> N
     )
 
 
+def test_no_piece_of_a_secret_stands_where_an_error_cuts_a_url(ask: Ask) -> None:
+    secret = "0123456789" * 30
+    start = f"http://127.0.0.1:9/{'x' * 150}/"
+    found = ask(
+        reply(b"", status=302, Location=f"{start}{secret}"),
+        http={"headers": {"X-Key": "{{ secrets.KEY }}"}},
+        sandbox={"secrets": {"KEY": {"hosts": ["127.0.0.1"]}}},
+        secrets={"KEY": secret},
+    )
+    assert failed(found) == (
+        "denied",
+        f"the server redirected to {start}: the server redirected to another with a secret in the URL",
+    )
+
+
 def test_a_loop_of_redirects_has_an_end(ask: Ask, server: ScriptedServer) -> None:
     kind, message = failed(ask(redirect("/")))
     assert kind == "network"
@@ -443,9 +491,42 @@ def test_pages_by_link_offset_and_number(ask: Ask, server: ScriptedServer) -> No
     assert ask(paged({"": [1], "1": [2], "2": [3]}, "p"), http=number).structured == ([1, 2, 3],)
 
 
+def test_pages_by_a_url_in_the_body(ask: Ask, server: ScriptedServer) -> None:
+    server.answers["/two"] = json_reply({"value": [2]})
+    first = json_reply({"value": [1], "@odata.nextLink": f"{server.url}/two"})
+    pagination: JsonObject = {"link": '"@odata.nextLink"', "items": "value"}
+    assert ask(first, http={"pagination": pagination}).structured == ([1, 2],)
+    away = json_reply({"value": [1], "@odata.nextLink": "http://127.0.0.1:9/x?y"})
+    reason = "no entry of network.allow covers 127.0.0.1:9"
+    found = failed(ask(away, http={"pagination": pagination}))
+    assert found == ("denied", f"the next page is at http://127.0.0.1:9/x: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("http", "paths"),
+    [
+        ({"query": {"skip": "{{ first }}"}}, ["/?skip=2", "/?skip=3", "/?skip=4"]),
+        ({"query": {"skip": 2}}, ["/?skip=2", "/?skip=3", "/?skip=4"]),
+        ({}, ["/", "/?skip=1", "/?skip=2", "/?skip=3", "/?skip=4"]),
+    ],
+)
+def test_pages_go_on_from_where_the_query_begins(
+    ask: Ask, server: ScriptedServer, http: JsonObject, paths: list[str]
+) -> None:
+    items: dict[str, JsonValue] = {"": ["a"], "1": ["b"], "2": ["c"], "3": ["d"]}
+    pagination: JsonObject = {"offset": {"parameter": "skip"}, "items": "@"}
+    parameters: JsonObject = {"first": {"type": "integer", "description": "From where"}}
+    found = ask(
+        paged(items, "skip"), http={"pagination": pagination, **http}, parameters=parameters, arguments={"first": 2}
+    )
+    assert found.structured == (["a", "b", "c", "d"][5 - len(paths) :],)
+    assert [each.path for each in server.asked] == paths
+
+
 def test_pages_have_an_end(ask: Ask, server: ScriptedServer) -> None:
     endless: JsonObject = {"page": {"parameter": "p"}, "items": "@", "max_pages": 3}
-    assert ask(json_reply([1, 2]), http={"pagination": endless}).structured == ([1, 2] * 3,)
+    found = ask(json_reply([1, 2]), http={"pagination": endless})
+    assert (found.structured, found.details["truncated"]) == (([1, 2] * 3,), True)
     assert ask(json_reply([1, 2]), http={"pagination": endless | {"max_items": 3}}).structured == ([1, 2, 1],)
     same: JsonObject = {"cursor": {"parameter": "c", "next": "n"}, "items": "i"}
     assert ask(json_reply({"n": "x", "i": [1]}), http={"pagination": same}).structured == ([1, 1],)
@@ -541,7 +622,7 @@ def test_a_fault_of_the_servers_is_told(ask: Ask, name: str) -> None:
         (b"[1e999]", "1e999 is too large a number; it begins: [1e999]"),
         (b"1" * 4301, "a number has more than 4300 digits; it begins: " + "1" * 200),
         (b'"\xff"', 'byte 1 is not UTF-8; it begins: "\ufffd"'),
-        (b"", "line 1 column 1: Expecting value; it begins: "),
+        (b"", "it is empty"),
         (b"[" * 100_000, "it is nested too deeply; it begins: " + "[" * 200),
     ],
 )
@@ -569,9 +650,14 @@ def test_a_template_without_an_end(ask: Ask) -> None:
 def test_a_server_that_stalls(ask: Ask) -> None:
     found = ask(slowly, timeout=2)
     assert found.error is not None
-    assert found.error.kind == "timeout"
-    assert isinstance(about := found.details["http"], dict)
-    assert str(about.pop("url")).startswith("http://127.0.0.1:")
+    about = found.details["http"]
+    assert isinstance(about, dict)
+    asked = str(about.pop("url"))
+    stopped = "the call was not done after 2 s and was stopped"
+    assert (found.error.kind, found.error.message) == (
+        "timeout", f"{stopped}; its last request was to {asked}; ask for less work at once"
+    )  # fmt: skip
+    assert asked.startswith("http://127.0.0.1:")
     assert about == {"redirects": 0, "retries": 0}
 
 

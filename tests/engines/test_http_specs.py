@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
@@ -81,7 +82,9 @@ def test_web_search(call: Call, server: ScriptedServer) -> None:
     )
     assert result.text == "1. One\n   https://one.example/\n   First\n"
     (asked,) = server.asked
-    assert parse_qs(asked.path.partition("?")[2]) == {"q": ["a&b"], "count": ["5"], "search_lang": ["en"]}
+    assert parse_qs(asked.path.partition("?")[2]) == {
+        "q": ["a&b"], "count": ["5"], "search_lang": ["en"], "text_decorations": ["false"],
+    }  # fmt: skip
     assert asked.headers["x-subscription-token"] == "brave-key-1"
 
 
@@ -90,6 +93,25 @@ def test_a_search_that_finds_nothing(call: Call, server: ScriptedServer, answer:
     server.answers["/res/v1/web/search"] = json_reply(answer)
     result = call("web_search", "api.search.brave.com", "web_search", {"query": "x"}, BRAVE_API_KEY="brave-key-1")
     assert (result.structured, result.text) == (({"results": []},), "Nothing was found for: x\n")
+
+
+def test_a_search_without_a_key_that_is_good(call: Call, server: ScriptedServer) -> None:
+    answer: JsonObject = {"type": "ErrorResponse", "error": {"code": "SUBSCRIPTION_TOKEN_INVALID", "status": 422}}
+    server.answers["/res/v1/web/search"] = json_reply(answer, status=422)
+    search = ("web_search", "api.search.brave.com", "web_search", {"query": "x"})
+    assert failed(call(*search, BRAVE_API_KEY="brave-key-1"))[0] == "authentication"
+    server.answers["/res/v1/web/search"] = json_reply({"error": {"detail": "no such language"}}, status=422)
+    assert failed(call(*search, BRAVE_API_KEY="brave-key-1"))[0] == "invalid_args"
+
+
+def test_a_search_beyond_the_months_quota_is_not_tried_again(call: Call, server: ScriptedServer) -> None:
+    server.answers["/res/v1/web/search"] = reply(
+        b"enough", status=429, X_RateLimit_Remaining="1, 0", X_RateLimit_Reset="1, 1419704"
+    )
+    search = ("web_search", "api.search.brave.com", "web_search", {"query": "x"})
+    found = failed(call(*search, BRAVE_API_KEY="brave-key-1"))
+    assert found == ("rate_limit", "HTTP 429 Status: enough (try again in 1419704 seconds)")
+    assert len(server.asked) == 1
 
 
 def test_get_weather(call: Call, server: ScriptedServer) -> None:
@@ -125,6 +147,10 @@ def test_get_weather(call: Call, server: ScriptedServer) -> None:
         call("get_weather", "api.open-meteo.com", "get_weather", {"latitude": 1, "longitude": 1})
     )
     assert (kind, "no such place" in message) == ("invalid_args", True)
+    busy: JsonObject = {"error": True, "reason": "try again in one minute"}
+    server.answers["/v1/forecast"] = json_reply(busy, status=429, Retry_After="60")
+    kind, _ = failed(call("get_weather", "api.open-meteo.com", "get_weather", {"latitude": 1, "longitude": 1}))
+    assert kind == "rate_limit"
 
 
 def test_github_issue(call: Call, server: ScriptedServer) -> None:
@@ -153,6 +179,25 @@ def test_github_issue(call: Call, server: ScriptedServer) -> None:
         assert found == (kind, f'HTTP {status} Status: {{"message": "Validation Failed"}}')
 
 
+def test_an_issue_beyond_githubs_limit(call: Call, server: ScriptedServer) -> None:
+    answer: JsonObject = {"message": "API rate limit exceeded"}
+    server.answers["/repos/o/r/issues"] = json_reply(answer, status=403, X_RateLimit_Remaining="0", Retry_After="9")
+    arguments: JsonObject = {"owner": "o", "repo": "r", "title": "T"}
+    found = failed(call("github_issue", "api.github.com", "github_issue", arguments, GITHUB_TOKEN="ghp-token-1"))
+    assert found == (
+        "rate_limit", 'HTTP 403 Status: {"message": "API rate limit exceeded"} (try again in 9 seconds)'
+    )  # fmt: skip
+
+
+def test_an_issue_in_a_repository_that_was_renamed(call: Call, server: ScriptedServer) -> None:
+    server.answers["/repos/o/r/issues"] = reply(status=307, Location="/repositories/1/issues")
+    server.answers["/repositories/1/issues"] = json_reply({"number": 8, "html_url": "u"}, status=201)
+    arguments: JsonObject = {"owner": "o", "repo": "r", "title": "T"}
+    result = call("github_issue", "api.github.com", "github_issue", arguments, GITHUB_TOKEN="ghp-token-1")
+    assert result.structured == ({"number": 8, "url": "u", "state": None, "title": None},)
+    assert [each.headers["authorization"] for each in server.asked] == ["Bearer ghp-token-1"] * 2
+
+
 PAGE = b"""<!doctype html><html><head><title>A &amp; B</title><style>p {}</style></head><body>
 <nav><a href="/">Home</a></nav><h1>Words</h1><p>One <b>bold</b>
 word.</p><script>no()</script><ul><li>first<li>second</ul><pre>a  b
@@ -179,6 +224,117 @@ def test_a_page_is_read_as_words(call: Call, server: ScriptedServer) -> None:
             "truncated": False,
         },
     )
+
+
+RICH = """<!doctype html><html><head><title>W</title><script>var a = "<p>no</p>"</script></head><body>
+<ul><li>one<ul><li><p>inner</p></li></ul></li><li></li><li>two</li></ul>
+<ol><li>first</li><li>second</li></ol>
+<table><tr><th>Item</th><th>Price</th></tr><tr><td>Bolt<td>$1</table>
+<pre>a  b
+
+  c</pre><p hidden>no</p><p>seen<div style="DISPLAY : none">no<div>no</div>no</div>
+<img src="a.png" alt="a diagram">
+<dl><dt>term</dt><dd>what it is</dd></dl><p>a<br>b &lt; c &eacute;</p>
+<svg><title>no</title></svg><noscript>no</noscript><select><option>no</select><template><p>no</p></template>
+</body></html>"""
+
+WORDS = """- one
+  - inner
+- two
+
+1. first
+2. second
+
+Item | Price
+Bolt | $1
+
+a  b
+
+  c
+
+seen
+
+[a diagram]
+
+term
+what it is
+
+a
+b < c é"""
+
+
+def test_a_page_keeps_its_lists_tables_and_programs(call: Call, server: ScriptedServer) -> None:
+    result = fetched(call, server, reply(RICH.encode(), kind="text/html"))
+    assert result.text == f"# W\n\n{WORDS}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (reply("<meta charset=Shift_JIS><p>日本".encode("cp932"), kind="text/html"), "日本"),
+        (reply('<meta content="text/html; charset=x-sjis"><p>日本'.encode("cp932"), kind="text/html"), "日本"),
+        (reply("<p>“a”".encode("cp1252"), kind="text/html; charset=iso-8859-1"), "“a”"),
+        (reply("<p>café".encode("cp1252"), kind="text/html"), "café"),
+        (reply("<p>café".encode("utf-16"), kind="text/html"), "café"),
+        (reply(b"\xef\xbb\xbf<p>caf\xc3\xa9", kind="text/html"), "café"),
+        (reply(b"<p>caf\xc3\xa9", kind="text/html; charset=idna"), "café"),
+        (reply(b"<!DOCTYPE html><p>a", kind=""), "a"),
+        (reply(b'<?xml version="1.0"?><a/>', kind="application/rss+xml"), '<?xml version="1.0"?><a/>'),
+        (reply(b'{"a": 1}', kind="application/json"), '{"a": 1}'),
+        (reply(gzip.compress(b"one ") + gzip.compress(b"two"), Content_Encoding="gzip"), "one two"),
+        (reply(b"toolc: a page may begin so"), "toolc: a page may begin so"),
+        (
+            reply(b"<div id=root></div><script>x</script>", kind="text/html"),
+            "[the page has no text of its own; scripts may put it together]",
+        ),
+    ],
+)
+def test_a_page_is_read_in_its_own_charset(call: Call, server: ScriptedServer, answer: bytes, words: str) -> None:
+    assert fetched(call, server, answer).text == words
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "message"),
+    [
+        (
+            reply(b"%PDF-1.4 \xe2\xe3", kind="application/pdf"),
+            "serialization",
+            "the page is application/pdf, which.*",
+        ),
+        (reply(b"PK\3\4\xff", kind="application/octet-stream"), "serialization", "the page is application/octet.*"),
+        (reply(b"\x89PNG\0", kind="text/html"), "serialization", "the page is text/html, which is no text"),
+        (
+            reply(b"x", Content_Encoding="br"),
+            "network",
+            "a broken response from .*: the body is encoded as br, and.*",
+        ),
+        (
+            reply(gzip.compress(b"words" * 99)[:-9], Content_Encoding="gzip"),
+            "network",
+            "a broken response from .*: the compressed body ends too early",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab",
+            "network",
+            "a broken response from .*: the connection ended 7 bytes before the end of the body",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nab",
+            "network",
+            ".* ended the connection within its response",
+        ),
+        (
+            reply(b"<style>a{}</style>wait", status=429, kind="text/html", Retry_After="30"),
+            "rate_limit",
+            r"HTTP 429 Status: wait \(try again in 30 seconds\)",
+        ),
+    ],
+)
+def test_a_page_that_cannot_be_read(
+    call: Call, server: ScriptedServer, answer: bytes, kind: str, message: str
+) -> None:
+    found = failed(fetched(call, server, answer))
+    assert (found[0], re.fullmatch(message, found[1]) is not None) == (kind, True), found
 
 
 def test_a_long_page_is_cut(call: Call, server: ScriptedServer) -> None:
@@ -222,6 +378,24 @@ def test_a_request_says_all_of_its_response(call: Call, server: ScriptedServer) 
     assert (asked.headers["x-a"], asked.headers["content-type"]) == ("b", "application/json")
 
 
+def test_a_request_is_written_as_browsers_write_it(call: Call, server: ScriptedServer) -> None:
+    server.answers["/caf%C3%A9"] = reply(b"", Set_Cookie="a=1\r\nSet-Cookie: b=2")
+    arguments: JsonObject = {"url": f" {server.url}/café?q=a b%20c#top", "headers": {"X-A": "日本"}}
+    result = call("http", "public:443", "http_request", arguments)
+    assert result.structured is not None
+    assert result.structured[0]["headers"]["set-cookie"] == "a=1, b=2"  # type: ignore[index, call-overload]
+    (asked,) = server.asked
+    assert (asked.path, asked.headers["x-a"]) == ("/caf%C3%A9?q=a%20b%20c", "日本")
+
+
+@pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding", "Host"])
+def test_a_header_that_says_how_the_request_is_read_is_not_the_models(engine: OciEngine, name: str) -> None:
+    with Executor(Registry.load(SPECS / "http.yaml"), engine=engine) as executor:
+        arguments: JsonObject = {"url": "https://example.com/", "headers": {name: "5"}}
+        found = failed(executor.run("http_request", arguments))
+    assert found == ("invalid_args", f"the header '{name}' is set by this tool; leave it out")
+
+
 @pytest.mark.parametrize("name", ["http_fetch", "http_request"])
 def test_a_refusal_names_the_host_of_the_url_and_the_reason(
     call: Call, server: ScriptedServer, engine: OciEngine, name: str
@@ -242,7 +416,9 @@ def test_a_refusal_names_the_host_of_the_url_and_the_reason(
     assert moved == ("denied", f"{message} {allowed}")
 
 
-@pytest.mark.parametrize("url", ["https://[a", "https://", "nothing"])
+@pytest.mark.parametrize(
+    "url", ["https://[a", "https://", "nothing", "https://user:pw@a.example/", "https://a b.example/"]
+)
 def test_what_is_no_url_is_said_to_be_none(engine: OciEngine, url: str) -> None:
     with Executor(Registry.load(SPECS / "http.yaml"), engine=engine) as executor:
         kind, message = failed(executor.run("http_request", {"url": url}))

@@ -141,14 +141,15 @@ def test_a_tool_sets_only_its_own_limits() -> None:
     ]
 
 
-def test_gvisors_list_lets_clone3_through_and_keeps_signals_from_process_1() -> None:
+def test_gvisors_list_lets_clone3_and_select_through_and_keeps_signals_from_process_1() -> None:
     usual, gvisors = oci_seccomp.profile("x86_64")["syscalls"], oci_seccomp.gvisor_profile("x86_64")["syscalls"]
     assert isinstance(usual, list)
     assert isinstance(gvisors, list)
     process_1 = {"index": 0, "value": 0xFFFF_FFFF, "valueTwo": 1, "op": "SCMP_CMP_MASKED_EQ"}
     assert gvisors[0] == {"names": [*oci_seccomp.SIGNALS], "action": "SCMP_ACT_ERRNO", "args": [process_1]}
-    assert [rule["names"] for rule in gvisors[1:4]] == [["fcntl"], ["pidfd_send_signal"], ["clone3"]]  # type: ignore[index,call-overload]
-    assert gvisors[4:] == usual[:-1]
+    names = [rule["names"] for rule in gvisors[1:5]]  # type: ignore[index,call-overload]
+    assert names == [["fcntl"], ["pidfd_send_signal"], ["clone3"], ["pselect"]]
+    assert gvisors[5:] == usual[:-1]
 
 
 @pytest.mark.parametrize(("size", "files"), [(64 * MIB, 16_384), (1 * MIB, 1024)])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from toolc.engines import docker_report, oci_report
+from toolc.engines import docker_report, oci_probe, oci_report
 from toolc.engines.advisories import Advisory, Component, Concern
 from toolc.engines.base import Capabilities, Enforcement, Probe
 from toolc.engines.fake import FakeEngine
@@ -77,6 +79,21 @@ def test_a_runtime_says_its_version_and_its_packages(text: str, expected: str) -
 
 def test_another_program_is_no_runtime() -> None:
     assert oci_report.parse("crun version 1.8.1\n") == ()
+
+
+def test_a_runtime_that_is_asked_for_its_version_gets_nothing_of_our_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = tmp_path / oci_probe.RUNTIME
+    runtime.write_text(f"#!/bin/sh\nenv >>{tmp_path}/environment\necho runc version 1.2.3\n")
+    runtime.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("TOOLC_SECRET_KEY", "correct-horse")
+    assert oci_report.components()[0].version == "1.2.3"
+    assert oci_probe.probe().version in {"", "1.2.3"}
+    told = (tmp_path / "environment").read_text()
+    assert "PWD=" in told
+    assert "correct-horse" not in told
 
 
 def test_debian_says_its_kernels_release_beside_the_name_of_its_interface() -> None:

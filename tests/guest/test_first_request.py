@@ -1,4 +1,4 @@
-"""The first request of an HTTP tool's call: asked for before its worker is awake, and answered to the worker.
+"""The first request of an HTTP tool's call: the host begins it before the worker is awake, who gets the response.
 
 In these namespaces loopback is down: nothing can be connected to, so what the worker reads came by no other way.
 """
@@ -26,6 +26,9 @@ FOR_EVER = ("0xffffffff", "0xffffffffffffffff", "0x0")
 FIRST = frames.FIRST_CONNECTION
 
 CALL: JsonObject = json.loads(json.dumps(rehearsal.CALL)) | {"timeout_ms": 20_000}
+BY_ITSELF_HTTP: JsonObject = json.loads(json.dumps(rehearsal.HTTP)) | {"is_begun": False}
+BY_ITSELF: JsonObject = CALL | {"http": BY_ITSELF_HTTP}
+"""The same, with nothing that the host has begun."""
 
 
 class Host:
@@ -120,7 +123,6 @@ def test_its_response_is_the_workers() -> None:
     with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
         host = Host(sandbox)
         host.call(CALL)
-        assert host.until(frames.REQUEST) == b"{}"
         respond(host)
         verdict = json.loads(host.until(frames.EXIT))
         assert (verdict["ending"], verdict["status"]) == ("exited", 0)
@@ -129,6 +131,19 @@ def test_its_response_is_the_workers() -> None:
         assert host.reply()["structured"] == [{"a": 1}]
         # Written at once: the host is woken once for both.
         assert {frames.DATA, frames.EXIT} <= {*host.last}
+        assert frames.REQUEST not in [kind for kind, _, _ in host.said]
+
+
+def test_its_worker_stays_until_the_sandbox_ends() -> None:
+    with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
+        host = Host(sandbox)
+        host.call(CALL)
+        respond(host)
+        host.until(frames.EXIT)
+        (supervisor,) = children(sandbox.process.pid)
+        (worker,) = children(supervisor)
+        assert waits_in(worker)
+    assert not Path(f"/proc/{worker}").exists()
 
 
 def test_a_sandbox_that_has_rehearsed_serves_its_call_as_any_other() -> None:
@@ -140,13 +155,12 @@ def test_a_sandbox_that_has_rehearsed_serves_its_call_as_any_other() -> None:
         # Nothing is left open: each has three, one end of seven pipes and a pair, of which the worker has made
         # three its own; the supervisor has two of the wire, and two for the end of children.
         assert {pid: len(descriptors(pid)) for pid in (supervisor, worker)} == {supervisor: 15, worker: 8}
-        # It has said nothing of it to the host, whose next frame is the request of the call.
+        # It has said nothing of it to the host, who next hears of the call.
         assert [kind for kind, _, _ in host.said] == [frames.READY]
         host.call(CALL)
-        host.until(frames.REQUEST)
         respond(host)
         assert json.loads(host.until(frames.EXIT))["ending"] == "exited"
-        assert [kind for kind, _, _ in host.said][:2] == [frames.READY, frames.REQUEST]
+        assert frames.REQUEST not in [kind for kind, _, _ in host.said]
         assert host.reply()["structured"] == [{"a": 1}]
 
 
@@ -161,7 +175,6 @@ def test_a_request_that_comes_to_nothing_is_told(answer: Callable[[Host], None],
     with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
         host = Host(sandbox)
         host.call(CALL)
-        host.until(frames.REQUEST)
         answer(host)
         host.until(frames.EXIT)
         error = host.reply()["error"]
@@ -173,7 +186,7 @@ def test_a_call_that_cannot_begin_asks_for_nothing() -> None:
     with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
         host = Host(sandbox)
         # A library that has no room, as in a full /tool.
-        host.call({**CALL, "files": [{"path": "/proc/none/lib.py", "text": ""}]})
+        host.call({**BY_ITSELF, "files": [{"path": "/proc/none/lib.py", "text": ""}]})
         verdict = json.loads(host.until(frames.EXIT))
         assert verdict["ending"] == "failed"
         assert frames.REQUEST not in [kind for kind, _, _ in host.said]
@@ -182,9 +195,9 @@ def test_a_call_that_cannot_begin_asks_for_nothing() -> None:
 def test_an_access_token_is_asked_for_by_the_worker() -> None:
     with closing(NamespaceSandbox(words=(NETWORK_ARGUMENT,))) as sandbox:
         host = Host(sandbox)
-        host.call(CALL | {"http": json.loads(json.dumps(rehearsal.HTTP)) | {"needs_token": True}})
+        host.call(BY_ITSELF | {"http": BY_ITSELF_HTTP | {"needs_token": True}})
         host.until(frames.EXIT)
-        # It cannot connect here, so it asks for nothing, and nobody has asked for the request before its token.
+        # It cannot connect here, so it asks for nothing, and nobody else does so for it.
         assert frames.REQUEST not in [kind for kind, _, _ in host.said]
 
 

@@ -63,7 +63,7 @@ NOT_HTTP = "the server's response is not HTTP: "
         (b"", "the server ended the connection without a response"),
         (b"SSH-2.0-x\r\n", NOT_HTTP + "'SSH-2.0-x\\r\\n'"),
         (b"HTTP/2 200 OK\r\n\r\n", NOT_HTTP + "'HTTP/2 200 OK\\r\\n'"),
-        (b"HTTP/1.1 999 No\r\n\r\n", NOT_HTTP + "'HTTP/1.1 999 No\\r\\n'"),
+        (b"HTTP/1.1 099 No\r\n\r\n", NOT_HTTP + "'HTTP/1.1 099 No\\r\\n'"),
         (b"HTTP/1.1 200 OK\r\nA: b\r\n", "the connection ended in the head of the response"),
         (b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", NOT_HTTP + "'no colon'"),
         (b"HTTP/1.1 200 OK\r\na b: c\r\n\r\n", NOT_HTTP + "'a b: c'"),

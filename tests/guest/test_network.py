@@ -244,3 +244,38 @@ def test_a_place_that_is_taken_is_told() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(NetworkError, match=f"cannot listen on 127.0.0.1, port {port}: Address already in use"):
             listening({"forwards": [["127.0.0.1", port, "x"]]})
+
+
+def test_what_localhost_leads_to_is_listened_on_at_both_of_its_addresses() -> None:
+    # Node tries the first alone, which is the one of IPv6 wherever there is one.
+    port = _free()
+    network = listening({"forwards": [["127.0.0.1", port, "localhost"]]})
+    out = bytearray()
+    with socket.create_connection(("::1", port), PATIENCE):
+        network.serve(out, MAX_OUT)
+    network.close()
+    assert [json.loads(payload) for _, _, payload in FrameReader().feed(bytes(out))][:1] == [
+        {"host": "localhost", "port": port}
+    ]
+
+
+def test_an_entry_for_one_of_them_goes_before_that() -> None:
+    port = _free()
+    network = listening({"forwards": [["127.0.0.1", port, "127.0.0.1"], ["::1", port, "::1"]]})
+    out = bytearray()
+    with socket.create_connection(("::1", port), PATIENCE):
+        network.serve(out, MAX_OUT)
+    network.close()
+    assert [json.loads(payload) for _, _, payload in FrameReader().feed(bytes(out))][:1] == [
+        {"host": "::1", "port": port}
+    ]
+
+
+def test_where_only_one_of_them_can_be_listened_on_that_is_enough() -> None:
+    port = _free()
+    with socket.create_server(("::1", port), family=socket.AF_INET6):
+        network = listening({"forwards": [["127.0.0.1", port, "localhost"]]})
+        with socket.create_connection(("127.0.0.1", port), PATIENCE):
+            network.serve(out := bytearray(), MAX_OUT)
+        network.close()
+    assert out

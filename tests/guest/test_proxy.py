@@ -49,12 +49,39 @@ def test_a_url_becomes_a_request_to_its_server_for_one_answer() -> None:
     assert found.message == {"host": "A.example", "port": 8080}
     assert found.answer == b""
     assert found.first == (
-        b"GET /x?q=1 HTTP/1.1\r\nHost: A.example:8080\r\nAccept: */*\r\nConnection: close\r\n\r\n"
+        b"GET /x?q=1 HTTP/1.1\r\nHost: A.example:8080\r\nConnection: close\r\nAccept: */*\r\n\r\n"
     )
 
 
 @pytest.mark.parametrize(
-    ("url", "path"), [(b"http://a.example", b"/"), (b"HTTP://a.example?q", b"/?q"), (b"http://a.example/", b"/")]
+    "fields",
+    [
+        b"Host: a.example\r\n",
+        b"",
+        b"Host: evil.test\r\n",
+        b"host: evil.test\r\nHOST: other.test\r\n",
+        b"Host : evil.test\r\n",
+        b"Host:\r\n evil.test\r\n",
+        b"Connection: x\nHost: evil.test\r\n",
+    ],
+)
+def test_the_server_hears_the_host_of_the_url_whatever_the_fields_say(fields: bytes) -> None:
+    found = greeted(b"GET http://a.example/ HTTP/1.1\r\n" + fields + b"Accept: a,\r\n b\r\n\r\n")
+    assert found.first == (b"GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\nAccept: a,\r\n b\r\n\r\n")
+
+
+def test_methods_may_have_hyphens() -> None:
+    assert greeted(b"VERSION-CONTROL http://a.example/ HTTP/1.1\r\n\r\n").first.startswith(b"VERSION-CONTROL / ")
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        (b"http://a.example", b"/"),
+        (b"HTTP://a.example?q", b"/?q"),
+        (b"http://a.example/", b"/"),
+        (b"http://a.example:/", b"/"),
+    ],
 )
 def test_a_url_without_port_or_path_has_the_usual_ones(url: bytes, path: bytes) -> None:
     found = greeted(b"GET " + url + b" HTTP/1.1\r\n\r\n")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from real_guest import Guest
 
+from toolc.guest.answer import MAX_TRACEBACK
 from toolc.plan import PythonCall
 from toolc.result import Image, Outcome, Resource, Text
 from toolc.schema import JsonObject
@@ -281,6 +282,15 @@ def test_an_exception_becomes_an_error_with_its_place(guest: Guest, name: str, l
     assert error["traceback"].startswith('Traceback (most recent call last):\n  File "/tool/tool.py", line 3, in ')
     assert "bundle" not in error["traceback"]
     assert "toolc" not in error["traceback"]
+
+
+def test_a_long_traceback_loses_whole_lines_of_its_start(guest: Guest) -> None:
+    code = "def run():\n    raise ValueError('begin ' + 'x' * 300 + '\\n' + 'y' * {size} + '\\nend')"
+    whole = raised(guest, code.format(size=100))["traceback"]
+    assert whole.startswith("Traceback")
+    assert whole.endswith("y\nend\n")
+    cut = raised(guest, code.format(size=MAX_TRACEBACK - 100))["traceback"]
+    assert cut == "y" * (MAX_TRACEBACK - 100) + "\nend\n"
 
 
 def test_the_place_is_the_last_one_in_the_tools_own_files(guest: Guest) -> None:

@@ -48,7 +48,7 @@ def test_limits_stand_and_cannot_be_raised(guest: Guest) -> None:
         "except ValueError as error: print(error)\n"
     )
     outcome = guest.program(code, limits=Limits(files=64, file_size_bytes=1000))
-    assert outcome.stdout.text() == "64 64\n1000 1000\n0 0\nnot allowed to raise maximum limit\n"
+    assert outcome.stdout.text() == "64 64\n1000 1000\n1 1\nnot allowed to raise maximum limit\n"
 
 
 def test_a_file_that_grows_too_large_is_an_error_of_the_write(guest: Guest) -> None:

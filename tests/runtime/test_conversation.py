@@ -27,6 +27,7 @@ from toolc.guest.frames import (
     encode,
 )
 from toolc.plan import Exec, Plan, Profile, PythonCall
+from toolc.plan_http import HttpCall
 from toolc.result import Image
 from toolc.runtime.conversation import Conversation, ProtocolError, Verdict, call_message
 from toolc.spec import EnvVar, File
@@ -91,6 +92,21 @@ def test_a_call_says_everything_about_itself() -> None:
     call = json.loads(call_message(PYTHON, 1000))
     assert call["python"] == {"entry": "t.py", "function": "run", "arguments": {"n": 1}}
     assert "argv" not in call
+
+
+@pytest.mark.parametrize(
+    ("call", "is_begun"),
+    [
+        (HttpCall(method="GET", url="http://127.0.0.1/"), True),
+        # Either must come first, and may fail: a request that was made must not be told as a call that never began.
+        (HttpCall(method="GET", url="http://127.0.0.1/", needs_token=True), False),
+        (HttpCall(method="GET", url="http://127.0.0.1/", files=(File(path="lib/a.py", text=""),)), False),
+    ],
+)
+def test_a_guest_is_told_whether_its_request_is_begun(call: HttpCall, is_begun: bool) -> None:
+    plan = Plan(profile=Profile(), invocation=call, call_id="c")
+    assert json.loads(call_message(plan, 1000))["http"]["is_begun"] is is_begun
+    assert Conversation(plan, 1000, lambda *_: None).goes_ahead is is_begun
 
 
 def test_output_is_collected_by_stream() -> None:

@@ -55,6 +55,23 @@ def test_the_next_call_of_a_session_lists_what_is_open_and_what_it_asks_for_itse
         assert guest.broker.unlisted == 0
 
 
+def test_a_calls_own_request_is_made_before_its_guest_asks() -> None:
+    asked: list[bytes] = []
+    with server(echo) as port:
+
+        def requests(payload: bytes) -> Opening:
+            asked.append(payload)
+            return Opening(host="127.0.0.1", port=port, head=b"GET", is_opaque=False)
+
+        with ByHand(f"127.0.0.1:{port}", requests=requests) as guest:
+            guest.broker.begin()
+            guest.until(lambda: guest.data(frames.FIRST_CONNECTION) == b"GET")
+            assert (asked, guest.kinds(frames.FIRST_CONNECTION)[0]) == ([b"{}"], frames.OPENED)
+            # It is the first connection as if the guest had asked for it: the number is taken.
+            with pytest.raises(ProtocolError, match="for the second time"):
+                guest.send(frames.REQUEST, frames.FIRST_CONNECTION, b"{}")
+
+
 def test_a_server_that_speaks_first_is_heard_before_the_client_says_anything() -> None:
     with (
         server(lambda connection: connection.sendall(b"SSH-2.0-x\r\n")) as port,
@@ -166,9 +183,25 @@ def test_tls_must_name_the_server_that_was_asked_for(monkeypatch: pytest.MonkeyP
     assert (denied.allowed, denied.address, denied.bytes_out) == (False, "127.0.0.1", 0)
 
 
-def _greeting(name: str) -> bytes:
+def test_tls_need_not_name_the_machine_that_toolc_runs_on() -> None:
+    # A client that says 127.0.0.1 comes this way too, and Java names no host without a dot.
+    heard: list[bytes] = []
+    with (
+        server(lambda connection: heard.append(connection.recv(65536))) as port,
+        ByHand(f"localhost:{port}") as guest,
+    ):
+        stream = guest.open("localhost", port)
+        guest.until(lambda: frames.OPENED in guest.kinds(stream))
+        guest.send(frames.DATA, stream, greeting := _greeting(None))
+        guest.until(lambda: bool(heard))
+    assert heard == [greeting]
+
+
+def _greeting(name: str | None) -> bytes:
     outgoing = ssl.MemoryBIO()
-    tls = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname=name)
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    tls = context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname=name)
     with pytest.raises(ssl.SSLWantReadError):
         tls.do_handshake()
     return outgoing.read()

@@ -118,6 +118,13 @@ def test_neither_segments_nor_records_hide_a_name(cuts: list[int], record: int) 
             records(hello((0, name_list(HOST.encode())), (0xFE0D, b"\0"))),
             "the client's TLS encrypts the server's name (ECH); turn that off in the client",
         ),
+        *(
+            (
+                records(hello((0, name_list(HOST.encode())), (draft, b"\0"))),
+                "the client's TLS encrypts the server's name (ECH); turn that off in the client",
+            )
+            for draft in (0xFFCE, 0xFE08, 0xFE09, 0xFE0A, 0xFE0B, 0xFE0C)
+        ),
         (b"\x16\x03\x01\0\0", "the client's TLS greeting is damaged"),
         (b"\x16\x03\x01\xff\xff", "the client's TLS greeting is damaged"),
         (b"\x16\x03\x01\0\x01\x01\x15\x03\x01\0\x02\x01\0", "the client's TLS greeting is damaged"),

@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
+from bypass_attempts import ALLOW, URLS
 
+from toolc.backends.base import PlanError
+from toolc.backends.http_text import render_url
+from toolc.hosts import parse_destination
 from toolc.plan_http import FormPart, HttpCall, MultipartForm, Named, PlainBody, Reading, Slot, TokenRequest
 from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_policy import decide
@@ -18,6 +22,7 @@ from toolc.runtime.redaction import Redactor
 from toolc.schema import JsonValue
 from toolc.spec import Destination, Secret
 from toolc.spec_http import CursorPages, Pagination
+from toolc.template import Placeholder, Template
 
 VALUES = {"KEY": 'correct "horse" & co'}
 DECLARED = (Secret(name="KEY", hosts=("api.example.com",)),)
@@ -89,12 +94,32 @@ def test_a_request_is_made_where_the_list_allows_it(host: str) -> None:
         "https://a.example\0.b.example/",
         "https://a%2eexample/",
         "https://\uff41.example/",
+        "http\u017f://a.example/",
+        "http\u017f://a.example:443/",
         f"https://a.example/{'x' * 9000}",
     ],
 )
 def test_a_url_that_can_be_read_in_two_ways_is_refused(url: str) -> None:
     with pytest.raises(RefusedError):
         parse_url(url)
+
+
+@pytest.mark.parametrize(("url", "what"), URLS, ids=[what for _, what in URLS])
+def test_no_url_leads_where_the_list_does_not(url: str, what: str) -> None:
+    allow = tuple(parse_destination(each) for each in ALLOW)
+
+    def as_redirect() -> Opening:
+        return opened(CALL, url=url)
+
+    def as_argument() -> Opening:
+        return opened(replace(CALL, url=render_url(Template((Placeholder("url"),)), {"url": url})))
+
+    for way in (as_redirect, as_argument):
+        try:
+            opening = way()
+        except (RefusedError, PlanError):
+            continue
+        assert decide(allow, opening.host, opening.port).entry is None, way.__name__
 
 
 def test_the_request_is_made_of_the_plan() -> None:
@@ -189,6 +214,11 @@ def test_a_redirect_cannot_carry_a_secret_away() -> None:
     assert refusal(call, url="https://evil.example/?k=correct%20%22horse%22%20%26%20co", method="GET") == (
         "the server redirected to another with a secret in the URL"
     )
+    # Encoded once more than it must be, or twice.
+    for again in ("%63orrect%20%22horse%22%20%26%20co", "correct%2520%2522horse%2522%2520%2526%2520co"):
+        assert refusal(call, url=f"https://evil.example/?k={again}", method="GET") == (
+            "the server redirected to another with a secret in the URL"
+        )
     post = replace(CALL, method="POST", body=PlainBody(content_type="x", pieces=(Slot("KEY"),)))
     assert refusal(post, url="https://evil.example/", method="POST") == (
         "the server redirected a secret in the body to another, evil.example"

@@ -23,6 +23,21 @@ def test_words_are_cut_and_content_is_without_secrets() -> None:
     ]
 
 
+def test_no_piece_of_a_secret_stands_where_words_are_cut() -> None:
+    told: Told = []
+    made = reports(told)
+    for before in (980, 990, 1000):
+        made.take(40, "x" * before + "correct-horse" + "y" * 50)
+    # Cut before it came here.
+    made.take(40, "x" * 990 + "correct-ho")
+    assert [message for _, message, _ in told] == [
+        "x" * 980 + "[secret KEY]" + "y" * 8,
+        "x" * 990 + "[secret KE",
+        "x" * 1000,
+        "x" * 990,
+    ]
+
+
 def test_a_flood_of_reports_is_thinned_and_the_last_is_told() -> None:
     told: Told = []
     made = reports(told)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -59,14 +60,14 @@ def wrapped(data: bytes, width: int, end: str) -> str:
 
 
 @pytest.mark.parametrize("width", [64, 76, 20])
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\n    "])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n    ", "\\n", "\\r\\n", "\\\\n"])
 @pytest.mark.parametrize("before", [0, 1, 2, 3, 40, 47, 48, 49, 80])
 @pytest.mark.parametrize("size", [9, 40, 200])
 def test_base64_is_found_in_lines_wherever_the_secret_begins(width: int, end: str, before: int, size: int) -> None:
     secret = ("github_pat_" + "0a1B2c3D4e" * 20)[:size]
     found = Redactor({"KEY": secret}).text(wrapped((TEXT[:before] + secret + TEXT).encode(), width, end))
     assert "[secret KEY]" in found
-    around = "".join(found.replace("[secret KEY]", "").split())
+    around = re.sub(r"\s|\\+[rn]", "", found.replace("[secret KEY]", ""))
     # What is left around the mark holds no whole byte of the secret.
     assert len(around) <= len(base64.b64encode((TEXT[:before] + TEXT).encode())) + 4
 
@@ -129,7 +130,7 @@ def test_a_stream_is_redacted_however_it_is_cut(name: str, cuts: list[int], nois
 
 @given(
     st.sampled_from([64, 76]),
-    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["\n", "\r\n", "\\n", "\\r\\n"]),
     st.binary(max_size=100),
     st.lists(st.integers(1, 90), max_size=20),
 )
@@ -151,6 +152,48 @@ def test_nothing_is_held_back_that_cannot_be_a_secret() -> None:
     assert stream.feed(b"correct hors") == b""
     assert stream.feed(b"es") == b"[secret TOKEN]s"
     assert stream.feed(b"50 % done\n") == b"50 % done\n"
+
+
+def test_nobody_waits_for_more_of_what_is_no_line_of_base64() -> None:
+    stream = RedactedStream(REDACTOR)
+    begun = base64.b64encode(VALUE.encode())[:4]
+    told = stream.feed(begun)
+    for _ in range(100):
+        told += stream.feed(b"\n" * 1000)
+    assert told == begun + b"\n" * 100_000
+
+
+def test_a_number_that_is_a_secret_is_taken_out_of_data() -> None:
+    redactor = Redactor({"PIN": "48151623"})
+    assert redactor.json([48151623, {"a": -48151623}, 4815162, True, None]) == [
+        "[secret PIN]",
+        {"a": "-[secret PIN]"},
+        4815162,
+        True,
+        None,
+    ]
+    assert Redactor({"KEY": "correct-horse"}).json([1, 2.5, True]) == [1, 2.5, True]
+
+
+def test_words_of_our_own_that_are_a_secret_stay_as_keys() -> None:
+    redactor = Redactor({"KEY": "truncated"})
+    assert redactor.values({"truncated": ["truncated", {"truncated": False}]}) == {
+        "truncated": ["[secret KEY]", {"truncated": False}]
+    }
+
+
+@pytest.mark.parametrize("shown", range(21))
+def test_the_head_of_a_text_that_was_cut_ends_before_a_piece_of_a_secret(shown: int) -> None:
+    value = "s3cret/of-20-letters"
+    redactor = Redactor({"KEY": value})
+    rest = "x" * (100 - shown)
+    assert redactor.head(rest + value[:shown], 100) == rest + ("[secret KEY]"[:shown] if shown == 20 else "")
+
+
+def test_the_head_of_a_longer_text_is_redacted_before_it_is_cut() -> None:
+    redactor = Redactor({"KEY": "s3cret/of-20-letters"})
+    assert redactor.head("x" * 90 + "s3cret/of-20-letters" + "y" * 100, 100) == "x" * 90 + "[secret KE"
+    assert redactor.head("s3cret/of-20", 100) == "s3cret/of-20"
 
 
 @pytest.mark.parametrize("shown", range(20))

@@ -8,7 +8,7 @@ from typing import Final
 from toolc.backends.base import PlanError
 from toolc.backends.environment import environment
 from toolc.backends.http_body import body
-from toolc.backends.http_text import encoded, field, header, optional, render_url, secret_text, written_path
+from toolc.backends.http_text import encoded, field, header, render_url, secret_text, texts, written_path
 from toolc.backends.python import Python
 from toolc.call import BoundCall
 from toolc.plan import Plan, Profile
@@ -67,8 +67,8 @@ def _allow(backend: HttpBackend, listed: tuple[Destination, ...]) -> tuple[Desti
 
 def _call(backend: HttpBackend, call: BoundCall) -> HttpCall:
     arguments = call.arguments
-    query = _fields(backend.query, arguments, "query")
-    headers = _fields(backend.headers, arguments, "header")
+    query = _query(backend.query, arguments)
+    headers = _headers(backend.headers, arguments)
     auth_headers, auth_query, token = _auth(backend.auth, arguments)
     return HttpCall(
         method=backend.method,
@@ -102,15 +102,17 @@ def _url(url: Url | Template, arguments: JsonObject) -> str:
     return f"{url.scheme}://{host}:{url.port}{written_path(url.path, arguments)}{query}"
 
 
-def _fields(fields: tuple[Field, ...], arguments: JsonObject, place: str) -> tuple[Named, ...]:
-    found: list[Named] = []
-    for each in fields:
-        if optional(each.value, arguments):
-            if place == "header":
-                found.append(Named(each.name, header(each.name, each.value, arguments)))
-            else:
-                found.append(field(each.name, each.value, arguments, "query"))
-    return tuple(found)
+def _query(fields: tuple[Field, ...], arguments: JsonObject) -> tuple[Named, ...]:
+    return tuple(
+        Named(encoded(each.name, "query"), text)
+        for each in fields
+        for text in texts(each.value, arguments, "query")
+    )
+
+
+def _headers(fields: tuple[Field, ...], arguments: JsonObject) -> tuple[Named, ...]:
+    kept = (each for each in fields if texts(each.value, arguments))
+    return tuple(Named(each.name, header(each.name, each.value, arguments)) for each in kept)
 
 
 def _auth(

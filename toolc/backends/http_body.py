@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from toolc.backends.base import PlanError
-from toolc.backends.http_text import field, optional, secret_text
+from toolc.backends.http_text import encoded, optional, secret_text, texts
 from toolc.plan_http import FormPart, MultipartForm, Piece, PlainBody, RequestBody
 from toolc.schema import JsonObject
 from toolc.spec_http import Body, Field, FormBody, JsonBody, MultipartBody, Part, TextBody
@@ -27,8 +27,7 @@ def body(body: Body, arguments: JsonObject) -> RequestBody:
         case FormBody(fields=fields):
             return PlainBody(content_type=FORM_TYPE, pieces=_joined(_form(fields, arguments)))
         case MultipartBody(parts=parts):
-            kept = (part for part in parts if optional(part.value, arguments))
-            return MultipartForm(parts=tuple(_part(part, arguments) for part in kept))
+            return MultipartForm(parts=tuple(each for part in parts for each in _parts(part, arguments)))
         case TextBody(text=text):
             return PlainBody(content_type=TEXT_TYPE, pieces=secret_text(text, arguments))
 
@@ -71,22 +70,28 @@ def _between(start: str, items: Iterator[tuple[Piece, ...]], end: str) -> Iterat
 
 
 def _form(fields: tuple[Field, ...], arguments: JsonObject) -> Iterator[Piece]:
-    kept = (each for each in fields if optional(each.value, arguments))
-    for index, each in enumerate(kept):
-        found = field(each.name, each.value, arguments, "form")
-        yield ("&" if index else "") + found.name + "="
-        yield from found.value
+    between = ""
+    for each in fields:
+        for text in texts(each.value, arguments, "form"):
+            yield f"{between}{encoded(each.name, 'form')}="
+            yield from text
+            between = "&"
 
 
-def _part(part: Part, arguments: JsonObject) -> FormPart:
-    name = part.name
-    if not part.is_file:
-        return FormPart(name=name, value=secret_text(part.value, arguments), content_type=part.content_type)
-    path = part.value.render(arguments)
+def _parts(part: Part, arguments: JsonObject) -> Iterator[FormPart]:
+    for text in texts(part.value, arguments):
+        if part.is_file:
+            # No secret is ever a path: the compiler refuses it.
+            yield _file(part, "".join(piece for piece in text if isinstance(piece, str)))
+        else:
+            yield FormPart(name=part.name, value=text, content_type=part.content_type)
+
+
+def _file(part: Part, path: str) -> FormPart:
     if not path or path.startswith("/") or "\0" in path or ".." in path.split("/"):
-        names = ", ".join(sorted(part.value.names)) or name
+        names = ", ".join(sorted(part.value.names)) or part.name
         raise PlanError(f"{names}: {path[:80]!r} is no file of the workspace; write a path relative to it")
-    return FormPart(name=name, path=path, content_type=part.content_type)
+    return FormPart(name=part.name, path=path, content_type=part.content_type)
 
 
 def _joined(pieces: Iterator[Piece]) -> tuple[Piece, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import Final
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
 from toolc.backends.base import PlanError
 from toolc.plan_http import Named, Place, Slot
@@ -49,6 +49,22 @@ def secret_text(template: Template, arguments: JsonObject, place: Place = "plain
     return tuple(piece for piece in pieces if piece != "")
 
 
+def texts(template: Template, arguments: JsonObject, place: Place = "plain") -> tuple[tuple[str | Slot, ...], ...]:
+    """What a field says: one text; one for each item of an array; nothing where an argument is absent or null.
+
+    Raises ``TemplateError``.
+    """
+    if not optional(template, arguments):
+        return ()
+    sole = template.sole
+    value = "" if sole is None or sole.name == SECRETS else evaluate(sole, arguments)
+    if value is None:
+        return ()
+    if isinstance(value, list):
+        return tuple((encoded(as_text(item), place),) for item in value)
+    return (secret_text(template, arguments, place),)
+
+
 def field(name: str, template: Template, arguments: JsonObject, place: Place) -> Named:
     """One field of a query or a form. Raises ``TemplateError``."""
     return Named(encoded(name, place), secret_text(template, arguments, place))
@@ -80,7 +96,8 @@ def written_path(path: Template, arguments: JsonObject) -> str:
         text += _MARK + quote(value, safe="") + _MARK
     names = ", ".join(sorted(start_names))
     for segment in text.split("/"):
-        plain = segment.replace(_MARK, "")
+        # What the spec writes may be encoded too: ``%2e`` and an argument ``.`` are ``..`` for a server.
+        plain = unquote(segment.replace(_MARK, ""))
         if _MARK in segment and plain in {"", ".", ".."}:
             told = f"{plain!r} would lead to another place" if plain else "an empty text cannot stand"
             raise PlanError(f"{names}: {told} in the URL's path")
@@ -92,7 +109,7 @@ def render_url(url: Template, arguments: JsonObject) -> str:
     """A URL that the caller decides. Its host is looked at when the request is sent. Raises ``PlanError``."""
     text = url.render(arguments)
     names = ", ".join(sorted(url.names))
-    if not re.match(r"https?://[^/?#]", text, re.IGNORECASE):
+    if not re.match(r"https?://[^/?#]", text, re.ASCII | re.IGNORECASE):
         raise PlanError(f"{names}: {text[:80]!r} is no URL; write one like https://example.com/page")
     text = text.partition("#")[0]
     if _UNSAFE_URL.search(text):

@@ -93,10 +93,20 @@ def secret_store(path: str | None, configuration: Configuration, *, only_given: 
     """
     from toolc.secret_sources import SecretStore, load_secrets  # start-up time
 
+    _leave_no_core()
     given = load_secrets(Path(path)) if path is not None else {}
     if only_given:
         return SecretStore(given, from_environment=False)
     return SecretStore({**configuration.secrets, **given})
+
+
+def _leave_no_core() -> None:
+    """Let neither a core file nor the host's crash handler have the memory of this process, which holds secrets."""
+    import resource  # as above
+
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    # With 1, unlike with 0, the kernel runs no handler either; core(5).
+    resource.setrlimit(resource.RLIMIT_CORE, (0 if hard == 0 else 1, hard))
 
 
 def refuse_moved(lock: Lock, registry: Registry) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -105,7 +106,8 @@ def _part(entry: Entry, what: str, findings: Findings, scope: Scope) -> Part | N
         return Part(name=entry.key, value=value) if value is not None else None
     reader = Reader(entry.value, what, findings)
     kind = reader.one_of("text", "file")
-    value = reader.optional(kind, partial(read_field, scope=scope.omitting())) if kind else None
+    scope = replace(scope.omitting(), takes_secrets=scope.takes_secrets and kind != "file")
+    value = reader.optional(kind, partial(read_field, scope=scope)) if kind else None
     content_type = reader.optional("content_type", _media_type)
     reader.close()
     if value is None:

@@ -123,7 +123,10 @@ def _cursor(node: Node, what: str, findings: Findings) -> CursorPages | None:
 def _link(node: Node, what: str, findings: Findings) -> LinkPages | None:
     if isinstance(node, Scalar) and node.value is True:
         return LinkPages()
-    mismatch(node, what, "true", findings)
+    if isinstance(node, Scalar) and isinstance(node.value, str):
+        found = expression(node, what, findings)
+        return LinkPages(next=found) if found is not None else None
+    mismatch(node, what, "true, or where the next page's URL stands in the body", findings)
     return None
 
 

@@ -75,7 +75,9 @@ def _gvisor(daemon: Daemon) -> Iterator[Component]:
 
 def _asked(program: str) -> str:
     try:
-        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=_SECONDS, check=False)
+        done = subprocess.run(
+            [program, "--version"], env={}, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.partition("\n")[0].removeprefix("runsc version ")

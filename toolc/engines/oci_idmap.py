@@ -55,8 +55,10 @@ def open_user_namespace(uid: Pair, gid: Pair) -> int:
         raise OSError(errno.ENOENT, "unshare is not installed, its package is util-linux")
     # A namespace needs a process to be made by; this one ends at once, the descriptor keeps the namespace.
     pipe, argv = subprocess.PIPE, [unshare, "--user", "cat"]
+    # Nothing of toolc's environment, which may hold secrets.
+    environment = {"PATH": os.defpath}
     with subprocess.Popen(
-        argv, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
+        argv, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None

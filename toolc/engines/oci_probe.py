@@ -73,8 +73,9 @@ def _user_lacks() -> Probe | None:
 @functools.cache
 def _version(path: str) -> Probe:
     try:
+        # An environment of its own: toolc's may hold secrets.
         done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=VERSION_SECONDS, check=False
+            [path, "--version"], env={}, capture_output=True, text=True, timeout=VERSION_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return _lacks(f"{path} does not run: {error}", "Install runc again")

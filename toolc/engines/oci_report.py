@@ -17,7 +17,12 @@ def components() -> tuple[Component, ...]:
         return ()
     try:
         done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=oci_probe.VERSION_SECONDS, check=False
+            [path, "--version"],
+            env={},
+            capture_output=True,
+            text=True,
+            timeout=oci_probe.VERSION_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return ()

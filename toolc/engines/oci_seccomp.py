@@ -132,7 +132,8 @@ def gvisor_profile(machine: str) -> JsonObject:
     """The same for gVisor, whose own kernel stands between a tool and the host's.
 
     Its filter has no errno but EPERM, with which no thread starts where clone3 is refused; of two entries that fit,
-    the first counts. Linux drops what process 1 is sent from inside; gVisor lets it kill.
+    the first counts. Linux drops what process 1 is sent from inside; gVisor lets it kill. Older ones know pselect6
+    as pselect, without which nothing can wait by select(2).
     """
     found = profile(machine)
     calls = found["syscalls"]
@@ -143,7 +144,7 @@ def gvisor_profile(machine: str) -> JsonObject:
         {"names": ["pidfd_send_signal"], "action": "SCMP_ACT_ERRNO"},
     ]
     # The last entry is the one that refuses clone3.
-    return {**found, "syscalls": [*refused, _allow("clone3"), *calls[:-1]]}
+    return {**found, "syscalls": [*refused, _allow("clone3"), _allow("pselect"), *calls[:-1]]}
 
 
 def _allow(name: str, *conditions: JsonValue) -> JsonObject:

@@ -21,7 +21,7 @@ from toolc.guest.context import Result, ToolError
 from toolc.guest.job import TOOL_DIRECTORY
 
 MAX_TRACEBACK = 16 * 1024
-"""A traceback's length in characters; its start, which is the least telling part, is cut."""
+"""A traceback's length in characters; lines of its start, which is the least telling part, are left out."""
 
 ERROR_KINDS = {
     "FileNotFoundError": "not_found",
@@ -142,4 +142,5 @@ def _traceback(error: BaseException) -> str:
         told = "".join(traceback.format_exception(type(error), error, start, limit=-50))
     except Exception:  # noqa: BLE001  the tool's own __str__ or __repr__ may do anything
         return ""
-    return told[-MAX_TRACEBACK:]
+    # Whole lines: a piece of one could be a piece of a secret, which nobody would know for one.
+    return told if len(told) <= MAX_TRACEBACK else told[-MAX_TRACEBACK:].partition("\n")[2]

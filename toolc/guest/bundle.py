@@ -13,11 +13,10 @@ from typing import Final
 from toolc.guest.frames import LENGTH
 
 MODULES: Final = (
-    "answer", "blocks", "brought", "connection", "context", "credit", "cut", "frames", "http_exchange",
-    "http_greeting",
-    "http_parse", "http_reading", "http_request", "http_tool", "job", "network", "pace", "processes", "proxy",
-    "python_tool", "rehearsal", "session", "shaping", "streams", "supervisor", "told", "updates", "worker",
-    "workspace", "yields",
+    "answer", "blocks", "brought", "connection", "context", "credit", "cut", "frames", "http_error",
+    "http_exchange", "http_file", "http_greeting", "http_pages", "http_parse", "http_reading", "http_request",
+    "http_tool", "http_wait", "job", "network", "pace", "processes", "proxy", "python_tool", "rehearsal", "session",
+    "shaping", "streams", "supervisor", "told", "updates", "worker", "workspace", "yields",
 )  # fmt: skip
 """The modules that are sent; this one and the loader are not imported inside."""
 

@@ -94,6 +94,12 @@ class Connection:
         out += encode(kind, self.stream, json.dumps(message).encode())
         self._send_first(out)
 
+    def expect(self, answer: bytes) -> None:
+        """The host has begun this connection by itself; the program is told ``answer`` first."""
+        self.is_open = True
+        self.stream = next(self._numbers)
+        self._answer = answer
+
     def take(self, kind: int, payload: Payload, out: bytearray, wanted: int) -> None:
         """Obey a frame of the host's. Raises ``FrameError``."""
         if kind == CLOSE:

@@ -24,7 +24,7 @@ The CALL of a session begins what serves its calls, which are lines of stdin (``
 EXIT is then the end of that.
 
 Streams from ``FIRST_CONNECTION`` on are connections to servers, each with a number that the guest chooses and
-never uses again:
+never uses again. Where the CALL of an HTTP tool says ``is_begun``, the host has made the first one unasked:
 
 ======== ====== ===============================================================================================
 type     sender payload

@@ -10,8 +10,8 @@ import json
 from toolc.guest.frames import LENGTH, MAX_PAYLOAD, REQUEST
 from toolc.guest.proxy import Greeted, GreetingError
 
-THE_REQUEST = LENGTH.pack(2) + b"{}"
-"""What asks for the request of the call."""
+CONNECTED = b"{}\n"
+"""The answer once the server is connected."""
 
 
 class RequestGreeting:
@@ -32,7 +32,7 @@ class RequestGreeting:
             return None
         end = LENGTH.size + length
         message = json.loads(bytes(self._head[LENGTH.size : end]))
-        return Greeted(REQUEST, message, bytes(self._head[end:]), b"{}\n")
+        return Greeted(REQUEST, message, bytes(self._head[end:]), CONNECTED)
 
     def refusal(self, kind: str, reason: str) -> bytes:
         """The answer where there is no connection."""

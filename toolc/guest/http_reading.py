@@ -1,4 +1,4 @@
-"""What the worker is told of an HTTP call, and how one response becomes data: errors, JSON, pictures, text."""
+"""What the worker is told of an HTTP call, and how one response becomes data: JSON, pictures, text."""
 
 from __future__ import annotations
 
@@ -11,20 +11,11 @@ from toolc.guest.brought import search
 from toolc.guest.context import ToolError, image_type
 from toolc.guest.http_request import MAX_BODY, Response
 
-MAX_HEAD = 500
-"""How many characters of an error's body its message repeats."""
-
-MAX_HTML = 64 * 1024
-"""How many characters of a page are searched for its words."""
-
-STATUS_KINDS = {
-    400: "invalid_args", 401: "authentication", 403: "authentication", 404: "not_found", 407: "authentication",
-    408: "network", 410: "not_found", 413: "invalid_args", 414: "invalid_args", 422: "invalid_args",
-    425: "network", 429: "rate_limit",
-}  # fmt: skip
-"""The kind of error that a status is where the spec says nothing else; 5xx is ``network``, others ``execution``."""
-
+JSON_TYPE = re.compile(r"(application|text)/(x-)?json|.+\+json")
 CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
+
+MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+"""The byte order marks, and the charset that each stands for."""
 
 MAX_DIGITS = 4300
 """How many digits a whole number may have."""
@@ -63,17 +54,43 @@ def data(response: Response) -> object:
 
 def parse_json(response: Response) -> object:
     """The body as JSON. Raises ``ValueError`` with words for a person."""
-    body = response.body
+    if not response.body.strip():
+        raise ValueError("it is empty")
     try:
-        # Not the codec ``utf-8-sig``, which takes longer to load than most bodies to read.
-        text = (body[len(codecs.BOM_UTF8) :] if body.startswith(codecs.BOM_UTF8) else body).decode("utf-8")
-        return json.loads(text, parse_constant=_refuse, parse_float=_float, parse_int=_int)
+        return json.loads(_json_text(response), parse_constant=_refuse, parse_float=_float, parse_int=_int)
     except UnicodeDecodeError as error:
         raise ValueError("byte %d is not UTF-8" % error.start) from None
     except json.JSONDecodeError as error:
         raise ValueError("line %d column %d: %s" % (error.lineno, error.colno, error.msg)) from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def needed_json(response: Response) -> object:
+    """The body, which is to be JSON. Raises ``ToolError`` (serialization, output_limit) where it is none."""
+    check_length(response)
+    try:
+        return parse_json(response)
+    except ValueError as error:
+        head = " ".join(cut.head(text_of(response), 200).split()) if is_text(response) else ""
+        begins = "; it begins: %s" % head if head else ""
+        raise ToolError("serialization", "the response is not JSON: %s%s" % (error, begins)) from error
+
+
+def _json_text(response: Response) -> str:
+    """The body, which is in UTF-8 (RFC 8259, 8.1) but with servers that are older than that."""
+    body = response.body
+    # Not the codec ``utf-8-sig``, which takes longer to load than most bodies to read.
+    body = body[len(codecs.BOM_UTF8) :] if body.startswith(codecs.BOM_UTF8) else body
+    if b"\0" in body[:4]:
+        return body.decode(json.detect_encoding(body))
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        charset = _charset(response)
+        if charset == "utf-8":
+            raise
+        return body.decode(charset)
 
 
 def _float(digits: str) -> float:
@@ -94,14 +111,9 @@ def _refuse(name: str) -> object:
     raise ValueError("%s is not JSON" % name)
 
 
-def check(job: HttpJob, response: Response, retry_after: float | None) -> None:
-    """Raise ``ToolError`` where the response is an error, by the spec's rules or by its status."""
-    for rule in job.errors:
-        if _fits(rule, response):
-            raise ToolError(str(rule["kind"]), rule["message"] or _words(response, retry_after))
-    if response.status >= 300:
-        kind = STATUS_KINDS.get(response.status, "network" if response.status >= 500 else "execution")
-        raise ToolError(kind, _words(response, retry_after))
+def rule_for(job: HttpJob, response: Response) -> dict[str, str | None] | None:
+    """The first of the spec's rules that makes an error of the response. Raises ``ToolError``."""
+    return next((rule for rule in job.errors if _fits(rule, response)), None)
 
 
 def _fits(rule: dict[str, str | None], response: Response) -> bool:
@@ -118,34 +130,30 @@ def _fits(rule: dict[str, str | None], response: Response) -> bool:
     return not (held is None or held is False or held in ("", [], {})) or (held == 0 and held is not False)
 
 
-def _words(response: Response, retry_after: float | None) -> str:
-    text = text_of(response)
-    whole = len(text)
-    if "html" in response.media_type:
-        text = re.sub(
-            r"<(script|style)\b.*?</\1\s*>|<[^>]*>", " ", text[:MAX_HTML], flags=re.DOTALL | re.IGNORECASE
-        )
-    is_cut = whole > MAX_HTML or len(text) > 8 * MAX_HEAD
-    text = " ".join(text[: 8 * MAX_HEAD].split())
-    is_cut = is_cut or len(text) > MAX_HEAD
-    words = ("HTTP %d %s" % (response.status, cut.head(response.reason, 100))).strip()
-    if text:
-        words += ": " + text[:MAX_HEAD] + (cut.mark + "..." if is_cut else "")
-    if retry_after is not None:
-        words += " (try again in %d seconds)" % -(-retry_after // 1)
-    return words
-
-
 def text_of(response: Response) -> str:
-    """The body as text, in the charset that it says or UTF-8; what does not fit it is replaced."""
-    match = CHARSET.search(response.headers.get("content-type", ""))
-    charset = match.group(1) if match else "utf-8"
+    """The body as text: in the charset of its byte order mark, in that which it says, or in UTF-8.
+
+    What does not fit it is replaced.
+    """
+    body = response.body
+    for mark, charset in MARKS:
+        if body.startswith(mark):
+            return body[len(mark) :].decode(charset, "replace")
     try:
-        known = codecs.lookup(charset)
-        is_text = getattr(known, "_is_text_encoding", True)
+        return body.decode(_charset(response), "replace")
+    except UnicodeError:
+        # Some of Python's charsets replace nothing, such as ``idna``.
+        return body.decode("utf-8", "replace")
+
+
+def _charset(response: Response) -> str:
+    """What the response says; UTF-8 where that is nothing, or no charset."""
+    match = CHARSET.search(response.headers.get("content-type", ""))
+    try:
+        known = codecs.lookup(match.group(1)) if match else None
     except LookupError:
-        is_text = False
-    return response.body.decode(charset if is_text else "utf-8", "replace")
+        known = None
+    return known.name if known is not None and getattr(known, "_is_text_encoding", True) else "utf-8"
 
 
 def check_length(response: Response) -> None:
@@ -159,16 +167,21 @@ def picture(response: Response) -> bytes | None:
     return response.body if image_type(response.body) else None
 
 
+def is_json(response: Response) -> bool:
+    """Whether the body is one JSON text, by its media type."""
+    return JSON_TYPE.fullmatch(response.media_type) is not None
+
+
 def is_text(response: Response) -> bool:
     """Whether the body is text: by its media type or, where there is none, by its bytes."""
     kind = response.media_type
-    if kind.startswith("text/") or kind.endswith(("+xml", "+json")):
+    if kind.startswith("text/") or kind.endswith("+xml") or "json" in kind:
         return True
-    if kind in ("application/json", "application/xml", "application/javascript", "application/x-ndjson",
-                "application/yaml", "application/x-yaml", "application/toml", "application/graphql",
-                "application/x-www-form-urlencoded", "application/sql"):  # fmt: skip
+    if kind in ("application/xml", "application/javascript", "application/yaml", "application/x-yaml",
+                "application/toml", "application/graphql", "application/x-www-form-urlencoded",
+                "application/sql"):  # fmt: skip
         return True
-    if kind and kind != "application/octet-stream":
+    if "/" in kind and kind != "application/octet-stream":
         return False
     try:
         return "\0" not in response.body.decode("utf-8")

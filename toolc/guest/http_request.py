@@ -26,6 +26,9 @@ from toolc.guest.http_parse import PIECE, ResponseError, read_body, read_head
 MAX_BODY = 16 * 1024 * 1024
 """How many decoded bytes of a body are read, in bytes."""
 
+GZIP_START = 0x1F
+"""The first byte of each member of gzip."""
+
 MAX_WIRE = 64 * 1024 * 1024
 """How many bytes of a body are read as they come, in bytes: compressed nothing may be endless too."""
 
@@ -33,7 +36,7 @@ MAX_WIRE = 64 * 1024 * 1024
 class Response:
     """A response: its status, its headers (in lower case, several of one name joined) and its decoded body.
 
-    ``cut`` says that the body goes on beyond ``MAX_BODY``.
+    ``cut`` says that the body goes on beyond ``MAX_BODY`` or, of an error, that it is damaged.
     """
 
     def __init__(self, status: int, reason: str, headers: dict[str, str], body: bytes, cut: bool) -> None:  # noqa: FBT001  data
@@ -138,17 +141,25 @@ def _read(stream: io.BufferedReader, method: str, limit: int) -> Response:
     head = read_head(stream)
     encodings = [each.strip().lower() for each in head.fields.get("content-encoding", "").split(",")]
     pieces = _counted(read_body(stream, head, method))
-    body, cut = _body(_decoded(pieces, [each for each in encodings if each]), limit)
-    return Response(head.status, head.reason, head.fields, body, cut)
+    body = bytearray()
+    try:
+        cut = _fill(body, _decoded(pieces, [each for each in encodings if each]), limit)
+    except (ToolError, ResponseError, OSError):
+        if head.status < 400:
+            raise
+        # The status says already what went wrong, and more than what is wrong with the body.
+        cut = True
+    return Response(head.status, head.reason, head.fields, bytes(body), cut)
 
 
-def _body(pieces: Iterator[bytes], limit: int) -> tuple[bytes, bool]:
-    kept = bytearray()
+def _fill(body: bytearray, pieces: Iterator[bytes], limit: int) -> bool:
+    """Put ``pieces`` together; whether there are more than ``limit`` bytes of them."""
     for piece in pieces:
-        kept += piece
-        if len(kept) > limit:
-            return bytes(kept[:limit]), True
-    return bytes(kept), False
+        body += piece
+        if len(body) > limit:
+            del body[limit:]
+            return True
+    return False
 
 
 def _counted(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -168,11 +179,16 @@ def _decoded(pieces: Iterator[bytes], encodings: list[str]) -> Iterator[bytes]:
         elif encoding == "deflate":
             pieces = _deflated(pieces)
         elif encoding != "identity":
-            shown = head(encoding, 40)
-            raise ToolError(
-                "serialization", "the response is encoded as %r, and gzip and deflate can be read" % shown
-            )
+            pieces = _unreadable(pieces, encoding)
     return pieces
+
+
+def _unreadable(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    """Nothing, where there is nothing. Raises ``ToolError``."""
+    for _ in pieces:
+        shown = head(encoding, 40)
+        raise ToolError("serialization", "the response is encoded as %r, and gzip and deflate can be read" % shown)
+    yield b""
 
 
 def _deflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -195,7 +211,9 @@ def _inflated(pieces: Iterator[bytes], bits: int) -> Iterator[bytes]:
             rest = piece
             while rest:
                 if unpack.eof:
-                    # One member after another is one text (RFC 1952, 2.2).
+                    if rest[0] != GZIP_START:
+                        return
+                    # One member after another is one text (RFC 1952, 2.2); what is none is passed over, as by gzip.
                     unpack = zlib.decompressobj(bits)
                 seen = True
                 # A little at a time: a few bytes can stand for gigabytes.

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import re
+import select
 import socket
 import time
 from resource import RUSAGE_SELF
 
 from toolc.guest import answer, cut
 from toolc.guest.brought import search
-from toolc.guest.context import Resource, Result, ToolError
+from toolc.guest.context import Result, ToolError
 from toolc.guest.http_exchange import Exchange
 from toolc.guest.http_reading import (
     NOTHING,
     HttpJob,
     check_length,
     data,
+    is_json,
     is_text,
-    parse_json,
+    needed_json,
     picture,
     text_of,
 )
@@ -34,7 +35,7 @@ def run(job: Job, message: dict, pipes: Pipes) -> int:  # type: ignore[type-arg]
     """Make the call and write its answer to the reply's pipe; the exit status for this process."""
     http = HttpJob(message)
     cut.mark = message["cut_mark"]
-    begun = socket.socket(fileno=pipes.request[0]) if job.asks_ahead and pipes.request else None
+    begun = socket.socket(fileno=pipes.request[0]) if job.is_begun else None
     requests = Requests((message["address"][0], message["address"][1]), begun)
 
     def tell(about: dict[str, object]) -> None:
@@ -45,6 +46,7 @@ def run(job: Job, message: dict, pipes: Pipes) -> int:  # type: ignore[type-arg]
     # First what says where the reply ends, so that the supervisor passes on the verdict together with the reply.
     write_all(pipes.notes[1], _leave(len(reply)))
     write_all(pipes.reply[1], reply)
+    _stay(pipes.notes[1])
     return 0
 
 
@@ -60,11 +62,18 @@ def answered(http: HttpJob, exchange: Exchange) -> bytes:
         return _failed("serialization", "the response is nested too deeply", exchange.about())
 
 
-def _leave(size: int) -> bytes:
-    """The note that nothing will come after a reply of ``size`` bytes.
+def _stay(fd: int) -> None:
+    """Wait until nobody is left who would read ``fd``, which is when the sandbox ends.
 
-    Giving back this process's memory takes longer than most of a call.
+    Giving back this process's memory would take a processor from those who pass on the reply.
     """
+    poll = select.poll()
+    poll.register(fd, 0)
+    poll.poll()
+
+
+def _leave(size: int) -> bytes:
+    """The note that nothing will come after a reply of ``size`` bytes."""
     done = {
         "reply_bytes": size,
         "cpu_ms": cpu_ms(RUSAGE_SELF),
@@ -80,8 +89,10 @@ def _failed(kind: str, message: str, about: dict[str, object]) -> bytes:
 
 def _result(job: HttpJob, exchange: Exchange) -> Result:
     if job.pagination is not None:
-        found = exchange.all_pages()
-        return _of_data(job, found, None, exchange.about())
+        from toolc.guest.http_pages import all_pages  # few tools have pages
+
+        found, has_more = all_pages(job, exchange)
+        return _of_data(job, found, None, {**exchange.about(), "truncated": has_more})
     response = exchange.first()
     about = exchange.about()
     if job.format == "none":
@@ -98,25 +109,20 @@ def _image(job: HttpJob, response: Response, about: dict[str, object]) -> Result
     image = picture(response)
     if image is None:
         what = cut.head(response.media_type, 100) or "%d bytes without a type" % len(response.body)
+        what = what if response.body else "empty"
         raise ToolError("serialization", "the response is not a PNG, JPEG, GIF or WebP image, but %s" % what)
     check_size(len(image), job.limit)
     return Result(image, None, about)
 
 
 def _json(job: HttpJob, response: Response, about: dict[str, object]) -> Result:
-    check_length(response)
     if not response.body.strip() and (response.status in (204, 205) or job.method == "HEAD"):
         return Result([], None, about)
-    try:
-        found = parse_json(response)
-    except ValueError as error:
-        head = " ".join(cut.head(text_of(response), 200).split())
-        raise ToolError("serialization", "the response is not JSON: %s; it begins: %s" % (error, head)) from error
-    return _of_data(job, found, None, about)
+    return _of_data(job, needed_json(response), None, about)
 
 
 def _by_type(job: HttpJob, response: Response, about: dict[str, object]) -> Result:
-    found = data(response) if "json" in response.media_type or job.select else NOTHING
+    found = data(response) if is_json(response) or job.select else NOTHING
     if found is not NOTHING:
         return _of_data(job, found, text_of(response), about)
     if job.select:
@@ -128,7 +134,9 @@ def _by_type(job: HttpJob, response: Response, about: dict[str, object]) -> Resu
     if not is_text(response):
         check_length(response)
         check_size(len(response.body), job.limit)
-        return Result(_resource(job, response), None, about)
+        from toolc.guest.http_file import file_of  # few calls bring a file
+
+        return Result(file_of(response, str(about["url"])), None, about)
     check_length(response)
     text = text_of(response)
     if job.template is not None:
@@ -137,15 +145,6 @@ def _by_type(job: HttpJob, response: Response, about: dict[str, object]) -> Resu
     if shown is not text:
         about["truncated"] = True
     return Result(shown, None, about)
-
-
-def _resource(job: HttpJob, response: Response) -> Resource:
-    from urllib.parse import unquote, urlsplit  # slow, and few calls bring a file
-
-    name = unquote(urlsplit(job.url).path.rpartition("/")[2])[:100] or "response"
-    kind = response.media_type
-    known = re.fullmatch(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}", kind)
-    return Resource(response.body, kind if known else "application/octet-stream", name)
 
 
 def _of_data(job: HttpJob, found: object, text: str | None, about: dict[str, object]) -> Result:

@@ -60,12 +60,9 @@ class Job:
         self.session: bool = call.get("session", False)
 
     @property
-    def asks_ahead(self) -> bool:
-        """Whether the supervisor asks for the first request before the worker is awake.
-
-        Only where nothing is left that could keep the call from beginning, such as files to be written.
-        """
-        return self.http is not None and not self.http["needs_token"] and not self.files
+    def is_begun(self) -> bool:
+        """Whether the host has begun the request of an HTTP call, as the first connection."""
+        return self.http is not None and bool(self.http["is_begun"])
 
 
 def prepare(job: Job) -> None:
@@ -77,7 +74,8 @@ def prepare(job: Job) -> None:
         os.chdir(job.directory)
     except OSError as error:
         raise PreparationError("%s: %s" % (error.filename or TOOL_DIRECTORY, error.strerror)) from error
-    _limit(resource.RLIMIT_CORE, 0)
+    # As the engines set it: with 1 the kernel does not run the host's crash handler either; core(5).
+    _limit(resource.RLIMIT_CORE, 1)
     _limit(resource.RLIMIT_FSIZE, job.file_size_bytes)
     _limit(resource.RLIMIT_NOFILE, job.open_files)
     set_limits()

@@ -13,14 +13,18 @@ from __future__ import annotations
 import itertools
 import select
 import socket
+from contextlib import suppress
 
 from toolc.guest.connection import Connection
 from toolc.guest.credit import window
 from toolc.guest.frames import FIRST_CONNECTION, MAX_CONNECTIONS, MAX_DATA, OPEN, FrameError, Payload
-from toolc.guest.http_greeting import THE_REQUEST, RequestGreeting
+from toolc.guest.http_greeting import CONNECTED, RequestGreeting
 from toolc.guest.proxy import ProxyGreeting
 
 BACKLOG = 1024
+
+LOCALHOST = ("127.0.0.1", "::1")
+"""What ``localhost`` leads to in every sandbox."""
 
 
 class NetworkError(Exception):
@@ -43,8 +47,15 @@ class Network:
 
     def listen(self, setting: dict[str, list[list[object]]]) -> None:
         """Listen as the CALL frame says. Raises ``NetworkError``."""
-        for address, port, host in setting.get("forwards") or ():
+        forwards = setting.get("forwards") or ()
+        for address, port, host in forwards:
             self._listen(str(address), int(str(port)), {"host": host, "port": port})
+        places = [(address, port) for address, port, _ in forwards]
+        for address, port, host in forwards:
+            if address == LOCALHOST[0] and (LOCALHOST[1], port) not in places:
+                # Some programs try its first address only. A sandbox without IPv6 has no other.
+                with suppress(NetworkError):
+                    self._listen(LOCALHOST[1], int(str(port)), {"host": host, "port": port})
         if setting.get("proxy"):
             address, port = setting["proxy"]
             self._listen(str(address), int(str(port)), None)
@@ -87,13 +98,13 @@ class Network:
         connection.take(kind, payload, out, self._window)
         self._follow(connection)
 
-    def ask(self, fd: int, out: bytearray) -> None:
-        """Ask for the first request of an HTTP call, whose worker will read the answer from ``fd``'s other end."""
+    def expect(self, fd: int) -> None:
+        """Pass on what the host has begun with to the worker, which reads it from ``fd``'s other end."""
         sock = socket.socket(fileno=fd)
         sock.setblocking(False)
         connection = Connection(self._numbers, sock, RequestGreeting(), self._room)
         self._by_fd[connection.fd] = connection
-        connection.greet(THE_REQUEST, out)
+        connection.expect(CONNECTED)
         self._follow(connection)
 
     def drain(self, out: bytearray, max_out: int) -> bool:

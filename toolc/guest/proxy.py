@@ -12,11 +12,14 @@ from toolc.guest.frames import OPEN
 MAX_HEAD = 64 * 1024
 """The longest head of a request, in bytes."""
 
-REQUEST_LINE = re.compile(rb"([A-Z]+) ([!-~]+) HTTP/1\.[01]")
+REQUEST_LINE = re.compile(rb"([A-Z][A-Z-]*) ([!-~]+) HTTP/1\.[01]")
 TARGET = re.compile(rb"[Hh][Tt][Tt][Pp]://([^/?#]*)([!-~]*)")
-AUTHORITY = re.compile(rb"(\[[^\[\]]*\]|[^:\[\]@]*)(?::([0-9]{1,5}))?")
-OWN_FIELDS = (b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive")
-"""Fields between client and proxy, which no server is to see."""
+AUTHORITY = re.compile(rb"(\[[^\[\]]*\]|[^:\[\]@]*)(?::([0-9]{0,5}))?")
+FIELD_END = re.compile(rb"\r?\n(?![ \t])")
+"""As servers see it: many take a line feed alone for a line's end, and a line that begins with a space goes on."""
+
+OWN_FIELDS = (b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive", b"host")
+"""Fields between client and proxy, which no server is to see; the host is the URL's (RFC 9112, 3.2.2)."""
 
 STATUS = {"denied": b"403 Forbidden", "network": b"502 Bad Gateway", "timeout": b"504 Gateway Timeout"}
 """The status for each kind of refusal; the reason follows it."""
@@ -53,7 +56,7 @@ class ProxyGreeting:
             if len(self._head) > MAX_HEAD:
                 raise GreetingError("the head of the request is too long")
             return None
-        line, *fields = head.split(b"\r\n")
+        line, *fields = FIELD_END.split(head)
         request = REQUEST_LINE.fullmatch(line)
         if request is None:
             raise GreetingError("this is an HTTP proxy")
@@ -71,7 +74,8 @@ class ProxyGreeting:
         path = absolute[2] if absolute[2].startswith(b"/") else b"/" + absolute[2]
         kept = [field for field in fields if field.partition(b":")[0].strip().lower() not in OWN_FIELDS]
         # One request for each connection: the next may be for another host.
-        lines = [b"%s %s HTTP/1.1" % (method, path.partition(b"#")[0]), *kept, b"Connection: close", b"", b""]
+        own = (b"Host: " + absolute[1], b"Connection: close")
+        lines = [b"%s %s HTTP/1.1" % (method, path.partition(b"#")[0]), *own, *kept, b"", b""]
         return Greeted(OPEN, {"host": host, "port": 80 if port is None else port}, b"\r\n".join(lines) + rest, b"")
 
     def refusal(self, kind: str, reason: str) -> bytes:

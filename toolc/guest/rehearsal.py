@@ -20,9 +20,9 @@ ANSWER = b"{}\n" + LENGTH.pack(len(RESPONSE)) + RESPONSE + LENGTH.pack(0) + b"{}
 """What the worker of an HTTP tool reads: see ``toolc.runtime.http_transport``."""
 
 HTTP: dict[str, object] = {
-    "method": "GET", "url": "", "format": "json", "limit": 1 << 16, "needs_token": False, "has_token": False,
-    "retry": None, "pagination": None, "errors": [], "select": None, "template": None, "arguments": {},
-    "address": ["127.0.0.1", 3129], "cut_mark": "",
+    "method": "GET", "url": "", "format": "json", "limit": 1 << 16, "is_begun": True, "needs_token": False,
+    "has_token": False, "retry": None, "pagination": None, "errors": [], "select": None, "template": None,
+    "arguments": {}, "address": ["127.0.0.1", 3129], "cut_mark": "",
 }  # fmt: skip
 """As ``toolc.runtime.http_message`` makes one."""
 
@@ -64,7 +64,7 @@ def pass_on() -> bytes:
         network = Network()
         ours, theirs = socket.socketpair()
         with theirs:
-            network.ask(ours.detach(), out)
+            network.expect(ours.detach())
             network.take(OPENED, FIRST_CONNECTION, b"", out)
             network.take(DATA, FIRST_CONNECTION, ANSWER, out)
             network.take(END, FIRST_CONNECTION, b"", out)

@@ -37,6 +37,9 @@ MAX_OUT = 256 * 1024
 """With this much unsent, the tool's pipes are left alone until the host has read, in bytes."""
 
 READ_SIZE = 256 * 1024
+TURNS = 16
+"""How often the host is heard before the tool has its turn, as long as it says so ``MUCH`` at once, in bytes."""
+MUCH = 16 * 1024
 
 F_SETPIPE_SZ, PIPE_BYTES = 1031, 1024 * 1024
 """From ``linux/fcntl.h``, and what any user may ask for."""
@@ -141,14 +144,19 @@ class Supervisor:
         return KILL_INTERVAL * 1000 if self._drained_by or not self._children.all_gone else None
 
     def _receive(self) -> bool:
-        try:
-            size = os.readv(self._wire_in, [self._arrived])
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        for kind, stream, payload in self._reader.feed(self._arrived[:size]):
-            self._obey(kind, stream, payload)
+        """Obey what has come; whether there may be more some time. What comes fast is read on without a poll."""
+        size = MUCH
+        for _ in range(TURNS):
+            if size < MUCH:
+                break
+            try:
+                size = os.readv(self._wire_in, [self._arrived])
+            except BlockingIOError:
+                return True
+            except OSError:
+                return False
+            for kind, stream, payload in self._reader.feed(self._arrived[:size]):
+                self._obey(kind, stream, payload)
         return size > 0
 
     def _obey(self, kind: int, stream: int, payload: Payload) -> None:
@@ -158,7 +166,7 @@ class Supervisor:
             self._call = bytes(payload)
             self._is_http = job.http is not None
             if job.network is not None:
-                self._connect(job.network, asks_ahead=job.asks_ahead)
+                self._connect(job.network, is_begun=job.is_begun)
             for unused in _unused(job):
                 os.close(self._outlets.pop(unused).fd)
         elif kind == frames.DATA and stream == frames.STDIN:
@@ -174,19 +182,18 @@ class Supervisor:
         else:
             raise FrameError("frame of type %d on stream %d at this point" % (kind, stream))
 
-    def _connect(self, setting: dict[str, list[list[object]]], *, asks_ahead: bool) -> None:
+    def _connect(self, setting: dict[str, list[list[object]]], *, is_begun: bool) -> None:
         """Listen before the call can connect; a call without its network is not begun.
 
-        What was asked ahead comes first, and host and worker are at it meanwhile: nothing but its answer, which
-        passes through here, leads to another request.
+        Where the host has begun with a request, the worker sets to work before that: nothing but the response,
+        which passes through here, leads to another request.
         """
         from toolc.guest.network import Network, NetworkError  # most calls have none
 
         self._network = Network()
         for fd in self._request:
-            if asks_ahead:
-                self._network.ask(fd, self._out)
-                self._flush()
+            if is_begun:
+                self._network.expect(fd)
                 self._pass_call()
             else:
                 os.close(fd)

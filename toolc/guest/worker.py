@@ -130,7 +130,7 @@ def _stand_back() -> None:
 def _serve(pipes: Pipes) -> int:
     job = Job(_receive(pipes.call[0]))
     prepare(job)
-    if not job.asks_ahead:
+    if not job.is_begun:
         for fd in pipes.request[:1]:
             os.close(fd)
     if job.session and job.argv is None:

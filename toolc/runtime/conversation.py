@@ -157,6 +157,11 @@ class Conversation:
         self.refill()
 
     @property
+    def goes_ahead(self) -> bool:
+        """Whether the host makes the call's request unasked."""
+        return isinstance(self._plan.invocation, HttpCall) and self._plan.invocation.goes_ahead
+
+    @property
     def answers(self) -> Lines:
         """In a session, the lines in which its process answers."""
         return next(each for each in self._outputs.values() if isinstance(each, Lines))
@@ -206,7 +211,7 @@ class Conversation:
         # What the tool wrote before it reported comes before it.
         if self._live:
             self._live.tell()
-        self._on_progress(percent, self._redactor.text(message), content)
+        self._on_progress(percent, self._redactor.head(message, MAX_MESSAGE), content)
 
     def about(self) -> JsonObject:
         """What is known of an HTTP call, also where its guest could not answer any more; empty for other calls."""

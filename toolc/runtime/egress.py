@@ -23,12 +23,12 @@ from toolc.guest.credit import window
 from toolc.loopback import LOCALHOST
 from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_addresses import LOOPBACK
-from toolc.runtime.egress_begin import about_proxies, asked_for, begin
+from toolc.runtime.egress_begin import about_proxies, asked_for, begin, unreachable
 from toolc.runtime.egress_connection import Connection
 from toolc.runtime.egress_names import Answer, Names
 from toolc.runtime.egress_policy import admit, decide
 from toolc.runtime.egress_told import Listener, Told
-from toolc.runtime.egress_transport import Kind, Opening, RefusedError
+from toolc.runtime.egress_transport import Opening, RefusedError
 from toolc.runtime.redaction import Redactor
 from toolc.spec import Destination
 
@@ -156,6 +156,10 @@ class Broker:
         connection.touched = monotonic()
         self._advance(connection)
 
+    def begin(self) -> None:
+        """Make the call's own request before the guest is awake to ask: the first connection of a new sandbox."""
+        self._open(frames.REQUEST, frames.FIRST_CONNECTION, b"{}")
+
     def serve(self) -> None:
         """Do what can be done now, without waiting. Raises what the listener raises."""
         for key, _ in self._selector.select(0):
@@ -268,12 +272,7 @@ class Broker:
             self._selector.register(connection.socket, selectors.EVENT_WRITE, connection)
             return
         assert failure is not None
-        words = failure.strerror or str(failure)
-        kind: Kind = "timeout" if isinstance(failure, TimeoutError) else "network"
-        at = f" at {connection.address}" if connection.address not in {"", connection.decision.host} else ""
-        reason = f"{connection.decision.host}{at}, port {connection.decision.port}: {words.lower()}"
-        is_local = connection.decision.is_literal or connection.decision.host == LOCALHOST
-        self._end(connection, RefusedError(reason if is_local else reason + about_proxies(), kind))
+        self._end(connection, unreachable(connection.decision, connection.address, failure))
 
     def _advance(self, connection: Connection) -> None:
         """Move what can be moved. The connection may be gone afterwards."""

@@ -8,7 +8,8 @@ import socket
 
 from toolc.backends.output import parse_json
 from toolc.runtime.conversation import ProtocolError
-from toolc.runtime.egress_transport import Opening
+from toolc.runtime.egress_policy import Decision
+from toolc.runtime.egress_transport import Kind, Opening, RefusedError
 
 
 def asked_for(payload: bytes) -> Opening:
@@ -34,6 +35,14 @@ def begin(address: str, port: int) -> socket.socket:
         made.close()
         raise OSError(code, os.strerror(code))
     return made
+
+
+def unreachable(decision: Decision, address: str, failure: OSError) -> RefusedError:
+    """Why a server cannot be reached, ``failure`` being what came of ``address``, the last that was tried."""
+    kind: Kind = "timeout" if isinstance(failure, TimeoutError) else "network"
+    at = f" at {address}" if address not in {"", decision.host} else ""
+    reason = f"{decision.host}{at}, port {decision.port}: {(failure.strerror or str(failure)).lower()}"
+    return RefusedError(reason if decision.is_local else reason + about_proxies(), kind)
 
 
 def about_proxies() -> str:

@@ -51,7 +51,8 @@ class Connection:
         self.close_sent = self.close_received = False
         self._to_server = bytearray(opening.head)
         self._head_left = len(opening.head)
-        checked = opening.is_opaque and not decision.is_literal
+        # This machine is called by its addresses too, and its own name has no dot: clients leave both unsaid.
+        checked = opening.is_opaque and not decision.is_local
         self._name = ServerName(decision.host) if checked else None
         self._guest_takes = FIRST_WINDOW
         self._credit = Credit()

@@ -74,7 +74,10 @@ class Names:
         return found
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Let the threads go. What still waits is looked up no more: nobody may ask for names after a call."""
+        with suppress(queue.Empty):
+            while True:
+                self._questions.get_nowait()
         for _ in range(self._threads):
             self._questions.put(None)
         with self._lock:

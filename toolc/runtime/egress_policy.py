@@ -36,6 +36,11 @@ class Decision:
         """Whether the host is an address, which no certificate names and nobody looks up."""
         return _address(self.host) is not None
 
+    @property
+    def is_local(self) -> bool:
+        """Whether nobody is asked where the host is: an address, or ``localhost``."""
+        return self.is_literal or self.host == LOCALHOST
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:

@@ -29,7 +29,8 @@ _LEAST_ENCRYPTED: Final = 16
 
 _SERVER_NAME: Final = 0
 _EARLY_DATA: Final = 42
-_ENCRYPTED_CLIENT_HELLO: Final = 0xFE0D
+_HIDDEN_NAMES: Final = frozenset({0xFE0D, 0xFFCE, *range(0xFE08, 0xFE0D)})
+"""The extensions of Encrypted Client Hello, of encrypted SNI before it, and of the drafts between them."""
 
 
 class ServerName:
@@ -131,7 +132,7 @@ class ServerName:
             raise RefusedError("the client's TLS names no host") from None
         if said != self._host:
             raise RefusedError(f"the client's TLS names {said}, and the connection is to {self._host}", remedy=said)
-        if _ENCRYPTED_CLIENT_HELLO in extensions:
+        if not _HIDDEN_NAMES.isdisjoint(extensions):
             raise RefusedError("the client's TLS encrypts the server's name (ECH); turn that off in the client")
 
 

@@ -169,7 +169,8 @@ def call_outputs(plan: Plan, redactor: Redactor, update: UpdateSink, text: TextS
         frames.STDERR: Bytes(limit, redactor, _reports(plan, update)),
     }
     if not isinstance(plan.invocation, Exec):
-        outputs[frames.REPLY] = Bytes(2 * limit + REPLY_SLACK, redactor)
+        # Redacted once it is read: a secret in the Base64 of a picture, or as a number, would make no JSON of it.
+        outputs[frames.REPLY] = Bytes(2 * limit + REPLY_SLACK, Redactor())
         outputs[frames.YIELDED] = _updates(plan, redactor, update, text)
     return outputs
 

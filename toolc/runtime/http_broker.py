@@ -10,7 +10,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from toolc.backends.output import parse_json
 from toolc.hosts import show_host
@@ -80,7 +80,8 @@ class HttpBroker:
 
     def _led(self, url: str) -> Target:
         """Where a URL of the server's leads, if it may. Raises ``RefusedError``, whose words hold no secret."""
-        has_secret = self._redactor.text(url) != url
+        # A server that echoes what it was sent may have encoded it once more.
+        has_secret = any(self._redactor.text(each) != each for each in (url, unquote(url)))
         try:
             target = parse_url(url)
         except RefusedError:

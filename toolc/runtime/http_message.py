@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
-from toolc.plan_http import HttpCall, Reading
+from toolc.plan_http import HttpCall, Reading, slots
 from toolc.schema import JsonObject
 from toolc.spec import File
-from toolc.spec_http import CursorPages, NumberedPages, OffsetPages, Pagination
+from toolc.spec_http import CursorPages, LinkPages, NumberedPages, OffsetPages, Pagination
 
 ADDRESS: Final = ("127.0.0.1", 3129)
 """Where the supervisor takes requests, inside the sandbox, whose loopback interface is its own."""
@@ -32,8 +34,8 @@ def libraries(reading: Reading) -> tuple[File, ...]:
     """
     names: list[str] = []
     pages = reading.pagination
-    has_next = pages is not None and (pages.items is not None or isinstance(pages.style, CursorPages))
-    if reading.select is not None or has_next or any(each.when is not None for each in reading.errors):
+    finds = pages is not None and (pages.items is not None or _next(pages) is not None)
+    if reading.select is not None or finds or any(each.when is not None for each in reading.errors):
         names.append("jmespath")
     if reading.template is not None:
         names += ["jinja2", "markupsafe"]
@@ -64,6 +66,7 @@ def message(call: HttpCall, output_bytes: int) -> JsonObject:
         "cut_mark": call.cut_mark,
         "has_token": call.token is not None,
         "needs_token": call.needs_token,
+        "is_begun": call.goes_ahead,
         "retry": {
             "statuses": [*reading.retry.statuses],
             "attempts": reading.retry.attempts,
@@ -71,7 +74,7 @@ def message(call: HttpCall, output_bytes: int) -> JsonObject:
         }
         if reading.retry
         else None,
-        "pagination": _pagination(reading.pagination) if reading.pagination else None,
+        "pagination": _pagination(call, reading.pagination) if reading.pagination else None,
         "errors": [
             {"kind": each.kind, "status": each.status, "when": each.when, "message": each.message}
             for each in reading.errors
@@ -91,14 +94,29 @@ def so_far(call: HttpCall, told: JsonObject) -> JsonObject:
     return about
 
 
-def _pagination(pagination: Pagination) -> JsonObject:
+def _pagination(call: HttpCall, pagination: Pagination) -> JsonObject:
     style = pagination.style
     return {
         "style": style.tag,
         "parameter": style.parameter if isinstance(style, CursorPages | OffsetPages | NumberedPages) else None,
-        "next": style.next if isinstance(style, CursorPages) else None,
-        "first": style.first if isinstance(style, NumberedPages) else None,
+        "next": _next(pagination),
+        "start": _start(call, style) if isinstance(style, OffsetPages | NumberedPages) else None,
         "items": pagination.items,
         "max_pages": pagination.max_pages,
         "max_items": pagination.max_items,
     }
+
+
+def _next(pagination: Pagination) -> str | None:
+    return pagination.style.next if isinstance(pagination.style, CursorPages | LinkPages) else None
+
+
+def _start(call: HttpCall, style: OffsetPages | NumberedPages) -> int:
+    """The number that the first request asks for: that of its own query, or where the style begins."""
+    own = [each.partition("=") for each in call.url.partition("?")[2].split("&")]
+    said = {name: value for name, _, value in own}
+    said |= {each.name: "".join(map(str, each.value)) for each in call.query if not slots(each.value)}
+    value = said.get(quote(style.parameter, safe=""), "")
+    if re.fullmatch("[0-9]{1,15}", value):
+        return int(value)
+    return style.first if isinstance(style, NumberedPages) else 0

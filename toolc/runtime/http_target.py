@@ -17,7 +17,7 @@ MAX_URL: Final = 8192
 PORTS: Final = {"http": 80, "https": 443}
 
 _URL: Final = re.compile(
-    r"(?P<scheme>https?)://(?P<authority>[^/?#\\]*)(?P<rest>[/?][^#]*)?(?:#.*)?", re.IGNORECASE
+    r"(?P<scheme>https?)://(?P<authority>[^/?#\\]*)(?P<rest>[/?][^#]*)?(?:#.*)?", re.ASCII | re.IGNORECASE
 )
 _AUTHORITY: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]{0,5}))?")
 _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")

@@ -30,7 +30,7 @@ def interrupted(outcome: Outcome, limits: Limits, timeout_ms: int | None) -> Too
         case "timed_out":
             kind = "timeout"
             when = f"after {_seconds(timeout_ms)}" if timeout_ms else "when the time for all of the work was up"
-            message = f"the call was not done {when} and was stopped; ask for less work at once"
+            message = f"the call was not done {when} and was stopped{_asked(outcome)}; ask for less work at once"
         case "out_of_memory":
             kind = "out_of_memory"
             message = (
@@ -44,6 +44,11 @@ def interrupted(outcome: Outcome, limits: Limits, timeout_ms: int | None) -> Too
     return ToolResult(
         content=(Text(message + _so_far(outcome)),), error=ToolFailure(kind, message), details=details
     )
+
+
+def _asked(outcome: Outcome) -> str:
+    """Which server an HTTP call had asked last: it may be the one to try again later, or not at all."""
+    return f"; its last request was to {url}" if (url := outcome.about.get("url")) else ""
 
 
 def _so_far(outcome: Outcome) -> str:

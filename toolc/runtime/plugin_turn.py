@@ -79,7 +79,7 @@ class PluginTurns:
     def describe(self, wire: SessionWire) -> Offer:
         """Ask the plugin what it is, which its start ends with. Raises ``EndedError``."""
         wire.say(DESCRIBE)
-        line = _waited(wire.line, "before it had described itself")
+        line = wire.redactor.data(_waited(wire.line, "before it had described itself"))
         try:
             offer = read_offer(line)
         except LineError as error:
@@ -92,7 +92,7 @@ def _answered(wire: SessionWire, call_id: str) -> tuple[bytes, Answer]:
     """The answer to the open call, as a line and as it is read; updates before it are told."""
     updates = wire.updates()
     while True:
-        line = _waited(wire.line, "before it answered")
+        line = wire.redactor.data(_waited(wire.line, "before it answered"))
         try:
             message = read_message(line)
         except LineError as error:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import base64
-import html
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
-from urllib.parse import quote, quote_from_bytes, quote_plus
 
 from toolc.errors import ToolcError
-from toolc.schema import JsonObject, JsonValue
+from toolc.runtime.secret_forms import base64_forms, forms
+from toolc.schema import JsonValue
 
-MIN_LINE: Final = 16
-"""A line of a secret of several lines is one itself if it has so many characters."""
+_BREAKS: Final = b"\r\n\t \\"
+"""What stands between lines of Base64 (of 64 characters in RFC 7468, of 76 in RFC 2045), which may be indented.
 
-_BREAKS: Final = b"\r\n\t "
-"""What stands between lines of Base64 (of 64 characters in RFC 7468, of 76 in RFC 2045), which may be indented."""
+And the backslash: in a text of JSON, lines end with ``\\n``, and some write ``\\/``.
+"""
+
+_MAX_BREAKS: Final = 1024
+"""How many of these may stand beside as many characters of Base64, so that no tool has us wait for the next."""
+
+_NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 
 class Redactor:
@@ -30,6 +33,8 @@ class Redactor:
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
         self._marks: dict[bytes, bytes] = {}
         self._in_lines: dict[bytes, bytes] = {}
+        self._shortest = 0
+        self._has_number = False
         self.cut_mark = ""
         for name, value in (secrets or {}).items():
             self.add(name, value)
@@ -42,8 +47,10 @@ class Redactor:
         mark = f"[secret {name}]".encode()
         for form in forms(value):
             self._marks.setdefault(form, mark)
-        for form in _base64(value.encode()):
+        for form in base64_forms(value):
             self._in_lines.setdefault(form, mark)
+        self._shortest = min(map(len, self._marks))
+        self._has_number = self._has_number or bool(_NUMBER.fullmatch(value))
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -56,7 +63,9 @@ class Redactor:
 
     def data(self, data: bytes) -> bytes:
         """``data`` without secrets."""
-        return data if not self._marks else self._taken_out(data, len(data))[0]
+        if len(data) < self._shortest or not self._marks:
+            return data
+        return self._taken_out(data, len(data))[0]
 
     def text(self, text: str) -> str:
         """``text`` without secrets."""
@@ -65,6 +74,13 @@ class Redactor:
         if not self._marks:
             return text
         return self.data(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
+    def head(self, text: str, size: int) -> str:
+        """The first ``size`` characters of a text that may have been cut there by who knows no secrets."""
+        if len(text) < size:
+            return self.text(text)
+        told = self.settled(text.encode("utf-8", "surrogatepass"))[0]
+        return told.decode("utf-8", "surrogatepass")[:size]
 
     def _at_cuts(self, pieces: list[str]) -> Iterator[str]:
         """The pieces of a text that was cut between them, without what may be a part of a secret there."""
@@ -78,21 +94,29 @@ class Redactor:
 
     def json(self, value: JsonValue) -> JsonValue:
         """``value`` without secrets in any text of it, keys too."""
-        if not self:
-            return value
+        return self._json(value, self.text) if self else value
+
+    def values(self, value: JsonValue) -> JsonValue:
+        """``value`` without secrets but in keys, which are words of toolc's own."""
+        return self._json(value, str) if self else value
+
+    def _json(self, value: JsonValue, key_of: Callable[[str], str]) -> JsonValue:
         match value:
             case str():
                 return self.text(value)
             case list():
-                return [self.json(item) for item in value]
+                return [self._json(item, key_of) for item in value]
             case dict():
-                return self.object(value)
+                return {key_of(key): self._json(item, key_of) for key, item in value.items()}
+            case int() | float() if self._has_number:
+                return self._number(value)
             case _:
                 return value
 
-    def object(self, value: JsonObject) -> JsonObject:
-        """``json`` of an object."""
-        return {self.text(key): self.json(item) for key, item in value.items()}
+    def _number(self, value: float) -> JsonValue:
+        written = json.dumps(value)
+        told = self.text(written)
+        return value if told == written else told
 
     def settled(self, data: bytes) -> tuple[bytes, bytes]:
         """``data`` without secrets as far as they are whole, and the rest, which may be the beginning of one."""
@@ -118,16 +142,17 @@ class Redactor:
         """Where secrets stand, in order, and their marks; the longest first of those that begin together."""
         # One form after the other: ten times as fast as one expression of them all.
         found = [(at, at + len(form), mark) for form, mark in self._marks.items() for at in _places(data, form)]
-        if b"\n" in data:
+        if b"\n" in data or b"\\" in data:
             found += _across_lines(data, self._in_lines)
         return sorted(found, key=lambda each: (each[0], -each[1]))
 
     def _pending(self, data: bytes) -> int:
         """How many bytes at the end of ``data`` may be the beginning of a secret."""
         longest = max((_begun(data, form) for form in self._marks), default=0)
-        joined = data.translate(None, _BREAKS)
+        flat = _flat(data)
+        joined = flat.translate(None, _BREAKS)
         begun = max((_begun(joined, form) for form in self._in_lines), default=0)
-        return max(longest, len(data) - _start_of_last(data, begun))
+        return max(longest, _size_of_last(flat, begun))
 
 
 def _places(data: bytes, form: bytes) -> Iterator[int]:
@@ -139,11 +164,12 @@ def _places(data: bytes, form: bytes) -> Iterator[int]:
 
 def _across_lines(data: bytes, wanted: Mapping[bytes, bytes]) -> Iterator[tuple[int, int, bytes]]:
     """Where Base64 stands in lines."""
-    joined = data.translate(None, _BREAKS)
+    flat = _flat(data)
+    joined = flat.translate(None, _BREAKS)
     places: list[int] = []
     for form, mark in wanted.items():
         for at in _places(joined, form):
-            places = places or [place for place, byte in enumerate(data) if byte not in _BREAKS]
+            places = places or [place for place, byte in enumerate(flat) if byte not in _BREAKS]
             yield places[at], places[at + len(form) - 1] + 1, mark
 
 
@@ -164,13 +190,18 @@ def _ended(data: bytes, form: bytes) -> int:
     return next((size for size in sizes if data.startswith(form[-size:])), 0)
 
 
-def _start_of_last(data: bytes, count: int) -> int:
-    """Where the last ``count`` bytes begin that are no breaks of lines."""
-    at = len(data)
-    while count:
-        at -= 1
-        count -= data[at] not in _BREAKS
-    return at
+def _size_of_last(data: bytes, count: int) -> int:
+    """How many bytes the last ``count`` take that are no breaks; 0 where these are more than lines have."""
+    size, most = 0, 2 * count + _MAX_BREAKS
+    while count and size <= most:
+        size += 1
+        count -= data[-size] not in _BREAKS
+    return 0 if count else size
+
+
+def _flat(data: bytes) -> bytes:
+    """``data`` with spaces in the place of escaped line ends."""
+    return data.replace(b"\\n", b"  ").replace(b"\\r", b"  ")
 
 
 class RedactedStream:
@@ -191,52 +222,3 @@ class RedactedStream:
         """What was held back, now that nothing more will come."""
         held, self._held = self._held, b""
         return self._redactor.data(held)
-
-
-def forms(value: str) -> Iterator[bytes]:
-    """``value`` as it is, and as programs encode it: Base64, URL, JSON, HTML and hexadecimal."""
-    yield from _forms_of_text(value)
-    data = value.encode()
-    yield from _base64(data)
-    for digits in (data.hex(), data.hex().upper()):
-        yield digits.encode()
-    for line in value.splitlines():
-        # Keys are written in lines, which all begin and end alike.
-        if line != value and len(line) >= MIN_LINE and not line.startswith("-----"):
-            yield from _forms_of_text(line)
-
-
-def _forms_of_text(value: str) -> Iterator[bytes]:
-    data = value.encode()
-    yield data
-    # As it stands in the name of a host.
-    yield value.lower().encode()
-    all_encoded = "".join(f"%{byte:02X}" for byte in data)
-    for encoded in (
-        quote(value, safe=""),
-        quote(value),
-        quote_plus(value),
-        quote_from_bytes(data, "~"),
-        all_encoded,
-    ):
-        yield encoded.encode()
-        yield re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), encoded).encode()
-    for escaped in (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]):
-        yield escaped.encode()
-        yield escaped.replace("/", "\\/").encode()
-        # JSON in JSON, as a log in a result is.
-        yield json.dumps(escaped, ensure_ascii=False)[1:-1].encode()
-    yield html.escape(value).encode()
-
-
-def _base64(data: bytes) -> Iterator[bytes]:
-    """What is always the same in the Base64 of any text that holds ``data``, for each of three alignments."""
-    for before in range(3):
-        padded = b"\0" * before + data
-        encoded = base64.b64encode(padded)
-        # The first characters hold bits of what stands before, the last of what comes after.
-        start = (before * 8 + 5) // 6
-        end = len(padded) * 8 // 6
-        kept = encoded[start:end]
-        yield kept
-        yield kept.translate(bytes.maketrans(b"+/", b"-_"))

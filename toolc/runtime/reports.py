@@ -39,9 +39,9 @@ class Reports:
         says_something = bool(message) or percent is not None or not content
         if shown or (says_something and self._pace.admits(monotonic())):
             self._withheld = None
-            self._sink(percent, message[:MAX_MESSAGE], shown)
+            self._sink(percent, self._redactor.head(message, MAX_MESSAGE), shown)
         elif says_something:
-            self._withheld = percent, message[:MAX_MESSAGE]
+            self._withheld = percent, self._redactor.head(message, MAX_MESSAGE)
 
     def finish(self) -> None:
         """There are no more: the last one says how far the work came. Twice is the same as once."""

@@ -42,6 +42,7 @@ from toolc.runtime.interrupted import ENDINGS, NOT_STARTED, interrupted
 from toolc.runtime.measured import about, identity, measured
 from toolc.runtime.oversized import KEPT_BYTES, fitted, sized
 from toolc.runtime.redaction import Redactor
+from toolc.runtime.refusals import with_refusals
 from toolc.runtime.result_schema import as_promised
 from toolc.runtime.sandbox_profile import approve_image, profile_of
 from toolc.runtime.secrets import exposed, redacted, secrets_of
@@ -123,7 +124,8 @@ class SandboxedCall:
             with redactor.errors():
                 outcome, sandboxed = self._run(start, context, allowed.ms)
             again = partial(_run_again, self.selection.engine, context.cancellation, redactor)
-            result = _judged(self.bound, self.plan, outcome, allowed, again)
+            result = _judged(self.bound, self.plan, outcome, allowed, redactor, again)
+            result = with_refusals(result, outcome.attempts)
             result = self._with_files(result, transaction)
             self.timing.lap("read")
             if transaction:
@@ -254,16 +256,20 @@ def _judged(
     plan: Plan,
     outcome: Outcome,
     allowed: _Allowed,
+    redactor: Redactor,
     again: Callable[[Plan, int], Outcome],
 ) -> ToolResult:
-    """What came of a call; ``again`` runs a plan within milliseconds, for what the spec makes of a result."""
+    """What came of a call; ``again`` runs a plan within milliseconds, for what the spec makes of a result.
+
+    An answer is without secrets before anybody cuts it, or says what is wrong with it.
+    """
     spec = call.tool
     limits = spec.sandbox.limits
     if outcome.ending in ENDINGS and isinstance(plan.invocation, PluginCall):
         return logged(interrupted(replace(outcome, stderr=Capture()), limits, allowed.own_ms), outcome)
     if outcome.ending in ENDINGS:
         return interrupted(outcome, limits, allowed.own_ms)
-    result = BACKENDS[spec.backend.tag].read(spec.backend, spec.result, outcome)
+    result = redacted(BACKENDS[spec.backend.tag].read(spec.backend, spec.result, outcome), redactor)
     if next_plan := shaping(call, plan.profile, result, outcome):
         words = again(next_plan, max(1, allowed.ms - round(outcome.usage.duration_ms)))
         if words.ending in ENDINGS:

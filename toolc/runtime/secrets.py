@@ -75,7 +75,11 @@ def redacted(result: ToolResult, redactor: Redactor) -> ToolResult:
         content=tuple(redacted_block(block, redactor) for block in result.content),
         structured=structured,
         error=error,
-        details=redactor.object(result.details),
+        # All but a tool's own have keys by which others look for them.
+        details={
+            key: redactor.json(value) if key == "tool" else redactor.values(value)
+            for key, value in result.details.items()
+        },
     )
 
 
@@ -84,5 +88,8 @@ def redacted_block(block: Content, redactor: Redactor) -> Content:
     if isinstance(block, Text):
         return Text(redactor.text(block.text))
     if isinstance(block, Resource):
-        return replace(block, data=redactor.data(block.data), name=redactor.text(block.name))
+        # A server may name any type; what is left of one with a secret in it would be none.
+        is_clean = redactor.text(block.mime_type) == block.mime_type
+        mime_type = block.mime_type if is_clean else "application/octet-stream"
+        return Resource(redactor.data(block.data), mime_type, redactor.text(block.name))
     return replace(block, data=redactor.data(block.data))

@@ -108,13 +108,13 @@ class SessionWire:
         self._line.send()
 
     def line(self) -> bytes:
-        """The next line in which the process answers, without secrets. Raises ``EndedError``."""
+        """The next line in which the process answers, with its secrets. Raises ``EndedError``."""
         answers = self._conversation.answers
         self.wait(lambda: answers.has_line or answers.is_too_long or answers.ended)
         if answers.has_line:
-            return self.redactor.data(answers.take())
+            return answers.take()
         if answers.is_too_long:
-            beginning = self.redactor.settled(answers.beginning)[0]
+            beginning = answers.beginning
             raise EndedError(replace(self.outcome("answered"), reply=Capture(beginning, b"", len(beginning) + 1)))
         self._end_soon()
         raise self.broken("it closed its stdout")
@@ -143,7 +143,9 @@ class SessionWire:
     @property
     def surplus(self) -> bytes:
         """What the process has said that nobody has taken: a line, or the beginning of one. Empty for nothing."""
-        return self.redactor.data(self._conversation.answers.waiting)
+        waiting = self._conversation.answers.waiting
+        # What may be the beginning of a secret is not shown.
+        return self.redactor.settled(waiting)[0] or (waiting and b"...")
 
     def wait_for_marks(self) -> None:
         """Wait until all that the call wrote has come. Raises ``EndedError``."""

@@ -76,7 +76,7 @@ def _converse(line: Line, sandbox: Sandbox, conversation: Conversation, plan: Pl
             raise died(sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
         check(plan.profile.workspace, conversation.ready)
         started = monotonic()
-        conversation.call()
+        line.call()
         deadline = started + timeout_ms / 1000 + GRACE_SECONDS
         ended = line.run_until(deadline, lambda: conversation.verdict is not None)
         duration_ms = (monotonic() - started) * 1000
@@ -136,6 +136,13 @@ class Line:
         self._listening = listening
         self._broker = broker
         self.cancelled = False
+
+    def call(self) -> None:
+        """Send the call; what can be done before the guest is awake is begun. Raises ``CallTooLargeError``."""
+        self._conversation.call()
+        self.send()
+        if self._broker is not None and self._conversation.goes_ahead:
+            self._broker.begin()
 
     def run_until(self, deadline: float, done: Callable[[], bool]) -> bool:
         """Move bytes until ``done``; False where ``deadline`` (of ``monotonic``) or the cancellation came first.

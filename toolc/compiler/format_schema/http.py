@@ -125,7 +125,7 @@ def _pagination() -> JsonObject:
         "How the pages of a result are had. Exactly one of 'cursor', 'link', 'offset', 'page'.",
         {
             "cursor": closed("The body says what to ask for next.", cursor),
-            "link": {**or_constant({"const": True}), "description": "The header 'Link' leads to the next page."},
+            "link": _link(),
             "offset": closed("Ask for what comes after so many items.", {"parameter": parameter}),
             "page": closed("Ask for pages by number.", page),
             "items": text(f"The list in each page that is put together, {_EXPRESSION}"),
@@ -133,6 +133,11 @@ def _pagination() -> JsonObject:
             "max_items": integer("How many items are kept.", 1, 1_000_000),
         },
     )
+
+
+def _link() -> JsonObject:
+    words = f"True for the header 'Link'; or where the next page's URL stands in the body, {_EXPRESSION}"
+    return {**or_constant({"const": True}, {"type": "string", "minLength": 1}), "description": words}
 
 
 def _errors() -> JsonObject:

@@ -1,4 +1,4 @@
-"""A server for the benchmarks, and a plain relay in front of it, each a process of its own."""
+"""What the benchmarks ask, and a plain relay: each a process of its own, so that nothing measured waits for it."""
 
 from __future__ import annotations
 
@@ -30,6 +30,21 @@ while True:
     threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 """
 
+HTTP: Final = r"""
+import socket
+listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+print(listener.getsockname()[1], flush=True)
+body = b'{"a": 1}'
+head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
+while True:
+    connection, _ = listener.accept()
+    asked = b""
+    while b"\r\n\r\n" not in asked and (more := connection.recv(65536)):
+        asked += more
+    connection.sendall(head % len(body) + body)
+    connection.close()
+"""
+
 RELAY: Final = """
 import socket, sys, threading
 listener = socket.create_server(("127.0.0.1", 0), backlog=512)
@@ -59,6 +74,13 @@ while True:
 def peer() -> Iterator[int]:
     """The server's port."""
     with _running(PEER) as port:
+        yield port
+
+
+@contextmanager
+def json_server() -> Iterator[int]:
+    """The port of a server that answers each request with a little JSON, and closes the connection."""
+    with _running(HTTP) as port:
         yield port
 
 

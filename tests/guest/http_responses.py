@@ -1,0 +1,22 @@
+"""Responses and jobs of HTTP tools for tests of how a guest reads them."""
+
+from __future__ import annotations
+
+from toolc.guest.http_reading import HttpJob
+from toolc.guest.http_request import Response
+
+
+def response(body: bytes = b"", status: int = 200, **headers: str) -> Response:
+    """A response. Names of headers are written with ``_`` for ``-``."""
+    fields = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(status, "Status", fields, body, cut=False)
+
+
+def job(**more: object) -> HttpJob:
+    """A job that is told what every call is told, and ``more``."""
+    message: dict[str, object] = {
+        "method": "GET", "url": "https://a.example/list", "format": "json", "limit": 1 << 20, "needs_token": False,
+        "has_token": False, "retry": None, "pagination": None, "errors": [], "select": None, "template": None,
+        "arguments": {},
+    }  # fmt: skip
+    return HttpJob(message | more)

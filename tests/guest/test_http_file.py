@@ -1,0 +1,51 @@
+"""The name and the type of a response that is a file."""
+
+from __future__ import annotations
+
+import pytest
+from http_responses import response
+
+from toolc.guest.http_file import file_of
+
+URL = "https://a.example/files/report%202.pdf?token=x/y"
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("", "report 2.pdf"),
+        ("inline", "report 2.pdf"),
+        ("attachment; filename=a.bin", "a.bin"),
+        ('attachment; filename="a \\"b\\".bin"; size=3', 'a "b".bin'),
+        ("attachment; filename=a.bin; filename*=UTF-8''na%C3%AFve.bin", "na\u00efve.bin"),
+        ('attachment; filename="na\u00c3\u00afve.bin"', "na\u00efve.bin"),
+        ('attachment; filename="../../etc/passwd"', "passwd"),
+        ('attachment; filename="C:\\\\Users\\\\a.bin"', "a.bin"),
+        ("attachment; filename*=UTF-8''..%2F..%2Fetc%2Fpasswd", "passwd"),
+        ('attachment; filename=".."', "report 2.pdf"),
+        ("attachment; filename*=UTF-8''a%0D%0A%00b.bin", "ab.bin"),
+        (f"attachment; filename={'x' * 300}.bin", "x" * 96 + ".bin"),
+    ],
+)
+def test_a_name_is_what_the_server_says_and_no_way_to_another_folder(header: str, name: str) -> None:
+    assert file_of(response(b"\0", content_disposition=header), URL).name == name
+
+
+@pytest.mark.parametrize(
+    "url", ["https://a.example", "https://a.example/", "https://a.example/..", "https://b/%2E%2F"]
+)
+def test_a_url_without_a_name_gives_none(url: str) -> None:
+    assert file_of(response(b"\0"), url).name == "response"
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("application/pdf; x=y", "application/pdf"),
+        ("Application/PDF", "application/pdf"),
+        ("", "application/octet-stream"),
+        ("a b/c", "application/octet-stream"),
+    ],
+)
+def test_a_type_must_be_one(said: str, kind: str) -> None:
+    assert file_of(response(b"\0", content_type=said), URL).mime_type == kind

@@ -1,0 +1,170 @@
+"""Pages of the shapes that real services have, put together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from http_responses import job, response
+
+from toolc.guest.context import ToolError
+from toolc.guest.http_exchange import Exchange
+from toolc.guest.http_pages import all_pages
+from toolc.guest.http_request import Requests, Response
+
+Ask = dict[str, object]
+STYLE: dict[str, object] = {
+    "style": "cursor", "parameter": "after", "next": "next", "start": None, "items": "items", "max_pages": 10,
+    "max_items": None,
+}  # fmt: skip
+
+
+class Answers(Requests):
+    """Answers each request as a function of what is asked for says; ``asked`` is what was."""
+
+    def __init__(self, answer: Callable[[Ask], Response]) -> None:
+        super().__init__(("", 0))
+        self.answer = answer
+        self.asked: list[Ask] = []
+
+    def send(self, ask: Ask, method: str, limit: int = 0) -> Response:
+        del method, limit
+        self.asked.append(ask)
+        return self.answer(ask)
+
+
+def pages(answer: Callable[[Ask], Response], **style: object) -> tuple[list[object], bool, list[Ask]]:
+    """The items, whether there are more, and what was asked for."""
+    requests = Answers(answer)
+    told = job(pagination=STYLE | style)
+    found, has_more = all_pages(told, Exchange(told, requests, 0.0, lambda _: None))
+    return found, has_more, requests.asked
+
+
+def page(value: object) -> Response:
+    return response(json.dumps(value).encode(), content_type="application/json")
+
+
+def field(ask: Ask, name: str = "after") -> str:
+    query = ask.get("query", {})
+    assert isinstance(query, dict)
+    return str(query.get(name, ""))
+
+
+def test_a_cursor_that_is_the_last_item_where_there_is_more() -> None:
+    stripe = {
+        "": page({"data": [{"id": "a"}, {"id": "b"}], "has_more": True}),
+        "b": page({"data": [{"id": "c"}], "has_more": False}),
+    }
+    found, has_more, asked = pages(
+        lambda ask: stripe[field(ask)], items="data[].id", next="has_more && data[-1].id"
+    )
+    assert (found, has_more, asked) == (["a", "b", "c"], False, [{}, {"query": {"after": "b"}}])
+
+
+@pytest.mark.parametrize(("cursor", "text"), [("a b&c", "a b&c"), (0, "0"), (12, "12"), (1.5, "1.5")])
+def test_a_cursor_is_a_text_or_a_number(cursor: object, text: str) -> None:
+    _, _, asked = pages(lambda ask: page({"items": [1], "next": None if "query" in ask else cursor}))
+    assert asked[1:] == [{"query": {"after": text}}]
+
+
+@pytest.mark.parametrize("cursor", [True, {"a": 1}, [1]])
+def test_a_cursor_that_is_neither_is_an_error(cursor: object) -> None:
+    with pytest.raises(ToolError, match="neither a text nor a number"):
+        pages(lambda _: page({"items": [1], "next": cursor}))
+
+
+@pytest.mark.parametrize("cursor", [None, False, "", [], {}])
+def test_a_cursor_that_is_nothing_is_the_end(cursor: object) -> None:
+    assert pages(lambda _: page({"items": [1], "next": cursor}))[:2] == ([1], False)
+
+
+def test_a_link_in_the_body_is_followed() -> None:
+    odata = {
+        "https://a.example/list": page({"value": [1], "@odata.nextLink": "https://a.example/list?$skip=1"}),
+        "https://a.example/list?$skip=1": page({"value": [2], "@odata.nextLink": "?$skip=2"}),
+        "https://a.example/list?$skip=2": page({"value": [3]}),
+    }
+
+    def answer(ask: Ask) -> Response:
+        return odata[str(ask.get("url", "https://a.example/list"))]
+
+    style = {"style": "link", "items": "value", "next": '"@odata.nextLink"'}
+    found, has_more, asked = pages(answer, **style)
+    assert (found, has_more) == ([1, 2, 3], False)
+    assert [each.get("method") for each in asked] == [None, "GET", "GET"]
+    with pytest.raises(ToolError, match="what leads to the next page is no URL"):
+        pages(lambda _: page({"value": [1], "@odata.nextLink": {"href": "/x"}}), **style)
+
+
+def test_a_circle_ends_where_it_closes() -> None:
+    circle = {"": "a", "a": "b", "b": "a"}
+    found, has_more, _ = pages(lambda ask: page({"items": [field(ask)], "next": circle[field(ask)]}))
+    assert (found, has_more) == (["", "a", "b"], False)
+
+
+@pytest.mark.parametrize("start", [0, 2])
+def test_offsets_are_counted_from_where_the_request_began(start: int) -> None:
+    def answer(ask: Ask) -> Response:
+        first = int(field(ask) or start)
+        return page({"items": list(range(first, min(first + 2, 5)))})
+
+    found, has_more, _ = pages(answer, style="offset", start=start)
+    assert (found, has_more) == (list(range(start, 5)), False)
+
+
+def test_numbers_are_counted_from_where_the_request_began_to_a_page_that_is_not_found() -> None:
+    def answer(ask: Ask) -> Response:
+        number = int(field(ask) or 3)
+        return page({"items": [number]}) if number < 5 else response(b"no such page", 404)
+
+    assert pages(answer, style="page", start=3)[:2] == ([3, 4], False)
+    with pytest.raises(ToolError, match="HTTP 404"):
+        pages(lambda _: response(b"no such list", 404), style="page", start=1)
+    with pytest.raises(ToolError, match="HTTP 404"):
+        pages(lambda ask: response(status=404) if "query" in ask else page({"items": [1], "next": "x"}))
+
+
+@pytest.mark.parametrize(
+    ("limit", "items", "has_more"),
+    [
+        ({"max_pages": 2}, [0, 1, 2, 3], True),
+        ({"max_items": 3}, [0, 1, 2], True),
+        ({"max_items": 4}, [0, 1, 2, 3], True),
+        ({"max_items": 6}, [0, 1, 2, 3, 4, 5], False),
+        ({"max_items": 5}, [0, 1, 2, 3, 4], True),
+        ({}, [0, 1, 2, 3, 4, 5], False),
+    ],
+)
+def test_what_was_not_asked_for_is_said_to_be_there(limit: Ask, items: list[int], has_more: bool) -> None:
+    def answer(ask: Ask) -> Response:
+        first = int(field(ask) or 0)
+        return page({"items": [first, first + 1], "next": first + 2 if first < 4 else None})
+
+    assert pages(answer, **limit)[:2] == (items, has_more)
+
+
+@pytest.mark.parametrize(
+    ("answer", "items"),
+    [
+        (page({"other": 1}), []),
+        (page({"items": None}), []),
+        (response(status=204), []),
+    ],
+)
+def test_a_page_without_items_has_none(answer: Response, items: list[object]) -> None:
+    assert pages(lambda _: answer)[0] == items
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (page({"items": {"a": 1}}), "items finds no list in a page"),
+        (response(b"<p>", content_type="text/html"), "the response is not JSON: .*; it begins: <p>"),
+        (response(b"", content_type="application/json"), "the response is not JSON: it is empty"),
+    ],
+)
+def test_a_page_that_is_none_is_an_error(answer: Response, message: str) -> None:
+    with pytest.raises(ToolError, match=message):
+        pages(lambda _: answer)

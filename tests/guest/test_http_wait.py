@@ -1,0 +1,81 @@
+"""How long a server wants to be left alone, in the headers that real ones send."""
+
+from __future__ import annotations
+
+import time
+from email.utils import formatdate
+
+import pytest
+from http_responses import response
+
+from toolc.guest.http_wait import is_limited, wanted
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("30", 30.0),
+        (" 0 ", 0.0),
+        ("1.5", 1.5),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("-5", None),
+        ("soon", None),
+        ("120 seconds", None),
+        ("Wed, 32 Oct 2099 07:28:00 GMT", None),
+        ("9" * 400, None),
+        ("\xb2", None),
+        ("", None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(header: str, seconds: float | None) -> None:
+    assert wanted(response(status=429, retry_after=header)) == seconds
+
+
+def test_a_date_is_so_far_away() -> None:
+    seconds = wanted(response(status=503, retry_after=formatdate(time.time() + 7200, usegmt=True)))
+    assert seconds is not None
+    assert 3600 < seconds <= 7200
+
+
+def test_a_limit_that_is_used_up_says_when_it_begins_anew() -> None:
+    brave = response(status=429, x_ratelimit_remaining="0, 14523", x_ratelimit_reset="1, 1419704")
+    assert wanted(brave) == 1.0
+    month = response(status=429, x_ratelimit_remaining="1, 0", x_ratelimit_reset="1, 1419704")
+    assert wanted(month) == 1419704.0
+    draft = response(status=429, ratelimit_remaining="0", ratelimit_reset="50")
+    assert wanted(draft) == 50.0
+    assert wanted(response(status=429, x_ratelimit_reset="7")) == 7.0
+    at = wanted(response(status=403, x_ratelimit_remaining="0", x_ratelimit_reset=str(int(time.time()) + 7200)))
+    assert at is not None
+    assert 3600 < at <= 7200
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (404, {"x_ratelimit_remaining": "59", "x_ratelimit_reset": "50"}),
+        (429, {"x_ratelimit_remaining": "none", "x_ratelimit_reset": "soon"}),
+        (429, {"x_ratelimit_remaining": "0, 0"}),
+    ],
+)
+def test_a_limit_that_is_not_used_up_says_nothing(status: int, headers: dict[str, str]) -> None:
+    assert wanted(response(b"", status, **headers)) is None
+
+
+def test_retry_after_goes_before_the_limits() -> None:
+    assert wanted(response(status=429, retry_after="0", x_ratelimit_remaining="0", x_ratelimit_reset="9")) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "limited"),
+    [
+        (429, {}, True),
+        (403, {}, False),
+        (403, {"x_ratelimit_remaining": "12"}, False),
+        (403, {"x_ratelimit_remaining": "0"}, True),
+        (403, {"retry_after": "60"}, True),
+        (401, {"x_ratelimit_remaining": "0"}, False),
+    ],
+)
+def test_a_403_may_be_a_limit(status: int, headers: dict[str, str], limited: bool) -> None:
+    assert is_limited(response(b"", status, **headers)) is limited
