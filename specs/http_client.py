@@ -69,7 +69,9 @@ def http_request(url, method, headers, ctx, body=None):
         is_json = body[:1] in {"{", "["}
         headers = {**headers, "Content-Type": "application/json" if is_json else "text/plain; charset=utf-8"}
     response, data, more = _send(ctx, _asked(ctx, url, data=data, headers=headers, method=method))
-    text = _decode(response, data, more)
+    text, media_type = _decode(response, data, more), _media_type(response, data)
+    if _is_binary(media_type, data) or "\0" in text[:4096]:
+        text = f"[{len(data)} bytes of {media_type}, which is no text]"
     found = {}
     for name, value in response.headers.items():
         found[name.lower()] = f"{found[name.lower()]}, {value}" if name.lower() in found else value
@@ -99,6 +101,23 @@ class _Every(urllib.request.HTTPErrorProcessor):
     https_response = http_response
 
 
+class _Led(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect with every method (RFC 9110, 15.4); another host is sent no credentials."""
+
+    def redirect_request(self, request, response, code, reason, headers, url):
+        method, data = request.get_method(), request.data
+        if (code == 303 and method != "HEAD") or (code in (301, 302) and method == "POST"):
+            method, data = "GET", None
+        places = [urllib.parse.urlsplit(each) for each in (request.full_url, url)]
+        if places[1].scheme not in ("http", "https"):
+            raise urllib.error.HTTPError(url, code, "it is no URL of http or https", headers, response)
+        dropped = () if data else ("content-type",)
+        if places[0][:2] != places[1][:2]:
+            dropped = (*dropped, "authorization", "cookie")
+        kept = {name: value for name, value in request.headers.items() if name.lower() not in dropped}
+        return urllib.request.Request(url, data=data, headers=kept, method=method)  # noqa: S310  looked at above
+
+
 def _asked(ctx, url, **parts):
     """A request for a URL that is one."""
     try:
@@ -126,7 +145,7 @@ def _send(ctx, request):
     request.add_header("Accept-encoding", "gzip, deflate")
     every = _Every()
     try:
-        response = urllib.request.build_opener(every).open(request)
+        response = urllib.request.build_opener(every, _Led).open(request)
         data = response.read(MAX_PAGE + 1)
         more = len(data) > MAX_PAGE
         if response.length and not more and request.get_method() != "HEAD":
@@ -134,7 +153,8 @@ def _send(ctx, request):
         for encoding in reversed(re.findall(r"[^,\s]+", response.headers.get("Content-Encoding", "").lower())):
             data, more = _unpacked(encoding, data, more)
     except urllib.error.HTTPError as error:
-        raise ctx.error("network", f"{error.reason} ({error.url})") from None
+        why = "there are too many" if "infinite loop" in error.reason else error.reason
+        raise ctx.error("network", f"a redirect to {error.url} is not followed: {why}") from None
     except http.client.IncompleteRead:
         raise ctx.error("network", f"{_host(every.url)} ended the connection within its response") from None
     except BrokenError as error:

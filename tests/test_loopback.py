@@ -20,7 +20,12 @@ def test_nothing_is_allowed_and_nothing_listens() -> None:
 
 def test_each_name_has_an_address_of_its_own_with_all_its_ports() -> None:
     assert found("b.example:443", "a.example:22", "b.example:80") == Loopback(
-        hosts=(("127.0.1.1", "a.example"), ("127.0.1.2", "b.example")),
+        hosts=(
+            ("127.0.1.1", "a.example"),
+            ("127.0.1.1", "a.example."),
+            ("127.0.1.2", "b.example"),
+            ("127.0.1.2", "b.example."),
+        ),
         forwards=(
             Forward(address="127.0.1.1", port=22, host="a.example"),
             Forward(address="127.0.1.2", port=80, host="b.example"),
@@ -48,7 +53,7 @@ def test_localhost_is_listened_on_and_a_literal_goes_before_it() -> None:
 
 def test_no_name_gets_an_address_that_an_entry_names() -> None:
     listening = found("a.example:80", "b.example:80", "127.0.1.1:80", "127.0.1.2:443", "*.b.example:80")
-    assert listening.hosts == (("127.0.1.3", "a.example"), ("127.0.1.4", "b.example"))
+    assert listening.hosts[::2] == (("127.0.1.3", "a.example"), ("127.0.1.4", "b.example"))
     assert listening.proxy == "127.0.1.5"
 
 

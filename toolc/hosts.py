@@ -80,6 +80,14 @@ def covers(wide: Destination, narrow: Destination) -> bool:
     return wide.kind == "wildcard" and narrow.host.endswith(f".{wide.host}")
 
 
+def is_loopback(host: str) -> bool:
+    """Whether a canonical host is this machine itself, which nobody on the way can listen to."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def show_destination(each: Destination) -> str:
     """A destination as a spec writes it."""
     if each.kind == "public":

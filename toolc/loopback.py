@@ -62,7 +62,8 @@ def loopback(allow: Sequence[Destination]) -> Loopback:
     ]
     is_public = any(each.kind == "public" for each in allow)
     return Loopback(
-        hosts=tuple((address, name) for name, address in names.items()),
+        # With the root's dot too: hosts(5) knows a name by its letters.
+        hosts=tuple((address, each) for name, address in names.items() for each in (name, f"{name}.")),
         forwards=tuple(
             Forward(address=address, port=port, host=host) for (address, port), host in sorted(listened.items())
         ),

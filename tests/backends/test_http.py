@@ -30,7 +30,7 @@ from toolc.spec_http import (
     TextBody,
     Url,
 )
-from toolc.template import Placeholder, Template
+from toolc.template import Filter, Placeholder, Template
 from toolc.template_json import JsonConstant, JsonEntry, JsonList, JsonMap
 
 TOKEN = Template((Placeholder("secrets", ("TOKEN",)),))
@@ -127,6 +127,61 @@ def test_a_field_whose_argument_is_absent_is_left_out() -> None:
     assert found.query == (Named("a%26b", ("1%20%26%202%3D3",)),)
     assert found.headers == (Named("X-Here", ("<", "1 & 2=3", ">")),)
     assert found.body == PlainBody(content_type="application/x-www-form-urlencoded", pieces=("a=1+%26+2%3D3",))
+
+
+@pytest.mark.parametrize(
+    ("value", "query", "form"),
+    [
+        (["a", "b c"], "a&b=a&a&b=b%20c", "a&b=a&a&b=b+c"),
+        ([1, True, None], "a&b=1&a&b=true&a&b=null", "a&b=1&a&b=true&a&b=null"),
+        ([], "", ""),
+        (None, "", ""),
+        (False, "a&b=false", "a&b=false"),
+        ({"k": [1]}, "a&b=%7B%22k%22%3A%5B1%5D%7D", "a&b=%7B%22k%22%3A%5B1%5D%7D"),
+        ("", "a&b=", "a&b="),
+    ],
+)
+def test_an_array_is_a_field_for_each_item_and_null_is_none(value: JsonValue, query: str, form: str) -> None:
+    field = Field(name="a&b", value=text(arg("v")))
+    backend = HttpBackend(url=url("/"), query=(field,), method="POST", body=FormBody(fields=(field,)))
+    found = call(backend, v=value)
+    name = "a%26b"
+    assert found.query == tuple(Named(name, (each,) if each else ()) for each in _values(query))
+    assert isinstance(found.body, PlainBody)
+    assert found.body.pieces == ((form.replace("a&b", name),) if form else ())
+
+
+def _values(query: str) -> list[str]:
+    return query.removeprefix("a&b=").split("&a&b=") if query else []
+
+
+def test_an_array_within_a_text_and_one_that_a_filter_made_a_text_are_json() -> None:
+    fields = (
+        Field(name="a", value=text("<", arg("v"), ">")),
+        Field(name="b", value=text(Placeholder("v", filters=(Filter("join", ","),)))),
+        Field(name="c", value=text(Placeholder("v", filters=(Filter("json"),)))),
+    )
+    found = call(HttpBackend(url=url("/"), query=fields), v=["x", "y"]).query
+    assert [each.value for each in found] == [
+        ("%3C", "%5B%22x%22%2C%22y%22%5D", "%3E"), ("x%2Cy",), ("%5B%22x%22%2C%22y%22%5D",),
+    ]  # fmt: skip
+
+
+def test_several_files_are_several_parts_and_a_header_that_is_null_is_none() -> None:
+    parts = (Part(name="f", value=text(arg("v")), is_file=True), Part(name="t", value=text(arg("v"))))
+    backend = HttpBackend(
+        url=url("/"),
+        method="POST",
+        headers=(Field(name="X", value=text(arg("n"))),),
+        body=MultipartBody(parts=parts),
+    )
+    found = call(backend, v=["a", "b"], n=None)
+    assert found.headers == ()
+    files = (FormPart(name="f", path="a"), FormPart(name="f", path="b"))
+    texts = (FormPart(name="t", value=("a",)), FormPart(name="t", value=("b",)))
+    assert found.body == MultipartForm(parts=files + texts)
+    with pytest.raises(PlanError, match="is no file of the workspace"):
+        call(backend, v=["a", "../b"])
 
 
 @pytest.mark.parametrize("value", ["a\r\nX: b", "a\nb", "a\0b", "a\x1bb", "\x7f"])

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import socket
+import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -50,8 +54,6 @@ def run(folder: Path, engine: str, *options: str, target: str = "fetch.yaml") ->
 @pytest.fixture
 def port() -> int:
     """A port at which nobody listens."""
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as closed:
         found: int = closed.getsockname()[1]
     return found
@@ -71,6 +73,46 @@ def test_each_connection_is_told_with_the_line_it_is_about(engine: str, port: in
         f"toolc: refused {name}: no entry of network.allow covers {name}; {add.format(name)}",
         f"toolc: refused {address}: no entry of network.allow covers {address}; {add.format(address)}",
     ]
+
+
+@pytest.mark.parametrize("engine", engines()[-1:])
+def test_a_connection_that_the_server_resets_at_its_end_is_no_failed_one(engine: str, tmp_path: Path) -> None:
+    def serve(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        connection.sendall(b"hello")
+        connection.recv(1)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+
+    code = (
+        "import socket\ndef fetch():\n"
+        "    with socket.create_connection(('127.0.0.1', {port})) as connection:\n"
+        "        connection.recv(5)\n        connection.sendall(b'x')\n"
+        "        try:\n            connection.recv(1)\n"
+        "        except ConnectionResetError:\n            return 'reset'\n"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(60)
+        thread = threading.Thread(target=serve, args=(listener,))
+        thread.start()
+        port = listener.getsockname()[1]
+        spec = {
+            "toolc": 1,
+            "name": "fetch",
+            "description": "A tool that exists for the tests of the command line and for nothing else.",
+            "backend": {"python": {"code": code.format(port=port)}},
+            "sandbox": {"network": {"allow": [f"127.0.0.1:{port}"]}},
+        }
+        (tmp_path / "fetch.yaml").write_text(json.dumps(spec), encoding="utf-8")
+        done = run(tmp_path, engine)
+        thread.join()
+    assert done.stdout == "reset"
+    told = re.sub(r"[0-9.]+ ms", "N ms", done.stderr.splitlines()[-1])
+    here = f"127.0.0.1:{port}"
+    assert re.sub(r"\(fetch.yaml:1:[0-9]+\)", "(PLACE)", told) == (
+        f"toolc: connected to {here}, allowed by {here} (PLACE); 1 bytes sent, 5 received, N ms; "
+        "at the end 127.0.0.1 broke the connection off: Connection reset by peer"
+    )
 
 
 @pytest.mark.parametrize("engine", engines()[-1:])

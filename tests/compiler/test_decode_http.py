@@ -174,6 +174,77 @@ sandbox:
 
 
 @pytest.mark.parametrize(
+    ("body", "more", "found"),
+    [
+        (
+            '{url: "http://a.example/", headers: {X: "{{ secrets.KEY }}"}}',
+            "sandbox: {secrets: {KEY: {hosts: [a.example]}}}\n",
+            ["TC108 the secret 'KEY' goes over TLS only, and this is http", "TC408"],
+        ),
+        (
+            '{url: "http://127.0.0.1:1/", headers: {X: "{{ secrets.KEY }}"}}',
+            "sandbox: {secrets: {KEY: {hosts: [127.0.0.1]}}}\n",
+            [],
+        ),
+        ('{url: "https://a.example/", headers: {Accept-Encoding: "gzip;q=1, br"}}', "", ["br"]),
+        ('{url: "https://a.example/", headers: {accept-encoding: "identity, *;q=0"}}', "", ["*"]),
+        ('{url: "https://a.example/", headers: {Accept-Encoding: identity}}', "", []),
+        (
+            '{method: POST, url: "https://a.example/", headers: {content-type: a/b}, body: {multipart: {a: b}}}',
+            "",
+            ["says where the body's parts end"],
+        ),
+        (
+            '{method: POST, url: "https://a.example/", headers: {content-type: text/csv}, body: {text: a}}',
+            "",
+            [],
+        ),
+        ('{method: HEAD, url: "https://a.example/", pagination: {link: true}}', "", ["a HEAD request has no body"]),
+        (
+            '{method: HEAD, url: "https://a.example/"}',
+            "result: {format: json, schema: {type: object, properties: {a: {type: string}}}}\n",
+            ["a HEAD request has no body"],
+        ),
+        ('{url: "https://a.example/", pagination: {link: true}}', "result: {format: image}\n", ["and 'image' is"]),
+        ('{url: "https://a.example/", pagination: {link: true}}', "result: {format: json}\n", []),
+        (
+            '{method: POST, url: "https://a.example/", body: {multipart: {f: {file: "{{ secrets.KEY }}"}}}}',
+            "sandbox: {workspace: ro, secrets: {KEY: {hosts: [a.example]}}}\n",
+            ["the secret 'KEY' cannot stand here"],
+        ),
+    ],
+)
+def test_what_no_call_could_do_is_refused(tmp_path: Path, body: str, more: str, found: list[str]) -> None:
+    said = found_in(tmp_path, f"{HEAD}backend:\n  http: {body}\n{more}")
+    assert len(said) == len(found), said
+    assert all(each in line for each, line in zip(found, said, strict=True)), said
+
+
+@pytest.mark.parametrize(
+    ("link", "style"),
+    [("true", LinkPages()), ("'\"@odata.nextLink\"'", LinkPages(next='"@odata.nextLink"'))],
+)
+def test_a_link_is_the_headers_or_the_bodys(tmp_path: Path, link: str, style: LinkPages) -> None:
+    text = f"{HEAD}backend: {{http: {{url: 'https://a.example/', pagination: {{link: {link}}}}}}}\n"
+    backend = tool_of(tmp_path, text).backend
+    assert isinstance(backend, HttpBackend)
+    assert backend.pagination == Pagination(style=style)
+
+
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        ("false", "'link' must be true, or where the next page's URL stands in the body"),
+        ("'a['", "is not JMESPath"),
+    ],
+)
+def test_a_link_that_leads_nowhere(tmp_path: Path, link: str, message: str) -> None:
+    text = f"{HEAD}backend: {{http: {{url: 'https://a.example/', pagination: {{link: {link}}}}}}}\n"
+    (found,) = found_in(tmp_path, text)
+    assert message in found
+
+
+@pytest.mark.parametrize(
     ("method", "annotations", "refused"),
     [
         ("GET", "", False),

@@ -68,7 +68,7 @@ def run(configuration: Configuration, spec: JsonObject, folder: Path) -> JsonObj
 
 
 def look_up(host: str) -> Answer:
-    """What the host's resolver is replaced by: every name below ``toolc.test`` leads to this machine, no other does."""
+    """In place of the resolver: names below ``toolc.test`` lead to this machine, and others nowhere."""
     return Answer(host, ("127.0.0.1",)) if host.endswith(".toolc.test") else Answer(host, reason="no such name")
 
 

@@ -102,9 +102,18 @@ def test_large_uploads_arrive_whole_straight_and_through_the_proxy(name: str, ca
 
 
 @everywhere
-def test_a_program_that_fails_for_a_refused_connection_is_told_of_it(name: str, call: Call) -> None:
-    result = call(name, "curl -sS https://other.toolc.test/\n", "api.toolc.test:443")
+def test_the_text_of_a_tool_that_failed_ends_with_why_it_was_not_connected(name: str, call: Call) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        port = silent.getsockname()[1]
+        result = call(
+            name,
+            f"curl -sS http://api.toolc.test:{port}/ || true\ncurl -sS https://other.toolc.test/\n",
+            f"api.toolc.test:{port}",
+            f"127.0.0.1:{port}",
+        )
     assert result["is_error"]
     assert said(result).endswith(
-        "403\n[exit status 56]\n[toolc refused a connection: no entry of network.allow covers other.toolc.test:443]"
+        f"403\n[exit status 56]\n[not connected: api.toolc.test at 127.0.0.1, port {port}: connection refused; "
+        "no entry of network.allow covers other.toolc.test:443]"
     )

@@ -687,6 +687,23 @@ def test_of_a_secret_where_an_error_is_cut_nothing_is_told(ask: Ask, shown: int)
     assert (kind, message) == ("network", f"HTTP 500 Status: {'x' * (500 - shown)}...")
 
 
+@pytest.mark.parametrize("name", ["s3cret/of/20/letters", "s3cret%2Fof%2F20%2Fletters"])
+def test_of_a_secret_where_a_files_name_is_cut_nothing_is_told(ask: Ask, server: ScriptedServer, name: str) -> None:
+    key: JsonObject = {
+        "http": {"headers": {"X-Key": "{{ secrets.KEY }}"}},
+        "sandbox": {"secrets": {"KEY": {"hosts": ["127.0.0.1"]}}},
+        "secrets": {"KEY": "s3cret/of/20/letters"},
+    }
+    file = reply(b"%PDF-\0", kind="application/pdf")
+    server.answers[f"/{name}"] = file
+    (led,) = ask(redirect(f"/{name}"), **key).content
+    said = reply(b"%PDF-\0", kind="application/pdf", Content_Disposition=f"inline; filename*=UTF-8''{name}.pdf")
+    (named,) = ask(said, **key).content
+    assert isinstance(led, Resource)
+    assert isinstance(named, Resource)
+    assert ("letters" in led.name, named.name) == (False, ".pdf")
+
+
 def test_of_a_secret_where_a_text_loses_its_middle_nothing_is_told(ask: Ask) -> None:
     secret = "s3cret-of-20-letters"
     body = b"x" * 505 + secret.encode() + b"y" * 100 + secret.encode() + b"z" * 503

@@ -388,6 +388,66 @@ def test_a_request_is_written_as_browsers_write_it(call: Call, server: ScriptedS
     assert (asked.path, asked.headers["x-a"]) == ("/caf%C3%A9?q=a%20b%20c", "日本")
 
 
+@pytest.mark.parametrize(
+    ("status", "method", "followed"),
+    [
+        (301, "HEAD", "HEAD"),
+        (301, "POST", "GET"),
+        (302, "DELETE", "DELETE"),
+        (302, "PUT", "PUT"),
+        (303, "PUT", "GET"),
+        (307, "POST", "POST"),
+        (308, "PATCH", "PATCH"),
+    ],
+)
+def test_a_request_is_led_on_with_its_method(
+    call: Call, server: ScriptedServer, status: int, method: str, followed: str
+) -> None:
+    server.answers["/x"] = reply(status=status, Location="/y")
+    server.answers["/y"] = lambda asked, connection: connection.sendall(
+        reply(b"" if asked.method == "HEAD" else b"there")
+    )
+    arguments: JsonObject = {"url": f"{server.url}/x", "method": method, "headers": {"Authorization": "Bearer x"}}
+    if method not in {"HEAD", "DELETE"}:
+        arguments["body"] = "words"
+    assert call("http", "public:443", "http_request", arguments).error is None
+    asked = server.asked[-1]
+    sent = b"words" if followed == method and "body" in arguments else b""
+    assert (asked.method, asked.path, asked.body) == (followed, "/y", sent)
+    assert asked.headers["authorization"] == "Bearer x"
+
+
+def test_a_redirect_that_is_not_followed(call: Call, server: ScriptedServer) -> None:
+    server.answers["/x"] = reply(status=302, Location="ftp://127.0.0.1/")
+    found = failed(call("http", "public:443", "http_request", {"url": f"{server.url}/x"}))
+    assert found == ("network", "a redirect to ftp://127.0.0.1/ is not followed: it is no URL of http or https")
+    server.answers["/x"] = reply(status=302, Location="/x")
+    found = failed(call("http", "public:443", "http_request", {"url": f"{server.url}/x"}))
+    assert found == ("network", f"a redirect to {server.url}/x is not followed: there are too many")
+
+
+def test_another_host_is_sent_no_credentials(engine: OciEngine, server: ScriptedServer, tmp_path: Path) -> None:
+    with ScriptedServer({"/y": reply(b"there")}) as other:
+        server.answers["/x"] = reply(status=302, Location=f"{other.url}/y")
+        text = (SPECS / "http.yaml").read_text()
+        allowed = f'"127.0.0.1:{server.port}", "127.0.0.1:{other.port}"'
+        (tmp_path / "http.yaml").write_text(text.replace('"public:443"', allowed))
+        (tmp_path / "http_client.py").write_text((SPECS / "http_client.py").read_text())
+        headers: JsonObject = {"Authorization": "Bearer x", "Cookie": "a=b", "X-A": "c"}
+        with Executor(Registry.load(tmp_path / "http.yaml"), engine=engine) as executor:
+            result = executor.run("http_request", {"url": f"{server.url}/x", "headers": headers})
+        assert result.error is None, result
+        (asked,) = other.asked
+        assert (asked.headers["x-a"], set(headers) & {name.title() for name in asked.headers}) == ("c", {"X-A"})
+
+
+def test_a_body_that_is_no_text_is_told_and_not_shown(call: Call, server: ScriptedServer) -> None:
+    server.answers["/x"] = reply(b"\x89PNG\0", kind="image/png")
+    result = call("http", "public:443", "http_request", {"url": f"{server.url}/x"})
+    assert result.structured is not None
+    assert result.structured[0]["body"] == "[5 bytes of image/png, which is no text]"  # type: ignore[index, call-overload]
+
+
 @pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding", "Host"])
 def test_a_header_that_says_how_the_request_is_read_is_not_the_models(engine: OciEngine, name: str) -> None:
     with Executor(Registry.load(SPECS / "http.yaml"), engine=engine) as executor:

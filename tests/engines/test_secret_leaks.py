@@ -25,9 +25,10 @@ from toolc.engines.base import Engine
 from toolc.engines.docker_host import find_socket
 from toolc.errors import ToolcError
 from toolc.events import Event, ToolUpdate
+from toolc.result import Image
 from toolc.runtime.cancellation import Cancellation
 from toolc.schema import JsonObject, JsonValue
-from toolc.secret_sources import SecretStore
+from toolc.secret_sources import GivenSource, SecretStore
 
 BY_BROKER = VALUES["BY_BROKER"]
 
@@ -142,6 +143,42 @@ def test_whatever_a_tool_says_has_no_secret_in_it(
         assert_clean("the events", json.dumps([event_to_json(each) for each in events]).encode())
         assert_clean("the live output", "".join(e.text for e in events if isinstance(e, ToolUpdate)).encode())
         assert_clean("the log", caplog.text.encode())
+
+    run(work)
+
+
+FUNCTION = """\
+toolc: 1
+name: spill
+description: Return secrets where they are no text of their own. Use it in tests and nowhere else at all.
+backend:
+  python:
+    code: |
+      import os
+
+      def spill(ctx):
+          ctx.progress(40, "x" * 990 + os.environ["IN_ENV"])
+          picture = b"GIF89a" + os.environ["IN_ENV"].encode()
+          return ctx.result(picture, structured={"pin": int(os.environ["PIN"]), "error": os.environ["WORD"]})
+sandbox:
+  min_isolation: %s
+  limits: {timeout: 200s}
+  secrets: {IN_ENV: {expose: env}, PIN: {expose: env}, WORD: {expose: env}}
+"""
+
+
+def test_a_picture_a_number_and_a_word_of_our_own_can_be_secrets(run: Run, configuration: Configuration) -> None:
+    values = {"IN_ENV": VALUES["IN_ENV"], "PIN": "48151623", "WORD": "structured"}
+    store = SecretStore({name: GivenSource(value) for name, value in values.items()}, {})
+
+    def work(engine: Engine, folder: Path) -> None:
+        (folder / "spill.yaml").write_text(FUNCTION % configuration.min_isolation)
+        events: list[Event] = []
+        with Executor(Registry.load(folder / "spill.yaml"), engine=engine, secrets=store) as executor:
+            found = executor.run("spill", {}, on_event=events.append)
+        assert found.content == (Image(b"GIF89a[secret IN_ENV]", "image/gif"),)
+        assert found.structured == ({"pin": "[secret PIN]", "error": "[secret WORD]"},)
+        assert [each.message for each in events if isinstance(each, ToolUpdate)] == ["x" * 990]
 
     run(work)
 

@@ -21,6 +21,8 @@ PAGE = (
         (b"a\n  b", "text/plain", "HTTP 500 Status: a b"),
         (PAGE, "text/html", "HTTP 500 Status: Oops sorry & bye"),
         (b"before<script>never closed", "text/html", "HTTP 500 Status: before"),
+        (b"c<style>a</script>b", "text/html", "HTTP 500 Status: c"),
+        (b"a < b <i>c</i>", "text/html", "HTTP 500 Status: a < b c"),
         (b"\x00\x01\xff", "application/octet-stream", "HTTP 500 Status"),
         (b"\x89PNG", "image/png", "HTTP 500 Status"),
         ("\u00e9".encode("utf-16"), "text/plain", "HTTP 500 Status: \u00e9"),

@@ -28,14 +28,14 @@ URL = "https://a.example/files/report%202.pdf?token=x/y"
     ],
 )
 def test_a_name_is_what_the_server_says_and_no_way_to_another_folder(header: str, name: str) -> None:
-    assert file_of(response(b"\0", content_disposition=header), URL).name == name
+    assert file_of(response(b"\0", content_disposition=header), URL.partition("?")[0], URL).name == name
 
 
 @pytest.mark.parametrize(
     "url", ["https://a.example", "https://a.example/", "https://a.example/..", "https://b/%2E%2F"]
 )
 def test_a_url_without_a_name_gives_none(url: str) -> None:
-    assert file_of(response(b"\0"), url).name == "response"
+    assert file_of(response(b"\0"), url, URL).name == "response"
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,22 @@ def test_a_url_without_a_name_gives_none(url: str) -> None:
     ],
 )
 def test_a_type_must_be_one(said: str, kind: str) -> None:
-    assert file_of(response(b"\0", content_type=said), URL).mime_type == kind
+    assert file_of(response(b"\0", content_type=said), URL, URL).mime_type == kind
+
+
+@pytest.mark.parametrize(
+    ("url", "header", "name"),
+    [
+        ("https://a.example/files/a%2Fb.bin", "", "MARKb.bin"),
+        ("https://a.example/x/b.bin", "", "MARKb.bin"),
+        ("https://a.example/files/report%202.pdf", "", "report 2.pdf"),
+        ("https://a.example/", "attachment; filename=a.bin", "a.bin"),
+        ("https://a.example/", "attachment; filename=a/b.bin", "MARKb.bin"),
+        ("https://a.example/", f"attachment; filename={'a' * 101}", "MARK" + "a" * 100),
+    ],
+)
+def test_a_name_that_a_server_has_made_is_marked_where_it_was_cut(
+    monkeypatch: pytest.MonkeyPatch, url: str, header: str, name: str
+) -> None:
+    monkeypatch.setattr("toolc.guest.cut.mark", "MARK")
+    assert file_of(response(b"\0", content_disposition=header), url, URL).name == name

@@ -120,6 +120,8 @@ def test_numbers_are_counted_from_where_the_request_began_to_a_page_that_is_not_
         return page({"items": [number]}) if number < 5 else response(b"no such page", 404)
 
     assert pages(answer, style="page", start=3)[:2] == ([3, 4], False)
+    with pytest.raises(ToolError, match="HTTP 500"):
+        pages(lambda ask: response(status=500) if "query" in ask else page({"items": [1]}), style="page", start=1)
     with pytest.raises(ToolError, match="HTTP 404"):
         pages(lambda _: response(b"no such list", 404), style="page", start=1)
     with pytest.raises(ToolError, match="HTTP 404"):

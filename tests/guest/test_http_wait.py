@@ -42,6 +42,8 @@ def test_a_limit_that_is_used_up_says_when_it_begins_anew() -> None:
     assert wanted(brave) == 1.0
     month = response(status=429, x_ratelimit_remaining="1, 0", x_ratelimit_reset="1, 1419704")
     assert wanted(month) == 1419704.0
+    both = response(status=429, x_ratelimit_remaining="0, 0", x_ratelimit_reset="1, 50")
+    assert wanted(both) == 50.0
     draft = response(status=429, ratelimit_remaining="0", ratelimit_reset="50")
     assert wanted(draft) == 50.0
     assert wanted(response(status=429, x_ratelimit_reset="7")) == 7.0

@@ -89,6 +89,14 @@ def test_a_url_without_port_or_path_has_the_usual_ones(url: bytes, path: bytes) 
     assert found.first.startswith(b"GET " + path + b" HTTP/1.1\r\n")
 
 
+def test_a_path_may_have_bytes_that_its_client_has_not_encoded_and_a_host_none() -> None:
+    found = greeted("GET http://a.example/münchen?ü#ö HTTP/1.1\r\n\r\n".encode())
+    assert found.first.startswith("GET /münchen?ü HTTP/1.1\r\n".encode())
+    for target in ("GET http://ä.example/", "GET http://a.exämple", "CONNECT ä.example:443", "CONNECT [ä]:443"):
+        with pytest.raises(GreetingError, match="no host can be seen in the request"):
+            ProxyGreeting().feed(f"{target} HTTP/1.1\r\n\r\n".encode())
+
+
 def test_port_0_is_not_the_usual_one() -> None:
     assert greeted(b"GET http://a.example:0/ HTTP/1.1\r\n\r\n").message == {"host": "a.example", "port": 0}
 

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from toolc.result import Image, Resource, Text, ToolFailure, ToolResult
+from toolc.api import Executor, Registry
+from toolc.engines.fake import FakeEngine
+from toolc.plan import Plan, PythonCall
+from toolc.result import Capture, Image, Outcome, Resource, Text, ToolFailure, ToolResult
 from toolc.runtime.redaction import Redactor
 from toolc.runtime.secrets import redacted
+from toolc.schema import JsonObject
+from toolc.secret_sources import GivenSource, SecretStore
+
+KEY = "correct-horse"
+SHAPED: JsonObject = {
+    "toolc": 1,
+    "name": "spill",
+    "description": "Return a secret. Use it in tests and nowhere else at all.",
+    "backend": {"python": {"code": "def spill(): ..."}},
+    "result": {"select": "a"},
+    "sandbox": {"secrets": {"KEY": {"expose": "env"}}},
+}
 
 
 def test_a_secret_is_taken_out_of_every_part_of_a_result() -> None:
@@ -44,3 +62,22 @@ def test_a_type_with_a_secret_in_it_is_none() -> None:
 def test_a_secret_that_is_a_word_of_ours_leaves_it_to_those_who_look_for_it(value: str) -> None:
     result = ToolResult(content=(), details={value: False, "timing_ms": {value: 1}})
     assert redacted(result, Redactor({"KEY": value})) == result
+
+
+def test_a_result_is_without_secrets_before_another_sandbox_puts_it_into_words(tmp_path: Path) -> None:
+    told: list[JsonObject] = []
+
+    def script(plan: Plan) -> Outcome:
+        assert isinstance(plan.invocation, PythonCall)
+        told.append(plan.invocation.arguments)
+        assert any(each.name == "KEY" for each in plan.env) == (len(told) == 1)
+        reply = json.dumps({"content": [{"type": "text", "text": KEY}], "structured": [{"a": KEY}]}).encode()
+        return Outcome(ending="exited", reply=Capture(head=reply, total_bytes=len(reply)))
+
+    path = tmp_path / "spill.yaml"
+    path.write_text(json.dumps(SHAPED))
+    store = SecretStore({"KEY": GivenSource(KEY)}, {})
+    with Executor(Registry.load(path), engine=FakeEngine(script), secrets=store) as executor:
+        result = executor.run("spill", {})
+    assert (told[1]["text"], told[1]["data"]) == ("[secret KEY]", [{"a": "[secret KEY]"}])
+    assert KEY not in str(result)

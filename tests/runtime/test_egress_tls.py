@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_server import certificate
 
+from toolc.hosts import canonical_host
 from toolc.runtime.egress_tls import MAX_BYTES, ServerName
 from toolc.runtime.egress_transport import RefusedError
 
@@ -139,8 +140,13 @@ def test_what_names_no_server_or_another_is_refused(stream: bytes, reason: str) 
 
 @pytest.mark.parametrize(
     "name",
-    [b"evil.test\0" + HOST.encode(), HOST.encode() + b"\0", b"10.0.0.1", b"[::1]", b"", b"a b", b"\xe4.example"],
-)
+    [
+        b"evil.test\0" + HOST.encode(), HOST.encode() + b"\0", b"10.0.0.1", b"[::1]", b"", b"a b", b"\xe4.example",
+        HOST.encode() + b"..", b"." + HOST.encode(), HOST.encode() + b" ", HOST.encode() + b":443",
+        b"*.example.com", b"api%2eexample.com", b"x." + HOST.encode(), b"example.com",
+        "api.exam\u00adple.com".encode(), "api\u3002example.com".encode(), b"x" * 300,
+    ],
+)  # fmt: skip
 def test_no_trick_in_the_name_passes(name: bytes) -> None:
     assert "names" in refusal(named(name))
 
@@ -225,6 +231,41 @@ def test_a_second_greeting_in_pieces_is_no_encrypted_message() -> None:
 def test_nothing_rides_behind_a_greeting_in_its_record() -> None:
     good, evil = (hello((0, name_list(name))) for name in (HOST.encode(), b"evil.test"))
     assert refusal(records(good + evil)) == "the client's TLS greeting is damaged"
+
+
+@pytest.fixture(scope="module")
+def asking_twice(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
+    """A server that asks every client of today for a second greeting."""
+    serving, _ = certificate(tmp_path_factory.mktemp("tls"))
+    serving.set_ecdh_curve("prime256v1")
+    return serving
+
+
+PIECES = (openssl_hello(HOST), openssl_hello("evil.test"), CHANGE, WARNING, EARLY, b"\x16\x03\x03\0\0", b"GET ")
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), min_size=1, max_size=4),
+    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=2),
+    st.integers(1, 600),
+)
+def test_a_server_hears_of_no_other_name(
+    asking_twice: ssl.SSLContext, pieces: list[bytes], changes: list[tuple[int, int]], step: int
+) -> None:
+    stream = bytearray(b"".join(pieces))
+    for at, byte in changes:
+        stream[at % len(stream)] = byte
+    check, passed = ServerName(HOST), b""
+    with suppress(RefusedError):
+        for at in range(0, len(stream), step):
+            passed += check.feed(bytes(stream[at : at + step]))
+    heard: list[str | None] = []
+    asking_twice.sni_callback = lambda _, name, __: heard.append(name)
+    to_server = ssl.MemoryBIO()
+    to_server.write(passed)
+    with suppress(ssl.SSLError):
+        asking_twice.wrap_bio(to_server, ssl.MemoryBIO(), server_side=True).do_handshake()
+    assert {canonical_host(name or "nobody") for name in heard} <= {HOST}
 
 
 @pytest.mark.parametrize(

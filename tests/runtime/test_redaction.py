@@ -208,6 +208,18 @@ def test_beside_a_cut_other_words_stay_and_whole_secrets_are_named() -> None:
     redactor = Redactor({"KEY": "s3cret/of-20-letters"})
     redactor.cut_mark = "<cut>"
     assert redactor.text("grün s3cret/of-20-letters über<cut>...") == "grün [secret KEY] über..."
+    assert redactor.text("<cut>! s3cret/of-20-letters über") == "! [secret KEY] über"
+    redactor = Redactor({"KEY": "q3cret/of-20-letters"})
+    redactor.cut_mark = "<cut>"
+    assert redactor.text("<cut>q3cret/of-20-letters über") == "[secret KEY] über"
+
+
+def test_beside_a_cut_a_secret_that_begins_as_it_ends_is_taken_out_whole() -> None:
+    redactor = Redactor({"KEY": "s3cret/of-20-letters", "OTHER": "ters-and-more-letters"})
+    redactor.cut_mark = "<cut>"
+    assert redactor.text("<cut>s3cret/of-20-letters über") == " über"
+    assert redactor.text("<cut>ters-and-more-letters über") == " über"
+    assert redactor.text("<cut>letters-and-more-letters über") == " über"
 
 
 def test_a_mark_is_taken_away_where_no_secret_is_known_yet() -> None:
@@ -215,3 +227,25 @@ def test_a_mark_is_taken_away_where_no_secret_is_known_yet() -> None:
     redactor.cut_mark = "<cut>"
     assert redactor
     assert redactor.json({"message": "abc<cut>..."}) == {"message": "abc..."}
+
+
+@given(
+    st.lists(st.text("ab", min_size=8, max_size=12), min_size=1, max_size=3),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 12)), max_size=8),
+    st.lists(st.integers(1, 9), max_size=40),
+    st.integers(0, 60),
+)
+def test_no_secret_passes_however_several_overlap_and_are_cut(
+    values: list[str], pieces: list[tuple[int, int]], cuts: list[int], at: int
+) -> None:
+    redactor = Redactor({f"KEY_{number}": value for number, value in enumerate(values)})
+    text = "".join(values[which % len(values)][start:] for which, start in pieces)
+    stream, told, rest = RedactedStream(redactor), b"", text.encode()
+    for size in cuts:
+        told += stream.feed(rest[:size])
+        rest = rest[size:]
+    told += stream.feed(rest) + stream.finish()
+    redactor.cut_mark = "<cut>"
+    beside = redactor.text(f"{text[:at]}<cut> ... <cut>{text[at:]}")
+    head = redactor.head(text[:at], at)
+    assert [value for value in values if value in f"{told.decode()}|{beside}|{head}"] == []

@@ -65,6 +65,10 @@ WRITERS: Final[dict[str, Callable[[str], str]]] = {
     "bytes of Python's": lambda value: repr(value.encode())[2:-1],
     "set -x": lambda value: value.replace("'", "'\\''"),
     "shlex.quote": lambda value: value.replace("'", "'\"'\"'"),
+    "printf %q": lambda value: "".join(
+        each if each.isalnum() or each in "_@%+=:,./-" else f"\\{each}" for each in value
+    ),
+    "declare -p": lambda value: "".join(f"\\{each}" if each in '"$`\\' else each for each in value),
     "curl --data-urlencode": lambda value: quote(value, safe=""),
     "the path of a URL": quote,
     "a form": quote_plus,

@@ -353,6 +353,49 @@ def test_a_plugins_environment_may_hold_secrets_and_its_words_do_not(tmp_path: P
     assert results[0].details["stderr"] == "[secret KEY]\n"
 
 
+KEYED: JsonObject = {
+    "toolc": 1,
+    "name": "add",
+    "description": "Add a note to all the others.",
+    "parameters": {"how": {"type": "string", "default": "ok"}},
+    "backend": {"plugin": {"command": ["notes"]}},
+    "sandbox": {"lifetime": "session", "secrets": {"KEY": {"expose": "env"}}},
+}
+KEY = "correct-horse-battery-staple"
+JUNK = b"x" * 190 + KEY.encode()
+ANSWER = json.dumps(text("ok")).encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("described", "answered", "wanted"),
+    [
+        (JUNK + b"\n", b"", "x" * 190 + "[secret KE"),
+        (b"", JUNK + b"\n", "x" * 190 + "[secret KE"),
+        (b"", ANSWER + JUNK + b"\n", "x" * 190 + "[secret KE"),
+        (b"", ANSWER + b"more: " + KEY[:20].encode(), "'more: '"),
+        (b"", ANSWER + KEY[:20].encode(), "'...'"),
+    ],
+    ids=["in place of what it is", "in place of an answer", "after an answer", "half of it", "nothing else"],
+)
+def test_no_piece_of_a_secret_stands_where_a_plugins_line_is_cut(
+    tmp_path: Path, described: bytes, answered: bytes, wanted: str
+) -> None:
+    own: JsonObject = {"name": "add", "description": "Add a note to all the others.", "parameters": PARAMETERS}
+
+    def script(plan: Plan) -> Outcome:
+        if b"describe" in plan.stdin:
+            return Outcome(ending="answered", stdout=said(described or json.dumps(own).encode() + b"\n"))
+        return Outcome(ending="answered", stdout=said(answered))
+
+    path = tmp_path / "spec.yaml"
+    path.write_text(json.dumps(KEYED), encoding="utf-8")
+    store = SecretStore({"KEY": GivenSource(KEY)}, {})
+    with Executor(Registry.load(path), engine=FakeEngine(script), secrets=store) as made:
+        result = made.run("add", {})
+    assert wanted in result.text
+    assert KEY[:8] not in result.text
+
+
 def test_a_session_is_known_by_all_that_its_process_is_started_with() -> None:
     call = PluginCall(argv=("a",), tool="t", description="d", parameters={}, arguments={})
     plan = Plan(profile=Profile(), invocation=call, call_id="c", env=(EnvVar(name="A", value="1"),))

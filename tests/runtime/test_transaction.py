@@ -5,17 +5,22 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from transaction_cases import DONE, FAILED, call, doing, paths, told, tool, tree
 
+from toolc.call import ToolCall
 from toolc.changes import Proposal
+from toolc.engines.select import Selection
 from toolc.errors import InfrastructureError
+from toolc.registry import RegisteredTool
 from toolc.result import Outcome
 from toolc.runtime import transaction_copy, transaction_diff
+from toolc.runtime.executor import Setting, execute
 from toolc.runtime.scratch import _base
-from toolc.spec import Commit
+from toolc.spec import Commit, Secret
 
 BEFORE = {"a": "a\n", "b": "b\n", "d": "folder", "d/x": "x\n", "d/sub": "folder", "d/sub/y": "y\n"}
 
@@ -348,6 +353,24 @@ def test_a_workspace_that_is_too_large_to_copy_is_refused(workspace: Path, monke
         f"the workspace {workspace} cannot be made a transaction: the fake engine mounts nothing; and it cannot be "
         "copied: it holds more than 0 MiB; give a smaller folder, or say workspace: rw in the spec"
     )
+
+
+def test_what_goes_wrong_with_files_is_told_without_secrets(workspace: Path) -> None:
+    def refuse(proposal: Proposal) -> bool:
+        raise InfrastructureError(f"nobody can be asked about {proposal.changes[0].shown_path}")
+
+    spec = tool(commit="ask")
+    spec = replace(spec, sandbox=replace(spec.sandbox, secrets=(Secret(name="KEY", expose="env"),)))
+    setting = Setting(
+        choose=lambda _: Selection(doing(lambda view: (view / "correct-horse").touch())),
+        workspace=workspace,
+        ask=refuse,
+        reveal=lambda names: dict.fromkeys(names, "correct-horse"),
+    )
+    registered = RegisteredTool(spec=spec, surface_digest="sha256:aa", effect_digest="sha256:bb")
+    with pytest.raises(InfrastructureError) as raised:
+        execute(registered, ToolCall(name=spec.name, arguments={}, call_id="c"), setting)
+    assert str(raised.value) == "nobody can be asked about [secret KEY]"
 
 
 def test_a_workspace_that_was_moved_meanwhile_gets_the_changes_and_not_its_successor(workspace: Path) -> None:

@@ -49,9 +49,13 @@ def _line(attempt: JsonObject, spec: _Lines | _NoLines) -> str:
     if not attempt["allowed"]:
         remedy = attempt["would_allow"]
         return f"refused {there}: {attempt['reason']}" + (f"; {spec.remedy(str(remedy))}" if remedy else "")
-    verdict = f"failed {there}: {attempt['reason']};" if attempt["reason"] else f"connected to {there},"
+    allowed = f"allowed by {spec.entry(attempt['entry'])}"
+    if attempt["reason"] and not attempt["bytes_in"]:
+        return f"failed {there}: {attempt['reason']}; {allowed}"
     moved = f"{attempt['bytes_out']} bytes sent, {attempt['bytes_in']} received, {attempt['duration_ms']} ms"
-    return f"{verdict} allowed by {spec.entry(attempt['entry'])}" + ("" if attempt["reason"] else f"; {moved}")
+    # Some servers reset every connection that is done with: what passed before is no failure.
+    end = f"; at the end {attempt['reason']}" if attempt["reason"] else ""
+    return f"connected to {there}, {allowed}; {moved}{end}"
 
 
 class _NoLines:

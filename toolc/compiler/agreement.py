@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolc.compiler import codes
 from toolc.compiler.document import Mapping
+from toolc.compiler.http_agreement import check_http
 from toolc.compiler.reader import Findings
 from toolc.compiler.uses import templates
 from toolc.diagnostics import Diagnostic
@@ -165,6 +166,7 @@ _Check = Callable[["LocatedTool"], Iterator[Diagnostic]]
 _CHECKS: Final[tuple[tuple[frozenset[str], _Check], ...]] = (
     (frozenset({"retry", "annotations"}), _retry),
     (frozenset({"backend", "annotations"}), _http_retry),
+    (frozenset({"backend", "result"}), check_http),
     (frozenset({"backend", "sandbox"}), _url_from_argument),
     (frozenset({"backend", "sandbox"}), _secret_hosts),
     (frozenset({"backend", "sandbox"}), _no_sandbox),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
+from toolc.guest import cut
 from toolc.guest.context import Resource
 from toolc.guest.http_request import Response
 
@@ -17,10 +18,14 @@ QUOTED = re.compile(r";\s*filename\s*=\s*\"((?:[^\"\\]|\\.)*)\"", re.IGNORECASE)
 PLAIN = re.compile(r";\s*filename\s*=\s*([^\";\s]+)", re.IGNORECASE)
 
 
-def file_of(response: Response, url: str) -> Resource:
-    """The body as a file. Its name is what Content-Disposition says (RFC 6266), or the end of ``url``."""
-    name = _name(_said(response.headers.get("content-disposition", "")))
-    name = name or _name(unquote(url.partition("?")[0].partition("://")[2].partition("/")[2])) or "response"
+def file_of(response: Response, url: str, own: str) -> Resource:
+    """The body as a file. Its name is what Content-Disposition says (RFC 6266), or the end of ``url``.
+
+    ``own`` is the URL of the call's own request, which holds no secret; another one a server has made.
+    """
+    path = url.partition("?")[0].partition("://")[2].partition("/")[2]
+    path = path.rpartition("/")[2] if url == own.partition("?")[0] else path
+    name = _name(_said(response.headers.get("content-disposition", ""))) or _name(unquote(path)) or "response"
     kind = response.media_type
     return Resource(response.body, kind if TYPE.fullmatch(kind) else "application/octet-stream", name)
 
@@ -40,7 +45,7 @@ def _as_meant(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    """A name that is no way to another folder; empty where nothing of it is left."""
+    """A name that is no way to another folder, marked where it was cut; empty where nothing of it is left."""
     last = re.split(r"[/\\]", text)[-1]
-    name = "".join(each for each in last if each.isprintable()).strip(" .")
-    return name[-MAX_NAME:]
+    name = "".join(each for each in last if each.isprintable()).strip(" .")[-MAX_NAME:]
+    return cut.mark + name if name and name != text else name

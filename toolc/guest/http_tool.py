@@ -136,7 +136,7 @@ def _by_type(job: HttpJob, response: Response, about: dict[str, object]) -> Resu
         check_size(len(response.body), job.limit)
         from toolc.guest.http_file import file_of  # few calls bring a file
 
-        return Result(file_of(response, str(about["url"])), None, about)
+        return Result(file_of(response, str(about["url"]), job.url), None, about)
     check_length(response)
     text = text_of(response)
     if job.template is not None:

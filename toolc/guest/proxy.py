@@ -12,8 +12,10 @@ from toolc.guest.frames import OPEN
 MAX_HEAD = 64 * 1024
 """The longest head of a request, in bytes."""
 
-REQUEST_LINE = re.compile(rb"([A-Z][A-Z-]*) ([!-~]+) HTTP/1\.[01]")
-TARGET = re.compile(rb"[Hh][Tt][Tt][Pp]://([^/?#]*)([!-~]*)")
+REQUEST_LINE = re.compile(rb"([A-Z][A-Z-]*) ([!-~\x80-\xff]+) HTTP/1\.[01]")
+"""The target may have bytes beyond ASCII, which no standard allows and curl does not encode."""
+
+TARGET = re.compile(rb"[Hh][Tt][Tt][Pp]://([^/?#]*)(.*)")
 AUTHORITY = re.compile(rb"(\[[^\[\]]*\]|[^:\[\]@]*)(?::([0-9]{0,5}))?")
 FIELD_END = re.compile(rb"\r?\n(?![ \t])")
 """As servers see it: many take a line feed alone for a line's end, and a line that begins with a space goes on."""
@@ -97,6 +99,6 @@ class ProxyGreeting:
 def authority(text: bytes) -> tuple[str, int | None]:
     """Host and port, None without one. Raises ``GreetingError``."""
     found = AUTHORITY.fullmatch(text)
-    if found is None or not found[1]:
+    if found is None or not found[1] or not text.isascii():
         raise GreetingError("no host can be seen in the request")
     return found[1].decode("latin-1"), int(found[2]) if found[2] else None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from toolc.hosts import HostError, canonical_host, show_host
+from toolc.hosts import HostError, canonical_host, is_loopback, show_host
 from toolc.runtime.egress_transport import RefusedError
 
 MAX_URL: Final = 8192
@@ -46,15 +45,7 @@ class Target:
     @property
     def is_private(self) -> bool:
         """Whether nobody on the way can read what is sent: TLS, or this machine itself."""
-        return self.scheme == "https" or self.is_loopback
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether it is this machine."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        return self.scheme == "https" or is_loopback(self.host)
 
 
 def parse_url(text: str) -> Target:

@@ -86,11 +86,9 @@ class Redactor:
         """The pieces of a text that was cut between them, without what may be a part of a secret there."""
         for index, piece in enumerate(pieces):
             data = piece.encode("utf-8", "surrogatepass")
-            if index:
-                data = data[max((_ended(data, form) for form in self._marks), default=0) :]
-            if index < len(pieces) - 1:
-                data = self.settled(data)[0]
-            yield self.data(data).decode("utf-8", "ignore")
+            first = max((_ended(data, form) for form in self._marks), default=0) if index else 0
+            limit = len(data) - (self._pending(data) if index < len(pieces) - 1 else 0)
+            yield self._taken_out(data, limit, first)[0].decode("utf-8", "ignore")
 
     def json(self, value: JsonValue) -> JsonValue:
         """``value`` without secrets in any text of it, keys too."""
@@ -124,10 +122,10 @@ class Redactor:
             return data, b""
         return self._taken_out(data, len(data) - self._pending(data))
 
-    def _taken_out(self, data: bytes, limit: int) -> tuple[bytes, bytes]:
-        """``data`` without the secrets that begin before ``limit``, and what stands behind these and it."""
+    def _taken_out(self, data: bytes, limit: int, first: int = 0) -> tuple[bytes, bytes]:
+        """``data`` from ``first`` without the secrets that begin before ``limit``, and what stands behind these."""
         pieces: list[bytes] = []
-        at = 0
+        at = first
         for start, end, mark in self._found(data):
             # From there on a longer form may be coming, of which this is only the beginning.
             if start >= limit:
@@ -186,8 +184,13 @@ def _begun(data: bytes, form: bytes) -> int:
 
 def _ended(data: bytes, form: bytes) -> int:
     """How many bytes at the beginning of ``data`` ``form`` ends with, but not all of it."""
-    sizes = range(min(len(form) - 1, len(data)), 0, -1)
-    return next((size for size in sizes if data.startswith(form[-size:])), 0)
+    start = max(1, len(form) - len(data))
+    while data and (start := form.find(data[:1], start)) >= 0:
+        # A glance first, as above.
+        if data.startswith(form[start : start + 32]) and data.startswith(form[start:]):
+            return len(form) - start
+        start += 1
+    return 0
 
 
 def _size_of_last(data: bytes, count: int) -> int:

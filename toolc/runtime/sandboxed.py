@@ -42,13 +42,13 @@ from toolc.runtime.interrupted import ENDINGS, NOT_STARTED, interrupted
 from toolc.runtime.measured import about, identity, measured
 from toolc.runtime.oversized import KEPT_BYTES, fitted, sized
 from toolc.runtime.redaction import Redactor
-from toolc.runtime.refusals import with_refusals
 from toolc.runtime.result_schema import as_promised
 from toolc.runtime.sandbox_profile import approve_image, profile_of
 from toolc.runtime.secrets import exposed, redacted, secrets_of
 from toolc.runtime.setting import Setting
 from toolc.runtime.shaping import shaped, shaping
 from toolc.runtime.timing import Timing
+from toolc.runtime.unconnected import with_reasons
 from toolc.runtime.wire import converse
 from toolc.schema import JsonObject
 from toolc.spec import ToolSpec
@@ -116,16 +116,15 @@ class SandboxedCall:
         allowed = _Allowed(round(min(timeout_ms, left_ms)), timeout_ms if timeout_ms <= left_ms else None)
         if allowed.ms <= 0:
             return failure("timeout", NOT_STARTED, identity(self.tool, self.bound.call_id))
-        with ExitStack() as until_settled:
+        with redactor.errors(), ExitStack() as until_settled:
             start: Start = partial(_start, self.selection.engine)
             if transaction := _transaction(self.bound, self.plan.profile):
                 until_settled.enter_context(transaction)
                 start = partial(transaction.start, self.selection.engine)
-            with redactor.errors():
-                outcome, sandboxed = self._run(start, context, allowed.ms)
+            outcome, sandboxed = self._run(start, context, allowed.ms)
             again = partial(_run_again, self.selection.engine, context.cancellation, redactor)
             result = _judged(self.bound, self.plan, outcome, allowed, redactor, again)
-            result = with_refusals(result, outcome.attempts)
+            result = with_reasons(result, outcome.attempts)
             result = self._with_files(result, transaction)
             self.timing.lap("read")
             if transaction:

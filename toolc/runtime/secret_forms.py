@@ -27,6 +27,9 @@ _JSON_OF_DOTNET: Final = str.maketrans({each: f"\\u{ord(each):04X}" for each in 
 
 _HTML_QUOTES: Final = (('"', "&quot;", "&#34;"), ("'", "&#x27;", "&#39;", "&#039;", "&apos;"))
 
+_ESCAPED_BY_SHELLS: Final = re.compile(r"[^\w@%+=:,./-]")
+_ESCAPED_IN_QUOTES: Final = re.compile(r'["$`\\]')
+
 _UPPER: Final = re.compile(r"%[0-9A-F]{2}")
 _LOWER_UNIT: Final = re.compile(r"\\u[0-9a-f]{4}")
 
@@ -121,6 +124,8 @@ def _in_code(value: str) -> Iterator[str]:
     yield repr(value.encode())[2:-1]
     yield value.replace("'", "'\\''")
     yield value.replace("'", "'\"'\"'")
+    yield _ESCAPED_BY_SHELLS.sub(r"\\\g<0>", value)
+    yield _ESCAPED_IN_QUOTES.sub(r"\\\g<0>", value)
 
 
 def _base64(data: bytes) -> Iterator[bytes]:

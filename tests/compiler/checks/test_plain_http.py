@@ -14,8 +14,7 @@ OAUTH = """\
       oauth2:
         token_url: http://id.example.com/token
         client_id: me
-        client_secret: "{{ secrets.KEY }}"
-sandbox: {secrets: {KEY: {hosts: [id.example.com]}}}
+        client_secret: me
 """
 AGENT = """\
 backend:

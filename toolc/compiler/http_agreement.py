@@ -1,0 +1,71 @@
+"""What the parts of an HTTP tool must agree on, with each other and with the result: else no call can succeed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from toolc.compiler import codes
+from toolc.compiler.uses import templates
+from toolc.diagnostics import Diagnostic
+from toolc.hosts import is_loopback
+from toolc.template import Template
+
+if TYPE_CHECKING:
+    from toolc.compiler.decode_tool import LocatedTool
+    from toolc.spec_http import HttpBackend, Url
+
+_CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate", "identity"})
+"""The content codings that a response is read in."""
+
+
+def check_http(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Each contradiction of an HTTP tool; nothing for any other."""
+    backend = tool.spec.backend
+    if backend.tag == "http":
+        yield from _headers(tool, backend)
+        yield from _body(tool, backend)
+        yield from _plain_secrets(tool, backend)
+
+
+def _headers(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
+    for each in backend.headers:
+        span = tool.key_span("backend", "http", "headers", each.name)
+        name = each.name.lower()
+        if name == "content-type" and backend.body is not None and backend.body.tag == "multipart":
+            message = "this header would take the place of the one that says where the body's parts end"
+            yield Diagnostic(codes.BAD_VALUE, message, span, "leave it out")
+        if name == "accept-encoding" and not each.value.names:
+            asked = re.findall(r"(?:^|,)\s*([^\s,;]+)", each.value.render({}).lower())
+            if unknown := sorted(set(asked) - _CODINGS):
+                message = f"a response that is encoded as '{unknown[0]}' could not be read"
+                yield Diagnostic(codes.BAD_VALUE, message, span, "leave it out: gzip and deflate are asked for")
+
+
+def _body(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
+    result = tool.spec.result
+    pages = tool.key_span("backend", "http", "pagination") if backend.pagination else None
+    if backend.method == "HEAD":
+        message = "the answer to a HEAD request has no body"
+        spans = [pages, tool.key_span("result", "schema") if tool.spec.result_schema is not None else None]
+        yield from (Diagnostic(codes.BAD_VALUE, message, span, "write method: GET") for span in spans if span)
+    elif pages and result.format in {"image", "none"}:
+        message = f"pages are put together as JSON, and '{result.format}' is none"
+        yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "format"), "write format: json")
+
+
+def _plain_secrets(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
+    auth = backend.auth
+    fetched = auth if auth is not None and auth.tag == "oauth2" else None
+    sent: tuple[tuple[object, Url | Template, tuple[str, ...]], ...] = (
+        ((backend.query, backend.headers, backend.body, auth), backend.url, ("url",)),
+        (fetched, fetched.token_url if fetched else backend.url, ("auth", "oauth2", "token_url")),
+    )
+    for parts, url, place in sent:
+        if isinstance(url, Template) or url.scheme == "https" or is_loopback(url.host):
+            continue
+        names = sorted({name for template in templates(parts) for name in template.secrets})
+        if names:
+            message = f"the secret '{names[0]}' goes over TLS only, and this is http"
+            yield Diagnostic(codes.BAD_VALUE, message, tool.span("backend", "http", *place), "write https://")
