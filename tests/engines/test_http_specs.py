@@ -57,7 +57,8 @@ def call(engine: OciEngine, server: ScriptedServer, tmp_path: Path) -> Call:
             text.replace(f"https://{host}", f"http://{here}").replace("public:443", here).replace(host, "127.0.0.1")
         )
         (tmp_path / f"{spec}.yaml").write_text(text)
-        (tmp_path / "http_client.py").write_text((SPECS / "http_client.py").read_text())
+        for code in ("http_client.py", "web_page.py"):
+            (tmp_path / code).write_text((SPECS / code).read_text())
         store = SecretStore({key: GivenSource(value) for key, value in secrets.items()}, {})
         with Executor(Registry.load(tmp_path / f"{spec}.yaml"), engine=engine, secrets=store) as executor:
             return executor.run(name, arguments)
@@ -432,7 +433,8 @@ def test_another_host_is_sent_no_credentials(engine: OciEngine, server: Scripted
         text = (SPECS / "http.yaml").read_text()
         allowed = f'"127.0.0.1:{server.port}", "127.0.0.1:{other.port}"'
         (tmp_path / "http.yaml").write_text(text.replace('"public:443"', allowed))
-        (tmp_path / "http_client.py").write_text((SPECS / "http_client.py").read_text())
+        for code in ("http_client.py", "web_page.py"):
+            (tmp_path / code).write_text((SPECS / code).read_text())
         headers: JsonObject = {"Authorization": "Bearer x", "Cookie": "a=b", "X-A": "c"}
         with Executor(Registry.load(tmp_path / "http.yaml"), engine=engine) as executor:
             result = executor.run("http_request", {"url": f"{server.url}/x", "headers": headers})

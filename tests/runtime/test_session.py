@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gc
 import json
 import os
@@ -21,7 +22,7 @@ from toolc.engines.fake import FakeEngine
 from toolc.errors import SandboxDiedError
 from toolc.events import Event, ToolUpdate
 from toolc.plan import Exec, Plan, PluginCall, Profile, PythonCall, SecretFile
-from toolc.result import Capture, Ending, Outcome
+from toolc.result import Capture, Ending, Image, Outcome
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.served import standing
 from toolc.schema import JsonObject
@@ -374,8 +375,18 @@ ANSWER = json.dumps(text("ok")).encode() + b"\n"
         (b"", ANSWER + JUNK + b"\n", "x" * 190 + "[secret KE"),
         (b"", ANSWER + b"more: " + KEY[:20].encode(), "'more: '"),
         (b"", ANSWER + KEY[:20].encode(), "'...'"),
+        (b"", json.dumps(text("ok") | {"call_id": "x" * 70 + KEY}).encode() + b"\n", "x" * 70 + "[secret K"),
+        (b"", json.dumps({"type": "update", "call_id": "x" * 70 + KEY}).encode() + b"\n", "x" * 70 + "[secret K"),
     ],
-    ids=["in place of what it is", "in place of an answer", "after an answer", "half of it", "nothing else"],
+    ids=[
+        "in place of what it is",
+        "in place of an answer",
+        "after an answer",
+        "half of it",
+        "nothing else",
+        "the call of an answer",
+        "the call of an update",
+    ],
 )
 def test_no_piece_of_a_secret_stands_where_a_plugins_line_is_cut(
     tmp_path: Path, described: bytes, answered: bytes, wanted: str
@@ -394,6 +405,22 @@ def test_no_piece_of_a_secret_stands_where_a_plugins_line_is_cut(
         result = made.run("add", {})
     assert wanted in result.text
     assert KEY[:8] not in result.text
+
+
+def test_a_plugins_picture_and_number_can_be_secrets(tmp_path: Path) -> None:
+    picture = base64.b64encode(b"GIF89a" + KEY.encode()).decode()
+    answer: JsonObject = {"content": [{"type": "image", "data": picture}], "details": {"pin": 48151623, KEY: 1}}
+    own: JsonObject = {"name": "add", "description": "Add a note to all the others.", "parameters": PARAMETERS}
+    path = tmp_path / "spec.yaml"
+    path.write_text(
+        json.dumps(KEYED | {"sandbox": {"secrets": {"KEY": {"expose": "env"}, "PIN": {"expose": "env"}}}})
+    )
+    store = SecretStore({"KEY": GivenSource(KEY), "PIN": GivenSource("48151623")}, {})
+    engine = FakeEngine(lambda plan: line(own if b"describe" in plan.stdin else answer))
+    with Executor(Registry.load(path), engine=engine, secrets=store) as made:
+        result = made.run("add", {})
+    assert result.content == (Image(b"GIF89a[secret KEY]", "image/gif"),)
+    assert result.details["tool"] == {"pin": "[secret PIN]", "[secret KEY]": 1}
 
 
 def test_a_session_is_known_by_all_that_its_process_is_started_with() -> None:

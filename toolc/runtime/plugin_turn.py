@@ -19,6 +19,7 @@ from toolc.backends.plugin_lines import (
     Answer,
     LineError,
     Offer,
+    Update,
     call_line,
     read_message,
     read_offer,
@@ -73,7 +74,8 @@ class PluginTurns:
         if said is None and self._last_id is not None:
             raise wire.broken("its answer has no 'call_id', which its answers before had")
         if said is not None and said != call_id:
-            raise wire.broken(f"it answered the call {said!r:.80}, and {call_id!r:.80} was open")
+            told = wire.redactor.text(said)
+            raise wire.broken(f"it answered the call {told!r:.80}, and {call_id!r:.80} was open")
         self._last_id = said
 
     def describe(self, wire: SessionWire) -> Offer:
@@ -92,18 +94,28 @@ def _answered(wire: SessionWire, call_id: str) -> tuple[bytes, Answer]:
     """The answer to the open call, as a line and as it is read; updates before it are told."""
     updates = wire.updates()
     while True:
-        line = wire.redactor.data(_waited(wire.line, "before it answered"))
+        line = _waited(wire.line, "before it answered")
         try:
-            message = read_message(line)
+            message = _read(wire, line)
         except LineError as error:
             raise wire.broken(str(error)) from None
         if isinstance(message, Answer):
             updates.finish()
             return line, message
         if message.call_id not in {None, call_id}:
-            raise wire.broken(f"its update is of the call {message.call_id!r:.80}, and {call_id!r:.80} was open")
+            said = wire.redactor.text(message.call_id or "")
+            raise wire.broken(f"its update is of the call {said!r:.80}, and {call_id!r:.80} was open")
         updates.take(message.percent, message.message, message.content)
         wire.insist_on_time()
+
+
+def _read(wire: SessionWire, line: bytes) -> Answer | Update:
+    """What a plugin said, with its secrets. Raises ``LineError``, whose words hold none, nor a piece of one."""
+    try:
+        return read_message(line)
+    except LineError:
+        read_message(wire.redactor.data(line))
+        raise
 
 
 def _unasked(wire: SessionWire, until: float, when: str) -> None:
