@@ -473,6 +473,22 @@ def test_what_the_guest_sent_is_delivered_after_it_has_closed() -> None:
     assert received == [60_000]
 
 
+def test_nobody_waits_for_a_request_that_is_not_delivered() -> None:
+    def requests(_: bytes) -> Opening:
+        return Opening(host="127.0.0.1", port=port, head=bytes(20_000_000), is_opaque=False)
+
+    is_over = threading.Event()
+
+    def takes_nothing(_: socket.socket) -> None:
+        is_over.wait(60)
+
+    with server(takes_nothing) as port, ByHand(f"127.0.0.1:{port}", requests=requests) as guest:
+        guest.broker.begin()
+        guest.until(lambda: bool(guest.told))
+        assert not guest.broker.has_pending
+        is_over.set()
+
+
 def test_a_request_is_made_by_the_host_and_judged_as_any_other() -> None:
     def requests(payload: bytes) -> Opening:
         message = json.loads(payload)

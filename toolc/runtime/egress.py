@@ -108,8 +108,11 @@ class Broker:
 
     @property
     def has_pending(self) -> bool:
-        """Whether something is still to be delivered to a server."""
-        return any(each.has_pending for each in self._connections.values())
+        """Whether something that the tool has sent is still to be delivered to a server.
+
+        Of a request that the host makes, nothing is: whoever asked for it waited for the answer, and has ended.
+        """
+        return any(each.has_pending and each.opening.is_opaque for each in self._connections.values())
 
     @property
     def unlisted(self) -> int:
