@@ -155,7 +155,7 @@ CASES: Final = (
             "    return found\n"
         ),
         sandbox=limits(files=64, file_size="1MiB"),
-        expect={**OK, "structured": {"NOFILE": [64, 64], "FSIZE": [1 << 20, 1 << 20], "CORE": [0, 0]}},
+        expect={**OK, "structured": {"NOFILE": [64, 64], "FSIZE": [1 << 20, 1 << 20], "CORE": [1, 1]}},
     ),
     Case(
         name="a tool has no more processes than its limit",

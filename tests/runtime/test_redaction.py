@@ -147,6 +147,13 @@ def test_lines_of_base64_are_redacted_however_a_stream_is_cut(
     assert found.count(MARK.encode()) == 2
 
 
+@pytest.mark.parametrize("cut", range(29))
+def test_a_secret_that_begins_in_another_is_redacted_however_a_stream_is_cut(cut: int) -> None:
+    stream = RedactedStream(Redactor({"FIRST": "first-token-abc", "SECOND": "abc-second-token"}))
+    data = b"first-token-abc-second-token."
+    assert stream.feed(data[:cut]) + stream.feed(data[cut:]) + stream.finish() == b"[secret FIRST]."
+
+
 def test_nothing_is_held_back_that_cannot_be_a_secret() -> None:
     stream = RedactedStream(Redactor({"TOKEN": "correct horse"}))
     assert stream.feed(b"correct hors") == b""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -142,6 +142,28 @@ def test_a_call_that_was_cancelled_before_it_began_never_runs() -> None:
         cancellation.cancel()
         assert run(script, cancellation=cancellation).ending == "cancelled"
     assert seen == []
+
+
+def test_a_call_that_is_cancelled_while_its_guest_wakes_never_runs() -> None:
+    told_after = 0
+    with Cancellation() as cancellation:
+
+        class Waking(FakeSandbox):
+            def read(self) -> bytes | None:
+                if data := super().read():
+                    cancellation.cancel()
+                return data
+
+            def write(self, data: bytes | memoryview) -> int:
+                nonlocal told_after
+                told_after += cancellation.is_cancelled
+                return super().write(data)
+
+        with closing(Waking(PLAN.profile, lambda _: DONE)) as made:
+            outcome = converse(
+                made, PLAN, timeout_ms=100_000, cancellation=cancellation, on_progress=lambda *_: None
+            )
+    assert (outcome.ending, told_after) == ("cancelled", 0)
 
 
 def test_a_sandbox_that_dies_is_our_failure_and_says_what_it_said() -> None:

@@ -87,7 +87,8 @@ def message(call: HttpCall, output_bytes: int) -> JsonObject:
 
 def so_far(call: HttpCall, told: JsonObject) -> JsonObject:
     """What ``details.http`` says of a call without an answer: what its guest has ``told``, where it makes sense."""
-    about: JsonObject = {"url": call.url.partition("?")[0], "redirects": 0, "retries": 0}
+    first = call.token.url if call.token is not None and call.needs_token else call.url
+    about: JsonObject = {"url": first.partition("?")[0], "redirects": 0, "retries": 0}
     for name, kind in _ABOUT.items():
         if type(told.get(name)) is kind:
             about[name] = told[name]

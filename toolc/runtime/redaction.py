@@ -21,6 +21,9 @@ And the backslash: in a text of JSON, lines end with ``\\n``, and some write ``\
 _MAX_BREAKS: Final = 1024
 """How many of these may stand beside as many characters of Base64, so that no tool has us wait for the next."""
 
+_GLANCE: Final = 32
+"""How many bytes of a form are looked at before all of it is."""
+
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 
@@ -61,11 +64,11 @@ class Redactor:
             error.args = tuple(self.text(each) if isinstance(each, str) else each for each in error.args)
             raise
 
-    def data(self, data: bytes) -> bytes:
-        """``data`` without secrets."""
+    def data(self, data: bytes, first: int = 0) -> bytes:
+        """``data`` from ``first`` without secrets, one that begins before that too."""
         if len(data) < self._shortest or not self._marks:
-            return data
-        return self._taken_out(data, len(data))[0]
+            return data[first:]
+        return self._taken_out(data, len(data), first)[0]
 
     def text(self, text: str) -> str:
         """``text`` without secrets."""
@@ -116,14 +119,19 @@ class Redactor:
         told = self.text(written)
         return value if told == written else told
 
-    def settled(self, data: bytes) -> tuple[bytes, bytes]:
-        """``data`` without secrets as far as they are whole, and the rest, which may be the beginning of one."""
-        if not self._marks:
-            return data, b""
-        return self._taken_out(data, len(data) - self._pending(data))
+    def settled(self, data: bytes, first: int = 0) -> tuple[bytes, bytes, int]:
+        """``data`` from ``first`` without secrets as far as they are whole; the rest; how much of that is gone.
 
-    def _taken_out(self, data: bytes, limit: int, first: int = 0) -> tuple[bytes, bytes]:
-        """``data`` from ``first`` without the secrets that begin before ``limit``, and what stands behind these."""
+        The rest may be the beginning of a secret, and another one may end in it: so many bytes are taken out.
+        """
+        if not self._marks:
+            return data[first:], b"", 0
+        limit = len(data) - self._pending(data)
+        told, end = self._taken_out(data, limit, first)
+        return told, data[limit:], end - limit
+
+    def _taken_out(self, data: bytes, limit: int, first: int = 0) -> tuple[bytes, int]:
+        """``data`` from ``first`` to ``limit`` without the secrets that begin there, and where the last ends."""
         pieces: list[bytes] = []
         at = first
         for start, end, mark in self._found(data):
@@ -134,7 +142,7 @@ class Redactor:
                 pieces += (data[at:start], mark)
             at = max(at, end)
         pieces.append(data[at:limit])
-        return b"".join(pieces), data[max(at, limit) :]
+        return b"".join(pieces), max(at, limit)
 
     def _found(self, data: bytes) -> list[tuple[int, int, bytes]]:
         """Where secrets stand, in order, and their marks; the longest first of those that begin together."""
@@ -174,9 +182,14 @@ def _across_lines(data: bytes, wanted: Mapping[bytes, bytes]) -> Iterator[tuple[
 def _begun(data: bytes, form: bytes) -> int:
     """How many bytes at the end of ``data`` ``form`` begins with, but not all of it."""
     start = max(0, len(data) - len(form) + 1)
+    # A glance first: the rest of a long form is long too.
+    while (start := data.find(form[:_GLANCE], start)) >= 0:
+        if form.startswith(data[start:]):
+            return len(data) - start
+        start += 1
+    start = max(0, len(data) - min(_GLANCE, len(form)) + 1)
     while (start := data.find(form[:1], start)) >= 0:
-        # A glance first: the rest of a long form is long too.
-        if form.startswith(data[start : start + 32]) and form.startswith(data[start:]):
+        if form.startswith(data[start:]):
             return len(data) - start
         start += 1
     return 0
@@ -187,7 +200,7 @@ def _ended(data: bytes, form: bytes) -> int:
     start = max(1, len(form) - len(data))
     while data and (start := form.find(data[:1], start)) >= 0:
         # A glance first, as above.
-        if data.startswith(form[start : start + 32]) and data.startswith(form[start:]):
+        if data.startswith(form[start : start + _GLANCE]) and data.startswith(form[start:]):
             return len(form) - start
         start += 1
     return 0
@@ -213,15 +226,16 @@ class RedactedStream:
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._held = b""
+        self._gone = 0
 
     def feed(self, data: bytes) -> bytes:
         """What can be told after ``data`` has come; the rest waits until it is clear what it is."""
         if not self._redactor and not self._held:
             return data
-        told, self._held = self._redactor.settled(self._held + data)
+        told, self._held, self._gone = self._redactor.settled(self._held + data, self._gone)
         return told
 
     def finish(self) -> bytes:
         """What was held back, now that nothing more will come."""
-        held, self._held = self._held, b""
-        return self._redactor.data(held)
+        held, first, self._held, self._gone = self._held, self._gone, b"", 0
+        return self._redactor.data(held, first)

@@ -70,7 +70,9 @@ def converse(
 def _converse(line: Line, sandbox: Sandbox, conversation: Conversation, plan: Plan, timeout_ms: int) -> Outcome:
     started = monotonic()
     try:
-        if not line.run_until(monotonic() + START_SECONDS, lambda: conversation.is_ready):
+        until = monotonic() + START_SECONDS
+        # Ready and cancelled in one moment is cancelled: the call's request would be made at once.
+        if not line.run_until(until, lambda: conversation.is_ready) or line.is_over(until):
             if line.cancelled:
                 return outcome_of(conversation, "cancelled")
             raise died(sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
