@@ -27,6 +27,8 @@ PAGE = (
         (b"\x89PNG", "image/png", "HTTP 500 Status"),
         ("\u00e9".encode("utf-16"), "text/plain", "HTTP 500 Status: \u00e9"),
         (b"w" * 600, "text/plain", "HTTP 500 Status: " + "w" * 500 + "..."),
+        (b"a" + b" " * 5000 + b"b", "text/plain", "HTTP 500 Status: a..."),
+        (b"a" + b"<br>" * MAX_HTML + b"b", "text/html", "HTTP 500 Status: a..."),
     ],
 )
 def test_the_message_is_the_status_and_the_head_of_a_body_that_is_text(body: bytes, kind: str, words: str) -> None:

@@ -32,6 +32,10 @@ def test_what_is_no_charset_of_texts_is_taken_for_utf_8(charset: str) -> None:
     assert text_of(response(b"a\xff" * 40, content_type=f"text/plain; charset={charset}")) == "a\ufffd" * 40
 
 
+def test_what_takes_minutes_for_a_mebibyte_is_no_charset() -> None:
+    assert text_of(response(b"caf-dma", content_type="text/plain; charset=punycode")) == "caf-dma"
+
+
 @pytest.mark.parametrize(
     ("body", "kind"),
     [

@@ -47,9 +47,14 @@ def test_a_limit_that_is_used_up_says_when_it_begins_anew() -> None:
     draft = response(status=429, ratelimit_remaining="0", ratelimit_reset="50")
     assert wanted(draft) == 50.0
     assert wanted(response(status=429, x_ratelimit_reset="7")) == 7.0
-    at = wanted(response(status=403, x_ratelimit_remaining="0", x_ratelimit_reset=str(int(time.time()) + 7200)))
-    assert at is not None
-    assert 3600 < at <= 7200
+
+
+@pytest.mark.parametrize("unit", [1, 1000])
+def test_a_limit_may_begin_anew_at_a_time_in_seconds_or_milliseconds(unit: int) -> None:
+    at = str((int(time.time()) + 7200) * unit)
+    seconds = wanted(response(status=403, x_ratelimit_remaining="0", x_ratelimit_reset=at))
+    assert seconds is not None
+    assert 3600 < seconds <= 7200
 
 
 @pytest.mark.parametrize(

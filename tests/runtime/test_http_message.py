@@ -19,5 +19,5 @@ def test_a_call_begins_with_its_own_request_or_with_that_for_a_token() -> None:
 
 
 def test_what_the_guest_has_told_counts_where_it_makes_sense() -> None:
-    told: JsonObject = {"url": "https://api.example.com/b", "redirects": 1, "retries": "many", "status": 302, "x": 1}
+    told: JsonObject = {"url": "https://api.example.com/b", "redirects": 1, "retries": "?", "status": 302, "x": 1}
     assert so_far(CALL, told) == {"url": told["url"], "redirects": 1, "retries": 0, "status": 302}

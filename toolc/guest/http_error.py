@@ -49,8 +49,8 @@ def _words(response: Response) -> str:
         words += ": " + text[:MAX_HEAD] + (cut.mark + "..." if is_cut else "")
     seconds = wanted(response) if response.status >= 400 else None
     if seconds is not None:
-        whole = int(-(-seconds // 1))
-        words += " (try again %s)" % ("in %d second%s" % (whole, "s" * (whole > 1)) if whole else "now")
+        count = int(-(-seconds // 1))
+        words += " (try again %s)" % ("in %d second%s" % (count, "s" * (count > 1)) if count else "now")
     return words
 
 

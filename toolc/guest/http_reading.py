@@ -17,6 +17,9 @@ CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
 MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 """The byte order marks, and the charset that each stands for."""
 
+NO_CHARSETS = ("idna", "punycode", "undefined")
+"""What Python takes for charsets, and which replace nothing; ``punycode`` takes minutes for a mebibyte."""
+
 MAX_DIGITS = 4300
 """How many digits a whole number may have."""
 
@@ -139,21 +142,18 @@ def text_of(response: Response) -> str:
     for mark, charset in MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(charset, "replace")
-    try:
-        return body.decode(_charset(response), "replace")
-    except UnicodeError:
-        # Some of Python's charsets replace nothing, such as ``idna``.
-        return body.decode("utf-8", "replace")
+    return body.decode(_charset(response), "replace")
 
 
 def _charset(response: Response) -> str:
     """What the response says; UTF-8 where that is nothing, or no charset."""
     match = CHARSET.search(response.headers.get("content-type", ""))
     try:
-        known = codecs.lookup(match.group(1)) if match else None
+        known = codecs.lookup(match.group(1) if match else "utf-8")
     except LookupError:
-        known = None
-    return known.name if known is not None and getattr(known, "_is_text_encoding", True) else "utf-8"
+        return "utf-8"
+    is_charset = getattr(known, "_is_text_encoding", True) and known.name not in NO_CHARSETS
+    return known.name if is_charset else "utf-8"
 
 
 def check_length(response: Response) -> None:

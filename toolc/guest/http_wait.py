@@ -8,7 +8,10 @@ import time
 from toolc.guest.http_request import Response
 
 FIRST_TIME = 1_000_000_000
-"""A reset from here on is a time (in seconds since 1970), and one below it is that many seconds from now."""
+"""A reset from here on is a time (in seconds since 1970), and one below it is that many seconds from now.
+
+From a thousand times as much on, it is in milliseconds.
+"""
 
 NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 
@@ -50,6 +53,7 @@ def _reset(response: Response) -> float | None:
     if not used_up:
         return None
     last = max(used_up)
+    last = last / 1000 if last >= 1000 * FIRST_TIME else last
     return max(0.0, last - time.time()) if last >= FIRST_TIME else last
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from toolc.errors import ToolcError
 from toolc.runtime.secret_forms import base64_forms, forms
+from toolc.runtime.secret_places import Forms
 from toolc.schema import JsonValue
 
 _BREAKS: Final = b"\r\n\t \\"
@@ -35,7 +36,8 @@ class Redactor:
 
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
         self._marks: dict[bytes, bytes] = {}
-        self._in_lines: dict[bytes, bytes] = {}
+        self._forms = Forms()
+        self._in_lines = Forms()
         self._shortest = 0
         self._has_number = False
         self.cut_mark = ""
@@ -50,8 +52,9 @@ class Redactor:
         mark = f"[secret {name}]".encode()
         for form in forms(value):
             self._marks.setdefault(form, mark)
+            self._forms.add(form)
         for form in base64_forms(value):
-            self._in_lines.setdefault(form, mark)
+            self._in_lines.add(form)
         self._shortest = min(map(len, self._marks))
         self._has_number = self._has_number or bool(_NUMBER.fullmatch(value))
 
@@ -146,60 +149,33 @@ class Redactor:
 
     def _found(self, data: bytes) -> list[tuple[int, int, bytes]]:
         """Where secrets stand, in order, and their marks; the longest first of those that begin together."""
-        # One form after the other: ten times as fast as one expression of them all.
-        found = [(at, at + len(form), mark) for form, mark in self._marks.items() for at in _places(data, form)]
+        found = [(at, at + len(form), self._marks[form]) for at, form in self._forms.places(data)]
         if b"\n" in data or b"\\" in data:
-            found += _across_lines(data, self._in_lines)
+            found += [(start, end, self._marks[form]) for start, end, form in _across_lines(data, self._in_lines)]
         return sorted(found, key=lambda each: (each[0], -each[1]))
 
     def _pending(self, data: bytes) -> int:
         """How many bytes at the end of ``data`` may be the beginning of a secret."""
-        longest = max((_begun(data, form) for form in self._marks), default=0)
         flat = _flat(data)
-        joined = flat.translate(None, _BREAKS)
-        begun = max((_begun(joined, form) for form in self._in_lines), default=0)
-        return max(longest, _size_of_last(flat, begun))
+        begun = self._in_lines.begun(flat.translate(None, _BREAKS))
+        return max(self._forms.begun(data), _size_of_last(flat, begun))
 
 
-def _places(data: bytes, form: bytes) -> Iterator[int]:
-    at = data.find(form)
-    while at >= 0:
-        yield at
-        at = data.find(form, at + len(form))
-
-
-def _across_lines(data: bytes, wanted: Mapping[bytes, bytes]) -> Iterator[tuple[int, int, bytes]]:
+def _across_lines(data: bytes, wanted: Forms) -> Iterator[tuple[int, int, bytes]]:
     """Where Base64 stands in lines."""
     flat = _flat(data)
     joined = flat.translate(None, _BREAKS)
     places: list[int] = []
-    for form, mark in wanted.items():
-        for at in _places(joined, form):
-            places = places or [place for place, byte in enumerate(flat) if byte not in _BREAKS]
-            yield places[at], places[at + len(form) - 1] + 1, mark
-
-
-def _begun(data: bytes, form: bytes) -> int:
-    """How many bytes at the end of ``data`` ``form`` begins with, but not all of it."""
-    start = max(0, len(data) - len(form) + 1)
-    # A glance first: the rest of a long form is long too.
-    while (start := data.find(form[:_GLANCE], start)) >= 0:
-        if form.startswith(data[start:]):
-            return len(data) - start
-        start += 1
-    start = max(0, len(data) - min(_GLANCE, len(form)) + 1)
-    while (start := data.find(form[:1], start)) >= 0:
-        if form.startswith(data[start:]):
-            return len(data) - start
-        start += 1
-    return 0
+    for at, form in wanted.places(joined):
+        places = places or [place for place, byte in enumerate(flat) if byte not in _BREAKS]
+        yield places[at], places[at + len(form) - 1] + 1, form
 
 
 def _ended(data: bytes, form: bytes) -> int:
     """How many bytes at the beginning of ``data`` ``form`` ends with, but not all of it."""
     start = max(1, len(form) - len(data))
     while data and (start := form.find(data[:1], start)) >= 0:
-        # A glance first, as above.
+        # A glance first: the rest of a long form is long too.
         if data.startswith(form[start : start + _GLANCE]) and data.startswith(form[start:]):
             return len(form) - start
         start += 1

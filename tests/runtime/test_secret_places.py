@@ -1,0 +1,60 @@
+"""Where forms stand, and what data ends with: as one form after the other would be found."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolc.runtime import secret_places
+from toolc.runtime.secret_places import Forms
+
+WORDS = st.lists(st.text("ab", min_size=1, max_size=20).map(str.encode), min_size=1, max_size=6)
+
+
+@st.composite
+def data_with(draw: st.DrawFn) -> tuple[list[bytes], bytes]:
+    """Words, and data that is made of words and their beginnings."""
+    words = draw(WORDS)
+    pieces = draw(st.lists(st.tuples(st.sampled_from(words), st.integers(1, 20)), max_size=5))
+    return words, b"".join(word[:size] for word, size in pieces)
+
+
+def made(words: list[bytes]) -> Forms:
+    found = Forms()
+    for word in words:
+        found.add(word)
+    return found
+
+
+@given(data_with())
+def test_what_data_ends_with_is_the_longest_beginning_of_a_form(drawn: tuple[list[bytes], bytes]) -> None:
+    words, data = drawn
+    beginnings = [word[:size] for word in words for size in range(1, len(word)) if data.endswith(word[:size])]
+    assert made(words).begun(data) == max(map(len, beginnings), default=0)
+
+
+@given(data_with(), st.sampled_from([0, 1000]))
+def test_every_form_is_found_and_nothing_else(drawn: tuple[list[bytes], bytes], many: int) -> None:
+    words, data = drawn
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(secret_places, "_MANY", many)
+        places = [*made(words).places(data)]
+    assert all(data.startswith(form, at) for at, form in places)
+    assert {form for _, form in places} == {word for word in words if word in data}
+
+
+@pytest.mark.parametrize("form", [b"abc", b"abcdefgh", b"abcdefghijklmnopqrst"])
+def test_each_beginning_of_a_form_is_one_but_not_all_of_it(form: bytes) -> None:
+    forms = made([form, b"another"])
+    for before in (b"", b"- "):
+        assert [forms.begun(before + form[:size]) for size in range(len(form) + 1)] == [*range(len(form)), 0]
+
+
+def test_many_forms_are_found_wherever_they_stand() -> None:
+    words = [b"form %04d of many" % number for number in range(secret_places._MANY)]
+    assert sorted(made([*words, b"short"]).places(b"a " + words[7] + b" short " + words[3])) == [
+        (2, words[7]),
+        (20, b"short"),
+        (26, words[3]),
+    ]
