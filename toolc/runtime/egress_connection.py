@@ -177,7 +177,7 @@ class Connection:
             return 0
         self._server_ended = not size
         self._guest_takes -= size
-        self.bytes_in += size
+        self.bytes_in = self.transport.received
         HEADER.pack_into(room, 0, size, DATA if size else END, self.stream)
         return HEADER.size + size
 

@@ -33,6 +33,10 @@ class Transport(Protocol):
     def failure(self) -> str:
         """Why the connection broke, where that is told in what is read; else empty."""
 
+    @property
+    def received(self) -> int:
+        """How many bytes the server has said by now."""
+
     def fileno(self) -> int:
         """The descriptor to poll."""
 
@@ -60,6 +64,7 @@ class PlainTransport:
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
+        self.received = 0
 
     def fileno(self) -> int:
         """The socket's."""
@@ -68,9 +73,11 @@ class PlainTransport:
     def read_into(self, room: memoryview) -> int | None:
         """What has come."""
         try:
-            return self._socket.recv_into(room)
+            size = self._socket.recv_into(room)
         except BlockingIOError:
             return None
+        self.received += size
+        return size
 
     def write(self, data: bytes | memoryview) -> int:
         """Send what can be sent now."""

@@ -28,7 +28,7 @@ class TlsTransport:
         ).wrap_socket(connection, server_hostname=host, do_handshake_on_connect=False, suppress_ragged_eofs=False)
         self._unsent = bytearray()
         self._is_agreed = False
-        self._finish = False
+        self.received = 0
         self.wants_write = False
 
     def fileno(self) -> int:
@@ -40,7 +40,7 @@ class TlsTransport:
         if not self._flush():
             return None
         try:
-            return self._socket.recv_into(room)
+            size = self._socket.recv_into(room)
         except ssl.SSLWantReadError:
             return None
         except ssl.SSLWantWriteError:
@@ -48,6 +48,8 @@ class TlsTransport:
             return None
         except ssl.SSLZeroReturnError:
             return 0
+        self.received += size
+        return size
 
     def write(self, data: bytes | memoryview) -> int:
         """Take ``data``, and send what can be sent now. Raises ``OSError``."""
@@ -104,6 +106,11 @@ class OuterTransport:
         """As the inner one."""
         return self._inner.wants_write
 
+    @property
+    def received(self) -> int:
+        """As the inner one: what it says itself is no server's."""
+        return self._inner.received
+
     def fileno(self) -> int:
         """As the inner one."""
         return self._inner.fileno()
@@ -146,7 +153,7 @@ class FramedTransport(OuterTransport):
             size = self._frame(piece)
             if size is None or piece is room:
                 return size
-            self._rest = bytes(piece[:size])
+            self._rest = bytes(piece[:size]) + self._rest
         said, self._rest = self._rest[: len(room)], self._rest[len(room) :]
         room[: len(said)] = said
         return len(said)
