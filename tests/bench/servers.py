@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-DOWNLOAD_BYTES: Final = 200_000_000
+DOWNLOAD_BYTES: Final = 1_000_000_000
 
 PEER: Final = f"""
 import socket, threading
@@ -30,19 +30,27 @@ while True:
     threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 """
 
-HTTP: Final = r"""
-import socket
-listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-print(listener.getsockname()[1], flush=True)
-body = b'{"a": 1}'
-head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
-while True:
-    connection, _ = listener.accept()
-    asked = b""
-    while b"\r\n\r\n" not in asked and (more := connection.recv(65536)):
-        asked += more
-    connection.sendall(head % len(body) + body)
-    connection.close()
+HTTP: Final = """
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+
+    def do_GET(self):
+        body = b'{"a": 1}'
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
 """
 
 RELAY: Final = """
@@ -79,7 +87,7 @@ def peer() -> Iterator[int]:
 
 @contextmanager
 def json_server() -> Iterator[int]:
-    """The port of a server that answers each request with a little JSON, and closes the connection."""
+    """The port of a server as Python has it, which answers each request with a little JSON."""
     with _running(HTTP) as port:
         yield port
 

@@ -1,10 +1,9 @@
 """What an HTTP tool's call costs in a sandbox that was started ahead, beside the same request by httpx.
 
-Each call connects anew: no connection is shared between calls, so that nothing of one reaches the next. The peer
-that the target is about therefore connects too: a client that is kept, has read the system's certificates once, and
-keeps no connection. Beside it stand ``httpx.get``, which makes a client for each call, as a tool that is a function
-would; and a client that would keep its connection. The server closes each connection after its answer, so that one
-finds its connection closed and connects as well: it is no measure of what a connection that is kept would cost.
+The server is Python's own. Each call connects anew: no connection is shared between calls, so that nothing of one
+reaches the next. The peer that the target is about therefore connects too: a client that is kept, has read the
+system's certificates once, and keeps no connection. Beside it stand ``httpx.get``, which makes a client for each
+call, as a tool that is a function would; and a client that keeps its connection.
 The last row is the same call while another sandbox connects to nothing, again and again.
 
 Run with `make bench`. Medians over rounds in which every subject takes its turn; nothing here fails on a time.
