@@ -127,12 +127,15 @@ def test_a_tunnel_beside_a_plain_relay(tmp_path: Path, capsys: pytest.CaptureFix
     with capsys.disabled():
         print()
         for name, (rate, exchange, at_once) in medians.items():
-            peer_rate = medians[PEERS[name]][0] if name in PEERS else 0.0
-            told = f"   {rate / peer_rate:.2f} x {PEERS[name]}, {TARGET:.2f} wanted" if peer_rate else ""
+            told = _judged(rate / medians[PEERS[name]][0], PEERS[name]) if name in PEERS else ""
             print(
                 f"  {name:14} {rate:7.0f} MB/s {rate / base[0]:5.2f} x   exchange {exchange:6.2f} ms "
                 f"{exchange / base[1]:5.2f} x   200 at once {at_once:6.0f} ms {at_once / base[2]:5.2f} x{told}"
             )
+
+
+def _judged(ratio: float, of: str) -> str:
+    return f"   {ratio:.2f} x {of}, to be {TARGET:g}: {'holds' if ratio >= TARGET else 'MISSED'}"
 
 
 def _on_the_host(port: int) -> list[float]:
