@@ -279,3 +279,17 @@ def test_where_only_one_of_them_can_be_listened_on_that_is_enough() -> None:
             network.serve(out := bytearray(), MAX_OUT)
         network.close()
     assert out
+
+
+def test_our_own_answer_is_not_the_hosts_to_account_for() -> None:
+    network, out = Network(), bytearray()
+    ours, theirs = socket.socketpair()
+    with theirs:
+        network.expect(ours.detach())
+        network.take(frames.OPENED, FIRST, b"", out)
+        network.take(frames.DATA, FIRST, bytes(frames.FIRST_WINDOW // 2 - 1), out)
+        # One byte more, and half of the window is used up: the answer before it was never taken from that.
+        assert not out
+        network.take(frames.DATA, FIRST, b"x", out)
+        assert [kind for kind, _, _ in FrameReader().feed(bytes(out))] == [frames.WINDOW]
+    network.close()
