@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.diagnostics import Diagnostic
+from toolc.diagnostics import Diagnostic, Diagnostics
 from toolc.source import Position, SourceText
 
 LONGEST: Final = 400
@@ -31,3 +31,11 @@ def complaint(found: Diagnostic, source: SourceText | None) -> str:
     if covered[0] in " \t\r\n" and found.code.number not in _ABOUT_BLANKS:
         return "it begins with a blank"
     return ""
+
+
+def shown(diagnostics: Diagnostics) -> list[str]:
+    """Each finding as ``line:column-end code message``, in their order."""
+    return [
+        f"{each.span.start.line}:{each.span.start.column}-{each.span.end.column} {each.code.number} {each.message}"
+        for each in diagnostics.sorted()
+    ]

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from places import shown
 
 from toolc.compiler.document import Mapping, Node, Scalar, Sequence, to_json
 from toolc.compiler.load_yaml import parse_yaml
@@ -30,10 +31,7 @@ def parse(text: str) -> tuple[Node | None, list[str]]:
     """The root, and each finding as ``line:column-end code message``."""
     diagnostics = Diagnostics()
     root = parse_yaml(SourceText("a.yaml", text), diagnostics)
-    return root, [
-        f"{each.span.start.line}:{each.span.start.column}-{each.span.end.column} {each.code.number} {each.message}"
-        for each in diagnostics.sorted()
-    ]
+    return root, shown(diagnostics)
 
 
 def value(text: str) -> object:

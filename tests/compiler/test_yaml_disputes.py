@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
+from places import shown
 
 from toolc.compiler.document import to_json
 from toolc.compiler.load_yaml import parse_yaml
@@ -85,7 +86,4 @@ def test_what_only_looks_so_is_read(text: str, value: object) -> None:
 def findings(text: str) -> list[str]:
     diagnostics = Diagnostics()
     parse_yaml(SourceText("a.yaml", text), diagnostics)
-    return [
-        f"{each.span.start.line}:{each.span.start.column}-{each.span.end.column} {each.code.number} {each.message}"
-        for each in diagnostics.sorted()
-    ]
+    return shown(diagnostics)

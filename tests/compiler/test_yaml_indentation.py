@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from places import shown
 
 from toolc.compiler.load_yaml import parse_yaml
 from toolc.diagnostics import Diagnostics
@@ -33,7 +34,4 @@ def test_one_that_is_indented_is_read(text: str) -> None:
 def findings(text: str) -> list[str]:
     diagnostics = Diagnostics()
     parse_yaml(SourceText("a.yaml", text), diagnostics)
-    return [
-        f"{each.span.start.line}:{each.span.start.column}-{each.span.end.column} {each.code.number} {each.message}"
-        for each in diagnostics.sorted()
-    ]
+    return shown(diagnostics)

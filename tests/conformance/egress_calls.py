@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Final
 
 import pytest
 from clients_image import clients_image
@@ -15,6 +16,12 @@ from toolc.configuration import Configuration as UserConfiguration
 from toolc.engines.base import Engine
 from toolc.runtime.egress_names import Answer
 from toolc.schema import JsonObject, JsonValue
+
+CA: Final = 'printf %s "$CA" >/tmp/ca.pem\n'
+"""The line of a script that leaves the servers' authority in a file."""
+
+everywhere = pytest.mark.parametrize("name", list(CONFIGURATIONS))
+"""For a test that takes the ``name`` of a configuration: on each."""
 
 
 class Call:

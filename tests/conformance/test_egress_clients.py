@@ -4,45 +4,20 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import pytest
-from configurations import CONFIGURATIONS
-from egress_calls import Call, available, look_up, network, run, text
-from local_servers import Servers, servers, tcp
+from egress_calls import CA, Call, available, everywhere, network, run, text
+from local_servers import tcp
 
 from toolc.api import Executor, Registry, result_to_json
 from toolc.configuration import Configuration as UserConfiguration
 from toolc.engines.base import Engine
 from toolc.events import Event, ToolUpdate
-from toolc.runtime import egress_names
 from toolc.runtime.cancellation import Cancellation
 from toolc.schema import JsonObject, JsonValue
 
-CA: Final = 'printf %s "$CA" >/tmp/ca.pem\n'
-
-
-@pytest.fixture(scope="module")
-def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    with servers(tmp_path_factory.mktemp("servers")) as found:
-        yield found
-
-
-@pytest.fixture(autouse=True)
-def names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(egress_names, "look_up", look_up)
-
-
-@pytest.fixture
-def call(tmp_path: Path, there: Servers) -> Call:
-    return Call(tmp_path, there)
-
-
 pytestmark = pytest.mark.timeout(300)  # whoever comes first waits until the image of the clients is built
-
-everywhere = pytest.mark.parametrize("name", list(CONFIGURATIONS))
 
 
 @everywhere

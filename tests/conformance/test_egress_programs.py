@@ -3,35 +3,13 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import pytest
-from configurations import CONFIGURATIONS
-from egress_calls import Call, look_up, said, text
-from local_servers import Servers, servers, tcp
-
-from toolc.runtime import egress_names
-
-CA: Final = 'printf %s "$CA" >/tmp/ca.pem\n'
-
-
-@pytest.fixture(scope="module")
-def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    with servers(tmp_path_factory.mktemp("servers")) as found:
-        yield found
-
-
-@pytest.fixture
-def call(tmp_path: Path, there: Servers, monkeypatch: pytest.MonkeyPatch) -> Call:
-    monkeypatch.setattr(egress_names, "look_up", look_up)
-    return Call(tmp_path, there)
-
+from egress_calls import CA, Call, everywhere, said, text
+from local_servers import tcp
 
 pytestmark = pytest.mark.timeout(300)  # whoever comes first waits until the image of the clients is built
-
-everywhere = pytest.mark.parametrize("name", list(CONFIGURATIONS))
 
 
 @everywhere

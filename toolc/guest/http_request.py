@@ -55,8 +55,8 @@ class Response:
 class Requests:
     """The way to the host's broker: each request is one connection to ``address``.
 
-    ``begun`` is the connection of the first one, where the supervisor has asked for it already. A connection is
-    closed when the next one is asked for: that the last one has ended, nobody need be told.
+    ``begun`` is the connection of the first one, which the host has made unasked. A connection is closed when the
+    next one is asked for: that the last one has ended, nobody need be told.
     """
 
     def __init__(self, address: tuple[str, int], begun: socket.socket | None = None) -> None:
