@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.hosts import parse_destination
-from toolc.loopback import Forward, Loopback, is_loopback, loopback, proxy_environment
+from toolc.hosts import is_loopback, parse_destination
+from toolc.loopback import Forward, Loopback, loopback, proxy_environment
 
 
 def found(*allow: str) -> Loopback:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from toolc.hosts import is_loopback
 from toolc.spec import Destination, EnvVar
 
 LOCALHOST: Final = "localhost"
@@ -49,7 +50,7 @@ def loopback(allow: Sequence[Destination]) -> Loopback:
     if not allow:
         return Loopback()
     exact = sorted({(each.host, each.port) for each in allow if each.kind == "exact"})
-    literals = {host for host, _ in exact if is_loopback(host)}
+    literals = {host for host, _ in exact if host != LOCALHOST and is_loopback(host)}
     free = _addresses(literals)
     names = {host: next(free) for host in dict.fromkeys(host for host, _ in exact if _is_name(host))}
     # A literal says what is meant; its listener serves localhost as well.
@@ -84,11 +85,6 @@ def proxy_environment(found: Loopback) -> tuple[EnvVar, ...]:
     values["no_proxy"] = ",".join(found.direct)
     both = values | {name.upper(): value for name, value in values.items()} | {"NODE_USE_ENV_PROXY": "1"}
     return tuple(EnvVar(name=name, value=value) for name, value in sorted(both.items()))
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a canonical host is an address of the sandbox's own loopback interface."""
-    return not _is_name(host) and host != LOCALHOST and ipaddress.ip_address(host).is_loopback
 
 
 def _is_name(host: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,6 +10,7 @@ from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.edits import fix, replace
 from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
+from toolc.hosts import is_loopback
 from toolc.source import Span
 from toolc.template import Template
 
@@ -20,7 +20,7 @@ NEEDS: Final = frozenset({"backend"})
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Each URL of the backend that begins with ``http://`` and leads to another machine."""
     for host, span in _plain(tool):
-        if not _is_loopback(host):
+        if not (is_loopback(host) or host.endswith(".localhost")):
             yield Diagnostic(
                 codes.PLAIN_HTTP, f"what is sent to {host} over http can be read and changed on the way",
                 place := tool.source.locate(span, "http://"), "write https://",
@@ -38,15 +38,6 @@ def _plain(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
             yield auth.token_url.host, tool.span("backend", "http", "auth", "oauth2", "token_url")
     elif backend.tag == "agent" and backend.base_url.scheme == "http":
         yield backend.base_url.host, tool.span("backend", "agent", "base_url")
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 _BAD: Final = """\
