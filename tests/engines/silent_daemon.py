@@ -1,4 +1,4 @@
-"""A socket in front of the real daemon that passes everything on, and swallows the answers that it is told to."""
+"""A socket in front of the real daemon that passes everything on, but for answers and words that it is told of."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ import contextlib
 import re
 import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
 
 class SilentDaemon:
-    """To be used in a ``with``. ``swallow``: a regular expression for request lines that get no answer."""
+    """To be used in a ``with``. ``swallow``: a regular expression for request lines that get no answer.
+
+    ``reword`` makes of a request what the daemon is to have in its place, of the same length.
+    """
 
     def __init__(self, path: Path, upstream: str) -> None:
         self.path = str(path)
         self.swallow: str | None = None
         self.swallowed: list[str] = []
+        self.reword: Callable[[bytes], bytes] = bytes
         self._upstream = upstream
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(self.path)
@@ -59,7 +64,7 @@ class SilentDaemon:
         with contextlib.suppress(OSError):
             first = client.recv(65536)
             request = first.split(b"\r\n", 1)[0].decode("latin-1")
-            daemon.sendall(first)
+            daemon.sendall(self.reword(first))
             if self.swallow and re.search(self.swallow, request):
                 self.swallowed.append(request)
                 return

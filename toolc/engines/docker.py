@@ -13,6 +13,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Final
 
@@ -23,6 +24,7 @@ from toolc.engines import (
     docker_limits,
     docker_overlay,
     docker_sweep,
+    docker_wire,
     janitor,
     overlay,
     store,
@@ -34,9 +36,12 @@ from toolc.engines.docker_host import NoHostError, find_socket
 from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.docker_images import Images, Ready, missing_image, name_of
 from toolc.engines.docker_sandbox import Container, DockerSandbox
+from toolc.engines.docker_stream import AttachedStream
+from toolc.engines.docker_wire import NoSocketError, WireSocket
 from toolc.engines.oom import kernel_kills
 from toolc.engines.owner import Owner
 from toolc.engines.passing import persist
+from toolc.engines.stream import SocketStream
 from toolc.errors import InfrastructureError, NoPythonError
 from toolc.plan import Profile
 
@@ -54,6 +59,7 @@ class DockerEngine:
         self._daemon: Daemon | None = None
         self._events: Events | None = None
         self._images = Images()
+        self._shows_sockets = True
         # Containers that may exist although their start failed: by name, when the daemon did not answer.
         self._undone: dict[str, float] = {}
         # More starts at once than this slow each other down.
@@ -172,10 +178,29 @@ class DockerEngine:
             raise _explained(Profile(), ready.name, error) from error
 
     def _start(self, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: Ready) -> DockerSandbox:
-        return persist(lambda: self._start_once(daemon, profile, arguments, ready), ApiError)
+        if self._shows_sockets and docker_wire.is_of_use(profile, arguments, daemon):
+            with contextlib.suppress(NoSocketError):
+                return persist(lambda: self._start_with_socket(daemon, profile, arguments, ready), ApiError)
+        return persist(lambda: self._start_once(daemon, profile, arguments, ready, None), ApiError)
+
+    def _start_with_socket(
+        self, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: Ready
+    ) -> DockerSandbox:
+        """Raises ``NoSocketError`` where a container must do without."""
+        with contextlib.closing(WireSocket()) as socket:
+            words = (*arguments, docker_wire.ARGUMENT)
+            shown = replace(ready, image=socket.shown_in(ready.image))
+            try:
+                return self._start_once(daemon, profile, words, shown, socket)
+            except ApiError as error:
+                if docker_wire.is_refused(str(error)):
+                    # It will not be otherwise next time.
+                    self._shows_sockets = False
+                    raise NoSocketError from error
+                raise
 
     def _start_once(
-        self, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: Ready
+        self, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: Ready, socket: WireSocket | None
     ) -> DockerSandbox:
         if profile.workspace and profile.workspace.mode == "overlay":
             overlay.prepare(profile.workspace, *map(int, docker_body.user_of(profile, daemon).spec.split(":")))
@@ -192,10 +217,11 @@ class DockerEngine:
             container = docker_container.create(client, name, body)
             undo.callback(events.forget, container)
             events.watch(container)
-            stream, _ = docker_container.attach(client, container)
-            undo.callback(stream.close)
+            attached = AttachedStream(docker_container.attach(client, container)[0])
+            undo.callback(attached.close)
             created = perf_counter()
             docker_container.start(client, container)
+            connection = socket.accept(attached) if socket else None
             undo.pop_all()
         about = Container(
             id=container,
@@ -205,7 +231,8 @@ class DockerEngine:
             guarded=docker_body.guards_process_1(profile, daemon),
             kernel_kills=kills,
         )
-        return DockerSandbox(about, client=client, stream=stream, events=events)
+        wire = SocketStream(connection) if connection else None
+        return DockerSandbox(about, client=client, attached=attached, wire=wire, events=events)
 
     def _discard(self, client: Client, name: str, error: BaseException | None) -> None:
         """Remove what a start that failed with ``error`` has made. What made it fail is what the user must hear."""
@@ -233,6 +260,7 @@ class DockerEngine:
                 self._events = Events(daemon.client, owner)
                 with contextlib.suppress(ApiError):
                     if first:
+                        docker_wire.remove_left()
                         docker_sweep.sweep(daemon.client, docker_sweep.belongs_to_dead)
                     # A daemon that stops loses hold of its containers' volumes.
                     docker_sweep.sweep_volumes(

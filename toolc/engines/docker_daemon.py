@@ -46,6 +46,7 @@ class Daemon:
     has_seccomp: bool = True
     podman: bool = False
     architecture: str = ""
+    has_selinux: bool = False
     rootless: bool = False
     remaps_users: bool = False
     runtimes: tuple[Runtime, ...] = (DEFAULT,)
@@ -85,6 +86,7 @@ def parse(client: Client, version: JsonObject, info: JsonObject) -> Daemon:
         has_seccomp="name=seccomp" in names,
         podman=podman,
         architecture=_ARCHITECTURES.get(architecture, architecture),
+        has_selinux="name=selinux" in names,
         rootless="name=rootless" in names,
         remaps_users="name=userns" in names,
         # Podman lists every runtime that it has heard of, installed or not, and takes none from a request.

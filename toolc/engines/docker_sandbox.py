@@ -1,9 +1,7 @@
-"""One live container: its stream taken apart into the guest's two outputs, and its end."""
+"""One live container: the stream to its guest, and its end."""
 
 from __future__ import annotations
 
-import socket
-import struct
 import threading
 from dataclasses import dataclass
 from typing import Final
@@ -12,18 +10,10 @@ from toolc.engines import docker_container
 from toolc.engines.base import ImageUsed
 from toolc.engines.docker_events import Events, Watch
 from toolc.engines.docker_http import ApiError, Client
+from toolc.engines.docker_stream import AttachedStream
 from toolc.engines.oom import KILLED_FROM_OUTSIDE, may_have_killed
 from toolc.engines.stream import SocketStream
 from toolc.errors import InfrastructureError
-
-_HEADER: Final = struct.Struct(">BxxxI")
-"""The head of each piece: which output, and how many bytes (API reference, "Stream format")."""
-
-_STDOUT: Final = 1
-_STDERR: Final = 2
-_COMPLAINT_BYTES: Final = 4096
-_RECEIVES: Final = 16
-"""How often one read looks for more: a guest that floods its stderr must not hold its caller."""
 
 _GRACE: Final = 0.5
 """Seconds after its stream is closed until a guest is killed."""
@@ -38,45 +28,6 @@ KILLED_BY_SOMEBODY: Final = (
     'tell them apart, add "--oci-seccomp" to the runtimeArgs of gVisor in /etc/docker/daemon.json, and restart it'
 )
 """The same where a tool can do that."""
-
-
-class Demultiplexer:
-    """Cuts the daemon's stream into stdout, which it returns, and the beginning of stderr, which it keeps."""
-
-    def __init__(self) -> None:
-        self.complaint = bytearray()
-        self._header = bytearray()
-        self._output = 0
-        self._left = 0
-
-    def feed(self, data: bytes) -> bytes:
-        """The bytes of stdout in what came next, in any pieces. Raises ``ValueError`` for another format."""
-        if self._output == _STDOUT and self._left >= len(data):
-            self._left -= len(data)
-            return data
-        stdout = bytearray()
-        view = memoryview(data)
-        while view:
-            if self._left:
-                piece, view = view[: self._left], view[self._left :]
-                self._left -= len(piece)
-                self._keep(piece, stdout)
-                continue
-            missing = _HEADER.size - len(self._header)
-            self._header += view[:missing]
-            view = view[missing:]
-            if len(self._header) == _HEADER.size:
-                self._output, self._left = _HEADER.unpack(self._header)
-                self._header.clear()
-                if self._output not in {_STDOUT, _STDERR}:
-                    raise ValueError(f"a piece of output {self._output}")
-        return bytes(stdout)
-
-    def _keep(self, piece: memoryview, stdout: bytearray) -> None:
-        if self._output == _STDOUT:
-            stdout += piece
-        else:
-            self.complaint += piece[: _COMPLAINT_BYTES - len(self.complaint)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,14 +49,23 @@ class Container:
 class DockerSandbox:
     """A ``Sandbox`` (see ``toolc.engines.base``) that is a container."""
 
-    def __init__(self, container: Container, *, client: Client, stream: socket.socket, events: Events) -> None:
+    def __init__(
+        self,
+        container: Container,
+        *,
+        client: Client,
+        attached: AttachedStream,
+        wire: SocketStream | None,
+        events: Events,
+    ) -> None:
+        """``wire`` is what its guest speaks on, None where that is the daemon's own stream, ``attached``."""
         self.container = container.id
         self._about = container
         self._client = client
-        self._stream = SocketStream(stream)
+        self._attached = attached
+        self._wire = wire or attached
         self._events = events
         self._watch: Watch = events.watch(container.id)
-        self._demultiplexer = Demultiplexer()
         self._closing = threading.Lock()
         self._killed = False
         self._gone = False
@@ -127,24 +87,15 @@ class DockerSandbox:
 
     def fileno(self) -> int:
         """The descriptor to poll; -1 once closed."""
-        return self._stream.fileno()
+        return self._wire.fileno()
 
     def read(self) -> bytes | None:
         """The guest's stdout: bytes, ``b""`` at the end, None when there is nothing yet."""
-        for _ in range(_RECEIVES):
-            data = self._stream.read()
-            if not data:
-                return data
-            try:
-                if stdout := self._demultiplexer.feed(data):
-                    return stdout
-            except ValueError:
-                return b""
-        return None
+        return self._wire.read()
 
     def write(self, data: bytes | memoryview) -> int:
         """Send what fits now; how many bytes that was."""
-        return self._stream.write(data)
+        return self._wire.write(data)
 
     def out_of_memory(self) -> bool:
         """Whether the kernel killed anything in here for want of memory, by the daemon's events.
@@ -158,7 +109,7 @@ class DockerSandbox:
 
     def complaint(self) -> str:
         """The beginning of the guest's stderr, or that it was killed."""
-        said = self._demultiplexer.complaint.decode("utf-8", "replace")
+        said = self._attached.complaint()
         if self._watch.killed and not self._killed:
             said = f"{said}\n{KILLED_BY_DAEMON}"
         elif not self._about.guarded and self._killed_by_nobody():
@@ -175,9 +126,12 @@ class DockerSandbox:
         with self._closing:
             if self._gone:
                 return
-            self._stream.close()
+            self._wire.close()
             if not self._watch.gone.wait(_GRACE):
                 self._kill()
+            if self._attached is not self._wire:
+                self._attached.read_out(_GRACE)
+                self._attached.close()
             self._gone = True
             self._events.forget(self.container)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.engines.docker_sandbox import Demultiplexer
+from toolc.engines.docker_stream import Demultiplexer
 
 
 def piece(output: int, data: bytes) -> bytes:
