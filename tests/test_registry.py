@@ -103,6 +103,7 @@ auths = st.one_of(
 )
 styles = st.one_of(
     st.builds(CursorPages, parameter=words, next=words),
+    st.builds(CursorPages, pointer=words, next=words),
     st.just(LinkPages()),
     st.builds(OffsetPages, parameter=words),
     st.builds(NumberedPages, parameter=words),

@@ -136,10 +136,15 @@ class HttpRetry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CursorPages:
-    """The next page is asked for with ``parameter`` of the query set to what ``next`` (JMESPath) finds."""
+    """The next page is asked for with what ``next`` (JMESPath) finds in this one.
+
+    It stands in ``parameter`` of the query, or where ``pointer`` (a JSON Pointer, RFC 6901) leads in the body; one
+    of the two is None.
+    """
 
     tag: ClassVar[Literal["cursor"]] = "cursor"
-    parameter: str
+    parameter: str | None = None
+    pointer: str | None = None
     next: str
 
 

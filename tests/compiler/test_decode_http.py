@@ -221,6 +221,37 @@ def test_what_no_call_could_do_is_refused(tmp_path: Path, body: str, more: str, 
 
 
 @pytest.mark.parametrize(
+    ("body", "cursor", "found"),
+    [
+        ("{json: {a: {}}}", "pointer: /a/b/c", ""),
+        ("{json: {a: [1, {}]}}", "pointer: /a/1/b", ""),
+        ('{json: {a: "{{ note }}"}}', "pointer: /a/b", ""),
+        ('{json: "{{ note }}"}', "pointer: /a", ""),
+        ("{json: {a~/b: x}}", "pointer: /a~0~1b", ""),
+        ("{json: {a: x}}", "pointer: /a/b", "the body has no place for a cursor at /a/b"),
+        ('{json: {a: "x {{ note }}"}}', "pointer: /a/b", "the body has no place for a cursor at /a/b"),
+        ("{json: {a: 1}}", "pointer: /a/b", "the body has no place for a cursor at /a/b"),
+        ("{json: [1]}", "pointer: /1", "the body has no place for a cursor at /1"),
+        ("{json: [1]}", "pointer: /a", "the body has no place for a cursor at /a"),
+        ("{form: {a: x}}", "pointer: /a", "this cursor stands in a body of JSON, and the request has none"),
+        ("", "pointer: /a", "this cursor stands in a body of JSON, and the request has none"),
+        ("{json: {}}", "pointer: a", "a JSON Pointer"),
+        ("{json: {}}", "pointer: /a~2", "a JSON Pointer"),
+        ("{json: {}}", "pointer: ''", "a JSON Pointer"),
+        ("{json: {}}", "pointer: /a, parameter: b", "'cursor' has both 'pointer' and 'parameter'; it takes"),
+        ("{json: {}}", "", "'cursor' has none of 'parameter', 'pointer'"),
+    ],
+)
+def test_a_cursor_in_the_body_has_a_place_there(tmp_path: Path, body: str, cursor: str, found: str) -> None:
+    pages = f"pagination: {{cursor: {{{cursor}{', ' if cursor else ''}next: more}}}}"
+    http = f"{{method: POST, url: 'https://a.example/', {pages}{', body: ' if body else ''}{body}}}"
+    said = found_in(tmp_path, f"{HEAD}{PARAMETERS}backend:\n  http: {http}\n")
+    said = [each for each in said if "'id'" not in each and "'note'" not in each]
+    assert len(said) == bool(found), said
+    assert all(found in each for each in said), said
+
+
+@pytest.mark.parametrize(
     ("link", "style"),
     [("true", LinkPages()), ("'\"@odata.nextLink\"'", LinkPages(next='"@odata.nextLink"'))],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import threading
@@ -20,6 +21,7 @@ from test_docker_body import DAEMON
 
 from toolc.engines import docker_container, docker_wire
 from toolc.engines.docker import DockerEngine
+from toolc.engines.docker_daemon import Daemon
 from toolc.engines.docker_http import Client
 from toolc.engines.docker_sandbox import DockerSandbox
 from toolc.engines.docker_stream import AttachedStream
@@ -37,8 +39,8 @@ CONNECTING = (*BOOTSTRAP_ARGUMENTS, NETWORK_ARGUMENT)
 KERNEL = os.uname().release
 WHERE = b"""
 import os, stat
-print("a socket" if stat.S_ISSOCK(os.fstat(0).st_mode) else "the daemon's", sorted(os.listdir("/run/toolc"))
-      if os.path.exists("/run/toolc") else "nothing")
+print("a socket" if stat.S_ISSOCK(os.fstat(0).st_mode) else "the daemon's", sorted(os.listdir("/wire"))
+      if os.path.exists("/wire") else "nothing")
 """
 
 
@@ -98,12 +100,14 @@ def test_a_daemon_that_has_other_files_does_without(
     shown = []
 
     def elsewhere(request: bytes) -> bytes:
-        if found := re.search(rb'"Source": "([^"]*)/wire-(\d+)"', request):
-            folder = Path(os.fsdecode(found[1])) / f"none-{os.fsdecode(found[2])}"
-            shown.append(folder)
-            if exists:
-                folder.mkdir()
-        return re.sub(rb'/wire-(\d+)"', rb'/none-\1"', request)
+        found = re.search(rb'([^/"]+)/wire-\d+"', request)
+        if found is None:
+            return request
+        reworded = request[: found.start()] + b"x" * len(found[1]) + request[found.end(1) :]
+        shown.append(Path(os.fsdecode(reworded[: found.end() - 1].rpartition(b'"')[2])))
+        if exists:
+            shown[-1].mkdir(parents=True)
+        return reworded
 
     daemon.reword = elsewhere
     try:
@@ -111,8 +115,8 @@ def test_a_daemon_that_has_other_files_does_without(
             with closing(engine.start(Profile(), CONNECTING)) as sandbox:
                 assert said(sandbox, WHERE) == ("the daemon's []\n" if exists else "the daemon's nothing\n")
     finally:
-        for folder in shown if exists else ():
-            folder.rmdir()
+        if exists:
+            shutil.rmtree(shown[0].parent)
     # What it has once refused it is not asked again.
     assert len(shown) == (2 if exists else 1)
     assert sockets() == []
@@ -168,7 +172,7 @@ def test_what_a_dead_owner_had_just_made_is_removed(engine: DockerEngine) -> Non
         pytest.param(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL, has_selinux=True), id="SELinux"),
     ],
 )
-def test_who_does_without(profile: Profile, arguments: tuple[str, ...], daemon: docker_wire.Daemon) -> None:
+def test_who_does_without(profile: Profile, arguments: tuple[str, ...], daemon: Daemon) -> None:
     assert not docker_wire.is_of_use(profile, arguments, daemon)
     assert docker_wire.is_of_use(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL))
 

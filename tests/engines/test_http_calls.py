@@ -481,6 +481,29 @@ def test_pages_by_cursor(ask: Ask, server: ScriptedServer) -> None:
     assert [each.path for each in server.asked] == ["/?x=1", "/?x=1&cursor=a%2Fb", "/?x=1&cursor=c"]
 
 
+def test_pages_by_a_cursor_in_the_body(ask: Ask, server: ScriptedServer) -> None:
+    def graphql(asked: Asked, connection: socket.socket) -> None:
+        after = json.loads(asked.body)["variables"].get("after")
+        ends: dict[str, JsonValue] = {"endCursor": None if after == "b" else "b" if after else "a"}
+        connection.sendall(json_reply({"data": {"nodes": [after], "pageInfo": ends}}))
+
+    http: JsonObject = {
+        "method": "POST",
+        "body": {"json": {"query": "query { nodes }", "variables": {"first": "{{ first }}"}}},
+        "pagination": {
+            "cursor": {"pointer": "/variables/after", "next": "data.pageInfo.endCursor"},
+            "items": "data.nodes",
+        },
+    }
+    parameters: JsonObject = {"first": {"type": "integer"}}
+    found = ask(graphql, http=http, parameters=parameters, arguments={"first": 1})
+    assert found.structured == ([None, "a", "b"],)
+    assert [json.loads(each.body) for each in server.asked] == [
+        {"query": "query { nodes }", "variables": {"first": 1} | after}
+        for after in ({}, {"after": "a"}, {"after": "b"})
+    ]
+
+
 def test_pages_by_link_offset_and_number(ask: Ask, server: ScriptedServer) -> None:
     server.answers["/two"] = json_reply([2])
     first = json_reply([1], Link='</other>; rel="prev", </two>; title="a, b"; rel="x next"')

@@ -75,6 +75,14 @@ def test_a_cursor_that_is_neither_is_an_error(cursor: object) -> None:
         pages(lambda _: page({"items": [1], "next": cursor}))
 
 
+@pytest.mark.parametrize("cursor", ["a", 12, [1, "b"], {"a": None}])
+def test_a_cursor_in_a_body_is_any_json(cursor: object) -> None:
+    _, _, asked = pages(
+        lambda ask: page({"items": [1], "next": None if "cursor" in ask else cursor}), parameter=None
+    )
+    assert asked == [{}, {"cursor": cursor}]
+
+
 @pytest.mark.parametrize("cursor", [None, False, "", [], {}])
 def test_a_cursor_that_is_nothing_is_the_end(cursor: object) -> None:
     assert pages(lambda _: page({"items": [1], "next": cursor}))[:2] == ([1], False)

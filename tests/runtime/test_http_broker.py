@@ -237,6 +237,25 @@ def test_a_page_changes_one_field_of_the_query() -> None:
     assert opened(call, query={"page&": "a/b&c"}).head.startswith(b"GET /?z=1&q=x&page%26=a%2Fb%26c HTTP/1.1\r\n")
 
 
+def test_a_page_changes_one_value_of_the_body() -> None:
+    pages = Pagination(style=CursorPages(pointer="/variables/after", next="next"))
+    call = replace(
+        CALL,
+        method="POST",
+        body=PlainBody(content_type="application/json", pieces=('{"key":"', Slot("KEY", "json"), '"}')),
+        reading=Reading(pagination=pages),
+    )
+    first = b'{"key":"correct \\"horse\\" & co"}'
+    assert opened(call).head.endswith(b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(first) + first)
+    after = first[:-1] + b',"variables":{"after":["x",1]}}'
+    assert opened(call, cursor=["x", 1]).head.endswith(
+        b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(after) + after
+    )
+    for asked in (b'{"query": {"variables": "x"}}', b'{"url": "https://api.example.com/", "cursor": 1}'):
+        with pytest.raises(ProtocolError):
+            broker(call).open(asked)
+
+
 @pytest.mark.parametrize(
     "asked",
     [
@@ -251,6 +270,7 @@ def test_a_page_changes_one_field_of_the_query() -> None:
         b'{"method": []}',
         b'{"method": {}}',
         b'{"query": []}',
+        b'{"cursor": 1}',
         b'{"query": 1}',
         b'{"url": "https://api.example.com/", "url": 1}',
         b"[" * 60_000,

@@ -25,6 +25,9 @@ from toolc.spec_http import (
     Style,
 )
 
+_POINTER: Final = re.compile(r"(?:/(?:[^/~]|~[01])*)+")
+"""RFC 6901, section 3, without the empty one, which is the whole."""
+
 _STATUS: Final = re.compile(r"[2-5]([0-9]{2}|xx)")
 
 
@@ -114,10 +117,22 @@ def _cursor(node: Node, what: str, findings: Findings) -> CursorPages | None:
     if found is None:
         return None
     reader = Reader(found, "'cursor'", findings)
-    parameter = reader.required("parameter", text)
+    place = reader.one_of("parameter", "pointer")
+    parameter = reader.optional("parameter", text)
+    pointer = reader.optional("pointer", _pointer)
     following = reader.required("next", expression)
     reader.close()
-    return CursorPages(parameter=parameter, next=following) if parameter is not None and following else None
+    if place is None or (parameter is None and pointer is None) or not following:
+        return None
+    return CursorPages(parameter=parameter, pointer=pointer, next=following)
+
+
+def _pointer(node: Node, what: str, findings: Findings) -> str | None:
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, str) and _POINTER.fullmatch(value):
+        return value
+    mismatch(node, what, "a JSON Pointer to a place in the body, such as /variables/after", findings)
+    return None
 
 
 def _link(node: Node, what: str, findings: Findings) -> LinkPages | None:

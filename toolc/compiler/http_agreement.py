@@ -11,6 +11,7 @@ from toolc.compiler.uses import templates
 from toolc.diagnostics import Diagnostic
 from toolc.hosts import is_loopback
 from toolc.template import Template
+from toolc.template_json import JsonConstant, JsonList, JsonMap, JsonTemplate
 
 if TYPE_CHECKING:
     from toolc.compiler.decode_tool import LocatedTool
@@ -26,6 +27,7 @@ def check_http(tool: LocatedTool) -> Iterator[Diagnostic]:
     if backend.tag == "http":
         yield from _headers(tool, backend)
         yield from _body(tool, backend)
+        yield from _cursor(tool, backend)
         yield from _plain_secrets(tool, backend)
 
 
@@ -53,6 +55,37 @@ def _body(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
     elif pages and result.format in {"image", "none"}:
         message = f"pages are put together as JSON, and '{result.format}' is none"
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "format"), "write format: json")
+
+
+def _cursor(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
+    style = backend.pagination.style if backend.pagination else None
+    if style is None or style.tag != "cursor" or style.pointer is None:
+        return
+    span = tool.span("backend", "http", "pagination", "cursor", "pointer")
+    if backend.body is None or backend.body.tag != "json":
+        message = "this cursor stands in a body of JSON, and the request has none"
+        yield Diagnostic(codes.BAD_VALUE, message, span, "write body: {json: ...}; parameter is for the query")
+    elif not _has_place(backend.body.value, style.pointer.split("/")[1:]):
+        message = f"the body has no place for a cursor at {style.pointer}"
+        yield Diagnostic(codes.BAD_VALUE, message, span, "let each part but the last lead to an object or a list")
+
+
+def _has_place(template: JsonTemplate, tokens: list[str]) -> bool:
+    """Whether a JSON Pointer of these ``tokens`` may lead to where a value can be put."""
+    if not tokens:
+        return True
+    token, *others = tokens
+    name = token.replace("~1", "/").replace("~0", "~")
+    match template:
+        case Template():
+            # What stands alone keeps its argument's type.
+            return template.sole is not None and not template.secrets
+        case JsonMap(entries=entries):
+            return all(_has_place(each.value, others) for each in entries if each.key == name)
+        case JsonList(items=items):
+            return name.isdecimal() and int(name) < len(items) and _has_place(items[int(name)], others)
+        case JsonConstant():
+            return False
 
 
 def _plain_secrets(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:

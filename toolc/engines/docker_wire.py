@@ -25,7 +25,7 @@ from toolc.engines.owner import Owner, dead_directories
 from toolc.guest.told import NETWORK_ARGUMENT
 from toolc.plan import Profile
 
-FOLDER: Final = "/run/toolc"
+FOLDER: Final = "/wire"
 """Where it stands in the container."""
 
 _NAME: Final = "wire"
@@ -41,7 +41,7 @@ _NUMBERS: Final = itertools.count(1)
 
 def is_refused(message: str) -> bool:
     """Whether a daemon's words are about the folder: it has other files than we, or may not pass through to it."""
-    return FOLDER in message or f"/{_NAME}-" in message
+    return f"/{_NAME}" in message
 
 
 def remove_left() -> None:

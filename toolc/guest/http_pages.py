@@ -67,6 +67,8 @@ def _following(
         value = search(str(pagination["next"]), page)
         if value is None or value is False or value in ("", [], {}):
             return None
+        if pagination["parameter"] is None:
+            return {"cursor": value}
     elif not items:
         return None
     else:

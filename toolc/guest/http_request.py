@@ -5,6 +5,7 @@ asked of it is JSON::
 
     {}                                        the request of the call
     {"query": {"page": "2"}}                  the same with these fields in its query
+    {"cursor": "bmV4dA=="}                    the same with this in its body, where the spec says
     {"url": "https://...", "method": "GET"}   where a redirect or a link led
     {"token": true}                           a new access token, of which only the status comes; with
                                               "in_form": true the client is told in the form

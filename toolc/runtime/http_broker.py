@@ -1,7 +1,7 @@
 """The host's part of an HTTP tool: makes the request that the guest asks for, out of the plan and nothing else.
 
-What the guest may decide is where a redirect or a page leads and one field of the query. The request's own
-secrets go to the origin of the plan's URL, and there only.
+What the guest may decide is where a redirect or a page leads, and one field of the query or one value of the body.
+The request's own secrets go to the origin of the plan's URL, and there only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from toolc.runtime.http_target import Target, parse_url
 from toolc.runtime.http_token import TOKENS, TokenTransport, token_request
 from toolc.runtime.http_transport import FramedTransport, transport
 from toolc.runtime.redaction import Redactor
-from toolc.schema import JsonObject
+from toolc.schema import JsonObject, JsonValue
 from toolc.spec import Secret
 from toolc.spec_http import CursorPages, NumberedPages, OffsetPages
 
@@ -73,8 +73,8 @@ class HttpBroker:
         if not isinstance(method, str) or method not in {self._call.method, "GET"}:
             raise ProtocolError("it asked for a request by a method that is not its call's")
         if url is None:
-            return self._open_own(self._checked_query(query))
-        if not isinstance(url, str) or query:
+            return self._open_own(self._checked_query(query), self._checked_cursor(ask.get("cursor")))
+        if not isinstance(url, str) or query or "cursor" in ask:
             raise ProtocolError("it asked for a request to nothing that is a URL")
         return self._open_other(self._led(url), method)
 
@@ -93,8 +93,8 @@ class HttpBroker:
             raise RefusedError("the server redirected to another with a secret in the URL")
         return target
 
-    def _open_own(self, query: Mapping[str, str]) -> Opening:
-        """The plan's request, ``query`` in the place of its fields of these names."""
+    def _open_own(self, query: Mapping[str, str], cursor: JsonValue) -> Opening:
+        """The plan's request, ``query`` in the place of its fields of these names, ``cursor`` in its body."""
         call = self._call
         target = self._origin
         fields = [each for each in call.query if each.name not in query]
@@ -104,7 +104,7 @@ class HttpBroker:
         kept = [each for each in own.split("&") if each and each.partition("=")[0] not in query]
         filled = "&".join([*kept, *([fill_query(fields, self._values)] if fields else [])])
         target = replace(target, path=f"{path}?{filled}" if filled else path)
-        return self._opening(target, call.method, call.headers, with_body=True)
+        return self._opening(target, call.method, call.headers, with_body=True, cursor=cursor)
 
     def _open_other(self, target: Target, method: str) -> Opening:
         """Where a redirect or a link leads."""
@@ -117,7 +117,14 @@ class HttpBroker:
         return self._opening(target, method, public, with_body=method == self._call.method, is_other=True)
 
     def _opening(
-        self, target: Target, method: str, headers: tuple[Named, ...], *, with_body: bool, is_other: bool = False
+        self,
+        target: Target,
+        method: str,
+        headers: tuple[Named, ...],
+        *,
+        with_body: bool,
+        is_other: bool = False,
+        cursor: JsonValue = None,
     ) -> Opening:
         call = self._call
         self._check_secrets(target, *(each.value for each in headers))
@@ -131,6 +138,10 @@ class HttpBroker:
                 raise RefusedError(f"the server redirected a secret in the body to another, {target.authority}")
             self._check_secrets(target, found)
             body, content_type = fill_body(call.body, self._values, self._read_file)
+            if cursor is not None:
+                from toolc.runtime.http_cursor import with_cursor  # few services have their pages so
+
+                body = with_cursor(body, self._pointer(), cursor)
         head = request(method, target, lines, body, content_type)
 
         def wrap(connection: socket.socket) -> Transport:
@@ -179,6 +190,16 @@ class HttpBroker:
                     f"the secret {name!r} goes over TLS only, and {target.authority} is asked over http"
                 )
 
+    def _pointer(self) -> str:
+        """Where in the body a page's cursor stands; empty where it does not."""
+        style = self._call.reading.pagination.style if self._call.reading.pagination else None
+        return (isinstance(style, CursorPages) and style.pointer) or ""
+
+    def _checked_cursor(self, cursor: JsonValue) -> JsonValue:
+        if cursor is not None and not self._pointer():
+            raise ProtocolError("it asked for a page by a body that is not its call's")
+        return cursor
+
     def _checked_query(self, query: object) -> dict[str, str]:
         if not isinstance(query, dict):
             raise ProtocolError("it asked for a page by what are no fields")
@@ -196,6 +217,6 @@ def _asked(payload: bytes) -> JsonObject:
         value = parse_json(payload)
     except ValueError:
         value = None
-    if not isinstance(value, dict) or not set(value) <= {"url", "method", "query", "token", "in_form"}:
+    if not isinstance(value, dict) or not set(value) <= {"url", "method", "query", "cursor", "token", "in_form"}:
         raise ProtocolError("it asked for a request that makes no sense")
     return value

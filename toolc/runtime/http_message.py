@@ -99,7 +99,7 @@ def _pagination(call: HttpCall, pagination: Pagination) -> JsonObject:
     style = pagination.style
     return {
         "style": style.tag,
-        "parameter": style.parameter if isinstance(style, CursorPages | OffsetPages | NumberedPages) else None,
+        "parameter": None if isinstance(style, LinkPages) else style.parameter,
         "next": _next(pagination),
         "start": _start(call, style) if isinstance(style, OffsetPages | NumberedPages) else None,
         "items": pagination.items,

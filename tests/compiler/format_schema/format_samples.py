@@ -158,6 +158,9 @@ SAMPLES: Final[tuple[dict[str, object], ...]] = (
         auth={"api_key": {"header": "X-Key", "value": "{{ secrets.TOKEN }}"}},
     ),
     _http(
+        body={"json": {"a": 1}}, pagination={"cursor": {"pointer": "/b/c", "next": "next"}, "items": "items"},
+    ),
+    _http(
         body={"text": "{{ a }}"}, pagination=None,
         auth={"api_key": {"query": "key", "value": "{{ secrets.TOKEN }}"}},
     ),

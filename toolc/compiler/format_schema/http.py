@@ -23,6 +23,7 @@ from toolc.spec_backends import ErrorKind
 from toolc.spec_http import Method
 
 _STATUS: Final[JsonObject] = {"type": "string", "pattern": "^[2-5]([0-9]{2}|xx)$"}
+_POINTER: Final = "^(/([^/~]|~[01])*)+$"
 _EXPRESSION: Final = "in JMESPath."
 
 
@@ -118,6 +119,7 @@ def _pagination() -> JsonObject:
     parameter = text("The field of the query that asks for a page.")
     cursor = {
         "parameter": parameter,
+        "pointer": text("Or where it stands in the body, which is JSON: a JSON Pointer.", _POINTER),
         "next": text(f"Where the next page's value stands in the body, {_EXPRESSION}"),
     }
     page = {"parameter": parameter, "first": integer("The number of the first page.", 0, 1, 1)}

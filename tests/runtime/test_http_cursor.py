@@ -1,0 +1,79 @@
+"""A cursor is put where a JSON Pointer leads, and nothing else of the body changes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolc.runtime.egress_transport import RefusedError
+from toolc.runtime.http_cursor import with_cursor
+from toolc.schema import JsonValue
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "changed"),
+    [
+        pytest.param('{"a":1}', "/start_cursor", '{"a":1,"start_cursor":"next"}', id="Notion"),
+        pytest.param(
+            '{"query":"q"}', "/variables/after", '{"query":"q","variables":{"after":"next"}}', id="GraphQL"
+        ),
+        pytest.param('{"variables":{"after":null,"n":2}}', "/variables/after", None, id="in the place of null"),
+        pytest.param('[{"a":1},{"b":[0]}]', "/1/b/0", '[{"a":1},{"b":["next"]}]', id="lists"),
+        pytest.param('{"a/b":{"~1":1}}', "/a~1b/~01", '{"a/b":{"~1":"next"}}', id="escapes"),
+        pytest.param('{"":{"":1}}', "//", '{"":{"":"next"}}', id="empty names"),
+        pytest.param('{"0":1}', "/0", '{"0":"next"}', id="a name that is a number"),
+        pytest.param('{"ä":"é\\n","n":1.5,"big":123456789012345678901}', "/c", None, id="all else stays"),
+    ],
+)
+def test_where_a_pointer_leads(body: str, pointer: str, changed: str | None) -> None:
+    wanted = json.loads(changed or body)
+    if changed is None:
+        wanted = wanted | ({"variables": {"after": "next", "n": 2}} if "variables" in wanted else {"c": "next"})
+    assert json.loads(with_cursor(body.encode(), pointer, "next")) == wanted
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ('{"a":"text"}', "/a/b"),
+        ('{"a":null}', "/a/b"),
+        ('{"a":[1]}', "/a/1"),
+        ('{"a":[1]}', "/a/-"),
+        ('{"a":[1]}', "/a/b/c"),
+        ('{"a":[1]}', "/a/²"),
+        ("null", "/a"),
+        ('{"a":1}', "/a/b/c/d"),
+    ],
+)
+def test_where_it_leads_nowhere(body: str, pointer: str) -> None:
+    with pytest.raises(RefusedError) as caught:
+        with_cursor(body.encode(), pointer, "next")
+    assert (str(caught.value), caught.value.kind) == (f"the body has no place for a cursor at {pointer}", "network")
+
+
+def test_a_cursor_that_nobody_can_write() -> None:
+    cursor: JsonValue = 1
+    for _ in range(5000):
+        cursor = [cursor]
+    with pytest.raises(RefusedError, match="nested too deeply"):
+        with_cursor(b"{}", "/a", cursor)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+)
+
+
+@given(st.dictionaries(st.text(), JSON, max_size=4), st.lists(st.text(), min_size=1, max_size=3), JSON)
+def test_any_name_can_be_pointed_at(body: dict[str, JsonValue], names: list[str], cursor: JsonValue) -> None:
+    body.pop(names[0], None)
+    pointer = "".join("/" + each.replace("~", "~0").replace("/", "~1") for each in names)
+    wanted: JsonValue = cursor
+    for each in reversed(names):
+        wanted = {each: wanted}
+    assert isinstance(wanted, dict)
+    assert json.loads(with_cursor(json.dumps(body).encode(), pointer, cursor)) == body | wanted

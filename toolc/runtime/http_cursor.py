@@ -1,0 +1,49 @@
+"""The cursor of a page in the body of a request, where a JSON Pointer (RFC 6901) leads."""
+
+from __future__ import annotations
+
+import json
+
+from toolc.backends.output import parse_json
+from toolc.runtime.egress_transport import RefusedError
+from toolc.schema import JsonValue
+
+
+def with_cursor(body: bytes, pointer: str, cursor: JsonValue) -> bytes:
+    """``body``, which is JSON, with ``cursor`` where ``pointer`` leads; missing objects on the way are made.
+
+    Raises ``RefusedError`` where it leads into something that has no places.
+    """
+    tokens = [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
+    whole = [parse_json(body)]
+    place: JsonValue = whole
+    key = "0"
+    for token in tokens:
+        place = _child(place, key, pointer)
+        key = token
+    _put(place, key, cursor, pointer)
+    try:
+        return json.dumps(whole[0], ensure_ascii=False, separators=(",", ":")).encode()
+    except RecursionError:
+        raise RefusedError("the cursor of the next page is nested too deeply", "network") from None
+
+
+def _child(place: JsonValue, key: str, pointer: str) -> JsonValue:
+    if isinstance(place, dict):
+        return place.setdefault(key, {})
+    return place[_index(place, key, pointer)] if isinstance(place, list) else None
+
+
+def _put(place: JsonValue, key: str, value: JsonValue, pointer: str) -> None:
+    if isinstance(place, dict):
+        place[key] = value
+    elif isinstance(place, list):
+        place[_index(place, key, pointer)] = value
+    else:
+        raise RefusedError(f"the body has no place for a cursor at {pointer}", "network")
+
+
+def _index(place: list[JsonValue], key: str, pointer: str) -> int:
+    if key.isascii() and key.isdigit() and int(key) < len(place):
+        return int(key)
+    raise RefusedError(f"the body has no place for a cursor at {pointer}", "network")
