@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import os
-import selectors
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from toolc.runtime.egress_begin import about_proxies, asked_for, begin, unreacha
 from toolc.runtime.egress_connection import Connection
 from toolc.runtime.egress_names import Answer, Names
 from toolc.runtime.egress_policy import admit, decide
+from toolc.runtime.egress_polling import Polling
 from toolc.runtime.egress_told import Listener, Told
 from toolc.runtime.egress_transport import Opening, RefusedError
 from toolc.runtime.redaction import Redactor
@@ -93,7 +93,7 @@ class Broker:
         self._told = Told(egress.on_attempt)
         self._requests = egress.requests
         self._redactor = egress.redactor
-        self._selector = selectors.DefaultSelector()
+        self._polling = Polling()
         self._names: Names | None = None
         self._known: dict[str, Answer] = {}
         self._connections: dict[int, Connection] = {}
@@ -125,7 +125,7 @@ class Broker:
 
     def fileno(self) -> int:
         """The descriptor to poll for reading."""
-        return self._selector.fileno()
+        return self._polling.fileno()
 
     def take(self, kind: int, stream: int, payload: bytes) -> None:
         """Obey a frame of the guest's. Raises ``ProtocolError``."""
@@ -165,12 +165,12 @@ class Broker:
 
     def serve(self) -> None:
         """Do what can be done now, without waiting. Raises what the listener raises."""
-        for key, _ in self._selector.select(0):
-            if isinstance(key.data, Connection):
-                key.data.touched = monotonic()
-                self._advance(key.data)
-            else:
+        for connection in self._polling.ready():
+            if connection is None:
                 self._hear()
+            else:
+                connection.touched = monotonic()
+                self._advance(connection)
             if not self.has_room:
                 break
         self._expire()
@@ -188,7 +188,7 @@ class Broker:
             connection.close(bytearray(), now)
         if self._names:
             self._names.close()
-        self._selector.close()
+        self._polling.close()
 
     def _open(self, kind: int, stream: int, payload: bytes) -> None:
         if stream < self._next:
@@ -236,7 +236,7 @@ class Broker:
     def _ask(self, host: str) -> None:
         if self._names is None:
             self._names = Names()
-            self._selector.register(self._names, selectors.EVENT_READ)
+            self._polling.add_names(self._names)
         waiting = [each for each in self._connections.values() if each.waits_for(host)]
         if len(waiting) == 1:
             self._names.ask(host)
@@ -272,7 +272,7 @@ class Broker:
                 failure = error
                 continue
             connection.touched = monotonic()
-            self._selector.register(connection.socket, selectors.EVENT_WRITE, connection)
+            self._polling.await_connected(connection)
             return
         assert failure is not None
         self._end(connection, unreachable(connection.decision, connection.address, failure))
@@ -294,7 +294,7 @@ class Broker:
         if connection.is_done:
             self._drop(connection)
         else:
-            self._listen(connection)
+            self._polling.await_served(connection)
 
     def _is_connected(self, connection: Connection) -> bool:
         made = connection.socket
@@ -312,7 +312,7 @@ class Broker:
             # Nobody listens there, and the kernel chose that very port for our own end (RFC 9293, 3.5).
             self._connect(connection, OSError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED)))
             return False
-        self._selector.unregister(made)
+        self._polling.forget(connection)
         connection.opened(connection.opening.wrap(made), self._out)
         self._told.tell(connection)
         return True
@@ -335,24 +335,6 @@ class Broker:
         if self._bytes > MAX_BYTES:
             raise RefusedError(f"a call may send and receive no more than {MAX_BYTES} bytes")
 
-    def _listen(self, connection: Connection) -> None:
-        """Poll for what the connection is waiting for."""
-        transport = connection.transport
-        if transport is None:
-            return
-        wants_write = connection.has_pending or transport.wants_write
-        mask = (selectors.EVENT_READ if connection.wants_read else 0) | (
-            selectors.EVENT_WRITE if wants_write else 0
-        )
-        known = self._selector.get_map().get(transport.fileno())
-        if known is None:
-            if mask:
-                self._selector.register(transport, mask, connection)
-        elif not mask:
-            self._selector.unregister(transport)
-        elif known.events != mask:
-            self._selector.modify(transport, mask, connection)
-
     def _end(self, connection: Connection, error: RefusedError) -> None:
         """Close for a reason, and tell of it; a reason after the end is none any more."""
         if connection.close_sent:
@@ -374,9 +356,7 @@ class Broker:
             del self._connections[connection.stream]
 
     def _forget(self, connection: Connection) -> None:
-        for end in (connection.socket, connection.transport):
-            if end is not None and end.fileno() in self._selector.get_map():
-                self._selector.unregister(end)
+        self._polling.forget(connection)
         if connection.socket is not None:
             connection.socket.close()
             connection.socket = None
