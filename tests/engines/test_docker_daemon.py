@@ -11,7 +11,7 @@ from toolc.engines.docker_daemon import Daemon, choose_version, connect, parse
 from toolc.engines.docker_host import NoHostError
 from toolc.engines.docker_http import Client
 from toolc.engines.docker_runtime import Runtime
-from toolc.schema import JsonObject
+from toolc.schema import JsonObject, JsonValue
 
 CLIENT = Client("/run/docker.sock", "/v1.41")
 
@@ -55,6 +55,12 @@ def test_debian_12() -> None:
     assert parse(CLIENT, {"Version": "20.10.24+dfsg1"}, DEBIAN_12) == Daemon(
         client=CLIENT, version="20.10.24+dfsg1", cpus=2, architecture="x86_64"
     )
+
+
+def test_fedora_with_selinux() -> None:
+    options: list[JsonValue] = ["name=seccomp,profile=builtin", "name=selinux"]
+    assert parse(CLIENT, {}, DEBIAN_12 | {"SecurityOptions": options}).has_selinux
+    assert not parse(CLIENT, {}, DEBIAN_12).has_selinux
 
 
 def test_rootless_without_a_delegated_cpu_controller() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+from contextlib import closing
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.engines.docker_stream import Demultiplexer
+from toolc.engines.docker_stream import AttachedStream, Demultiplexer
 
 
 def piece(output: int, data: bytes) -> bytes:
@@ -42,3 +46,26 @@ def test_of_stderr_only_the_beginning_is_kept() -> None:
 def test_another_format_is_an_error(stream: bytes) -> None:
     with pytest.raises(ValueError, match="a piece of output"):
         Demultiplexer().feed(stream)
+
+
+def test_what_is_still_to_be_said_is_waited_for() -> None:
+    ours, daemon = socket.socketpair()
+
+    def speak() -> None:
+        with daemon:
+            daemon.sendall(piece(1, b"out") + piece(2, b"at last"))
+
+    speaking = threading.Timer(0.2, speak)
+    speaking.start()
+    with closing(AttachedStream(ours)) as stream:
+        stream.read_out(60)
+    speaking.join()
+    assert stream.complaint() == "at last"
+
+
+@pytest.mark.timeout(20)
+def test_who_says_nothing_is_waited_for_so_long() -> None:
+    ours, daemon = socket.socketpair()
+    with daemon, closing(AttachedStream(ours)) as stream:
+        stream.read_out(0.1)
+    stream.read_out(60)

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import os
 import re
+import resource
+import select
 import shutil
 import socket
 import subprocess
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from docker_cases import client, engine, output
+from docker_cases import PATIENCE, client, engine, output, own_containers
 from silent_daemon import SilentDaemon
 from test_docker_body import DAEMON
 
 from toolc.engines import docker_container, docker_wire
 from toolc.engines.docker import DockerEngine
+from toolc.engines.docker_body import LocalImage
 from toolc.engines.docker_daemon import Daemon
 from toolc.engines.docker_http import Client
 from toolc.engines.docker_sandbox import DockerSandbox
 from toolc.engines.docker_stream import AttachedStream
-from toolc.engines.docker_wire import WireSocket
-from toolc.engines.owner import Owner
+from toolc.engines.docker_wire import Listener, WireStream
+from toolc.engines.owner import Owner, shared_directory
 from toolc.errors import InfrastructureError
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.frames import LENGTH
@@ -39,14 +41,25 @@ CONNECTING = (*BOOTSTRAP_ARGUMENTS, NETWORK_ARGUMENT)
 KERNEL = os.uname().release
 WHERE = b"""
 import os, stat
-print("a socket" if stat.S_ISSOCK(os.fstat(0).st_mode) else "the daemon's", sorted(os.listdir("/wire"))
-      if os.path.exists("/wire") else "nothing")
+folder = "/.toolc-wire"
+print("a socket" if stat.S_ISSOCK(os.fstat(0).st_mode) else "the daemon's", os.listdir(folder)
+      if os.path.exists(folder) else "nothing")
+"""
+WHAT = b"""
+import os
+folder = "/.toolc-wire"
+print(os.statvfs(folder).f_flag & os.ST_RDONLY, len(os.listdir("/proc/self/fd")),
+      *(line.split()[3] for line in open("/proc/self/mountinfo") if folder in line))
 """
 
 
 def said(sandbox: DockerSandbox, program: bytes) -> str:
     """What comes of a program that is sent in the place of the guest's."""
-    sandbox.write(LENGTH.pack(len(program)) + program)
+    rest = LENGTH.pack(len(program)) + program
+    while not (sent := sandbox.write(rest)):
+        assert select.select([sandbox], [], [], PATIENCE)[0]
+        assert sandbox.read() is None
+    assert sent == len(rest)
     return output(sandbox)
 
 
@@ -66,8 +79,17 @@ def behind(client: Client, tmp_path: Path) -> Iterator[tuple[SilentDaemon, Docke
 
 def test_a_guest_that_may_connect_speaks_on_a_socket_of_its_own_and_nobody_finds_it(engine: DockerEngine) -> None:
     with closing(engine.start(Profile(), CONNECTING)) as sandbox:
-        assert sockets() == []
         assert said(sandbox, WHERE) == "a socket []\n"
+        assert sockets() == []
+
+
+def test_the_folder_is_nothing_but_a_mount_without_a_name(engine: DockerEngine) -> None:
+    with closing(engine.start(Profile(), CONNECTING)) as sandbox:
+        # Read-only; stdin, stdout, stderr and the listing's own.
+        mount = re.fullmatch(r"1 4 (\S+)\n", said(sandbox, WHAT))
+    assert mount
+    assert re.fullmatch(r"(/\S+)?/wire-[0-9a-f]{16}//deleted", mount[1])
+    assert Owner.current().label() not in mount[1]
 
 
 def test_every_other_guest_speaks_on_the_daemons_stream(engine: DockerEngine) -> None:
@@ -90,6 +112,43 @@ def test_what_it_said_of_its_death_is_heard(engine: DockerEngine) -> None:
     assert said(sandbox, b"raise SystemExit('that is ' + 'why ' * 2000)") == ""
     sandbox.close()
     assert sandbox.complaint() == ("that is " + "why " * 2000)[:4096]
+
+
+def before_it_comes(engine: DockerEngine, program: str) -> DockerSandbox:
+    """A sandbox whose process 1 does something else first."""
+    *options, bootstrap = BOOTSTRAP_ARGUMENTS
+    return engine.start(Profile(), (*options, f"{program}\n{bootstrap}", NETWORK_ARGUMENT))
+
+
+def test_a_guest_that_comes_late_is_waited_for(engine: DockerEngine) -> None:
+    with closing(before_it_comes(engine, "import time; time.sleep(2)")) as sandbox:
+        assert said(sandbox, WHERE) == "a socket []\n"
+
+
+@pytest.mark.timeout(20)
+def test_a_guest_that_never_comes_holds_nobody(engine: DockerEngine, client: Client) -> None:
+    sandboxes = [before_it_comes(engine, "import time; time.sleep(1000)") for _ in range(8)]
+    for each in sandboxes:
+        assert each.read() is None
+        each.close()
+    assert own_containers(client) == []
+    assert sockets() == []
+
+
+def test_a_guest_that_dies_before_it_comes_is_heard(engine: DockerEngine) -> None:
+    sandbox = before_it_comes(engine, "raise SystemExit('not today')")
+    with closing(sandbox):
+        assert output(sandbox) == ""
+    assert sandbox.complaint() == "not today\n"
+
+
+@pytest.mark.timeout(20)
+def test_a_flood_of_errors_that_nobody_reads_does_not_keep_it(engine: DockerEngine, client: Client) -> None:
+    flood = "import os\nif os.fork() == 0:\n    while True: os.write(2, b'F' * 65536)"
+    with closing(before_it_comes(engine, flood)) as sandbox:
+        assert said(sandbox, b"import time; time.sleep(1); os.close(0); os.close(1)") == ""
+    assert own_containers(client) == []
+    assert sandbox.complaint().startswith("FFFF")
 
 
 @pytest.mark.parametrize("exists", [False, True], ids=["no such folder there", "another folder there"])
@@ -117,20 +176,35 @@ def test_a_daemon_that_has_other_files_does_without(
     finally:
         if exists:
             shutil.rmtree(shown[0].parent)
-    # What it has once refused it is not asked again.
+    # What it has once refused of an image it is not asked again.
     assert len(shown) == (2 if exists else 1)
     assert sockets() == []
 
 
-def test_without_room_for_a_socket_a_guest_does_without(
-    engine: DockerEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    taken = Owner.current().directory() / "wire-1000000"
-    taken.mkdir()
-    monkeypatch.setattr(docker_wire, "_NUMBERS", iter([1000000]))
-    with closing(engine.start(Profile(), CONNECTING)) as sandbox:
-        assert said(sandbox, WHERE) == "the daemon's nothing\n"
-    taken.rmdir()
+@pytest.mark.parametrize("left", [0, 1])
+def test_without_room_for_a_socket_there_is_none(left: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, before = Owner.current(), descriptors()
+    monkeypatch.setattr(Owner, "current", lambda: owner)
+    with few_descriptors(left):
+        assert docker_wire.listen() is None
+    assert (sockets(), descriptors()) == ([], before)
+
+
+def descriptors() -> list[int]:
+    # The listing's own is no longer open when it is looked for.
+    return [number for number in range(256) if Path(f"/proc/self/fd/{number}").exists()]
+
+
+@contextmanager
+def few_descriptors(left: int) -> Iterator[None]:
+    """No more than ``left`` can be opened in the block."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = sorted({*range(256)} - {*descriptors()})
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free[left], hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_start_that_fails_leaves_nothing(
@@ -141,10 +215,12 @@ def test_a_start_that_fails_leaves_nothing(
     daemon.swallow = r"POST \S*/start"
     with pytest.raises(InfrastructureError, match="did not answer in time"):
         engine.start(Profile(), CONNECTING)
+    # Whoever does not answer is not asked the same without a socket.
+    assert len(daemon.swallowed) == 1
     assert sockets() == []
 
 
-def test_what_a_dead_owner_had_just_made_is_removed(engine: DockerEngine) -> None:
+def test_what_a_dead_owner_had_just_made_is_removed_by_the_next(engine: DockerEngine) -> None:
     with subprocess.Popen(["true"]) as process:
         process.wait()
     dead = replace(Owner.current(), pid=process.pid).directory()
@@ -153,7 +229,8 @@ def test_what_a_dead_owner_had_just_made_is_removed(engine: DockerEngine) -> Non
     (dead / "other").mkdir()
     alive = Owner.current().directory() / "wire-x"
     alive.mkdir()
-    docker_wire.remove_left()
+    with closing(DockerEngine()) as another:
+        another.start(Profile(), BOOTSTRAP_ARGUMENTS).close()
     assert [each.name for each in dead.iterdir()] == ["other"]
     assert alive.exists()
     alive.rmdir()
@@ -177,74 +254,131 @@ def test_who_does_without(profile: Profile, arguments: tuple[str, ...], daemon: 
     assert docker_wire.is_of_use(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL))
 
 
-class Attached:
-    """A socket and a stream to wait at, with nobody there yet."""
+class Meeting:
+    """A socket and a daemon's stream, with nobody there yet, and what is to be polled of them."""
 
     def __init__(self) -> None:
-        self.wire = WireSocket()
-        ours, self.theirs = socket.socketpair()
-        self.stream = AttachedStream(ours)
+        listener = docker_wire.listen()
+        assert listener is not None
+        self.listener = listener
+        self.folder = Path(listener.shown_in(LocalImage("sha256:0", ())).binds[0][0])
+        ours, self.daemon = socket.socketpair()
+        self.attached = AttachedStream(ours)
+        self.stream = WireStream(listener, self.attached)
 
     def close(self) -> None:
-        self.wire.close()
-        self.stream.close()
-        self.theirs.close()
+        for _ in range(2):
+            self.stream.close()
+        self.attached.close()
+        self.daemon.close()
+        assert self.stream.fileno() == -1
+        assert not self.folder.exists()
 
-    def connect(self) -> socket.socket:
+    def come(self) -> socket.socket:
         with ExitStack() as undo:
             connection = undo.enter_context(socket.socket(socket.AF_UNIX))
-            connection.connect(str(self.wire.folder / "wire"))
+            connection.connect(str(self.folder / "wire"))
             undo.pop_all()
         return connection
 
+    def is_ready(self) -> bool:
+        return select.select([self.stream], [], [], 0)[0] != []
 
-def test_the_first_to_come_is_the_only_one() -> None:
-    with closing(Attached()) as attached:
-        guest = attached.connect()
-        # What a runtime warns of is no answer.
-        attached.theirs.sendall(b"\2\0\0\0\0\0\0\4warn")
-        accepted = attached.wire.accept(attached.stream)
-        assert accepted is not None
-        guest.sendall(b"ready")
-        assert accepted.recv(10) == b"ready"
-        attached.wire.close()
-        assert not attached.wire.folder.exists()
+
+@pytest.fixture
+def meeting() -> Iterator[Meeting]:
+    with closing(Meeting()) as meeting:
+        yield meeting
+
+
+def piece(output: int, data: bytes) -> bytes:
+    return bytes([output, 0, 0, 0]) + len(data).to_bytes(4, "big") + data
+
+
+def test_until_the_guest_has_come_nothing_is_taken(meeting: Meeting) -> None:
+    assert not meeting.is_ready()
+    assert (meeting.stream.write(b"x"), meeting.stream.read()) == (0, None)
+    # What a runtime warns of is no answer.
+    meeting.daemon.sendall(piece(2, b"warning"))
+    assert meeting.is_ready()
+    assert (meeting.stream.write(b"x"), meeting.stream.read()) == (0, None)
+    assert not meeting.is_ready()
+
+
+def test_the_first_to_come_is_the_only_one(meeting: Meeting) -> None:
+    with meeting.come() as guest:
+        assert meeting.is_ready()
+        assert meeting.stream.read() is None
+        assert not meeting.folder.exists()
+        assert sockets() == []
         with pytest.raises(FileNotFoundError):
-            attached.connect()
-        guest.close()
-        accepted.close()
+            meeting.come()
+        assert not meeting.is_ready()
+        guest.sendall(b"ready")
+        assert meeting.is_ready()
+        assert (meeting.stream.read(), meeting.stream.read()) == (b"ready", None)
+        assert meeting.stream.write(b"call") == 4
+        assert guest.recv(10) == b"call"
+        # What comes from the daemon is no longer looked at.
+        meeting.daemon.sendall(piece(1, b"other"))
+        assert not meeting.is_ready()
 
 
-def test_warnings_come_before_the_guest() -> None:
-    with closing(Attached()) as attached:
-        attached.theirs.sendall(b"\2\0\0\0\0\0\0\4warn")
-        guests: list[socket.socket] = []
-        timer = threading.Timer(0.2, lambda: guests.append(attached.connect()))
-        timer.start()
-        accepted = attached.wire.accept(attached.stream)
-        timer.join()
-        assert accepted is not None
-        assert attached.stream.complaint() == "warn"
-        for each in (accepted, *guests):
-            each.close()
+def test_a_guest_that_cannot_come_says_so_and_stays(meeting: Meeting) -> None:
+    meeting.daemon.sendall(piece(1, b"-"))
+    assert meeting.is_ready()
+    assert meeting.stream.read() is None
+    assert sockets() == []
+    meeting.daemon.sendall(piece(1, b"ready"))
+    assert (meeting.stream.read(), meeting.stream.read()) == (b"ready", None)
+    assert meeting.stream.write(b"call") == 4
+    assert meeting.daemon.recv(10) == b"call"
 
 
-@pytest.mark.parametrize("last", [b"\1\0\0\0\0\0\0\1-", b"", None], ids=["cannot", "dead", "silent"])
-def test_a_guest_that_does_not_come(last: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(Attached()) as attached:
-        if last:
-            attached.theirs.sendall(last)
-        elif last is None:
-            monkeypatch.setattr(docker_wire, "CONNECT_SECONDS", 0.1)
-        else:
-            attached.theirs.close()
-        assert attached.wire.accept(attached.stream) is None
+def test_a_guest_that_said_it_and_more(meeting: Meeting) -> None:
+    meeting.daemon.sendall(piece(1, b"-ready"))
+    assert meeting.stream.read() == b"ready"
 
 
-def test_its_folder_may_have_any_length(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    deep = tmp_path / ("x" * 100)
-    deep.mkdir()
-    monkeypatch.setenv("TMPDIR", str(deep))
-    monkeypatch.setattr(Owner, "directory", lambda _: deep)
-    with closing(WireSocket()) as wire:
-        assert (wire.folder / "wire").is_socket()
+def test_who_speaks_before_it_comes_is_heard(meeting: Meeting) -> None:
+    meeting.daemon.sendall(piece(1, b"Welcome to Python"))
+    assert meeting.stream.read() == b"Welcome to Python"
+
+
+def test_a_guest_that_is_dead(meeting: Meeting) -> None:
+    meeting.daemon.close()
+    assert meeting.is_ready()
+    assert meeting.stream.read() == b""
+
+
+def test_nobody_comes_any_more_once_it_is_closed(meeting: Meeting) -> None:
+    meeting.stream.close()
+    with pytest.raises(FileNotFoundError):
+        meeting.come()
+
+
+def test_nothing_stays_open(meeting: Meeting) -> None:
+    before = descriptors()
+    for _ in range(3):
+        with closing(Meeting()) as another, another.come():
+            another.stream.read()
+    assert descriptors() == before
+
+
+def test_without_a_descriptor_left_nothing_stays_in_the_file_system(meeting: Meeting) -> None:
+    with few_descriptors(0):
+        meeting.stream.close()
+    assert list(shared_directory().glob("wire-*")) == []
+
+
+def test_only_who_runs_there_can_write_to_it(meeting: Meeting) -> None:
+    assert meeting.folder.stat().st_mode & 0o777 == 0o755
+    assert meeting.folder.parent.stat().st_mode & 0o007 == 0
+
+
+def test_its_folder_may_have_any_length(tmp_path: Path) -> None:
+    folder = tmp_path / ("x" * 200)
+    folder.mkdir()
+    with closing(Listener(folder)):
+        assert (folder / "wire").is_socket()
+    assert not folder.exists()

@@ -173,7 +173,7 @@ class Sandbox(Protocol):
         """When it was made and only to be started, by ``perf_counter``."""
 
     def fileno(self) -> int:
-        """The descriptor to poll for reading and writing."""
+        """The descriptor to poll for reading and writing, as long as nothing is read."""
 
     def read(self) -> bytes | None:
         """What has arrived (never more than 256 KiB); ``b""`` at the stream's end, None when nothing has yet.

@@ -1,8 +1,8 @@
 """The docker engine: each sandbox is a container that ends with its stream and then removes itself.
 
 A start is create, attach, start, over a client of our own. Attached before it starts, with a stdin that is
-open once, a container ends when this process does; one that was created and not yet started would stay, and
-is removed by the janitor, or by the next process's sweep.
+open once, a container ends when this process does; so does one whose guest speaks on a socket (``docker_wire``).
+One that was created and not yet started would stay, and is removed by the janitor, or by the next process's sweep.
 """
 
 from __future__ import annotations
@@ -37,11 +37,10 @@ from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.docker_images import Images, Ready, missing_image, name_of
 from toolc.engines.docker_sandbox import Container, DockerSandbox
 from toolc.engines.docker_stream import AttachedStream
-from toolc.engines.docker_wire import NoSocketError, WireSocket
+from toolc.engines.docker_wire import Listener, WireStream
 from toolc.engines.oom import kernel_kills
 from toolc.engines.owner import Owner
 from toolc.engines.passing import persist
-from toolc.engines.stream import SocketStream
 from toolc.errors import InfrastructureError, NoPythonError
 from toolc.plan import Profile
 
@@ -59,7 +58,8 @@ class DockerEngine:
         self._daemon: Daemon | None = None
         self._events: Events | None = None
         self._images = Images()
-        self._shows_sockets = True
+        # Images, by id, in whose containers the daemon shows no socket.
+        self._without_socket: set[str] = set()
         # Containers that may exist although their start failed: by name, when the daemon did not answer.
         self._undone: dict[str, float] = {}
         # More starts at once than this slow each other down.
@@ -178,29 +178,38 @@ class DockerEngine:
             raise _explained(Profile(), ready.name, error) from error
 
     def _start(self, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: Ready) -> DockerSandbox:
-        if self._shows_sockets and docker_wire.is_of_use(profile, arguments, daemon):
-            with contextlib.suppress(NoSocketError):
-                return persist(lambda: self._start_with_socket(daemon, profile, arguments, ready), ApiError)
-        return persist(lambda: self._start_once(daemon, profile, arguments, ready, None), ApiError)
+        if ready.image.id not in self._without_socket and docker_wire.is_of_use(profile, arguments, daemon):
+            listener = docker_wire.listen()
+            if listener is not None:
+                return self._start_with(listener, daemon, profile, arguments, ready)
+        return persist(lambda: self._start_once(daemon, profile, arguments, ready), ApiError)
 
-    def _start_with_socket(
-        self, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: Ready
+    def _start_with(
+        self, listener: Listener, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: Ready
     ) -> DockerSandbox:
-        """Raises ``NoSocketError`` where a container must do without."""
-        with contextlib.closing(WireSocket()) as socket:
-            words = (*arguments, docker_wire.ARGUMENT)
-            shown = replace(ready, image=socket.shown_in(ready.image))
+        """The same with a socket; without it, where that is what the daemon refuses."""
+        words, shown = (*arguments, docker_wire.ARGUMENT), replace(ready, image=listener.shown_in(ready.image))
+        with contextlib.ExitStack() as undo:
+            undo.callback(listener.close)
             try:
-                return self._start_once(daemon, profile, words, shown, socket)
+                sandbox = persist(lambda: self._start_once(daemon, profile, words, shown, listener), ApiError)
             except ApiError as error:
-                if docker_wire.is_refused(str(error)):
-                    # It will not be otherwise next time.
-                    self._shows_sockets = False
-                    raise NoSocketError from error
-                raise
+                if error.status == 0:
+                    raise
+            else:
+                undo.pop_all()
+                return sandbox
+        sandbox = persist(lambda: self._start_once(daemon, profile, arguments, ready), ApiError)
+        self._without_socket.add(ready.image.id)
+        return sandbox
 
     def _start_once(
-        self, daemon: Daemon, profile: Profile, arguments: Sequence[str], ready: Ready, socket: WireSocket | None
+        self,
+        daemon: Daemon,
+        profile: Profile,
+        arguments: Sequence[str],
+        ready: Ready,
+        listener: Listener | None = None,
     ) -> DockerSandbox:
         if profile.workspace and profile.workspace.mode == "overlay":
             overlay.prepare(profile.workspace, *map(int, docker_body.user_of(profile, daemon).spec.split(":")))
@@ -221,7 +230,7 @@ class DockerEngine:
             undo.callback(attached.close)
             created = perf_counter()
             docker_container.start(client, container)
-            connection = socket.accept(attached) if socket else None
+            wire = WireStream(listener, attached) if listener else None
             undo.pop_all()
         about = Container(
             id=container,
@@ -231,7 +240,6 @@ class DockerEngine:
             guarded=docker_body.guards_process_1(profile, daemon),
             kernel_kills=kills,
         )
-        wire = SocketStream(connection) if connection else None
         return DockerSandbox(about, client=client, attached=attached, wire=wire, events=events)
 
     def _discard(self, client: Client, name: str, error: BaseException | None) -> None:

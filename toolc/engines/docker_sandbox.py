@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,8 +12,8 @@ from toolc.engines.base import ImageUsed
 from toolc.engines.docker_events import Events, Watch
 from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.docker_stream import AttachedStream
+from toolc.engines.docker_wire import WireStream
 from toolc.engines.oom import KILLED_FROM_OUTSIDE, may_have_killed
-from toolc.engines.stream import SocketStream
 from toolc.errors import InfrastructureError
 
 _GRACE: Final = 0.5
@@ -55,7 +56,7 @@ class DockerSandbox:
         *,
         client: Client,
         attached: AttachedStream,
-        wire: SocketStream | None,
+        wire: WireStream | None,
         events: Events,
     ) -> None:
         """``wire`` is what its guest speaks on, None where that is the daemon's own stream, ``attached``."""
@@ -126,12 +127,13 @@ class DockerSandbox:
         with self._closing:
             if self._gone:
                 return
+            until = time.monotonic() + _GRACE
             self._wire.close()
-            if not self._watch.gone.wait(_GRACE):
+            # A daemon that cannot get rid of what is said there removes nothing.
+            self._attached.read_out(_GRACE)
+            self._attached.close()
+            if not self._watch.gone.wait(max(until - time.monotonic(), 0)):
                 self._kill()
-            if self._attached is not self._wire:
-                self._attached.read_out(_GRACE)
-                self._attached.close()
             self._gone = True
             self._events.forget(self.container)
 

@@ -80,7 +80,9 @@ class AttachedStream(SocketStream):
         return None
 
     def read_out(self, seconds: float) -> None:
-        """Hear what the guest still says on stderr, until the end of the stream or for so long."""
+        """Hear what the guest still says on stderr, until the end of the stream or for so long; not once closed."""
+        if self.fileno() < 0:
+            return
         poll = select.poll()
         poll.register(self.fileno(), select.POLLIN)
         deadline = time.monotonic() + seconds

@@ -8,47 +8,34 @@ or a security module forbids it) it says so on the daemon's stream, and stays th
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import select
-import shutil
 import socket
-import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from toolc.engines.docker_body import LocalImage, runtime_of
 from toolc.engines.docker_daemon import Daemon
 from toolc.engines.docker_stream import AttachedStream
-from toolc.engines.owner import Owner, dead_directories
+from toolc.engines.owner import Owner, dead_directories, shared_directory
+from toolc.engines.stream import SocketStream
+from toolc.guest.bundle import CANNOT_CONNECT
 from toolc.guest.told import NETWORK_ARGUMENT
 from toolc.plan import Profile
 
-FOLDER: Final = "/wire"
+FOLDER: Final = "/.toolc-wire"
 """Where it stands in the container."""
 
 _NAME: Final = "wire"
 
-ARGUMENT: Final = f"{_NAME}={FOLDER}/{_NAME}"
+ARGUMENT: Final = f"wire={FOLDER}/{_NAME}"
 """What process 1 is told of it (see ``toolc.guest.bundle``)."""
 
-CONNECT_SECONDS: Final = 30.0
-"""How long process 1 may take to connect, or to say that it cannot."""
-
 _NUMBERS: Final = itertools.count(1)
-
-
-def is_refused(message: str) -> bool:
-    """Whether a daemon's words are about the folder: it has other files than we, or may not pass through to it."""
-    return f"/{_NAME}" in message
-
-
-def remove_left() -> None:
-    """Remove what owners that are proven dead had just made."""
-    for _, folder in dead_directories():
-        for left in folder.glob(f"{_NAME}-*"):
-            shutil.rmtree(left, ignore_errors=True)
 
 
 def is_of_use(profile: Profile, arguments: Sequence[str], daemon: Daemon) -> bool:
@@ -66,58 +53,127 @@ def is_of_use(profile: Profile, arguments: Sequence[str], daemon: Daemon) -> boo
     )
 
 
-class NoSocketError(Exception):
-    """It cannot be made here, or the daemon cannot show it: the container is to do without."""
-
-
-class WireSocket:
+class Listener:
     """One container's socket, from before it is created until its process 1 has come; then it is to be closed."""
 
-    def __init__(self) -> None:
-        """Listen. Raises ``NoSocketError``."""
-        # Nobody else passes through the owner's folder: only who is in the container reaches it.
-        self.folder = Owner.current().directory() / f"{_NAME}-{next(_NUMBERS)}"
-        try:
-            self.folder.mkdir()
-        except OSError as error:
-            raise NoSocketError from error
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    def __init__(self, folder: Path) -> None:
+        """Listen in ``folder``, which is empty, and gone once this is closed. Raises ``OSError``."""
+        self._folder = folder
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._listen()
-        except OSError as error:
-            self.close()
-            raise NoSocketError from error
+        except OSError:
+            self._socket.close()
+            raise
 
     def _listen(self) -> None:
-        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             # An address has 107 bytes at most, whatever the folder is called (unix(7)).
-            self._listener.bind(f"/proc/self/fd/{descriptor}/{_NAME}")
+            self._socket.bind(f"/proc/self/fd/{descriptor}/{_NAME}")
         finally:
             os.close(descriptor)
-        self.folder.chmod(0o755)
-        (self.folder / _NAME).chmod(0o666)
-        self._listener.listen(1)
+        self._folder.chmod(0o755)
+        (self._folder / _NAME).chmod(0o666)
+        self._socket.settimeout(0)
+        self._socket.listen(1)
 
     def shown_in(self, image: LocalImage) -> LocalImage:
         """``image`` with this socket in its sandboxes."""
-        return replace(image, binds=(*image.binds, (str(self.folder), FOLDER)))
+        return replace(image, binds=(*image.binds, (str(self._folder), FOLDER)))
 
-    def accept(self, attached: AttachedStream) -> socket.socket | None:
-        """The connection of a container that was started; None where it speaks through ``attached``, or is dead."""
-        poll = select.poll()
-        poll.register(self._listener, select.POLLIN)
-        poll.register(attached.fileno(), select.POLLIN)
-        deadline = time.monotonic() + CONNECT_SECONDS
-        while (left := deadline - time.monotonic()) > 0:
-            ready = {descriptor for descriptor, _ in poll.poll(left * 1000)}
-            if self._listener.fileno() in ready:
-                return self._listener.accept()[0]
-            if attached.fileno() in ready and attached.read() is not None:
-                return None
+    def fileno(self) -> int:
+        """The descriptor to poll for somebody who comes."""
+        return self._socket.fileno()
+
+    def accept(self) -> socket.socket | None:
+        """Who has come, if anybody."""
+        with contextlib.suppress(BlockingIOError):
+            return self._socket.accept()[0]
         return None
 
     def close(self) -> None:
         """Nobody can connect any more, and nothing is left of it; twice is the same as once."""
+        self._socket.close()
+        with contextlib.suppress(OSError):
+            # Whoever has it mounted can read what it was called last: that need not be this process's label.
+            self._folder = self._folder.rename(shared_directory() / f"{_NAME}-{os.urandom(8).hex()}")
+        _remove(self._folder)
+
+
+def listen() -> Listener | None:
+    """A socket for a container that is to be created; None where there is no room for one.
+
+    Nobody else passes through this process's own folder: it is reached by who is in the container, or is its user.
+    """
+    folder = Owner.current().directory() / f"{_NAME}-{next(_NUMBERS)}"
+    with contextlib.suppress(OSError):
+        folder.mkdir()
+        try:
+            return Listener(folder)
+        except OSError:
+            _remove(folder)
+    return None
+
+
+def remove_left() -> None:
+    """Remove what owners that are proven dead had just made."""
+    for _, directory in dead_directories():
+        for folder in directory.glob(f"{_NAME}-*"):
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    # Without a descriptor: there may be none left.
+    for remove, path in ((os.unlink, folder / _NAME), (os.rmdir, folder)):
+        with contextlib.suppress(OSError):
+            remove(path)
+
+
+class WireStream:
+    """The stream to a guest that was asked to connect, in the terms of ``toolc.engines.base.Sandbox``.
+
+    It takes nothing until the guest has come, or has said that it cannot: then it is ``attached``.
+    """
+
+    def __init__(self, listener: Listener, attached: AttachedStream) -> None:
+        self._listener = listener
+        self._attached = attached
+        self._stream: SocketStream | None = None
+        self._either = select.epoll()
+        for each in (listener, attached):
+            self._either.register(each.fileno(), select.EPOLLIN)
+
+    def fileno(self) -> int:
+        """The descriptor to poll, another one once the guest has come; -1 once closed."""
+        if self._stream is not None:
+            return self._stream.fileno()
+        return -1 if self._either.closed else self._either.fileno()
+
+    def read(self) -> bytes | None:
+        """The guest's stdout: bytes, ``b""`` at the end, None when there is nothing yet."""
+        if self._stream is not None:
+            return self._stream.read()
+        if (connection := self._listener.accept()) is not None:
+            self._settle(SocketStream(connection))
+            return None
+        said = self._attached.read()
+        if not said or not said.startswith(CANNOT_CONNECT):
+            return said
+        self._settle(self._attached)
+        return said.removeprefix(CANNOT_CONNECT) or None
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Send what fits now; how many bytes that was."""
+        return self._stream.write(data) if self._stream is not None else 0
+
+    def close(self) -> None:
+        """End the stream; twice is the same as once."""
         self._listener.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._either.close()
+        (self._stream or self._attached).close()
+
+    def _settle(self, stream: SocketStream) -> None:
+        self._stream = stream
+        self._listener.close()
+        self._either.close()

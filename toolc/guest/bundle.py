@@ -20,6 +20,9 @@ MODULES: Final = (
 )  # fmt: skip
 """The modules that are sent; this one and the loader are not imported inside."""
 
+CANNOT_CONNECT: Final = b"-"
+"""What is said on stdout, before all else, by a process 1 that was told of a socket and cannot connect to it."""
+
 _BOOTSTRAP: Final = """\
 import os, sys
 for word in sys.argv:
@@ -29,7 +32,7 @@ for word in sys.argv:
         try:
             wire.connect(word[5:])
         except OSError:
-            os.write(1, b"-")
+            os.write(1, b"{cannot_connect}")
         else:
             os.dup2(wire.fileno(), 0)
             os.dup2(wire.fileno(), 1)
@@ -43,7 +46,7 @@ def take(size):
         data += piece
     return data
 exec(compile(take(int.from_bytes(take(4), "big")), "<toolc.guest.loader>", "exec"))
-"""
+""".replace("{cannot_connect}", CANNOT_CONNECT.decode())
 
 BOOTSTRAP_ARGUMENTS: Final = ("-I", "-S", "-c", _BOOTSTRAP)
 """What ``python3`` (3.9 or later) is started with: isolated, without site, and the first few lines."""
