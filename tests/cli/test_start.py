@@ -33,6 +33,7 @@ ELSEWHERE = {
     "toolc.api", "toolc.registry", "rfc8785",  # registries
     "toolc.compiler.load_toml", "toolc.compiler.toml_positions", "tomli",  # the other language
     "toolc.compiler.decode_http", "toolc.compiler.decode_python", "toolc.compiler.decode_agent",  # other backends
+    "toolc.compiler.http_agreement",
     "toolc.spec_http", "toolc.spec_composite", "toolc.template_json",  # their types
     "toolc.compiler.cache_pieces", "toolc.compiler.finished",  # several files
     "toolc.compiler.workers", "pickle", "multiprocessing",  # many files

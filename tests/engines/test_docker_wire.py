@@ -20,7 +20,7 @@ from docker_cases import PATIENCE, client, engine, output, own_containers
 from silent_daemon import SilentDaemon
 from test_docker_body import DAEMON
 
-from toolc.engines import docker_container, docker_wire
+from toolc.engines import docker_container, docker_wire, owner
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_body import LocalImage
 from toolc.engines.docker_daemon import Daemon
@@ -183,8 +183,8 @@ def test_a_daemon_that_has_other_files_does_without(
 
 @pytest.mark.parametrize("left", [0, 1])
 def test_without_room_for_a_socket_there_is_none(left: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    owner, before = Owner.current(), descriptors()
-    monkeypatch.setattr(Owner, "current", lambda: owner)
+    current, before = Owner.current(), descriptors()
+    monkeypatch.setattr(Owner, "current", lambda: current)
     with few_descriptors(left):
         assert docker_wire.listen() is None
     assert (sockets(), descriptors()) == ([], before)
@@ -220,7 +220,11 @@ def test_a_start_that_fails_leaves_nothing(
     assert sockets() == []
 
 
-def test_what_a_dead_owner_had_just_made_is_removed_by_the_next(engine: DockerEngine) -> None:
+def test_what_a_dead_owner_had_just_made_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Apart from the machine's own owners, whose engines remove it as well.
+    monkeypatch.setattr(owner, "_base", lambda: tmp_path)
     with subprocess.Popen(["true"]) as process:
         process.wait()
     dead = replace(Owner.current(), pid=process.pid).directory()
@@ -233,9 +237,6 @@ def test_what_a_dead_owner_had_just_made_is_removed_by_the_next(engine: DockerEn
         another.start(Profile(), BOOTSTRAP_ARGUMENTS).close()
     assert [each.name for each in dead.iterdir()] == ["other"]
     assert alive.exists()
-    alive.rmdir()
-    (dead / "other").rmdir()
-    dead.rmdir()
 
 
 @pytest.mark.parametrize(

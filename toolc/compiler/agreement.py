@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from toolc.compiler import codes
 from toolc.compiler.document import Mapping
-from toolc.compiler.http_agreement import check_http
 from toolc.compiler.reader import Findings
 from toolc.compiler.uses import templates
 from toolc.diagnostics import Diagnostic
@@ -41,6 +40,13 @@ def _retry(tool: LocatedTool) -> Iterator[Diagnostic]:
         message = "another attempt may do the work twice: nothing says that this tool is idempotent"
         hint = "if calling it twice does no harm, write annotations: {idempotent: true}; else remove 'retry'"
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("retry"), hint)
+
+
+def _http(tool: LocatedTool) -> Iterator[Diagnostic]:
+    if tool.spec.backend.tag == "http":
+        from toolc.compiler.http_agreement import check_http  # start-up time: other tools have no request
+
+        yield from check_http(tool, tool.spec.backend)
 
 
 def _http_retry(tool: LocatedTool) -> Iterator[Diagnostic]:
@@ -166,7 +172,7 @@ _Check = Callable[["LocatedTool"], Iterator[Diagnostic]]
 _CHECKS: Final[tuple[tuple[frozenset[str], _Check], ...]] = (
     (frozenset({"retry", "annotations"}), _retry),
     (frozenset({"backend", "annotations"}), _http_retry),
-    (frozenset({"backend", "result"}), check_http),
+    (frozenset({"backend", "result"}), _http),
     (frozenset({"backend", "sandbox"}), _url_from_argument),
     (frozenset({"backend", "sandbox"}), _secret_hosts),
     (frozenset({"backend", "sandbox"}), _no_sandbox),

@@ -21,14 +21,12 @@ _CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate", "identity"})
 """The content codings that a response is read in."""
 
 
-def check_http(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Each contradiction of an HTTP tool; nothing for any other."""
-    backend = tool.spec.backend
-    if backend.tag == "http":
-        yield from _headers(tool, backend)
-        yield from _body(tool, backend)
-        yield from _cursor(tool, backend)
-        yield from _plain_secrets(tool, backend)
+def check_http(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
+    """Each contradiction of an HTTP tool, which has this ``backend``."""
+    yield from _headers(tool, backend)
+    yield from _body(tool, backend)
+    yield from _cursor(tool, backend)
+    yield from _plain_secrets(tool, backend)
 
 
 def _headers(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
