@@ -35,7 +35,7 @@ from toolc.functions.define import AgentKeys
 from toolc.functions.tool import Traits
 from toolc.providers.table import PROVIDERS
 
-PLAIN = [None, True, 0, -1, 1.5, math.nan, math.inf, "", "x", "\ud800", "a\0b", b"x", object(), {1}, int]
+PLAIN = [None, True, 0, -1, 1.5, 2.0**53, math.nan, math.inf, "", "x", "\ud800", "a\0b", b"x", object(), {1}, int]
 JUNK = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text() | st.binary(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.integers(), inner, max_size=3),

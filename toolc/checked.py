@@ -20,6 +20,8 @@ from toolc.schema import JsonObject, JsonValue
 T = TypeVar("T")
 
 
+_LONGEST_SECONDS: Final = (2**53 - 1) / 1000
+
 MAX_CALL_ID: Final = 4096
 """The longest id of a call, in characters: some servers keep more in it than a number."""
 
@@ -84,9 +86,9 @@ def items(what: str, given: object, of: str) -> tuple[object, ...]:
 
 
 def seconds(what: str, given: object) -> float:
-    """A finite number of seconds above 0."""
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < math.inf:
-        raise UsageError(f"{what} of {given!r:.60} seconds is none; give a number of them")
+    """A number of seconds above 0 that is exact in milliseconds, as a spec's durations are."""
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= _LONGEST_SECONDS:
+        raise UsageError(f"{what} of {given!r:.60} seconds is none; give one above 0 and below 9e12")
     return given
 
 

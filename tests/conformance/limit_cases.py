@@ -33,6 +33,12 @@ CASES: Final = (
         expect=fails("timeout", "the call was not done after 0.5 s and was stopped; ask for less work at once"),
     ),
     Case(
+        name="a call may have longer than the kernel can wait at once",
+        backend=shell("sleep 0.1; echo done"),
+        sandbox=limits(timeout="9007199254740s"),
+        expect=says("done\n"),
+    ),
+    Case(
         name="a call that stops itself is ended too",
         backend=shell("kill -STOP $$"),
         sandbox=limits(timeout="500ms"),

@@ -25,6 +25,14 @@ def test_who_cannot_wait_has_no_turn_and_takes_none() -> None:
         assert turns.waiting == 1
 
 
+def test_a_turn_may_be_waited_for_longer_than_the_kernel_can_wait_at_once() -> None:
+    turns = Turns()
+    with Cancellation() as cancellation, turns.turn(1, None):
+        threading.Timer(0.05, cancellation.cancel).start()
+        with turns.turn(2**53, cancellation) as has_turn:
+            assert not has_turn
+
+
 def test_who_is_cancelled_while_waiting_has_no_turn() -> None:
     turns = Turns()
     with Cancellation() as cancellation, turns.turn(1, None):

@@ -44,6 +44,9 @@ MUCH = 16 * 1024
 F_SETPIPE_SZ, PIPE_BYTES = 1031, 1024 * 1024
 """From ``linux/fcntl.h``, and what any user may ask for."""
 
+LONGEST_MS = 2_000_000_000
+"""About the longest that poll(2) can wait: 23 days."""
+
 KILL_INTERVAL = 0.005
 """How long killed processes are waited for before they are killed again, in seconds."""
 
@@ -140,7 +143,7 @@ class Supervisor:
         if self._deadline is None or self._exited:
             return None
         if self._give_up is None:
-            return max(0.0, (self._deadline - monotonic()) * 1000)
+            return min(max(0.0, (self._deadline - monotonic()) * 1000), LONGEST_MS)
         return KILL_INTERVAL * 1000 if self._drained_by or not self._children.all_gone else None
 
     def _receive(self) -> bool:
