@@ -36,7 +36,7 @@ toolc: 1
 defaults:
   parameters: {a: {type: string, description: from defaults}}
   backend: {shell: {argv: [echo, "{{ a }}"], success_exit_codes: [0, 1]}}
-  sandbox: {workspace: ro, env: {A: "1", B: "1"}, limits: {timeout: 5s, pids: 9}}
+  sandbox: {workspace: ro, env: {A: "1", B: "1"}, limits: {timeout: 5s, pids: 19}}
   examples: [{a: x}]
 tools:
   - {name: first, description: Does it in the first way.}
@@ -49,8 +49,8 @@ tools:
 """,
     ).tools
 
-    assert first.sandbox.limits == Limits(timeout_ms=5000, pids=9)
-    assert second.sandbox.limits == Limits(timeout_ms=7000, pids=9)
+    assert first.sandbox.limits == Limits(timeout_ms=5000, pids=19)
+    assert second.sandbox.limits == Limits(timeout_ms=7000, pids=19)
     assert [(each.name, each.value) for each in second.sandbox.env] == [("A", "1"), ("B", "2")]
     assert second.parameters.properties == {"a": {"type": "string", "description": "from the tool"}}
     assert isinstance(second.backend, ShellBackend)

@@ -31,7 +31,7 @@ tools:
   - name: hello
     description: Say hello to the whole world.
     backend: {shell: {argv: [echo, "{{ vars.port }}"]}}
-    sandbox: {limits: {pids: 9}}
+    sandbox: {limits: {pids: 19}}
     tags: []
 """
     compilation = compiled(project, tool)
@@ -40,7 +40,7 @@ tools:
         ("name", "hello", "specs/hello.yaml:5:11"),
         ("description", "Say hello to the whole world.", "specs/hello.yaml:6:18"),
         ("backend.shell.argv", ["echo", 7], "specs/hello.yaml:7:29, toolc.yaml:1:14 (vars)"),
-        ("sandbox.limits.pids", 9, "specs/hello.yaml:8:30"),
+        ("sandbox.limits.pids", 19, "specs/hello.yaml:8:30"),
         ("sandbox.limits.timeout", "2s", "specs/hello.yaml:3:44 (defaults)"),
         ("sandbox.env.B", "f", "specs/hello.yaml:3:22 (defaults)"),
         ("sandbox.env.A", "p", "toolc.yaml:3:37 (defaults)"),

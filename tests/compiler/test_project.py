@@ -21,11 +21,11 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_defaults_of_the_project_the_file_and_the_tool_in_this_order() -> None:
     write(
-        toolc="defaults:\n  sandbox: {env: {A: p, B: p, C: p}, limits: {timeout: 1s, pids: 5, files: 50}}\n"
+        toolc="defaults:\n  sandbox: {env: {A: p, B: p, C: p}, limits: {timeout: 1s, pids: 25, files: 50}}\n"
         "  backend: {shell: {argv: [echo], allow_dash: [x], success_exit_codes: [0, 1]}}\n",
         specs__tools="""\
 toolc: 1
-defaults: {sandbox: {env: {B: f, C: f}, limits: {timeout: 2s, pids: 6}}}
+defaults: {sandbox: {env: {B: f, C: f}, limits: {timeout: 2s, pids: 26}}}
 tools:
   - name: hello
     description: Say hello to the whole world.
@@ -38,7 +38,7 @@ tools:
     assert lines(compilation) == []
     (tool,) = compilation.tools
     assert [(each.name, each.value) for each in tool.sandbox.env] == [("A", "p"), ("B", "f"), ("C", "t")]
-    assert tool.sandbox.limits == Limits(timeout_ms=3000, pids=6, files=50)
+    assert tool.sandbox.limits == Limits(timeout_ms=3000, pids=26, files=50)
     assert isinstance(tool.backend, ShellBackend)
     assert tool.backend.allow_dash == ("z",)
     assert tool.backend.success_exit_codes == (0, 1)

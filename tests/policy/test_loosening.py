@@ -20,10 +20,10 @@ def policy(folder: Path, text: str) -> Policy:
     ("strict", "loose", "before", "after"),
     [
         (
-            "{limits: {timeout: 1m, pids: 9}}",
-            "{limits: {timeout: 2m, pids: 9}}",
-            "timeout: 1m, pids: 9",
-            "timeout: 2m, pids: 9",
+            "{limits: {timeout: 1m, pids: 19}}",
+            "{limits: {timeout: 2m, pids: 19}}",
+            "timeout: 1m, pids: 19",
+            "timeout: 2m, pids: 19",
         ),
         ("{limits: {timeout: 1m}}", "{limits: {memory: 1GiB}}", "timeout: 1m", "memory: 1GiB"),
         (

@@ -172,9 +172,9 @@ WIDER: Final = {
         ["RSK05 medium: a call may use more: memory went from 256MiB to 8GiB"],
     ),
     "more processes": (
-        PLAIN + "sandbox: {limits: {pids: 10}}\n",
+        PLAIN + "sandbox: {limits: {pids: 20}}\n",
         PLAIN,
-        ["RSK05 medium: a call may use more: pids went from 10 to 128"],
+        ["RSK05 medium: a call may use more: pids went from 20 to 128"],
     ),
     "a secret": (
         PLAIN,
