@@ -225,14 +225,23 @@ def test_what_no_call_could_do_is_refused(tmp_path: Path, body: str, more: str, 
     [
         ("{json: {a: {}}}", "pointer: /a/b/c", ""),
         ("{json: {a: [1, {}]}}", "pointer: /a/1/b", ""),
-        ('{json: {a: "{{ note }}"}}', "pointer: /a/b", ""),
-        ('{json: "{{ note }}"}', "pointer: /a", ""),
+        ('{json: {a: "{{ how }}"}}', "pointer: /a/b", ""),
+        ('{json: "{{ how }}"}', "pointer: /a", ""),
+        ('{json: {a: "{{ some }}"}}', "pointer: /a/1/b", ""),
+        ("{json: {a: null}}", "pointer: /a/b", ""),
+        ('{json: {a: "{{ note }}"}}', "pointer: /a", ""),
+        ('{json: {a: "{{ note }}"}}', "pointer: /a/b", "the body has no place for a cursor at /a/b"),
         ("{json: {a~/b: x}}", "pointer: /a~0~1b", ""),
         ("{json: {a: x}}", "pointer: /a/b", "the body has no place for a cursor at /a/b"),
         ('{json: {a: "x {{ note }}"}}', "pointer: /a/b", "the body has no place for a cursor at /a/b"),
         ("{json: {a: 1}}", "pointer: /a/b", "the body has no place for a cursor at /a/b"),
         ("{json: [1]}", "pointer: /1", "the body has no place for a cursor at /1"),
         ("{json: [1]}", "pointer: /a", "the body has no place for a cursor at /a"),
+        ("{json: [1]}", "pointer: /00", "the body has no place for a cursor at /00"),
+        ("{json: [1, 2]}", "pointer: /\u0661", "the body has no place for a cursor at /\u0661"),
+        pytest.param(
+            "{json: [1]}", f"pointer: /{'9' * 5000}", "the body has no place for a cursor", id="a long number"
+        ),
         ("{form: {a: x}}", "pointer: /a", "this cursor stands in a body of JSON, and the request has none"),
         ("", "pointer: /a", "this cursor stands in a body of JSON, and the request has none"),
         ("{json: {}}", "pointer: a", "a JSON Pointer"),
@@ -245,8 +254,12 @@ def test_what_no_call_could_do_is_refused(tmp_path: Path, body: str, more: str, 
 def test_a_cursor_in_the_body_has_a_place_there(tmp_path: Path, body: str, cursor: str, found: str) -> None:
     pages = f"pagination: {{cursor: {{{cursor}{', ' if cursor else ''}next: more}}}}"
     http = f"{{method: POST, url: 'https://a.example/', {pages}{', body: ' if body else ''}{body}}}"
-    said = found_in(tmp_path, f"{HEAD}{PARAMETERS}backend:\n  http: {http}\n")
-    said = [each for each in said if "'id'" not in each and "'note'" not in each]
+    more = (
+        "how: {type: object, optional: true}, some: {type: [array, 'null'], items: {type: object}, optional: true}"
+    )
+    parameters = PARAMETERS.replace("}}", f"}}, {more}}}")
+    said = found_in(tmp_path, f"{HEAD}{parameters}backend:\n  http: {http}\n")
+    said = [each for each in said if "cursor" in each or "JSON Pointer" in each]
     assert len(said) == bool(found), said
     assert all(found in each for each in said), said
 

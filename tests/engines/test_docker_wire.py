@@ -233,10 +233,12 @@ def test_what_a_dead_owner_had_just_made_is_removed_by_the_next(
     (dead / "other").mkdir()
     alive = Owner.current().directory() / "wire-x"
     alive.mkdir()
+    (tmp_path / "wire-0123456789abcdef").mkdir()
     with closing(DockerEngine()) as another:
         another.start(Profile(), BOOTSTRAP_ARGUMENTS).close()
     assert [each.name for each in dead.iterdir()] == ["other"]
     assert alive.exists()
+    assert [each for each in tmp_path.iterdir() if each.name.startswith("wire-")] == []
 
 
 @pytest.mark.parametrize(

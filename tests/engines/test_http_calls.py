@@ -504,6 +504,22 @@ def test_pages_by_a_cursor_in_the_body(ask: Ask, server: ScriptedServer) -> None
     ]
 
 
+def test_pages_by_a_cursor_in_a_body_that_is_redirected(ask: Ask, server: ScriptedServer) -> None:
+    def items(asked: Asked, connection: socket.socket) -> None:
+        cursor = json.loads(asked.body).get("c", 0)
+        connection.sendall(json_reply({"items": [cursor], "next": cursor + 1 if cursor < 2 else None}))
+
+    server.answers["/moved"] = items
+    http: JsonObject = {
+        "method": "POST",
+        "body": {"json": {"q": 1}},
+        "pagination": {"cursor": {"pointer": "/c", "next": "next"}, "items": "items"},
+    }
+    found = ask(reply(b"", status=308, Location="/moved"), http=http)
+    assert found.structured == ([0, 1, 2],)
+    assert [each.path for each in server.asked] == ["/", "/moved"] * 3
+
+
 def test_pages_by_link_offset_and_number(ask: Ask, server: ScriptedServer) -> None:
     server.answers["/two"] = json_reply([2])
     first = json_reply([1], Link='</other>; rel="prev", </two>; title="a, b"; rel="x next"')

@@ -34,10 +34,12 @@ class Answers(Requests):
         return self.answer(ask)
 
 
-def pages(answer: Callable[[Ask], Response], **style: object) -> tuple[list[object], bool, list[Ask]]:
+def pages(
+    answer: Callable[[Ask], Response], method: object = "GET", **style: object
+) -> tuple[list[object], bool, list[Ask]]:
     """The items, whether there are more, and what was asked for."""
     requests = Answers(answer)
-    told = job(pagination=STYLE | style)
+    told = job(method=method, pagination=STYLE | style)
     found, has_more = all_pages(told, Exchange(told, requests, 0.0, lambda _: None))
     return found, has_more, requests.asked
 
@@ -81,6 +83,46 @@ def test_a_cursor_in_a_body_is_any_json(cursor: object) -> None:
         lambda ask: page({"items": [1], "next": None if "cursor" in ask else cursor}), parameter=None
     )
     assert asked == [{}, {"cursor": cursor}]
+
+
+@pytest.mark.parametrize("levels", [64, 65, 500])
+def test_a_cursor_that_is_too_deep_for_the_host_is_an_error_of_the_servers(levels: int) -> None:
+    cursor: object = 1
+    for _ in range(levels):
+        cursor = [cursor]
+
+    def answer(ask: Ask) -> Response:
+        return page({"items": [1], "next": None if "cursor" in ask else cursor})
+
+    if levels > 64:
+        with pytest.raises(ToolError, match="the cursor of the next page is nested deeper than 64 levels"):
+            pages(answer, parameter=None)
+    else:
+        assert pages(answer, parameter=None)[0] == [1, 1]
+
+
+def test_cursors_that_python_holds_for_equal_are_not() -> None:
+    cursors = {"None": 1, "1": True, "True": None}
+    found, has_more, _ = pages(
+        lambda ask: page({"items": [ask.get("cursor")], "next": cursors[str(ask.get("cursor"))]}), parameter=None
+    )
+    assert (found, has_more) == ([None, 1, True], False)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "cursors"),
+    [([307, 308], [None, "c", "c", "c"]), ([302], [None, "c", None]), ([303], [None, "c", None])],
+)
+def test_a_cursor_goes_where_a_request_with_its_body_is_led(statuses: list[int], cursors: list[object]) -> None:
+    left = [*statuses]
+
+    def answer(ask: Ask) -> Response:
+        if left and ("cursor" in ask or "url" in ask):
+            return response(status=left.pop(0), location="/b")
+        return page({"items": [1], "next": None if "url" in ask else "c"})
+
+    _, _, asked = pages(answer, method="POST", parameter=None)
+    assert [each.get("cursor") for each in asked] == cursors
 
 
 @pytest.mark.parametrize("cursor", [None, False, "", [], {}])

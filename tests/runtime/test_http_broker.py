@@ -251,9 +251,25 @@ def test_a_page_changes_one_value_of_the_body() -> None:
     assert opened(call, cursor=["x", 1]).head.endswith(
         b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(after) + after
     )
-    for asked in (b'{"query": {"variables": "x"}}', b'{"url": "https://api.example.com/", "cursor": 1}'):
-        with pytest.raises(ProtocolError):
-            broker(call).open(asked)
+    led = opened(call, url="https://api.example.com/b", method="POST", cursor=["x", 1])
+    assert led.head.startswith(b"POST /b ")
+    assert led.head.endswith(after)
+    with pytest.raises(ProtocolError):
+        broker(call).open(b'{"query": {"variables": "x"}}')
+
+
+def test_a_cursor_goes_to_another_origin_without_a_secret_in_it() -> None:
+    pages = Pagination(style=CursorPages(pointer="/after", next="next"))
+    body = PlainBody(content_type="application/json", pieces=("{}",))
+    call = replace(CALL, method="POST", body=body, reading=Reading(pagination=pages))
+    led = opened(call, url="https://evil.example/", method="POST", cursor={"a": "x"})
+    assert led.head.endswith(b'{"after":{"a":"x"}}')
+    for said in ('correct "horse" & co', "correct%20%22horse%22%20%26%20co"):
+        assert refusal(call, url="https://evil.example/", method="POST", cursor={"a": ["x", said]}) == (
+            "the server redirected to another with a secret in the cursor of a page"
+        )
+    # A request by GET has no body.
+    assert b"horse" not in opened(call, url="https://api.example.com/", method="GET", cursor="horse").head
 
 
 @pytest.mark.parametrize(
@@ -276,6 +292,7 @@ def test_a_page_changes_one_value_of_the_body() -> None:
         b"[" * 60_000,
         b'{"query": {"q": "x"}}',
         b'{"url": "https://api.example.com/", "query": {"q": "x"}}',
+        b'{"url": "https://api.example.com/", "cursor": 1}',
         b'{"token": true}',
     ],
 )

@@ -21,6 +21,10 @@ from toolc.schema import JsonValue
             '{"query":"q"}', "/variables/after", '{"query":"q","variables":{"after":"next"}}', id="GraphQL"
         ),
         pytest.param('{"variables":{"after":null,"n":2}}', "/variables/after", None, id="in the place of null"),
+        pytest.param(
+            '{"variables":null}', "/variables/after", '{"variables":{"after":"next"}}', id="null on the way"
+        ),
+        pytest.param("null", "/after", '{"after":"next"}', id="null"),
         pytest.param('[{"a":1},{"b":[0]}]', "/1/b/0", '[{"a":1},{"b":["next"]}]', id="lists"),
         pytest.param('{"a/b":{"~1":1}}', "/a~1b/~01", '{"a/b":{"~1":"next"}}', id="escapes"),
         pytest.param('{"":{"":1}}', "//", '{"":{"":"next"}}', id="empty names"),
@@ -39,12 +43,13 @@ def test_where_a_pointer_leads(body: str, pointer: str, changed: str | None) -> 
     ("body", "pointer"),
     [
         ('{"a":"text"}', "/a/b"),
-        ('{"a":null}', "/a/b"),
         ('{"a":[1]}', "/a/1"),
         ('{"a":[1]}', "/a/-"),
         ('{"a":[1]}', "/a/b/c"),
         ('{"a":[1]}', "/a/²"),
-        ("null", "/a"),
+        ('{"a":[1]}', "/a/00"),
+        pytest.param('{"a":[1]}', "/a/" + "9" * 5000, id="a number that is too long to read"),
+        ("1", "/a"),
         ('{"a":1}', "/a/b/c/d"),
     ],
 )

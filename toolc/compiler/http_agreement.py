@@ -10,6 +10,8 @@ from toolc.compiler import codes
 from toolc.compiler.uses import templates
 from toolc.diagnostics import Diagnostic
 from toolc.hosts import is_loopback
+from toolc.json_pointer import list_index, tokens
+from toolc.schema import Schema
 from toolc.template import Template
 from toolc.template_json import JsonConstant, JsonList, JsonMap, JsonTemplate
 
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
 _CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate", "identity"})
 """The content codings that a response is read in."""
+
+
+_HOLDING: Final = frozenset({"object", "array", "null"})
+"""The types of what has places for a cursor, or is given some."""
 
 
 def check_http(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
@@ -63,27 +69,35 @@ def _cursor(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
     if backend.body is None or backend.body.tag != "json":
         message = "this cursor stands in a body of JSON, and the request has none"
         yield Diagnostic(codes.BAD_VALUE, message, span, "write body: {json: ...}; parameter is for the query")
-    elif not _has_place(backend.body.value, style.pointer.split("/")[1:]):
+    elif not _has_place(backend.body.value, tokens(style.pointer), tool.spec.parameters):
         message = f"the body has no place for a cursor at {style.pointer}"
         yield Diagnostic(codes.BAD_VALUE, message, span, "let each part but the last lead to an object or a list")
 
 
-def _has_place(template: JsonTemplate, tokens: list[str]) -> bool:
-    """Whether a JSON Pointer of these ``tokens`` may lead to where a value can be put."""
-    if not tokens:
+def _has_place(template: JsonTemplate, way: list[str], parameters: Schema) -> bool:
+    """Whether a JSON Pointer whose tokens are ``way`` may lead to where a value can be put."""
+    if not way:
         return True
-    token, *others = tokens
-    name = token.replace("~1", "/").replace("~0", "~")
+    name, *others = way
     match template:
         case Template():
-            # What stands alone keeps its argument's type.
-            return template.sole is not None and not template.secrets
+            return _may_hold(template, parameters)
         case JsonMap(entries=entries):
-            return all(_has_place(each.value, others) for each in entries if each.key == name)
+            return all(_has_place(each.value, others, parameters) for each in entries if each.key == name)
         case JsonList(items=items):
-            return name.isdecimal() and int(name) < len(items) and _has_place(items[int(name)], others)
-        case JsonConstant():
-            return False
+            index = list_index(name)
+            return index is not None and index < len(items) and _has_place(items[index], others, parameters)
+        case JsonConstant(value=value):
+            return value is None
+
+
+def _may_hold(template: Template, parameters: Schema) -> bool:
+    """Whether it may be filled with an object or a list: what stands alone keeps its argument's type."""
+    if template.sole is None or template.secrets:
+        return False
+    declared = [parameters.properties.get(name, {}).get("type") for name in template.names]
+    types = [each if isinstance(each, list) else [each] for each in declared if each is not None]
+    return all(any(name in _HOLDING for name in each) for each in types)
 
 
 def _plain_secrets(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from toolc.json_pointer import tokens
 from toolc.schema import JsonObject, JsonValue, Schema
 
 ANY: Final = frozenset({"array", "boolean", "fraction", "integer", "null", "object", "string"})
@@ -136,8 +137,7 @@ def _looked_up(reference: str, root: JsonObject) -> JsonValue:
     found: JsonValue = root
     if not reference.startswith("#"):
         return {}
-    for step in reference.removeprefix("#").split("/")[1:]:
-        key = step.replace("~1", "/").replace("~0", "~")
+    for key in tokens(reference.removeprefix("#")):
         if not isinstance(found, dict) or key not in found:
             return {}
         found = found[key]

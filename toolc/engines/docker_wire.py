@@ -23,6 +23,7 @@ from toolc.engines.docker_daemon import Daemon
 from toolc.engines.docker_stream import AttachedStream
 from toolc.engines.owner import Owner, dead_directories, shared_directory
 from toolc.engines.stream import SocketStream
+from toolc.errors import InfrastructureError
 from toolc.guest.bundle import CANNOT_CONNECT
 from toolc.guest.told import NETWORK_ARGUMENT
 from toolc.plan import Profile
@@ -87,14 +88,19 @@ class Listener:
         return self._socket.fileno()
 
     def accept(self) -> socket.socket | None:
-        """Who has come, if anybody."""
-        with contextlib.suppress(BlockingIOError):
+        """Who has come, if anybody. Raises ``InfrastructureError`` for want of a descriptor."""
+        try:
             return self._socket.accept()[0]
-        return None
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            raise InfrastructureError(f"cannot speak to a sandbox: {error.strerror}") from error
 
     def close(self) -> None:
         """Nobody can connect any more, and nothing is left of it; twice is the same as once."""
         self._socket.close()
+        with contextlib.suppress(OSError):
+            (self._folder / _NAME).unlink()
         with contextlib.suppress(OSError):
             # Whoever has it mounted can read what it was called last: that need not be this process's label.
             self._folder = self._folder.rename(shared_directory() / f"{_NAME}-{os.urandom(8).hex()}")
@@ -117,8 +123,8 @@ def listen() -> Listener | None:
 
 
 def remove_left() -> None:
-    """Remove what owners that are proven dead had just made."""
-    for _, directory in dead_directories():
+    """Remove what owners that are proven dead had just made, or were about to remove."""
+    for directory in (shared_directory(), *(each for _, each in dead_directories())):
         for folder in directory.glob(f"{_NAME}-*"):
             _remove(folder)
 

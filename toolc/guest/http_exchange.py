@@ -131,7 +131,9 @@ class Exchange:
                 raise ToolError("network", "more than %d redirects, the last of them %s" % (MAX_REDIRECTS, loop))
             seen.append(url)
             self._redirects += 1
-            ask = {"url": url, "method": method}
+            # A page's cursor is in the body, which goes with the method.
+            keeps = "cursor" in ask and method == self._job.method
+            ask = {"url": url, "method": method} | ({"cursor": ask["cursor"]} if keeps else {})
 
     def _renew_token(self) -> None:
         """Have the host get an access token; the client stands in the header first, then in the form."""

@@ -12,6 +12,9 @@ from toolc.guest.http_reading import HttpJob, needed_json
 from toolc.guest.http_request import MAX_BODY, Response
 
 LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[\w*-]+\s*(?:=\s*(?:\"[^\"]*\"|[^\s;,\"]*))?)*)")
+MAX_DEPTH = 64
+"""Of a cursor, in levels."""
+
 RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]*))", re.IGNORECASE)
 
 
@@ -21,7 +24,7 @@ def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
     assert pagination is not None
     most, max_pages = pagination["max_items"], int(str(pagination["max_pages"]))
     found: list[object] = []
-    asked: list[dict[str, object]] = [{}]
+    asked = {"{}"}
     response = exchange.first()
     size = 0
     while True:
@@ -34,12 +37,13 @@ def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
         found += items
         ask = _following(job, exchange, response, page, items, len(found))
         # A server that leads in a circle has told all that it has to tell.
-        goes_on = ask is not None and ask not in asked
+        key = json.dumps(ask, sort_keys=True)
+        goes_on = ask is not None and key not in asked
         if most is not None and len(found) >= int(str(most)):
             return found[: int(str(most))], goes_on or len(found) > int(str(most))
         if ask is None or not goes_on or exchange.pages >= max_pages:
             return found, goes_on
-        asked.append(ask)
+        asked.add(key)
         try:
             response = exchange.next(ask)
         except ToolError:
@@ -67,6 +71,10 @@ def _following(
         value = search(str(pagination["next"]), page)
         if value is None or value is False or value in ("", [], {}):
             return None
+        if _is_deep(value):
+            raise ToolError(
+                "serialization", "the cursor of the next page is nested deeper than %d levels" % MAX_DEPTH
+            )
         if pagination["parameter"] is None:
             return {"cursor": value}
     elif not items:
@@ -76,6 +84,18 @@ def _following(
     if value is True or not isinstance(value, (str, int, float)):
         raise ToolError("serialization", "what leads to the next page is neither a text nor a number")
     return {"query": {str(pagination["parameter"]): value if isinstance(value, str) else json.dumps(value)}}
+
+
+def _is_deep(value: object) -> bool:
+    """Whether the host would not read it."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+        ]
+    return bool(level)
 
 
 def _items(page: object, expression: object) -> list[object]:

@@ -6,6 +6,7 @@ The request's own secrets go to the origin of the plan's URL, and there only.
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Mapping
 from dataclasses import replace
@@ -74,14 +75,13 @@ class HttpBroker:
             raise ProtocolError("it asked for a request by a method that is not its call's")
         if url is None:
             return self._open_own(self._checked_query(query), self._checked_cursor(ask.get("cursor")))
-        if not isinstance(url, str) or query or "cursor" in ask:
+        if not isinstance(url, str) or query:
             raise ProtocolError("it asked for a request to nothing that is a URL")
-        return self._open_other(self._led(url), method)
+        return self._open_other(self._led(url), method, self._checked_cursor(ask.get("cursor")))
 
     def _led(self, url: str) -> Target:
         """Where a URL of the server's leads, if it may. Raises ``RefusedError``, whose words hold no secret."""
-        # A server that echoes what it was sent may have encoded it once more.
-        has_secret = any(self._redactor.text(each) != each for each in (url, unquote(url)))
+        has_secret = self._has_secret(url)
         try:
             target = parse_url(url)
         except RefusedError:
@@ -92,6 +92,10 @@ class HttpBroker:
         if has_secret and target.origin != self._origin.origin:
             raise RefusedError("the server redirected to another with a secret in the URL")
         return target
+
+    def _has_secret(self, text: str) -> bool:
+        """Whether a server sent a secret back; it may have encoded it once more."""
+        return any(self._redactor.text(each) != each for each in (text, unquote(text)))
 
     def _open_own(self, query: Mapping[str, str], cursor: JsonValue) -> Opening:
         """The plan's request, ``query`` in the place of its fields of these names, ``cursor`` in its body."""
@@ -106,15 +110,17 @@ class HttpBroker:
         target = replace(target, path=f"{path}?{filled}" if filled else path)
         return self._opening(target, call.method, call.headers, with_body=True, cursor=cursor)
 
-    def _open_other(self, target: Target, method: str) -> Opening:
-        """Where a redirect or a link leads."""
-        headers = self._call.headers
+    def _open_other(self, target: Target, method: str, cursor: JsonValue) -> Opening:
+        """Where a redirect or a link leads, ``cursor`` in the body if there is one."""
+        headers, has_body = self._call.headers, method == self._call.method
         if target.origin == self._origin.origin:
-            return self._opening(target, method, headers, with_body=method == self._call.method)
+            return self._opening(target, method, headers, with_body=has_body, cursor=cursor)
+        if self._has_secret(json.dumps(cursor, ensure_ascii=False)):
+            raise RefusedError("the server redirected to another with a secret in the cursor of a page")
         public = tuple(
             each for each in headers if not slots(each.value) and each.name.lower() not in _PRIVATE_HEADERS
         )
-        return self._opening(target, method, public, with_body=method == self._call.method, is_other=True)
+        return self._opening(target, method, public, with_body=has_body, is_other=True, cursor=cursor)
 
     def _opening(
         self,

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 
 from toolc.backends.output import parse_json
+from toolc.json_pointer import list_index, tokens
 from toolc.runtime.egress_transport import RefusedError
 from toolc.schema import JsonValue
 
 
 def with_cursor(body: bytes, pointer: str, cursor: JsonValue) -> bytes:
-    """``body``, which is JSON, with ``cursor`` where ``pointer`` leads; missing objects on the way are made.
+    """``body``, which is JSON, with ``cursor`` where ``pointer`` leads; objects that are missing or null are made.
 
     Raises ``RefusedError`` where it leads into something that has no places.
     """
-    tokens = [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
     whole = [parse_json(body)]
     place: JsonValue = whole
     key = "0"
-    for token in tokens:
+    for token in tokens(pointer):
         place = _child(place, key, pointer)
         key = token
     _put(place, key, cursor, pointer)
@@ -29,9 +29,16 @@ def with_cursor(body: bytes, pointer: str, cursor: JsonValue) -> bytes:
 
 
 def _child(place: JsonValue, key: str, pointer: str) -> JsonValue:
+    """What stands in ``place`` under ``key``; an object that is put there where that is nothing or null."""
+    found: JsonValue = None
     if isinstance(place, dict):
-        return place.setdefault(key, {})
-    return place[_index(place, key, pointer)] if isinstance(place, list) else None
+        found = place.get(key)
+    elif isinstance(place, list):
+        found = place[_index(place, key, pointer)]
+    if found is None:
+        found = {}
+        _put(place, key, found, pointer)
+    return found
 
 
 def _put(place: JsonValue, key: str, value: JsonValue, pointer: str) -> None:
@@ -44,6 +51,7 @@ def _put(place: JsonValue, key: str, value: JsonValue, pointer: str) -> None:
 
 
 def _index(place: list[JsonValue], key: str, pointer: str) -> int:
-    if key.isascii() and key.isdigit() and int(key) < len(place):
-        return int(key)
-    raise RefusedError(f"the body has no place for a cursor at {pointer}", "network")
+    index = list_index(key)
+    if index is None or index >= len(place):
+        raise RefusedError(f"the body has no place for a cursor at {pointer}", "network")
+    return index

@@ -1,0 +1,33 @@
+"""JSON Pointers, by the examples of RFC 6901."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.json_pointer import list_index, tokens
+
+
+@pytest.mark.parametrize(
+    ("pointer", "names"),
+    [
+        ("", []),
+        ("/foo/0", ["foo", "0"]),
+        ("/", [""]),
+        ("/a~1b", ["a/b"]),
+        ("/m~0n", ["m~n"]),
+        ("/~01", ["~1"]),
+        ("/ /c%d", [" ", "c%d"]),
+    ],
+)
+def test_the_names_on_the_way(pointer: str, names: list[str]) -> None:
+    assert tokens(pointer) == names
+
+
+@pytest.mark.parametrize(("token", "index"), [("0", 0), ("7", 7), ("10", 10), ("123456789", 123456789)])
+def test_which_item_is_named(token: str, index: int) -> None:
+    assert list_index(token) == index
+
+
+@pytest.mark.parametrize("token", ["", "-", "00", "01", "-1", "+1", " 1", "1\n", "1.0", "\u0661", "²", "9" * 5000])
+def test_what_names_no_item(token: str) -> None:
+    assert list_index(token) is None
