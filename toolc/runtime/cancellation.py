@@ -11,8 +11,13 @@ from typing import Final, Self
 
 from toolc import checked
 
-LONGEST_MS: Final = 2_000_000_000
+_LONGEST_MS: Final = 2_000_000_000
 """About the longest that poll(2) can wait: 23 days."""
+
+
+def poll_ms(seconds: float) -> float:
+    """What poll(2) is told so that it waits ``seconds``, or as long as it can: milliseconds, 0 at least."""
+    return min(max(0.0, seconds * 1000), _LONGEST_MS)
 
 
 class Cancellation:
@@ -58,7 +63,7 @@ class Cancellation:
         if not self._cancelled:
             poll = select.poll()
             poll.register(self._receiver, select.POLLIN)
-            poll.poll(min(max(0.0, seconds * 1000), LONGEST_MS))
+            poll.poll(poll_ms(seconds))
         return self._cancelled
 
     def fileno(self) -> int:

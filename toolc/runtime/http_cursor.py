@@ -22,8 +22,13 @@ def with_cursor(body: bytes, pointer: str, cursor: JsonValue) -> bytes:
         place = _child(place, key, pointer)
         key = token
     _put(place, key, cursor, pointer)
+    return written(whole[0]).encode()
+
+
+def written(value: JsonValue) -> str:
+    """A cursor, or a body with one, as JSON. Raises ``RefusedError`` where it is nested too deeply."""
     try:
-        return json.dumps(whole[0], ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:
         raise RefusedError("the cursor of the next page is nested too deeply", "network") from None
 

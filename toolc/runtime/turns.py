@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from toolc.runtime.cancellation import LONGEST_MS, Cancellation
+from toolc.runtime.cancellation import Cancellation, poll_ms
 
 
 class Turns:
@@ -51,7 +51,7 @@ class _Waiter:
         poll.register(self._read, select.POLLIN)
         if cancellation is not None:
             poll.register(cancellation, select.POLLIN)
-        ready = [fd for fd, _ in poll.poll(min(max(0.0, seconds * 1000), LONGEST_MS))]
+        ready = [fd for fd, _ in poll.poll(poll_ms(seconds))]
         return self._read in ready and not (cancellation and cancellation.is_cancelled)
 
     def call(self) -> None:

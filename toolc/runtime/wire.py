@@ -14,7 +14,7 @@ from toolc.errors import SandboxDiedError
 from toolc.guest import frames
 from toolc.plan import Plan
 from toolc.result import REPLACEMENT, Capture, Ending, Outcome, Usage
-from toolc.runtime.cancellation import LONGEST_MS, Cancellation
+from toolc.runtime.cancellation import Cancellation, poll_ms
 from toolc.runtime.conversation import CallTooLargeError, Conversation, ProtocolError
 from toolc.runtime.egress import Broker, Egress
 from toolc.runtime.live_output import OutputSink
@@ -209,7 +209,7 @@ class Line:
             if self._broker.has_room:
                 poll.register(self._broker.fileno(), select.POLLIN)
             seconds = min(seconds, EXPIRY_SECONDS)
-        poll.poll(min(max(0.0, seconds * 1000), LONGEST_MS))
+        poll.poll(poll_ms(seconds))
 
 
 def judged(sandbox: Sandbox, conversation: Conversation, duration_ms: float) -> Outcome:
