@@ -234,6 +234,7 @@ def test_what_no_call_could_do_is_refused(tmp_path: Path, body: str, more: str, 
         ("{json: {a~/b: x}}", "pointer: /a~0~1b", ""),
         ("{json: {a: x}}", "pointer: /a/b", "the body has no place for a cursor at /a/b"),
         ('{json: {a: "x {{ note }}"}}', "pointer: /a/b", "the body has no place for a cursor at /a/b"),
+        ('{json: {a: "{{ secrets.KEY }}"}}', "pointer: /a/b", "the body has no place for a cursor at /a/b"),
         ("{json: {a: 1}}", "pointer: /a/b", "the body has no place for a cursor at /a/b"),
         ("{json: [1]}", "pointer: /1", "the body has no place for a cursor at /1"),
         ("{json: [1]}", "pointer: /a", "the body has no place for a cursor at /a"),
@@ -258,7 +259,8 @@ def test_a_cursor_in_the_body_has_a_place_there(tmp_path: Path, body: str, curso
         "how: {type: object, optional: true}, some: {type: [array, 'null'], items: {type: object}, optional: true}"
     )
     parameters = PARAMETERS.replace("}}", f"}}, {more}}}")
-    said = found_in(tmp_path, f"{HEAD}{parameters}backend:\n  http: {http}\n")
+    secrets = "sandbox: {secrets: {KEY: {hosts: [a.example]}}}\n"
+    said = found_in(tmp_path, f"{HEAD}{parameters}backend:\n  http: {http}\n{secrets}")
     said = [each for each in said if "cursor" in each or "JSON Pointer" in each]
     assert len(said) == bool(found), said
     assert all(found in each for each in said), said

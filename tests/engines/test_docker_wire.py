@@ -327,6 +327,17 @@ def test_the_first_to_come_is_the_only_one(meeting: Meeting) -> None:
         assert not meeting.is_ready()
 
 
+def test_a_guest_that_comes_when_no_descriptor_is_free(meeting: Meeting) -> None:
+    with meeting.come():
+        with (
+            few_descriptors(0),
+            pytest.raises(InfrastructureError, match="cannot speak to a sandbox: Too many open"),
+        ):
+            meeting.stream.read()
+        assert meeting.stream.read() is None
+        assert not meeting.folder.exists()
+
+
 def test_a_guest_that_cannot_come_says_so_and_stays(meeting: Meeting) -> None:
     meeting.daemon.sendall(piece(1, b"-"))
     assert meeting.is_ready()
