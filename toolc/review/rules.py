@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from toolc.provider_names import PROVIDER_NAMES
 from toolc.review.change import Kind
 from toolc.review.contract.grades import Side, rule
 from toolc.review.contract.movement import Aspect
@@ -40,8 +41,6 @@ _RISKS: Final = (
     ("RSK12", "other packages or tags; settings, comments, acceptances or a policy look away more"),
     ("RSK13", "any public address, or calls that share a sandbox"),
 )
-_PROVIDERS: Final = ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp")
-"""Their names are those of ``toolc.providers.table``, which is slow to import."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,5 +62,5 @@ def rules() -> Iterator[Rule]:
     yield Rule("SUR01", "surface", "a model sees another definition, in a way that no other rule tells")
     yield from (
         Rule(f"PRV{number:02}", "provider", f"{name} can say less of the definition")
-        for number, name in enumerate(_PROVIDERS, 1)
+        for number, name in enumerate(PROVIDER_NAMES, 1)
     )
