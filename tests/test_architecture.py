@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "toolc"
 CORE = frozenset(
     "source errors checked diagnostics spec spec_agent spec_backends spec_composite spec_function spec_http schema "  # noqa: SIM905
     "json_pointer template template_json registry call plan result events changes "
-    "confirmation plan_http hosts loopback attempt authority calls lock policy".split()
+    "confirmation plan_http hosts loopback attempt authority calls lock policy provider_names".split()
 )
 SEES: dict[str, frozenset[str]] = {
     **dict.fromkeys(CORE, CORE),

@@ -12,8 +12,9 @@ from toolc.calls import by_name, called
 from toolc.compiler import emit
 from toolc.compiler.finished import Finished, Form, Layout
 from toolc.digest import canonical, register, registry_frame
+from toolc.provider_names import PROVIDER_NAMES
+from toolc.providers import load_provider
 from toolc.providers.base import Loss, Lowering
-from toolc.providers.table import PROVIDERS
 from toolc.schema import JsonObject
 from toolc.spec import ToolSpec
 
@@ -30,14 +31,14 @@ def finish(tools: Sequence[ToolSpec], among: Sequence[ToolSpec]) -> list[Finishe
     columns: list[list[bytes]] = [[register(tool, others).stored for tool in tools]]
     counts = [0] * len(tools)
     losses: dict[str, list[bytes]] = {}
-    for name, provider in PROVIDERS.items():
-        lowering = provider.lower(tools)
+    for name in PROVIDER_NAMES:
+        lowering = load_provider(name).lower(tools)
         columns.append([*map(canonical, lowering.definitions)])
         losses[name] = []
         for index, found in enumerate(_by_tool(tools, lowering)):
             losses[name].append(canonical([_loss_to_json(loss) for loss in found])[1:-1] if found else b"")
             counts[index] += sum(loss.pointer.startswith(_COUNTED) for loss in found)
-    columns += [losses[name] for name in sorted(PROVIDERS)]
+    columns += [losses[name] for name in sorted(PROVIDER_NAMES)]
     return [
         Finished(texts, count, hashlib.sha256(b"\0".join(texts)).hexdigest())
         for texts, count in zip(zip(*columns, strict=True), counts, strict=True)
@@ -60,17 +61,17 @@ def _loss_to_json(loss: Loss) -> JsonObject:
 
 def _is_joint(tool: ToolSpec) -> bool:
     # What a tool does is what it calls does, and strict tools share a limit.
-    is_limited = any(choice.strict and PROVIDERS[choice.provider].limits_strict for choice in tool.providers)
+    is_limited = any(choice.strict and load_provider(choice.provider).limits_strict for choice in tool.providers)
     return is_limited or bool(called(tool))
 
 
 def _layout(toolsets: Mapping[str, Sequence[str]]) -> Layout:
     """``registry.json``, the providers' files in their order, and the losses by the providers' names, sorted."""
     files: dict[str, tuple[bytes, ...]] = {REGISTRY_NAME: registry_frame(toolsets)}
-    for name, provider in PROVIDERS.items():
-        inside = provider.lower(()).inside.encode()
+    for name in PROVIDER_NAMES:
+        inside = load_provider(name).lower(()).inside.encode()
         files[f"providers/{name}.json"] = (b'[{"%b":[' % inside, b"]}]") if inside else (b"[", b"]")
-    first, *others = sorted(PROVIDERS)
+    first, *others = sorted(PROVIDER_NAMES)
     between = [b'],"%b":[' % name.encode() for name in others]
     files["loss.json"] = (b'{"%b":[' % first.encode(), *between, b"]}")
     return Layout(files)
@@ -97,4 +98,4 @@ def write(
 ) -> Built:
     """Make ``out`` the folder of a build that holds these tools, sorted by name. Raises ``UsageError``."""
     emit.write(Path(out), FORM.layout(toolsets).join(tools))
-    return Built(names=tuple(names), providers=tuple(PROVIDERS), losses=sum(each.losses for each in tools))
+    return Built(names=tuple(names), providers=PROVIDER_NAMES, losses=sum(each.losses for each in tools))

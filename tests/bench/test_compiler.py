@@ -29,7 +29,7 @@ from toolc.compiler.cache_build import BuildCache
 from toolc.compiler.checks import SET_CHECKS, TOOL_CHECKS
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.settings import NO_SETTINGS
-from toolc.providers.table import PROVIDERS
+from toolc.provider_names import PROVIDER_NAMES
 
 COUNT = 2_000
 ROUNDS = 3
@@ -90,7 +90,7 @@ def rebuild(specs: Path) -> None:
         made = known.make(FORM)
         if not made.is_there:
             write(made.tools, [name for name, *_ in made.rows], made.toolsets, made.out)
-        known.remember(made, len(PROVIDERS))
+        known.remember(made, len(PROVIDER_NAMES))
 
 
 def best(subjects: dict[str, Callable[[], object]], clock: Callable[[], float]) -> dict[str, float]:

@@ -22,8 +22,8 @@ from toolc.compiler.document import Document
 from toolc.compiler.find import Found
 from toolc.compiler.settings import NO_SETTINGS, Settings
 from toolc.diagnostics import Diagnostic, Diagnostics
+from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Report
-from toolc.reporters.table import FORMATS, render
 
 SPEC = """\
 toolc: 1

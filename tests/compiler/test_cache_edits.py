@@ -17,8 +17,8 @@ from toolc.compiler.cache import check_specs
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.settings import Settings
 from toolc.errors import UsageError
+from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Report
-from toolc.reporters.table import FORMATS, render
 
 SETTINGS = Settings(select=("TC",))
 ALPHA = """\

@@ -24,8 +24,8 @@ from toolc.compiler.gather import gather_many
 from toolc.compiler.settings import NO_SETTINGS, Settings
 from toolc.diagnostics import Diagnostics
 from toolc.errors import SpecError
+from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Report
-from toolc.reporters.table import FORMATS, render
 
 ROOT = Path(__file__).parents[2]
 ODD = {

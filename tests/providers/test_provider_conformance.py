@@ -14,15 +14,18 @@ from schema_strategies import arguments, schemas
 from sdk_checks import SDK_CHECKS
 
 from toolc.digest import canonical
+from toolc.provider_names import PROVIDER_NAMES
+from toolc.providers import _PROVIDERS, load_provider
 from toolc.providers.base import Provider
-from toolc.providers.table import PROVIDERS
 from toolc.schema import JsonObject, JsonValue, Schema
 
+PROVIDERS = {name: load_provider(name) for name in PROVIDER_NAMES}
 each_provider = pytest.mark.parametrize("provider", PROVIDERS.values(), ids=PROVIDERS.keys())
 SCHEMA_KEYS = ("parameters", "input_schema", "parametersJsonSchema", "inputSchema")
 
 
 def test_the_providers_and_their_order() -> None:
+    assert tuple(_PROVIDERS) == PROVIDER_NAMES
     assert list(PROVIDERS) == ["openai_chat", "openai_responses", "anthropic", "gemini", "mcp"]
     assert all(name == provider.name for name, provider in PROVIDERS.items())
     assert SDK_CHECKS.keys() == PROVIDERS.keys()

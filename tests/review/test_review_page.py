@@ -10,7 +10,7 @@ import pytest
 from repositories import Repository
 from test_diff_command import diff
 
-from toolc.providers.table import PROVIDERS
+from toolc.provider_names import PROVIDER_NAMES
 from toolc.review import accepted
 from toolc.review.rules import rules
 
@@ -45,7 +45,7 @@ def test_the_table_has_every_rule(golden: bool) -> None:
 
 def test_the_rules_of_providers_are_in_the_order_of_their_table() -> None:
     named = [each.about.split(" ")[0] for each in rules() if each.kind == "provider"]
-    assert named == [*PROVIDERS]
+    assert named == [*PROVIDER_NAMES]
 
 
 def test_every_rule_that_the_code_tells_is_in_the_table() -> None:

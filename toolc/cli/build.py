@@ -11,6 +11,7 @@ import click
 from toolc.cli.common import FINDINGS, central_policy, format_option, named, note, policy_option, print_findings
 from toolc.cli.lint import chosen, ignore_option, select_option
 from toolc.compiler.garbage import no_collection
+from toolc.provider_names import PROVIDER_NAMES
 
 if TYPE_CHECKING:
     from toolc.diagnostics import Diagnostics
@@ -51,7 +52,6 @@ def command(
         _report(done.out, done.tools, done.providers, done.losses, said)
         return
     from toolc.artifacts import FORM, write  # what has been built needs no compiler
-    from toolc.providers.table import PROVIDERS
 
     made = cache.make(FORM)
     print_findings(made.diagnostics, findings, format_name)
@@ -60,8 +60,8 @@ def command(
     _refuse_warnings(made.diagnostics, strict=strict)
     if not made.is_there:
         write(made.tools, [name for name, *_ in made.rows], made.toolsets, made.out)
-    cache.remember(made, len(PROVIDERS))
-    _report(made.out, len(made.rows), len(PROVIDERS), made.losses, said)
+    cache.remember(made, len(PROVIDER_NAMES))
+    _report(made.out, len(made.rows), len(PROVIDER_NAMES), made.losses, said)
 
 
 def _refuse_warnings(diagnostics: Diagnostics, *, strict: bool) -> None:

@@ -13,8 +13,8 @@ import click
 
 import toolc
 from toolc.engines.names import engine_names
+from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Page, Report
-from toolc.reporters.table import FORMATS, render
 
 if TYPE_CHECKING:
     from toolc.api import Registry

@@ -1,4 +1,4 @@
-"""What editors make of the schemas: descriptions, completions, the project file, and the files that name them."""
+"""What editors need of the schemas: descriptions, drafts, the project file, and the files that name the schema."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from jsonschema import Draft7Validator, Draft202012Validator
 
 from toolc.compiler.decode_defaults import IDENTITY
 from toolc.compiler.find import PROJECT_FILES
-from toolc.compiler.format_schema import as_text, project_schema, spec_schema
 from toolc.compiler.load import load_project
 from toolc.compiler.project import decode_project
 from toolc.compiler.reader import Findings
+from toolc.compiler.spec_schema import as_text, project_schema, spec_schema
 from toolc.diagnostics import Diagnostics
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -47,7 +47,7 @@ PROJECT: dict[str, Any] = {
 
 
 def keys(schema: Any, root: Any) -> Iterator[tuple[str, Any]]:
-    """Each key that a schema names, with what it says of it; references followed one step."""
+    """Yield each key in a schema with its schema; references are followed one step."""
     if isinstance(schema, list):
         for inner in schema:
             yield from keys(inner, root)

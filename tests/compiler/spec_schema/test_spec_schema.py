@@ -1,4 +1,4 @@
-"""The schema of specs and the decoder say the same: which keys there are, and what may stand under each."""
+"""The schema of specs and the decoder agree: on the keys, and on what each key may hold."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from toolc.compiler.decode_defaults import IDENTITY
 from toolc.compiler.decode_schema import _KEYWORDS
 from toolc.compiler.document import to_json
 from toolc.compiler.find import PROJECT_FILES
-from toolc.compiler.format_schema import spec_schema
 from toolc.compiler.load import load
 from toolc.compiler.rule import EXAMPLE, Rule
 from toolc.compiler.rules import RULES
+from toolc.compiler.spec_schema import spec_schema
 from toolc.diagnostics import Diagnostic, Diagnostics
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -34,7 +34,7 @@ OLDER = Draft7Validator(SCHEMA)
 UNKNOWN = "zzz"
 
 READ_BEFORE = {"toolc", "optional"}
-"""Keys that the decoder takes out before it reads the map that they stand in."""
+"""Keys that the decoder removes before it reads the map that has them."""
 
 Route = tuple[str | int, ...]
 
@@ -60,7 +60,7 @@ def found_in(value: object, folder: Path) -> tuple[Diagnostic, ...]:
 
 
 def is_structural(found: Diagnostic) -> bool:
-    """Whether a finding is about a key, or the kind of value, at one place."""
+    """Return whether a finding is about a key, or about the type of a value, at one place."""
     if found.code.number in {"TC101", "TC704"}:
         return True
     return found.code.number == "TC108" and re.search(r"must be .*, but is ", found.message) is not None
@@ -125,7 +125,7 @@ def agree(value: object, found: tuple[Diagnostic, ...]) -> None:
 
 
 def places() -> Iterator[tuple[Any, Route]]:
-    """Each place in the samples once, though several have the same."""
+    """Yield each place in the samples; of places with the same keys and value only the first."""
     seen: set[str] = set()
     for sample in SAMPLES:
         for route in routes(sample):
@@ -188,7 +188,7 @@ def closed_maps(schema: Any) -> Iterator[frozenset[str]]:
 
 
 def keys_in_schema(errors: Iterator[ValidationError], route: Route) -> set[frozenset[str]]:
-    """The keys that the schema has at a place where it refuses another."""
+    """Return the keys that the schema allows at a place where it refuses another."""
     keys: set[frozenset[str]] = set()
     for error in errors:
         if error.validator == "additionalProperties" and tuple(error.absolute_path) == route:
@@ -199,7 +199,7 @@ def keys_in_schema(errors: Iterator[ValidationError], route: Route) -> set[froze
 
 
 def keys_in_decoder(found: tuple[Diagnostic, ...]) -> set[frozenset[str]]:
-    """The keys that the decoder names, or means, where it refuses another."""
+    """Return the keys that the decoder lists in its hint when it refuses another key."""
     keys: set[frozenset[str]] = set()
     for each in found:
         if each.code.number == "TC101" and f"no keyword '{UNKNOWN}'" in each.message:
@@ -227,7 +227,7 @@ def test_the_schema_has_exactly_the_keys_that_the_decoder_reads(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_a_constant_of_the_project_can_stand_for_any_text_or_number(sample: dict[str, object]) -> None:
+def test_a_constant_of_the_project_can_replace_any_text_or_number(sample: dict[str, object]) -> None:
     for route in routes(sample):
         scalar = not isinstance(at(sample, route), dict | list)
         if scalar and route != ("toolc",) and not {"parameters", "schema"} & set(route):
@@ -236,6 +236,6 @@ def test_a_constant_of_the_project_can_stand_for_any_text_or_number(sample: dict
 
 
 @pytest.mark.parametrize("keyword", ["minimum", "minLength", "uniqueItems", "type", "default", "pattern"])
-def test_a_constant_of_the_project_can_stand_in_a_parameter(keyword: str) -> None:
+def test_a_constant_of_the_project_can_replace_a_value_in_a_parameter(keyword: str) -> None:
     value = {"toolc": 1, "name": "a", "parameters": {"b": {keyword: "{{ vars.a }}"}}}
     assert [each.message for each in VALIDATOR.iter_errors(value)] == []
