@@ -9,11 +9,12 @@ from typing import Final
 import tomli
 
 from toolc.compiler import codes
+from toolc.compiler.complaint import MAX_DEPTH, TooDeepError
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
 from toolc.compiler.edits import fix, quote
 from toolc.compiler.load_values import refusal
-from toolc.compiler.toml_positions import MAX_DEPTH, Items, Place, Table, TooDeepError, scan
-from toolc.compiler.toml_syntax import explain
+from toolc.compiler.toml_positions import Items, Place, Table, scan
+from toolc.compiler.toml_syntax import syntax_problem
 from toolc.compiler.unquoted import unquoted
 from toolc.diagnostics import Diagnostics, Edit
 from toolc.source import Position, SourceText, Span
@@ -31,7 +32,7 @@ def parse_toml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
     except TooDeepError as error:
         diagnostics.add(codes.TOO_BIG, str(error), source.span(error.offset, error.offset + 1))
     except RecursionError:
-        diagnostics.add(codes.TOO_BIG, str(TooDeepError(0)), source.whole_file())
+        diagnostics.add(codes.TOO_BIG, str(TooDeepError()), source.whole_file())
     except ValueError:  # tomli passes on Python's refusal to read thousands of digits
         match = _DIGITS.search(source.text)
         span = source.span(*match.span()) if match else source.whole_file()
@@ -47,7 +48,7 @@ def _report(error: tomli.TOMLDecodeError, source: SourceText, diagnostics: Diagn
         span = Span(source.path, start, end)
         diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint, quote(source, span, found))
     else:
-        explain(error, source.path).report(diagnostics)
+        syntax_problem(error, source.path).report(diagnostics)
 
 
 class _Builder:

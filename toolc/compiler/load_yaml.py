@@ -9,14 +9,15 @@ from typing import Final
 import yaml
 
 from toolc.compiler import codes
+from toolc.compiler.complaint import TooDeepError
 from toolc.compiler.document import Mapping, Node
 from toolc.compiler.edits import quote
 from toolc.compiler.unquoted import Unquoted
-from toolc.compiler.yaml_compose import TooDeepError, compose
+from toolc.compiler.yaml_compose import compose
 from toolc.compiler.yaml_disputes import report_disputes
 from toolc.compiler.yaml_nodes import Builder
 from toolc.diagnostics import Diagnostics
-from toolc.source import Position, SourceText, Span
+from toolc.source import SourceText
 
 _MAX_REPORTED: Final = 20
 # YAML 1.1 counts these as line ends, YAML 1.2 and editors do not; the rest YAML cannot hold.
@@ -67,27 +68,24 @@ def _compose(source: SourceText, diagnostics: Diagnostics) -> list[yaml.Node]:
         try:
             return compose(text.text)
         except TooDeepError as error:
-            place = error.position
-            diagnostics.add(
-                codes.TOO_BIG, str(error), Span(source.path, place, Position(place.line, place.column + 1))
-            )
+            diagnostics.add(codes.TOO_BIG, str(error), source.span(error.offset, error.offset + 1))
             return []
         except yaml.YAMLError as error:
-            from toolc.compiler.yaml_syntax import explain, placeholder_at_fault  # start-up time
+            from toolc.compiler.yaml_syntax import placeholder_at_fault, syntax_problem  # start-up time
 
             fault = placeholder_at_fault(error, text)
             if fault is None:
                 if attempt == 0:  # else the missing quotes explain it
-                    explain(error, source).report(diagnostics)
+                    syntax_problem(error, source).report(diagnostics)
                 return []
             found, span = fault
-            mended = quote(source, span, found)
-            diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint, mended)
-            text = _mended(text, found, span.start.line)
+            fixed = quote(source, span, found)
+            diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint, fixed)
+            text = _with_quotes(text, found, span.start.line)
     return []
 
 
-def _mended(source: SourceText, found: Unquoted, line: int) -> SourceText:
+def _with_quotes(source: SourceText, found: Unquoted, line: int) -> SourceText:
     """The same text with one placeholder in quotes and every other character in its place."""
     lines = source.text.split("\n")
     old = lines[line - 1]

@@ -12,10 +12,8 @@ from typing import Any, Final, Protocol
 
 import yaml
 
+from toolc.compiler.complaint import MAX_DEPTH, TooDeepError
 from toolc.source import Position
-
-MAX_DEPTH: Final = 100
-"""How many lists and maps may stand in each other."""
 
 PLAIN: Final = "plain"
 """The tag of an unquoted scalar without a tag of its own; quoted ones and collections have ``""``."""
@@ -30,14 +28,6 @@ class Mark(Protocol):
 
     line: int
     column: int
-
-
-class TooDeepError(Exception):
-    """Lists and maps nested deeper than ``MAX_DEPTH``; ``position`` is where."""
-
-    def __init__(self, position: Position) -> None:
-        super().__init__(f"lists and maps nested deeper than {MAX_DEPTH} levels")
-        self.position = position
 
 
 def position(mark: Mark | None) -> Position:
@@ -112,7 +102,8 @@ def _measure(loader: yaml.SafeLoader | yaml.CSafeLoader) -> None:
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
                 if depth > MAX_DEPTH:
-                    raise TooDeepError(position(event.start_mark))
+                    assert event.start_mark is not None
+                    raise TooDeepError(event.start_mark.index)
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
     finally:

@@ -10,11 +10,12 @@ import yaml
 from yaml import CollectionNode, MappingNode, ScalarNode
 
 from toolc.compiler import codes
+from toolc.compiler.complaint import MAX_DEPTH, TooDeepError
 from toolc.compiler.document import Entry, Mapping, Marks, Node, Scalar, Sequence, span_at, value_span
 from toolc.compiler.edits import fix, quote, quote_plain, replace
 from toolc.compiler.load_values import refusal
 from toolc.compiler.unquoted import Unquoted, quoted
-from toolc.compiler.yaml_compose import MAX_DEPTH, PLAIN
+from toolc.compiler.yaml_compose import PLAIN
 from toolc.compiler.yaml_scalars import NUMBERS, WORDS, Meaning, Value, in_words, meaning
 from toolc.diagnostics import Diagnostics
 from toolc.source import SourceText, Span
@@ -76,7 +77,7 @@ class Builder:
         if known is None and id(node) in self.built:
             code, message = codes.ALIAS, "this contains an alias to itself"
         elif depth + extent.height - 1 > MAX_DEPTH:
-            code, message = codes.TOO_BIG, f"lists and maps nested deeper than {MAX_DEPTH} levels"
+            code, message = codes.TOO_BIG, str(TooDeepError())
         elif known is not None and self.aliased + extent.size <= MAX_ALIASED:
             self.aliased += extent.size
             return known
