@@ -1,4 +1,4 @@
-"""TOML to nodes that know where they stand: ``tomli`` for the meaning, a scanner for the places."""
+"""Parse TOML to nodes with positions: ``tomli`` reads the values, a scanner finds the positions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DIGITS: Final = re.compile(r"[0-9][0-9_]{1000,}")
 
 
 def parse_toml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
-    """The root of ``source``; None where it does not parse. Findings go to ``diagnostics``."""
+    """Return the root of ``source``; None if it is not valid TOML. Findings go to ``diagnostics``."""
     try:
         values = tomli.loads(source.text)
         return _Builder(source, diagnostics).mapping(scan(source.text), values, depth=1)
@@ -52,14 +52,14 @@ def _report(error: tomli.TOMLDecodeError, source: SourceText, diagnostics: Diagn
 
 
 class _Builder:
-    """Joins values and their places to nodes."""
+    """Combines values and their positions to nodes."""
 
     def __init__(self, source: SourceText, diagnostics: Diagnostics) -> None:
         self._source = source
         self._diagnostics = diagnostics
 
     def mapping(self, table: Table, values: dict[str, object], depth: int) -> Mapping:
-        """The node of a table and of all in it."""
+        """Return the node of a table with all its entries."""
         entries = (
             Entry(name, self._source.span(key.start, key.end), self._node(key.value, values[name], depth + 1))
             for name, key in table.entries.items()

@@ -1,7 +1,7 @@
-"""Where every key and value of a TOML document stands. What they mean, ``tomli`` says.
+"""The position of every key and value of a TOML document; ``tomli`` reads the values.
 
-The text has been read by ``tomli`` before, so this scanner meets valid TOML only (1.0 and 1.1:
-https://toml.io/en/v1.1.0) and need not tell what is wrong with anything else.
+The text has been read by ``tomli`` before, so this scanner reads valid TOML only (1.0 and 1.1:
+https://toml.io/en/v1.1.0) and reports no errors.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class _Failure:
             return self.at(start, f"this line is not complete: expected {what}", hint, end)
         word = _TOKEN.match(text, self.offset)
         end = word.end() if word else self.offset + 1
-        return self.at(self.offset, f"expected {what}, found '{text[self.offset : end]:.60}'", hint, end)
+        return self.at(self.offset, f"expected {what}, found {text[self.offset : end][:60]!r}", hint, end)
 
 
 def syntax_problem(error: tomli.TOMLDecodeError, path: str) -> SyntaxProblem:

@@ -34,7 +34,7 @@ class Unquoted:
         """The message of the finding."""
         if self._straight != self.text:
             return f"the curly quotes of {self.text} are not quotes in YAML and TOML"
-        return f"{self.text} must be in quotes: without them its braces start a map"
+        return f"{self.text} must be in quotes: without them its braces open a map"
 
     @property
     def hint(self) -> str:

@@ -1,4 +1,4 @@
-"""YAML text to PyYAML's nodes: untouched by any resolver of YAML 1.1, and never too deep.
+"""Parse YAML text to PyYAML's nodes, without the types of YAML 1.1 and with a limit for the depth.
 
 libyaml's composer calls itself once per level and crashes the process on text that is nested deeply
 enough, so text that might be is measured first, event by event.

@@ -41,12 +41,12 @@ _DIRECTIVE_HINT: Final = "remove the line: a spec needs no directives; or put th
 _TAG: Final = "an unquoted '!' starts a YAML tag, and this tag is not valid"
 _TAG_HINT: Final = "remove the tag, or put the value in quotes if it is text that starts with '!'"
 _MESSAGES: Final[tuple[tuple[str, str, str, Code], ...]] = (
-    ("cannot start any token", "a value without quotes cannot start with '{}'", _QUOTE_HINT, codes.SYNTAX),
-    ("mapping keys are not allowed", "a value without quotes cannot start with '{}'", _QUOTE_HINT, codes.SYNTAX),
+    ("cannot start any token", "a value without quotes cannot start with {}", _QUOTE_HINT, codes.SYNTAX),
+    ("mapping keys are not allowed", "a value without quotes cannot start with {}", _QUOTE_HINT, codes.SYNTAX),
     ("sequence entries are not allowed", "a list cannot start on the line of its key",
      "start it on the next line, or put the value in quotes if it is text that starts with '-'", codes.SYNTAX),
     ("found unexpected ':'", "unexpected ':' in brackets", _TEXT_HINT, codes.SYNTAX),
-    ("node content", "expected a value, found '{}'", "remove it, or put it in quotes if it is text", codes.SYNTAX),
+    ("node content", "expected a value, found {}", "remove it, or put it in quotes if it is text", codes.SYNTAX),
     ("while scanning a block scalar", "unexpected text after '|' or '>'",
      "start the text on the next line, indented; only + or - and a number from 1 to 9 can follow '|' or '>'",
      codes.SYNTAX),
@@ -138,7 +138,7 @@ def syntax_problem(error: yaml.YAMLError, source: SourceText) -> SyntaxProblem:
     for needle, message, hint, code in _MESSAGES:
         if needle in words:
             place = failure.context_place if needle in _FROM_CONTEXT else failure.place
-            return failure.at_word(place, message.replace("{}", failure.character), hint, code)
+            return failure.at_word(place, message.replace("{}", repr(failure.character)), hint, code)
     return failure.at_word(failure.place, failure.problem, "check the indentation, the brackets and the quotes")
 
 
@@ -261,13 +261,13 @@ def _in_block(failure: _Failure) -> SyntaxProblem | None:
         return None
     if failure.character == ":" and (problem := _no_space(failure, failure.place.line)):
         return problem
-    if failure.before.strip(" -?"):
-        return _after_value(failure)
     if failure.character in {"]", "}"}:
         return failure.at(failure.place, f"this '{failure.character}' has no opening bracket", "remove it")
+    if failure.before.strip(" -?"):
+        return _after_value(failure)
     if "document start" in failure.problem:
-        message = "unexpected text after the end of the document"
-        hint = "indent it like the first line; remove lines that start with '...' or '%'"
+        message = "this line does not belong to the document above it"
+        hint = "indent it like the first line of the document; remove lines that start with '...' or '%'"
         return failure.at_word(failure.place, message, hint)
     what = "list" if "collection" in failure.context or "sequence" in failure.context else "map"
     message = f"this line does not belong to the {what} that starts on line {failure.context_place.line}"
