@@ -170,7 +170,7 @@ def test_coordinates_and_counts_are_names_to_every_reader() -> None:
             ["1:4-30 TC006 the tag !!python/name:os.system has no meaning in a spec"],
             id="Python tag",
         ),
-        pytest.param("a: !!int x", ["1:4-11 TC108 'x' is no !!int"], id="wrong tag"),
+        pytest.param("a: !!int x", ["1:4-11 TC108 'x' is not a valid !!int"], id="wrong tag"),
         pytest.param(
             "a: !b!c 1",
             ["1:4-8 TC006 an unquoted '!' starts a YAML tag, and this tag is not valid"],

@@ -20,7 +20,7 @@ PLAIN: Final = "plain"
 
 _SAFE_DEPTH: Final = 1000
 _UNQUOTED: Final = (True, False)
-"""What PyYAML says of a scalar that needs no tag because it is plain, and not because it is quoted."""
+"""PyYAML's mark of a scalar that needs no tag because it is plain rather than quoted."""
 
 
 class Mark(Protocol):
@@ -37,7 +37,7 @@ def position(mark: Mark | None) -> Position:
 
 
 class _Unresolved:
-    """Stands before PyYAML's resolver: says how a scalar was written, not what it means."""
+    """Replaces PyYAML's resolver: the tag of a scalar is how it was written rather than its type."""
 
     # Called before and after each node, to do nothing: what is not a method does that in a third of the time.
     descend_resolver: Callable[..., Any] = operator.is_

@@ -41,6 +41,8 @@ _DIRECTIVE_HINT: Final = "remove the line: a spec needs no directives; or put th
 _TAG: Final = "an unquoted '!' starts a YAML tag, and this tag is not valid"
 _TAG_HINT: Final = "remove the tag, or put the value in quotes if it is text that starts with '!'"
 _MESSAGES: Final[tuple[tuple[str, str, str, Code], ...]] = (
+    ("found undefined alias", "there is no anchor of this name above the alias", _TEXT_HINT, codes.ALIAS),
+    ("found duplicate anchor", "another anchor has the same name", "rename one of the two", codes.ALIAS),
     ("cannot start any token", "a value without quotes cannot start with {}", _QUOTE_HINT, codes.SYNTAX),
     ("mapping keys are not allowed", "a value without quotes cannot start with {}", _QUOTE_HINT, codes.SYNTAX),
     ("sequence entries are not allowed", "a list cannot start on the line of its key",
@@ -56,8 +58,6 @@ _MESSAGES: Final[tuple[tuple[str, str, str, Code], ...]] = (
      codes.UNQUOTED_PLACEHOLDER),
     ("while scanning an anchor", "an unquoted '&' starts a YAML anchor, and this is not a valid one", _TEXT_HINT,
      codes.UNQUOTED_PLACEHOLDER),
-    ("found undefined alias", "there is no anchor of this name above the alias", _TEXT_HINT, codes.ALIAS),
-    ("found duplicate anchor", "another anchor has the same name", "rename one of the two", codes.ALIAS),
     ("tag", _TAG, _TAG_HINT, codes.CUSTOM_TAG),
     ("URI", _TAG, _TAG_HINT, codes.CUSTOM_TAG),
 )  # fmt: skip
