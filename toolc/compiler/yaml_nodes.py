@@ -71,7 +71,7 @@ class Builder:
         return built
 
     def _again(self, node: yaml.Node, depth: int) -> Node:
-        """The collection of an alias, or a null scalar, with a finding, for one that contains itself or is too deep."""
+        """The collection of an alias; a null scalar, and a finding, for one that contains itself or is too deep."""
         known = self.built.get(id(node))
         extent = _LEAST if known is None else self._extent(known)
         if known is None and id(node) in self.built:
