@@ -223,16 +223,17 @@ def _quote_value(failure: _Failure) -> Fix | None:
 
 
 def _in_brackets(failure: _Failure) -> SyntaxProblem | None:
-    opened: list[Position] = []
+    opened: list[tuple[str, Position]] = []
     for token in failure.tokens_before():
-        if isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken):
-            opened.append(position(token.start_mark))
+        if isinstance(token, yaml.FlowSequenceStartToken):
+            opened.append(("[", position(token.start_mark)))
+        elif isinstance(token, yaml.FlowMappingStartToken):
+            opened.append(("{", position(token.start_mark)))
         elif isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken) and opened:
             opened.pop()
     if not opened:
         return None if "node content" in failure.problem else _in_block(failure)
-    place = opened[-1]
-    opening = failure.source.line(place.line)[place.column - 1]
+    opening, place = opened[-1]
     closing = _CLOSING[opening]
     if failure.place > failure.last or _is_outside(failure, place.line):
         return failure.at(place, f"this '{opening}' is never closed", f"end it with '{closing}'")
