@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from toolc.compiler import codes
+from toolc.compiler.complaint import MAX_DEPTH
 from toolc.compiler.rule import Rule
-from toolc.compiler.yaml_compose import MAX_DEPTH
 
 RULE: Final = Rule(
     codes=(codes.TOO_BIG,),
