@@ -8,8 +8,8 @@ These fenced blocks of a page are examples:
 - Any other ``python`` block is a program. Its output is in its comment lines that start with ``# > ``.
 
 All examples of a page run in one shell and one folder, so a later example may use the variables and files of an
-earlier one. In expected output, ``...`` stands for any text, and any number of spaces equals one space. The line in which toolc
-reports that the first engine is not available does not count, because it depends on the host.
+earlier one. In expected output, ``...`` stands for any text, and any number of spaces equals one space. The line in
+which toolc reports that the first engine is not available does not count, because it depends on the host.
 """
 
 from __future__ import annotations
@@ -74,6 +74,11 @@ class Page:
             assert old in text, f"{name}.md does not contain {old!r}"
             text = text.replace(old, new)
         return cls(name, text)
+
+    @property
+    def path(self) -> Path:
+        """The file of this page."""
+        return DOCS / f"{self.name}.md"
 
     def blocks(self, language: str | None = None) -> list[Block]:
         """Return the fenced blocks of a language, or of all languages, in their order."""

@@ -1,4 +1,4 @@
-"""``docs/examples``: the tools a platform team writes, each in YAML and in TOML, which mean the same."""
+"""``docs/guides/examples``: the tools a platform team writes, each in YAML and in TOML, which mean the same."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from toolc.reporters.text import render
 from toolc.runtime.unready import unready
 from toolc.spec_backends import Script, ShellBackend
 
-EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "docs" / "guides" / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
 
 
@@ -59,7 +60,7 @@ def built(folder: Path, suffix: str, version: str, seed: str, locale: str) -> di
     shutil.copytree(EXAMPLES, folder / "specs", ignore=shutil.ignore_patterns("*.toml", "*.yaml"))
     for name in NAMES:
         shutil.copy(EXAMPLES / f"{name}{suffix}", folder / "specs")
-    root = str(Path(__file__).parents[1])
+    root = str(ROOT)
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": root, "PYTHONHASHSEED": seed, "LC_ALL": locale}
     subprocess.run([sys.executable, "-c", BUILD, version], cwd=folder, env=env, check=True, capture_output=True)
     made = folder / "build"
