@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check image bench soak golden clean
+.PHONY: help demo test check docs image bench soak golden clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -20,6 +20,10 @@ help:  ## Show what there is
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]' --group test
 	@touch $@
 
+.venv/.docs: .venv/.runtime
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
+	@touch $@
+
 demo: .venv/.runtime  ## Set up, build specs/ and run two tools in a sandbox
 	@.ci/demo
 
@@ -34,6 +38,10 @@ check: .venv/.test  ## Lint and types only
 .PHONY: pytest
 pytest: .venv/.test
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+
+docs: .venv/.docs  ## Build the documentation into build/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file .mkdocs.yml
+	@printf 'built build/site/index.html\n'
 
 image: .venv/.runtime  ## Build the base image for the sandboxes
 	@$(BIN)/toolc image build base

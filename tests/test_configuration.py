@@ -176,7 +176,7 @@ def test_a_repository_cannot_bring_one(
 
 
 def test_the_page_about_it_shows_one_that_works(home: dict[str, str]) -> None:
-    page = (Path(__file__).parent.parent / "docs/configuration.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parent.parent / "docs/reference/configuration.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     write(home, example)
     assert load_configuration(home) == Configuration(

@@ -10,7 +10,7 @@ from toolc.cli import main
 from toolc.compiler import codes
 from toolc.diagnostics import Code
 
-CHECKS = Path(__file__).parent.parent.parent / "docs" / "checks.md"
+CHECKS = Path(__file__).parent.parent.parent / "docs" / "reference" / "checks.md"
 
 
 def run(*arguments: str) -> int:

@@ -12,7 +12,7 @@ ROOT: Final = Path(__file__).parent.parent.parent
 SEEDS: Final = tuple(
     sorted(
         path
-        for folder in ("specs", "docs/examples", "tests/corpus")
+        for folder in ("specs", "docs/guides/examples", "tests/corpus")
         for path in (ROOT / folder).iterdir()
         if path.suffix in {".yaml", ".toml"} and path.stem != "toolc"
     )

@@ -1,6 +1,6 @@
 """How often each warning speaks about good specs: those of ``tests/corpus``, written like public tool catalogues.
 
-A warning that fires on more than 2 % of them is off by default. The measured rates stand in ``docs/hit-rates.md``;
+A warning that fires on more than 2 % of them is off by default. The measured rates stand in ``docs/reference/check-rates.md``;
 ``make golden`` writes them anew. ``tests/corpus/outside.json`` holds what was counted once over public definitions,
 which we do not copy: only words, parameters and annotations, since a definition has neither backend nor sandbox.
 """
@@ -23,7 +23,7 @@ from toolc.diagnostics import Code, Severity
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 OUTSIDE = json.loads((CORPUS / "outside.json").read_text(encoding="utf-8"))
-TABLE = Path(__file__).parent.parent.parent / "docs" / "hit-rates.md"
+TABLE = Path(__file__).parent.parent.parent / "docs" / "reference" / "check-rates.md"
 MOST = 0.02
 WARNINGS = [code for code in codes.ALL if code.severity is Severity.WARNING]
 HEAD = """\

@@ -1,4 +1,4 @@
-"""All cases, in the order of the chapters of ``docs/engines.md``."""
+"""All cases, in the order of the chapters of ``docs/reference/engine-behaviour.md``."""
 
 from __future__ import annotations
 

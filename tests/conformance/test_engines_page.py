@@ -1,4 +1,4 @@
-"""``docs/engines.md``: what was declared for the conformance suite, as a table for people."""
+"""``docs/reference/engine-behaviour.md``: what was declared for the conformance suite, as a table for people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance_case import Case, Difference
 from conformance_suite import BY_NAME, CHAPTERS
 from inspect_behaviours import SAME_AS
 
-PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "engine-behaviour.md"
 
 HEAD = """\
 # The engines, behaviour by behaviour
@@ -87,7 +87,7 @@ def _attempted() -> str:
     """What is attempted beyond the probes, a chapter at a time and a line for each kind."""
     about = (
         "In the chapter above, each in a process of its own and each refused unless a difference says otherwise: "
-        "what\n[`toolc doctor --probe`](doctor.md) attempts, and beyond that what follows.\n"
+        "what\n[`toolc doctor --probe`](../guides/checking-a-host.md) attempts, and beyond that what follows.\n"
     )
     parts = [about]
     for chapter, attempts in ATTEMPTS.items():

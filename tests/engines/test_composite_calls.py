@@ -179,7 +179,7 @@ def test_what_a_hostile_step_gives_hangs_nobody(engine: OciEngine, tmp_path: Pat
     assert len(told) == 3
 
 
-EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "research_note.yaml"
+EXAMPLE = Path(__file__).parents[2] / "docs" / "guides" / "examples" / "research_note.yaml"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from image_cases import usable
 from toolc.api import Executor, Registry
 from toolc.result import Image
 
-EXAMPLE = Path(__file__).parents[2] / "docs/examples/pandas_chart.yaml"
+EXAMPLE = Path(__file__).parents[2] / "docs/guides/examples/pandas_chart.yaml"
 
 
 @pytest.mark.timeout(600)

@@ -100,7 +100,7 @@ def ci_files(host: str) -> dict[str, str]:
     """What ``--ci`` adds for a code host, ``github`` or ``gitlab``, by path. Raises ``UsageError``."""
     from toolc.assets import asset  # start-up time
 
-    templates = asset("docs/ci")
+    templates = asset("docs/guides/ci")
     if host == "gitlab":
         return {".gitlab-ci.yml": _text(templates / "gitlab.yml"), ".pre-commit-config.yaml": _PRE_COMMIT}
     return {

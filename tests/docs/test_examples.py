@@ -1,0 +1,155 @@
+"""``docs/guides/examples``: the tools a platform team writes, each in YAML and in TOML, which mean the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from toolc.api import Executor, Registry
+from toolc.compiler.compile import compile_specs
+from toolc.digest import canonical, parse
+from toolc.engines.select import load
+from toolc.events import ToolEnd, ToolUpdate
+from toolc.registry import registry_from_json
+from toolc.reporters.text import render
+from toolc.runtime.unready import unready
+from toolc.spec_backends import Script, ShellBackend
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "docs" / "guides" / "examples"
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
+
+
+def registry(name: str) -> bytes:
+    return canonical(compile_specs([EXAMPLES / name]).registry().to_json())
+
+
+def test_each_stands_in_both_languages() -> None:
+    assert sorted(path.stem for path in EXAMPLES.glob("*.toml")) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("suffix", ["yaml", "toml"])
+def test_an_example_has_no_findings(name: str, suffix: str) -> None:
+    assert render(compile_specs([EXAMPLES / f"{name}.{suffix}"]).diagnostics, color=False) == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_yaml_and_toml_give_the_same_bytes(name: str) -> None:
+    assert registry(f"{name}.yaml") == registry(f"{name}.toml")
+
+
+BUILD = """
+import sys, toolc
+toolc.__version__ = sys.argv[1]
+from toolc.cli import main
+main(["build", "specs"])
+"""
+
+
+def built(folder: Path, suffix: str, version: str, seed: str, locale: str) -> dict[str, bytes]:
+    """Every file of a build of the examples in one language, made by a toolc of this version."""
+    shutil.copytree(EXAMPLES, folder / "specs", ignore=shutil.ignore_patterns("*.toml", "*.yaml"))
+    for name in NAMES:
+        shutil.copy(EXAMPLES / f"{name}{suffix}", folder / "specs")
+    root = str(ROOT)
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": root, "PYTHONHASHSEED": seed, "LC_ALL": locale}
+    subprocess.run([sys.executable, "-c", BUILD, version], cwd=folder, env=env, check=True, capture_output=True)
+    made = folder / "build"
+    return {str(path.relative_to(made)): path.read_bytes() for path in sorted(made.rglob("*")) if path.is_file()}
+
+
+def test_a_build_is_the_same_bytes_in_all(tmp_path: Path) -> None:
+    """Whatever the language, the patch version of toolc, the hash seed, the locale and the folder."""
+    one = built(tmp_path / "one", ".yaml", "0.1.0", seed="0", locale="C")
+    two = built(tmp_path / "another" / "two", ".toml", "0.1.99", seed="4711", locale="C.UTF-8")
+
+    assert {"registry.json", "loss.json", "providers/gemini.json"} < one.keys()
+    assert one == two
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_stored_is_read_again(name: str) -> None:
+    stored = registry(f"{name}.yaml")
+
+    assert canonical(registry_from_json(parse(stored)).to_json()) == stored
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_tool_can_be_called(name: str) -> None:
+    assert {unready(tool) for tool in compile_specs([EXAMPLES / f"{name}.yaml"]).tools} == {None}
+
+
+def run_script(argv: Sequence[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """One of the examples' scripts, run as its interpreter is called in the sandbox."""
+    path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    return subprocess.run(
+        argv, cwd=folder, env={"PATH": path, **environment}, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.skipif(not (shutil.which("jq") and shutil.which("sqlite3")), reason="needs jq and sqlite3")
+def test_a_day_that_is_loaded_twice_is_replaced(tmp_path: Path) -> None:
+    events = tmp_path / "events" / "2026-03-01"
+    events.mkdir(parents=True)
+    (events / "a.jsonl").write_text('{"text": "it\'s \\"one\\", two"}\n{"text": "three"}\n')
+    argv: list[str | Path] = ["/bin/bash", "-euo", "pipefail", EXAMPLES / "etl_progress.sh"]
+
+    for _ in range(2):
+        ended = run_script(argv, tmp_path, ARG_day="2026-03-01")
+        assert (ended.returncode, json.loads(ended.stdout)) == (0, {"files": 1, "rows": 2})
+    assert run_script(argv, tmp_path, ARG_day="2026-03-02").returncode == 3
+
+
+@pytest.mark.skipif(not load("oci").probe().available, reason="needs the engine whose root is this machine's own")
+@pytest.mark.skipif(not (shutil.which("jq") and shutil.which("sqlite3")), reason="needs jq and sqlite3")
+def test_a_load_reports_its_progress_file_by_file(tmp_path: Path) -> None:
+    # As it stands but for its image, which nobody has, and for retries, which come later.
+    text = (EXAMPLES / "etl_progress.yaml").read_text(encoding="utf-8")
+    spec = tmp_path / "etl_progress.yaml"
+    spec.write_text(re.sub(r"(?m)^ *(image|retry):.*\n", "", text), encoding="utf-8")
+    shutil.copy(EXAMPLES / "etl_progress.sh", tmp_path)
+    events = tmp_path / "work" / "events" / "2026-03-01"
+    events.mkdir(parents=True)
+    for name in "abc":
+        (events / f"{name}.jsonl").write_text('{"n": 1}\n{"n": 2}\n')
+
+    with Executor(Registry.load(spec), workspace=tmp_path / "work", engine="oci") as executor:
+        told = list(executor.stream("load_events", {"day": "2026-03-01"}))
+
+    reports = [event for event in told if isinstance(event, ToolUpdate) and event.stream is None]
+    assert [(each.percent, each.message) for each in reports] == [
+        (33.0, "events/2026-03-01/a.jsonl"),
+        (66.0, "events/2026-03-01/b.jsonl"),
+        (100.0, "events/2026-03-01/c.jsonl"),
+    ]
+    assert isinstance(told[-1], ToolEnd)
+    assert told[-1].result.structured == ({"files": 3, "rows": 6},)
+
+
+@pytest.mark.skipif(not shutil.which("jq"), reason="needs jq")
+def test_a_plan_with_changes_keeps_its_exit_status(tmp_path: Path) -> None:
+    shell = compile_specs([EXAMPLES / "terraform_plan.yaml"]).tools[0].backend
+    assert isinstance(shell, ShellBackend)
+    assert isinstance(shell.command, Script)
+    command: list[str] = [*shell.command.interpreter, "-c", shell.command.text]
+    terraform = tmp_path / "bin" / "terraform"
+    terraform.parent.mkdir()
+    terraform.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n[ "$1" = init ] || exit 2\n')
+    terraform.chmod(0o755)
+
+    def plan(targets: list[str]) -> list[str]:
+        ended = run_script(command, tmp_path, ARG_folder=".", ARG_targets=json.dumps(targets))
+        assert ended.returncode == 2
+        return [line for line in ended.stdout.splitlines() if line.startswith("-target")]
+
+    assert plan([]) == []
+    assert plan(["aws_vpc.main", 'module.x["a b"]']) == ["-target=aws_vpc.main", '-target=module.x["a b"]']

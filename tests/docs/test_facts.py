@@ -1,0 +1,266 @@
+"""Figures, tables and lists in the documentation equal those in the code."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import Any
+
+from pages import Page
+
+from toolc.api import Registry
+from toolc.calls import MAX_DEPTH
+from toolc.cli import COMMANDS
+from toolc.cli.probes import load_probes
+from toolc.compiler.policies import CODES
+from toolc.compiler.spec_schema import spec_schema
+from toolc.engines import (
+    docker_container,
+    docker_daemon,
+    docker_events,
+    docker_sandbox,
+    docker_sweep,
+    janitor_process,
+    oci_home,
+    oci_probe,
+    oci_sandbox,
+    store,
+)
+from toolc.guest.context import KINDS
+from toolc.guest.frames import MAX_CONNECTIONS
+from toolc.guest.http_error import STATUS_KINDS
+from toolc.guest.http_request import MAX_BODY
+from toolc.hosts import parse_destination, show_destination
+from toolc.loopback import loopback, proxy_environment
+from toolc.policy.policy import Policy
+from toolc.provider_names import PROVIDER_NAMES
+from toolc.review.rules import rules
+from toolc.runtime import egress, egress_told, transaction_journal, wire
+from toolc.runtime.agent_calls import MAX_AT_ONCE, MAX_CALLS
+from toolc.runtime.agent_network import MAX_RESPONSE
+from toolc.runtime.agent_turns import ATTEMPTS, MAX_WAIT_SECONDS
+from toolc.runtime.composite import MOST_AT_ONCE
+from toolc.runtime.result_files import MOST_FILES
+from toolc.runtime.transaction_rules import PROTECTED
+from toolc.runtime.transaction_view import MOST_ENTRIES
+from toolc.secret_sources import MIN_CHARACTERS
+from toolc.spec import Expect, Limits
+
+DEADLINES = {
+    "Query the daemon": docker_daemon.ASK_SECONDS,
+    "Open its stream of events": docker_events.OPEN_SECONDS,
+    "Create a container": docker_container.CREATE_SECONDS,
+    "Attach to its streams": docker_container.ATTACH_SECONDS,
+    "Start it": docker_container.START_SECONDS,
+    "Remove it": docker_container.REMOVE_SECONDS,
+    "Inspect an image": docker_container.INSPECT_SECONDS,
+    "Each request of a cleanup": docker_sweep.SECONDS,
+    "Query the version of runc": oci_probe.VERSION_SECONDS,
+    "runc starts process 1": oci_sandbox.START_SECONDS,
+    "Process 1 exits after its stream closes": oci_sandbox.CLOSE_SECONDS,
+    "Kill process 1, its control groups, runc (each)": oci_sandbox.KILL_SECONDS,
+    "Wait for killed processes": oci_sandbox.GIVE_UP_SECONDS,
+    "Remove the files of one dead owner": oci_home.SWEEP_SECONDS,
+    "The janitor, and each of its commands": janitor_process.DEADLINE_SECONDS,
+    "The guest becomes ready": wire.START_SECONDS,
+    "Another process builds the same image or installs the same packages": store.LOCK_SECONDS,
+    "Another process rolls back the same transaction": transaction_journal.LOCK_SECONDS,
+}
+
+
+def text_of(name: str) -> str:
+    """Return the text of a page, with each run of white space as one space."""
+    return re.sub(r"\s+", " ", Page.read(name).text)
+
+
+def rows(name: str, heading: str = "") -> dict[str, list[str]]:
+    """Return the rows of the tables of a page, or of one of its sections, by their first cell."""
+    text = Page.read(name).text
+    if heading:
+        _, found, text = text.partition(f"\n{heading}\n")
+        assert found, heading
+        text = re.split(rf"\n#{{1,{heading.index(' ')}}} ", text)[0]
+    lines = re.findall(r"^\| (.*) \|$", text, re.MULTILINE)
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\) \| ", line)] for line in lines]
+    return {first: rest for first, *rest in cells}
+
+
+def named(name: str, heading: str = "") -> set[str]:
+    """Return the code spans in the first cells of tables."""
+    return {span for first in rows(name, heading) for span in re.findall(r"`([^`]+)`", first)}
+
+
+def test_commands() -> None:
+    listed = {
+        first.split()[1].rstrip("`") for first in rows("reference/command-line") if first.startswith("`toolc ")
+    }
+    assert listed == set(COMMANDS)
+
+
+def test_keys_of_the_spec_format() -> None:
+    definitions: Any = spec_schema()["$defs"]
+    page = "reference/spec-format"
+    assert named(page, "## Tool") == set(definitions["tool"]["properties"])
+    assert named(page, "## Result") == set(definitions["result"]["properties"])
+    sandbox = definitions["sandbox"]["properties"]
+    assert named(page, "## Sandbox") == {*sandbox, *sandbox["limits"]["properties"]}
+    backends = definitions["backend"]["properties"]
+    listed = named(page, "## Backends") - {key for each in backends.values() for key in _keys(each)}
+    assert listed | {"http", "plugin"} >= set(backends)
+    for name, schema in backends.items():
+        section = Page.read(page).text.partition(f"\n### {name}\n")[2].partition("\n#")[0]
+        assert {key for key in _keys(schema) if f"`{key}`" not in section} == set(), name
+
+
+def _keys(schema: Any) -> set[str]:
+    """Return the keys of an object in a schema, those of its alternatives included."""
+    found = set(schema.get("properties", {}))
+    for alternative in (*schema.get("oneOf", ()), *schema.get("anyOf", ()), *schema.get("allOf", ())):
+        found |= _keys(alternative)
+    return found
+
+
+def test_default_limits() -> None:
+    table = rows("reference/spec-format", "## Sandbox")
+    limits = Limits()
+    assert table["`timeout`"][1] == f"`{limits.timeout_ms // 1000}s`"
+    assert table["`memory`"][1] == f"`{limits.memory_bytes >> 20}MiB`"
+    assert table["`pids`"][1] == f"`{limits.pids}`"
+    assert table["`output`"][1] == f"`{limits.output_bytes >> 10}KiB`"
+    assert table["`tmp`"][1] == f"`{limits.tmp_bytes >> 20}MiB`"
+    assert table["`files`"][1] == f"`{limits.files}`"
+    assert table["`file_size`"][1] == f"`{limits.file_size_bytes >> 30}GiB`"
+
+
+def test_kinds_of_errors() -> None:
+    assert named("reference/results", "## Errors") == set(KINDS)
+
+
+def test_keys_of_expect() -> None:
+    # Two pairs of fields have one key each.
+    keys = {each.name for each in fields(Expect)} - {"absent", "connections"}
+    assert named("guides/testing", "## Write a test") - {"expect"} == keys
+
+
+def test_bounds_of_policies() -> None:
+    text = Page.read("guides/policies").text
+    for key in fields(Policy):
+        assert key.name in {"path", "places"} or f"| `{key.name}" in text or f"`, `{key.name}`" in text, key.name
+    assert {code.number for code in CODES.values()} <= set(re.findall(r"TC\d{3}", text))
+
+
+def test_review_rules(golden: bool) -> None:
+    lines = [f"| {each.name} | {each.kind} | {each.about} |" for each in rules()]
+    table = "\n".join(["| rule | kind | about |", "|---|---|---|", *lines, ""])
+    page = Page.read("reference/review-rules")
+    head, mark, shown = page.text.partition("<!-- rules -->\n")
+    if golden:
+        page.path.write_text(head + mark + table, encoding="utf-8")
+    assert golden or shown == table
+
+
+def test_review_rules_of_providers_are_in_the_order_of_the_providers() -> None:
+    assert [each.about.split(" ")[0] for each in rules() if each.kind == "provider"] == [*PROVIDER_NAMES]
+
+
+def test_deadlines() -> None:
+    table = rows("reference/deadlines")
+    assert {step: float(table[step][0]) for step in table if step != "Step"} == DEADLINES
+
+
+def test_both_engines_give_process_1_the_same_time_to_exit() -> None:
+    assert docker_sandbox._GRACE == oci_sandbox.CLOSE_SECONDS
+
+
+def test_probes_of_doctor() -> None:
+    text = Page.read("guides/checking-a-host").text
+    count = str(len(load_probes()))
+    assert set(re.findall(r"(\d+) of (\d+) probes held", text)) == {(count, count)}
+    shown = re.findall(r"^  (\w.*?)  +ok +ok$", text, re.MULTILINE)
+    assert shown == [probe.tries for probe in load_probes()[: len(shown)]]
+    assert len(shown) == 2
+
+
+def test_entries_of_an_allow_list_are_valid() -> None:
+    page = Page.read("guides/network-access").text
+    table = page.partition("| Entry |")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines()[2:]]
+    entries = [entry for cell in cells for entry in re.findall(r"`([^`]+)`", cell)]
+    assert [show_destination(parse_destination(entry)) for entry in entries] == entries
+    assert len(entries) == 7
+
+
+def test_network_in_a_sandbox() -> None:
+    text = Page.read("guides/network-access").text
+    listening = loopback([parse_destination("api.example.com:443")])
+    assert f"`{listening.hosts[0][0]}`" in text
+    for each in proxy_environment(listening):
+        assert f"`{each.name.lower()}`" in text or each.name == "NODE_USE_ENV_PROXY"
+
+
+def test_limits_of_connections() -> None:
+    table = rows("guides/network-access", "## Limits")
+    assert table["concurrent connections; total connections"] == [f"{MAX_CONNECTIONS}; {egress.MAX_IN_ALL:,}"]
+    assert table["bytes in both directions together"] == [f"{egress.MAX_BYTES >> 30} GiB"]
+    assert table["time to resolve a name and connect"] == [f"{egress.CONNECT_SECONDS:g} s"]
+    assert table["time without data on a connection"] == [f"{egress.IDLE_SECONDS:g} s"]
+    assert f"first {egress_told.MAX_LISTED} connections" in text_of("guides/network-access")
+    assert wire.DELIVERY_SECONDS == 1
+
+
+def test_http_tools() -> None:
+    assert f"at most {MAX_BODY >> 20} MiB" in text_of("guides/http-tools")
+    listed = {}
+    for cause, (kind, *_) in rows("guides/http-tools", "## Errors").items():
+        for status in re.findall(r"(?:^|, )([0-9]{3})(?![0-9])", cause.split(" or ")[0]):
+            listed[int(status)] = kind.split("`")[1]
+    assert listed == {status: kind for status, kind in STATUS_KINDS.items() if status not in {407, 408, 425}}
+
+
+def test_secrets() -> None:
+    assert f"fewer than {MIN_CHARACTERS} characters" in text_of("guides/secrets")
+
+
+def test_sub_agents() -> None:
+    text = text_of("guides/sub-agents")
+    numbers = {3: "three", 8: "eight"}
+    assert f"tried {numbers[ATTEMPTS]} times" in text
+    assert f"at most {numbers[MAX_AT_ONCE]} at a time" in text
+    assert f"first {MAX_CALLS} calls" in text
+    assert f"more than {MAX_RESPONSE >> 20} MiB" in text
+    assert MAX_WAIT_SECONDS == 60
+
+
+def test_composites() -> None:
+    text = text_of("guides/composite-tools")
+    assert f"({MOST_AT_ONCE} at most" in text
+    assert f"nested {MAX_DEPTH} deep at most" in text
+
+
+def test_workspaces() -> None:
+    text = text_of("guides/workspaces")
+    assert f"1 GiB and {MOST_ENTRIES:,} files" in text
+    assert f"there are {MOST_FILES} at most" in text
+    assert f"(default: {Limits().output_bytes // 1024} KiB)" in text
+
+
+def test_protected_paths() -> None:
+    section = Page.read("guides/workspaces").text.partition("## Protected paths")[2].partition("A `Makefile`")[0]
+    listed = re.findall(r"`([^`]+)`", section.partition("\n- ")[2])
+    assert sorted(listed) == sorted(PROTECTED)
+
+
+def test_built_in_tools_of_the_migration_guide() -> None:
+    tables = [
+        table
+        for table in re.split(r"\n\n", Page.read("guides/migrating").text)
+        if table.startswith("| There | In `specs/`")
+    ]
+    assert len(tables) == 2
+    cells = re.findall(r"^\| .* \| (`.*|the same.*) \|$", "\n".join(tables), re.MULTILINE)
+    tools = {name for cell in cells for name in re.findall(r"`([a-z]+_[a-z]+|bash|calculator)`", cell)}
+    tools -= {"psql_query"}
+    tools |= {"knowledge_search", "remember", "web_search", "file_read", "file_write", "file_list", "http_fetch"}
+    tools |= {f"schedule_{verb}" for verb in ("create", "list", "update", "delete")}
+    assert tools >= {"bash", "calculator", "database_query", "database_execute", "http_request"}
+    assert tools - set(Registry.builtin().names) == set()

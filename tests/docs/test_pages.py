@@ -1,0 +1,119 @@
+"""Every example of every documentation page runs and prints what the page shows."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pages import DOCS, ROOT, Page
+from scripted_model import AnthropicSpeech, OpenAISpeech, ScriptedModel
+from scripted_server import Asked, ScriptedServer, json_reply, reply
+
+from toolc.compiler.compile import compile_specs
+from toolc.reporters.text import render
+from toolc.schema import JsonValue
+
+GENERATED = {"reference/checks", "reference/engine-behaviour", "reference/check-rates"}
+"""Pages that other tests write and compare. Their blocks are not examples to run."""
+
+README = "../README"
+
+PAGES = [
+    name
+    for name in (README, *(str(path.relative_to(DOCS).with_suffix("")) for path in sorted(DOCS.rglob("*.md"))))
+    if name not in GENERATED and Page.read(name).steps()
+]
+
+
+@contextmanager
+def _shop(folder: Path) -> Iterator[dict[str, str]]:
+    """Serve the orders of the guide to HTTP tools, in two pages."""
+
+    def orders(asked: Asked, connection: socket.socket) -> None:
+        if asked.headers["authorization"] != "Bearer correct-horse-battery":
+            connection.sendall(reply(status=401))
+        elif asked.path.endswith("?page=2"):
+            connection.sendall(json_reply([{"id": "o-3", "total": 8.25}]))
+        else:
+            first: list[JsonValue] = [{"id": "o-1", "total": 12.5}, {"id": "o-2", "total": 3}]
+            connection.sendall(json_reply(first, Link='</customers/C-17/orders?page=2>; rel="next"'))
+
+    with ScriptedServer({"/customers/C-17/orders": orders}) as server:
+        yield {"8765": str(server.port)}
+        assert server.asked[-1].path == "/customers/C%2F99/orders?per_page=2"
+
+
+@contextmanager
+def _model(folder: Path) -> Iterator[dict[str, str]]:
+    """Serve the model of the guide to sub-agents: it calls the tool, and then answers."""
+    speech = OpenAISpeech()
+    answers = [
+        speech.calls(("compound_interest", {"amount": 10000, "percent": 7, "years": 10})),
+        speech.text("They become 19,671.51 dollars."),
+    ]
+    with ScriptedModel(script=[*answers, *answers]) as model:
+        yield {"8765": str(model.port)}
+        assert speech.results(model.requests[1]) == [("id_1", '{"amount":19671.51}')]
+        assert model.asked[0].headers["authorization"] == "Bearer correct-horse-battery"
+
+
+@contextmanager
+def _plugins(folder: Path) -> Iterator[dict[str, str]]:
+    """Add the plugin in Python, which the page calls."""
+    shutil.copytree(ROOT / "specs" / "plugins" / "python", folder / "specs" / "plugins" / "python")
+    yield {}
+
+
+@contextmanager
+def _claude(folder: Path) -> Iterator[dict[str, str]]:
+    """Serve the model of the README, to which the SDK connects: it counts words with the tool, and then answers."""
+    speech = AnthropicSpeech()
+    answers = [speech.calls(("count_words", {"path": "notes.md"})), speech.text("notes.md has two words.")]
+    with ScriptedModel(speech=speech, script=[*answers]) as model, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANTHROPIC_BASE_URL", model.base_url)
+        patch.setenv("ANTHROPIC_API_KEY", "correct-horse-battery")
+        yield {}
+        assert speech.results(model.requests[1]) == [("id_1", "2 notes.md\n")]
+
+
+@contextmanager
+def _nothing(folder: Path) -> Iterator[dict[str, str]]:
+    yield {}
+
+
+SETUPS = {
+    README: _claude,
+    "guides/http-tools": _shop,
+    "guides/migrating": _plugins,
+    "guides/sub-agents": _model,
+}
+"""What a page needs besides the files that it shows. Each yields the text to replace in the page."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_examples_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "page"
+    folder.mkdir()
+    with SETUPS.get(name, _nothing)(folder) as replace:
+        Page.read(name, replace).run(folder)
+    specs = [path for path in sorted(folder.rglob("specs/*")) if _is_spec(path)]
+    assert not specs or render(compile_specs(specs).diagnostics, color=False) == ""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_yaml_and_python_blocks_are_files_or_programs(name: str) -> None:
+    for block in Page.read(name).blocks():
+        assert block.language, f"docs/{name}.md:{block.line}: name the language of this block"
+        assert block.path or block.language not in {"yaml", "toml"}, (
+            f"docs/{name}.md:{block.line}: begin this block with its path, as '# specs/name.yaml'"
+        )
+
+
+def _is_spec(path: Path) -> bool:
+    return path.suffix in {".yaml", ".toml"} and path.read_text(encoding="utf-8").partition("\n")[2].startswith(
+        "toolc"
+    )
