@@ -8,7 +8,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INTEGRATIONS := .venv-integrations
 WORKERS ?= 3  # a test of sandboxes mostly waits: one worker more than cores is fastest
-PYTEST := -m pytest --numprocesses $(strip $(WORKERS)) --dist loadfile
+PYTEST := -m pytest --numprocesses $(strip $(WORKERS)) --dist loadfile --no-loadscope-reorder
 
 help:  ## Show the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 28

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,30 +17,31 @@ from scripted_model import AnthropicSpeech, OpenAISpeech, ResponsesSpeech, Scrip
 from scripted_server import Asked, ScriptedServer, json_reply
 
 from toolc import Executor, tool_calls, tool_messages
-from toolc.engines.select import load
+from toolc.schema import JsonObject
 
-pytestmark = pytest.mark.skipif(not load("oci").probe().available, reason="needs an engine")
+pytestmark = pytest.mark.needs_engine
 
 ASKED = "Say hello."
-CALL = ("say", {"words": "hello"})
+NAME = "say"
+ARGUMENTS: JsonObject = {"words": "hello"}
 DONE = "I said hello."
 
 
 @pytest.fixture
 def executor(tmp_path: Path) -> Iterator[Executor]:
-    with Executor(registry_of(tmp_path, SAY), engine="oci") as executor:
+    with Executor(registry_of(tmp_path, SAY)) as executor:
         yield executor
 
 
 def scripted(speech: Speech) -> ScriptedModel:
     """Return a server that asks for one call and then ends the conversation."""
-    return ScriptedModel(speech=speech, script=[speech.calls(CALL), speech.text(DONE)])
+    return ScriptedModel(speech=speech, script=[speech.calls((NAME, ARGUMENTS)), speech.text(DONE)])
 
 
 def answers(executor: Executor, provider: Any, response: object) -> list[Any]:
     """Run the calls of a response and return the messages with their results."""
     calls = tool_calls(provider, response)
-    assert [call.name for call in calls] == ["say"]
+    assert [call.name for call in calls] == [NAME]
     return [*tool_messages(provider, calls, executor.run_batch(calls))]
 
 
@@ -81,12 +83,11 @@ def test_anthropic_messages(executor: Executor) -> None:
 
 
 def test_gemini_contents(executor: Executor) -> None:
-    name, args = CALL
-    parts = [{"functionCall": {"name": name, "args": args}}], [{"text": DONE}]
+    parts: list[JsonObject] = [{"functionCall": {"name": NAME, "args": ARGUMENTS}}, {"text": DONE}]
     bodies: list[Any] = []
 
     def answer(asked: Asked, connection: Any) -> None:
-        content = {"role": "model", "parts": parts[len(bodies)]}
+        content: JsonObject = {"role": "model", "parts": [parts[len(bodies)]]}
         bodies.append(json.loads(asked.body))
         connection.sendall(json_reply({"candidates": [{"content": content, "finishReason": "STOP"}]}))
 
@@ -97,8 +98,10 @@ def test_gemini_contents(executor: Executor) -> None:
     )
     server = ScriptedServer()
     server.answers["/v1beta/models/scripted:generateContent"] = answer
-    options = types.HttpOptions(base_url=server.url, api_version="v1beta")
-    with server, Client(api_key="none", http_options=options) as client:
+    with ExitStack() as stack:
+        url = stack.enter_context(server).url
+        options = types.HttpOptions(base_url=url, api_version="v1beta")
+        client = stack.enter_context(Client(api_key="none", http_options=options))
         response = client.models.generate_content(model="scripted", contents=contents, config=config)
         assert response.candidates
         contents += [response.candidates[0].content, *answers(executor, "gemini", response)]
