@@ -301,6 +301,7 @@ def test_other_settings_and_another_toolc_have_answers_of_their_own(
     assert len(compiled) == 3
 
 
+@pytest.mark.slow
 def test_files_mutated_at_random_give_what_an_uncached_run_gives(folder: Path) -> None:
     chance, settings = random.Random(3), Settings(select=("TC",))
     (folder / "specs/caller.yaml").write_text(CALLER, encoding="utf-8")
@@ -415,6 +416,7 @@ def test_the_file_is_its_owners_alone_and_what_is_long_unused_goes(folder: Path)
     assert the_file(folder).stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_runs_at_the_same_time_do_not_disturb_each_other(folder: Path) -> None:
     command = [sys.executable, "-m", "toolc", "check", "specs", "--format", "json"]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(4)]

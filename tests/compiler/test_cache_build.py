@@ -280,6 +280,7 @@ def a_cold_build() -> tuple[object, dict[str, bytes]]:
     return 0, files(Path("cold"))
 
 
+@pytest.mark.slow
 @settings(
     max_examples=25,
     deadline=None,

@@ -87,6 +87,7 @@ def test_a_description_is_never_empty(provider: Provider) -> None:
     assert [each["description"] for each in _objects(lowered) if "description" in each] == ["look"]
 
 
+@pytest.mark.slow
 @each_provider
 @given(schema=schemas)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -94,6 +95,7 @@ def test_the_sdk_accepts_any_schema_lowered(provider: Provider, schema: JsonObje
     SDK_CHECKS[provider.name](provider.lower([tool("look", schema)]).tools)
 
 
+@pytest.mark.slow
 @each_provider
 @given(schema=schemas, tried=st.lists(arguments, max_size=8))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -165,6 +165,7 @@ def test_a_choice_at_the_root_is_said_in_words() -> None:
     assert [loss.pointer for loss in log.found] == ["/parameters/anyOf"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
 @given(schema=schemas)
 @LIMITS
@@ -177,6 +178,7 @@ def test_whatever_is_lowered_is_in_the_subset(mode: StrictMode, schema: JsonObje
     (check_openai if mode is OPENAI else check_anthropic)(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
 @given(schema=strict_schemas, data=st.data())
 @LIMITS

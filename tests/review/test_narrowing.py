@@ -81,6 +81,7 @@ def test_all_are_where_texts_alone_do_not_tell(repository: Repository) -> None:
     assert chosen(repository) is None
 
 
+@pytest.mark.slow
 def test_what_is_found_is_what_compiling_everything_finds(repository: Repository) -> None:
     choices = random.Random(1)
     edits = (

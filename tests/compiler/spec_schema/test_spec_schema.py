@@ -135,6 +135,7 @@ def places() -> Iterator[tuple[Any, Route]]:
             seen.add(place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [None, 7, "zzz", [], {"zzz": 1}], ids=repr)
 def test_schema_and_decoder_agree_on_a_wrong_value_at_each_place(wrong: object, tmp_path: Path) -> None:
     for sample, route in places():
@@ -169,6 +170,7 @@ def mutated(draw: st.DrawFn) -> Any:
     return value
 
 
+@pytest.mark.slow
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(value=mutated())
 def test_schema_and_decoder_agree_on_mutated_specs(value: Any, tmp_path: Path) -> None:
@@ -209,6 +211,7 @@ def keys_in_decoder(found: tuple[Diagnostic, ...]) -> set[frozenset[str]]:
     return keys
 
 
+@pytest.mark.slow
 def test_the_schema_has_exactly_the_keys_that_the_decoder_reads(tmp_path: Path) -> None:
     reached: set[frozenset[str]] = set()
     for sample in SAMPLES:

@@ -1,6 +1,6 @@
 """What an editor with yaml-language-server makes of a spec that begins with the modeline of `toolc init`.
 
-`.ci/with-engines` installs the server and says in TOOLC_YAML_LANGUAGE_SERVER where its program is.
+`.ci/with-language-server` installs the server and sets TOOLC_YAML_LANGUAGE_SERVER to the path of its program.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def test_a_client_sees_the_same(engine: str, tmp_path: Path) -> None:
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "toolc", "serve", str(tmp_path), "--engine", engine],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
     )
 
     async def talk() -> None:
