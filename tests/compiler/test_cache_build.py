@@ -13,15 +13,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from toolc import artifacts
 from toolc.api import write_build
 from toolc.cli import main
-from toolc.compiler import cache_answers
+from toolc.compiler import build_output, cache_answers
+from toolc.compiler.build_output import Built, RenderedTool
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.document import Document
 from toolc.compiler.find import Found
-from toolc.compiler.finished import Finished
 from toolc.diagnostics import Diagnostics
 from toolc.errors import SpecError, UsageError
 from toolc.providers import anthropic_strict
@@ -62,15 +61,18 @@ def build(*options: str) -> object:
 def writes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows with each build that is written."""
     written: list[str] = []
-    write = artifacts.write
+    write = build_output.write
 
     def noted(
-        tools: Sequence[Finished], names: Sequence[str], toolsets: Mapping[str, Sequence[str]], out: str | Path
-    ) -> artifacts.Built:
+        tools: Sequence[RenderedTool],
+        names: Sequence[str],
+        toolsets: Mapping[str, Sequence[str]],
+        out: str | Path,
+    ) -> Built:
         written.append(str(out))
         return write(tools, names, toolsets, out)
 
-    monkeypatch.setattr(artifacts, "write", noted)
+    monkeypatch.setattr(build_output, "write", noted)
     return written
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Protocol
@@ -107,10 +106,5 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word.removesuffix("s") for word in _WORD.findall(text.lower().replace("_", " ")))
 
 
-def _glance(_: object) -> Callable[[Worded], bool]:
-    """There is none quicker than to take four pieces of a text."""
-    return lambda _: True
-
-
-WORDINGS: Final[Likeness[Worded]] = Likeness(keys=_filed, glance=_glance, is_near=_is_alike, is_told=_is_told)
+WORDINGS: Final[Likeness[Worded]] = Likeness(keys=_filed, is_near=_is_alike, is_told=_is_told)
 """How descriptions are compared."""

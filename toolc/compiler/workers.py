@@ -32,7 +32,7 @@ _SIZE: Final = 8
 """How many bytes the length of an answer takes, which stands before it."""
 
 
-def spread(
+def parallel_map(
     work: Callable[[Item], Result],
     items: Sequence[Item],
     pack: Callable[[Result], Packed],
@@ -59,15 +59,17 @@ def spread(
     return [found[index] if index in found else work(item) for index, item in enumerate(items)]
 
 
-def are_many(items: Sized) -> bool:
+def worth_forking(items: Sized) -> bool:
     """Whether to share out the work on so many files or tools; a copy takes longer than that on a few."""
     return len(items) > _FEW
 
 
-def chunks(items: Sequence[Item]) -> list[Sequence[Item]]:
+def chunked(items: Sequence[Item]) -> list[Sequence[Item]]:
     """``items`` in pieces that are worth sharing out: one, where there are few."""
     size = max(_CHUNK, len(items) // MAX_ITEMS + 1)
-    return [items[start : start + size] for start in range(0, len(items), size)] if are_many(items) else [items]
+    return (
+        [items[start : start + size] for start in range(0, len(items), size)] if worth_forking(items) else [items]
+    )
 
 
 def _useful(count: int) -> int:
