@@ -104,7 +104,7 @@ def compiled_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def gather_to_keep(files: Sequence[Found], compiler: FileCompiler) -> Sequence[Piece]:
     """As a check does that has no cache."""
-    return PieceCache(CacheKey((), None, {}, {}, None, 0), None).gather(files, compiler)
+    return PieceCache(CacheKey((), None, {}, {}, None, 0), []).gather(files, compiler)
 
 
 @pytest.mark.parametrize("several", [gather_many, gather_to_keep], ids=["build", "check"])

@@ -63,7 +63,7 @@ def _check_several(key: CacheKey, cached: CachedFile, settings: Settings) -> Che
     pieces = PieceCache(key, cached.details())
     compilation = compile_specs(key.paths, settings, pieces.gather, pieces.together)
     if key.place:
-        save(key.place, key.answer(compilation) if pieces.is_complete else None, pieces.to_json())
+        save(key.place, key.answer(compilation) if pieces.is_complete else None, pieces.to_details())
     return Checked(len(compilation.tools), compilation.diagnostics)
 
 

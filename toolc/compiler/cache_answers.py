@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import toolc
 from toolc.compiler.cache_file import (
     cache_folder,
     digest,
@@ -131,7 +130,7 @@ def versions() -> Iterator[str]:
         with suppress(OSError):
             names = os.listdir(place or ".")  # noqa: PTH208  only the names are needed
             yield from sorted(each for each in names if each.lower().partition("-")[0] in _PACKAGES)
-    for folder, folders, names in os.walk(os.path.dirname(toolc.__file__)):  # noqa: PTH120  os.walk needs a string
+    for folder, folders, names in os.walk(sys.modules["toolc"].__path__[0]):
         folders.sort()
         for name in sorted(names):
             if name.endswith(".py"):

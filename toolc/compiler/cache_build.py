@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from toolc.compiler.cache_answers import CacheKey, cache_key_for
-from toolc.compiler.cache_file import INVALID_CACHE, CachedFile, diagnostics_from_json, load, save
+from toolc.compiler.cache_file import INVALID_CACHE, CachedFile, diagnostics_from_json, load, save, to_json
 from toolc.compiler.settings import Settings
 from toolc.diagnostics import Diagnostics
 
@@ -55,7 +55,7 @@ class BuildOutput:
     toolsets: Mapping[str, Sequence[str]]
     diagnostics: Diagnostics
     answer: Mapping[str, object] | None
-    details: Mapping[str, object]
+    details: Sequence[str]
     is_written: bool
 
     @property
@@ -114,8 +114,8 @@ class BuildCache:
         from toolc.compiler.cache_pieces import PieceCache
         from toolc.compiler.compile import compile_specs
 
-        details = self.cached.details()
-        rows = _rows(details)
+        first, *details = self.cached.details() or [""]
+        rows = _rows(first)
         pieces = PieceCache(self.key, details, self._rendered(rows))
         compilation = compile_specs(self.key.paths, self.settings, pieces.gather, pieces.together)
         if compilation.diagnostics.has_errors:
@@ -130,7 +130,7 @@ class BuildCache:
             toolsets=compilation.toolsets,
             diagnostics=compilation.diagnostics,
             answer=self.key.answer(compilation) if pieces.is_complete else None,
-            details=pieces.to_json(),
+            details=pieces.to_details(),
             is_written=False,
         )
         return replace(output, is_written=True) if self._is_written(output, rows) else output
@@ -147,7 +147,7 @@ class BuildCache:
         counts = {"out": output.out, "tools": len(rows), "providers": providers, "losses": output.losses}
         answer = {**output.answer, **counts} if output.answer else None
         folder = [output.out, state, output.toolsets]
-        save(self.key.place, [answer, folder], {**output.details, "rows": rows})
+        save(self.key.place, [answer, folder], [to_json(rows), *output.details])
 
     def _is_folder_unchanged(self) -> bool:
         """Return whether the folder is as the last build left it. Raises one of ``INVALID_CACHE``."""
@@ -182,10 +182,10 @@ class BuildCache:
             return {}
 
 
-def _rows(details: Any) -> list[_Row]:
+def _rows(text: str) -> list[_Row]:
     """Return the rows that ``BuildCache.save`` stored; none if there are none."""
     try:
-        rows = details["rows"]
+        rows = json.loads(text)
         return [(str(name), int(losses), list(sizes), str(digest)) for name, losses, sizes, digest in rows]
     except INVALID_CACHE:
         return []
@@ -193,7 +193,7 @@ def _rows(details: Any) -> list[_Row]:
 
 def _without_tools(diagnostics: Diagnostics) -> BuildOutput:
     return BuildOutput(
-        out="", names=(), tools=(), toolsets={}, diagnostics=diagnostics, answer=None, details={}, is_written=False
+        out="", names=(), tools=(), toolsets={}, diagnostics=diagnostics, answer=None, details=(), is_written=False
     )
 
 

@@ -1,4 +1,4 @@
-"""The file format of a cache: one JSON value that is always needed, and details that are parsed on demand.
+"""The file format of a cache: JSON values, one per line. The first is the answer; the others are read on demand.
 
 A cache file is only used if it is complete and only its owner could have written it. It contains JSON, never code.
 """
@@ -10,7 +10,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,20 +57,16 @@ def digest_of_files(digests: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CachedFile:
-    """The content of a cache file: the ``answer``, None if there is none, and the details as JSON text."""
+    """The content of a cache file: the ``answer``, None if there is none, and the details."""
 
     answer: Any = None
     _details: bytes = b""
     _digest: bytes = b""
 
-    def details(self) -> Any:
-        """Return the JSON value of the details; None if there are none, or they are damaged."""
-        if not self._details or _digest(self._details) != self._digest:
-            return None
-        try:
-            return json.loads(self._details)
-        except (ValueError, RecursionError):
-            return None
+    def details(self) -> list[str]:
+        """Return the details, one JSON text each; none if they are damaged."""
+        is_valid = self._details and _digest(self._details) == self._digest
+        return self._details.decode().split("\n") if is_valid else []
 
 
 def load(path: Path | None) -> CachedFile:
@@ -98,17 +94,18 @@ def _digest(data: bytes) -> bytes:
     return digest_of_bytes(data).encode()
 
 
-def save(path: Path, answer: object, details: object = None) -> None:
+def save(path: Path, answer: object, details: Sequence[str] = ()) -> None:
     """Replace the cache file atomically, and remove files that were not used for a month.
 
-    Both values must be JSON. If the file cannot be written, the cache stays as it is.
+    ``answer`` is a JSON value, and ``details`` are JSON texts as ``to_json`` returns them. If the file cannot be
+    written, the cache stays as it is.
     """
     with suppress(OSError, UnicodeError):
-        _write(path, json.dumps(answer).encode(), b"" if details is None else _to_json(details).encode())
+        _write(path, json.dumps(answer).encode(), "\n".join(details).encode())
 
 
-_to_json: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
-"""An encoder that writes no spaces; it is created once."""
+to_json: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+"""Return a value as JSON text without spaces and line ends. The encoder is created once."""
 
 
 def _write(path: Path, answer: bytes, details: bytes) -> None:

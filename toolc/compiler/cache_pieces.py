@@ -18,6 +18,7 @@ from toolc.compiler.cache_file import (
     digest,
     digest_of_bytes,
     findings_to_json,
+    to_json,
 )
 from toolc.compiler.checks import check_together
 from toolc.compiler.checks.compositions import calls
@@ -33,17 +34,22 @@ from toolc.source import BOM
 if TYPE_CHECKING:
     from toolc.compiler.build_output import RenderedTool
 
-_Stored: TypeAlias = tuple[str, FileOutline]
-"""The key of a file and its outline, as the cache stores them."""
+
+class _Stored(NamedTuple):
+    """The key of a file and its outline; ``text`` is both as JSON if that is known."""
+
+    key: str
+    outline: FileOutline
+    text: str = ""
 
 
 @dataclass(slots=True)
 class PieceCache:
     """Compiles the files that changed since an earlier run, and restores the others.
 
-    ``key`` has the files as they are now; ``details`` is what the earlier run stored, None if there was none.
-    After ``gather``, ``is_complete`` says whether the files are still those of ``key``. ``to_json`` returns the
-    details to store.
+    ``key`` has the files as they are now; ``details`` is what the earlier run stored, empty if there was none.
+    After ``gather``, ``is_complete`` says whether the files are still those of ``key``. ``to_details`` returns what
+    to store.
 
     ``rendered`` is None for a check. For a build it has the tools of the last build by name: a file is restored
     only if all its tools are among them. After ``gather`` it has those tools of this build that do not depend on
@@ -51,7 +57,7 @@ class PieceCache:
     """
 
     key: CacheKey
-    details: Any
+    details: Sequence[str]
     rendered: Mapping[str, RenderedTool] | None = None
     is_complete: bool = False
     _context: str = ""
@@ -63,7 +69,8 @@ class PieceCache:
     def gather(self, files: Sequence[Found], compiler: FileCompiler) -> list[Piece]:
         """Return the result of each file, in order."""
         for found in files:
-            compiler.projects.of_file(found.path)
+            if found.folder is None:  # ``find_specs`` looked for the project of each of the others
+                compiler.projects.of_file(found.path)
         if compiler.projects.diagnostics.has_errors:  # the settings of the project are not known then
             self.rendered = None if self.rendered is None else {}
             return [compiler.compile(found) for found in files]
@@ -78,14 +85,16 @@ class PieceCache:
         if self.rendered is not None:
             self.rendered = {name: each for result in results for name, each in result.rendered.items()}
         self._outlines = {
-            each.found.shown: (each.key, result.outline)
-            for each, result in zip(inputs, results, strict=True)
+            each.found.shown: stored[each.found.shown] if is_restored else _Stored(each.key, result.outline)
+            for each, result, is_restored in zip(inputs, results, restored, strict=True)
             if result.outline is not None
         }
         self._can_store_findings = len(self._outlines) == len(files)
         if not (self._can_store_findings and self._is_same_to_other_files(stored, changed)):
             self._findings = None
         called = {name for each in results if each.outline is None for name in _called(each.piece)}
+        if not called:
+            return [result.piece for result in results]
         return [
             each.compile(compiler) if result.outline and _is_called(result.piece, called) else result.piece
             for each, result in zip(inputs, results, strict=True)
@@ -101,41 +110,53 @@ class PieceCache:
         self._findings = findings_to_json(found) if self._can_store_findings else None
         return found.sorted()
 
-    def to_json(self) -> dict[str, object]:
-        """Return the details to store for the next run."""
-        return {"context": self._context, "files": self._outlines, "together": self._findings}
+    def to_details(self) -> list[str]:
+        """Return the details to store: what concerns all files, and each file. They are JSON texts."""
+        files = [each.text or to_json([shown, each.key, each.outline]) for shown, each in self._outlines.items()]
+        return [to_json([self._context, self._findings]), *files]
 
     def _stored(self) -> dict[str, _Stored]:
         """Return the outlines that were stored with the same project files, by how findings name their files."""
         try:
-            if self.details is None or self.details["context"] != self._context:
+            if not self.details:
                 return {}
-            self._findings = self.details["together"]
-            return {shown: (key, FileOutline(*each)) for shown, (key, each) in self.details["files"].items()}
+            first, *texts = self.details
+            context, findings = json.loads(first)
+            if context != self._context:
+                return {}
+            self._findings = findings
+            files = json.loads(f"[{','.join(texts)}]")  # in one step: there may be thousands
+            return {
+                shown: _Stored(key, FileOutline(*outline), text)
+                for text, (shown, key, outline) in zip(texts, files, strict=True)
+            }
         except INVALID_CACHE:
             return {}
 
     def _restore(self, file: _Input, stored: Mapping[str, _Stored]) -> _Result | None:
         """Return the result of a file that did not change; None if it changed."""
-        key, outline = stored.get(file.found.shown, ("", None))
-        if outline is None or file.text is None or file.key != key:
+        known = stored.get(file.found.shown)
+        if known is None or file.text is None or file.key != known.key:
             return None
-        piece = piece_of(outline, file.found, file.text)
+        piece = piece_of(known.outline, file.found, file.text)
         if piece is None:
             return None
         if self.rendered is None:
-            return _Result(piece, outline, {})
+            return _Result(piece, known.outline, {})
         names = [tool.spec.name for tool in piece.tools]
         if any(name not in self.rendered for name in names):
             return None
-        return _Result(piece, outline, {name: self.rendered[name] for name in names})
+        return _Result(piece, known.outline, {name: self.rendered[name] for name in names})
 
     def _is_same_to_other_files(self, stored: Mapping[str, _Stored], changed: Sequence[_Input]) -> bool:
         """Return whether there are the same files as before, and those that changed have the same tool outlines."""
         if stored.keys() != self._outlines.keys():
             return False
         names = [each.found.shown for each in changed]
-        return all(json.loads(json.dumps(self._outlines[name][1].tools)) == stored[name][1].tools for name in names)
+        return all(
+            json.loads(json.dumps(self._outlines[name].outline.tools)) == stored[name].outline.tools
+            for name in names
+        )
 
     def _restore_findings(self) -> Diagnostics | None:
         try:
