@@ -5,7 +5,7 @@ Each is filed under itself without its separators and under each of its one-lett
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from toolc.compiler import codes
@@ -37,6 +37,22 @@ def _keys(name: str) -> list[str]:
     return [plain, *[plain[:index] + plain[index + 1 :] for index in places]]
 
 
+def _glance(names: Sequence[str]) -> Callable[[str], bool]:
+    """Two names of one key lack no more than a letter each, so one third of the one stands in the other."""
+    thirds = {third for name in names for third in _thirds(_plain(name))}
+
+    def may_share(name: str) -> bool:
+        plain = _plain(name)
+        return any(part in plain for part in thirds)
+
+    return may_share
+
+
+def _thirds(name: str) -> tuple[str, str, str]:
+    size = len(name) // 3
+    return name[:size], name[size : 2 * size], name[2 * size :]
+
+
 def _is_near(name: str, other: str) -> bool:
     """Whether two names that share a key are near, and not one name in other letters, which is an error."""
     one, two = _plain(name), _plain(other)
@@ -50,5 +66,5 @@ def _digits(name: str) -> str:
     return "".join(character for character in name if character.isdigit())
 
 
-NAMES: Final = Likeness(keys=_keys, is_near=_is_near, is_told=lambda *_: True)
+NAMES: Final = Likeness(keys=_keys, glance=_glance, is_near=_is_near, is_told=lambda *_: True)
 """How names are compared."""

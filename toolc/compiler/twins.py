@@ -18,10 +18,12 @@ class Likeness(Generic[Thing]):
     """How things are compared.
 
     ``keys`` are what one is filed under, in the order to look in; ``is_near`` says whether two that share a key are
-    nearly alike, and ``is_told`` whether that is worth a finding about the first of the two.
+    nearly alike, and ``is_told`` whether that is worth a finding about the first of the two. ``glance`` makes of
+    some things a quick look whether another one may share a key with one of them.
     """
 
     keys: Callable[[Thing], Sequence[Hashable]]
+    glance: Callable[[Sequence[Thing]], Callable[[Thing], bool]]
     is_near: Callable[[Thing, Thing], bool]
     is_told: Callable[[Thing, Thing], bool]
 
