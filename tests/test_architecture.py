@@ -31,7 +31,6 @@ SEES: dict[str, frozenset[str]] = {
     "runtime": CORE | {"backends", "engines", "guest", "digest", "providers", "validation"},
     "secret_sources": CORE | {"compiler"},
     "configuration": CORE | {"compiler", "engines", "secret_sources"},
-    "artifacts": CORE | {"digest", "compiler", "providers"},
     "functions": CORE | {"compiler", "digest", "validation"},
     "registry_file": CORE | {"digest"},
     "review": CORE | {"__init__", "compiler", "digest", "providers", "registry_file", "reporters", "validation"},
@@ -41,13 +40,13 @@ SEES: dict[str, frozenset[str]] = {
     "read_result": CORE | {"functions", "runtime"},
     "executor": CORE | {"api", "configuration", "engines", "messages", "read_result", "runtime", "secret_sources"},
     "api": CORE
-    | {"artifacts", "assets", "digest", "compiler", "executor", "functions", "messages", "providers", "backends"}
+    | {"assets", "digest", "compiler", "executor", "functions", "messages", "providers", "backends"}
     | {"engines", "registry_file", "runtime", "tools"},
     "serve": CORE | {"api", "backends", "engines", "runtime", "providers"},
     "cli": CORE
     | {"__init__", "api", "assets", "compiler", "digest", "engines", "reporters", "runtime", "serve", "providers"}
-    | {"artifacts", "backends", "configuration", "importers", "policy_file", "review", "secret_sources"},
-    "__init__": CORE | {"api", "artifacts", "configuration", "functions", "messages", "runtime"},
+    | {"backends", "configuration", "importers", "policy_file", "review", "secret_sources"},
+    "__init__": CORE | {"api", "compiler", "configuration", "functions", "messages", "runtime"},
     "__main__": frozenset({"cli"}),
 }
 """What each top-level module or folder may import, besides itself and the standard library."""

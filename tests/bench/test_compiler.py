@@ -23,8 +23,8 @@ from generated_specs import write_specs
 from targets import judged
 
 from toolc.api import write_build
-from toolc.artifacts import FORM, write
 from toolc.compiler import cache, cache_answers
+from toolc.compiler.build_output import write
 from toolc.compiler.cache_build import BuildCache
 from toolc.compiler.checks import SET_CHECKS, TOOL_CHECKS
 from toolc.compiler.compile import compile_specs
@@ -85,12 +85,12 @@ def build_beside(specs: Path) -> None:
 
 def rebuild(specs: Path) -> None:
     """As ``toolc build`` does."""
-    known = BuildCache.of([specs], NO_SETTINGS, None)
-    if not known.recall():
-        made = known.make(FORM)
-        if not made.is_there:
-            write(made.tools, [name for name, *_ in made.rows], made.toolsets, made.out)
-        known.remember(made, len(PROVIDER_NAMES))
+    known = BuildCache.load([specs], NO_SETTINGS, None)
+    if not known.previous():
+        output = known.build()
+        if not output.is_written:
+            write(output.tools, output.names, output.toolsets, output.out)
+        known.save(output, len(PROVIDER_NAMES))
 
 
 def best(subjects: dict[str, Callable[[], object]], clock: Callable[[], float]) -> dict[str, float]:

@@ -35,7 +35,7 @@ ELSEWHERE = {
     "toolc.compiler.decode_http", "toolc.compiler.decode_python", "toolc.compiler.decode_agent",  # other backends
     "toolc.compiler.http_agreement",
     "toolc.spec_http", "toolc.spec_composite", "toolc.template_json",  # their types
-    "toolc.compiler.cache_pieces", "toolc.compiler.finished",  # several files
+    "toolc.compiler.cache_pieces", "toolc.compiler.build_output",  # several files
     "toolc.compiler.workers", "pickle", "multiprocessing",  # many files
     "toolc.compiler.yaml_syntax",  # messages about syntax errors
     "jinja2", "jmespath", "jsonschema",  # what this spec has none of

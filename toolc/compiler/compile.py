@@ -43,8 +43,7 @@ class Compilation:
     ``paths`` says for each tool's name which file it is from, as findings call it; ``located`` are the tools
     with their places, and ``projects`` the project files that hold for them. ``folders`` say what the tools
     asked of them, and ``looked_for`` are those in which a project file could have been; ``below`` is what
-    ``Projects`` has there. ``of_several`` are the findings that several files have a part in, also those that are
-    not reported.
+    ``Projects`` has there.
     """
 
     tools: tuple[ToolSpec, ...]
@@ -55,7 +54,6 @@ class Compilation:
     folders: tuple[Folder, ...]
     looked_for: tuple[Path, ...]
     below: Mapping[Path, str]
-    of_several: tuple[Diagnostic, ...] = ()
 
     @property
     def out(self) -> Path | None:
@@ -170,7 +168,6 @@ def compile_specs(
         folders=tuple(piece.folder for piece in (*specs, *brought)),
         looked_for=projects.looked_for,
         below=projects.below,
-        of_several=tuple(of_several),
     )
 
 

@@ -1,16 +1,17 @@
-"""What is kept of a file in memory, beside what a line tells of it: other files see the same of both."""
+"""An outline of a file is compared with other files as the file is, also after it was stored as JSON."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from toolc.compiler.cache_lines import from_line, in_outline, to_line
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.find import Found
 from toolc.compiler.find_project import Projects
+from toolc.compiler.gather import FileOutline, outline_of, piece_of, without_nodes
 from toolc.compiler.settings import NO_SETTINGS
 from toolc.diagnostics import Diagnostics
 
@@ -59,18 +60,35 @@ def compared(tool: LocatedTool) -> list[object]:
 
 
 @pytest.mark.parametrize("text", [PLAIN, ANCHORED, SHARED, DAMAGED, "toolc: 1\n", "toolc: [\n"])
-def test_an_outline_is_compared_as_the_tool_is_and_as_what_a_line_tells(tmp_path: Path, text: str) -> None:
+def test_an_outline_is_compared_as_the_tool_is(tmp_path: Path, text: str) -> None:
     piece = compiled(tmp_path, text)
-    told, kept = from_line(to_line(piece), piece.found, text), in_outline(piece)
-    assert told is not None
-    assert [compared(tool) for tool in kept.tools] == [compared(tool) for tool in piece.tools]
-    assert [compared(tool) for tool in told.tools] == [compared(tool) for tool in piece.tools]
-    assert kept.diagnostics.sorted() == told.diagnostics.sorted() == piece.diagnostics.sorted()
-    assert [tool.spec for tool in kept.tools] == [tool.spec for tool in told.tools]
+    outline = outline_of(piece)
+    assert outline is not None
+    stored = FileOutline(*json.loads(json.dumps(outline)))
+    for each in (
+        without_nodes(piece, outline),
+        piece_of(outline, piece.found, text),
+        piece_of(stored, piece.found, text),
+    ):
+        assert each is not None
+        assert [compared(tool) for tool in each.tools] == [compared(tool) for tool in piece.tools]
+        assert each.diagnostics.sorted() == piece.diagnostics.sorted()
+        assert (each.source is None) == (piece.source is None)
 
 
-def test_an_outline_holds_none_of_the_nodes_that_are_not_compared(tmp_path: Path) -> None:
-    (tool,) = in_outline(compiled(tmp_path, PLAIN)).tools
+def test_an_outline_has_only_the_nodes_that_are_compared(tmp_path: Path) -> None:
+    piece = compiled(tmp_path, PLAIN)
+    outline = outline_of(piece)
+    assert outline is not None
+    (tool,) = without_nodes(piece, outline).tools
     assert sorted(tool.node.by_key) == ["aliases", "description", "name"]
     assert tool.spec.parameters.properties == {}
     assert not hasattr(tool.node.place, "by_key")
+
+
+@pytest.mark.parametrize("damaged", [[], [1], [{"name": "x"}], [["x"] * 7]])
+def test_an_outline_of_another_shape_is_not_used(tmp_path: Path, damaged: list[object]) -> None:
+    piece = compiled(tmp_path, PLAIN)
+    outline = FileOutline(*json.loads(json.dumps([True, [], [], {}, damaged])))
+    restored = piece_of(outline, piece.found, PLAIN)
+    assert restored is None or restored.tools == ()
