@@ -1,7 +1,7 @@
 """Parallel work in forked processes, each of which takes the next item from a queue.
 
-If a worker fails, its items are processed in the parent, so the results are the same. A worker exits when its parent
-does.
+If a worker fails, its items are processed in the parent, so the results are the same. A worker exits when its
+parent does.
 """
 
 from __future__ import annotations
