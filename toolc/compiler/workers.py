@@ -1,6 +1,6 @@
 """Parallel work in forked processes, each of which takes the next item from a queue.
 
-If a worker process fails, its items are processed in the parent, so the results are the same. A worker exits when its
+If a worker fails, its items are processed in the parent, so the results are the same. A worker exits when its
 parent does.
 """
 
@@ -40,8 +40,8 @@ def parallel_map(
 ) -> list[Result]:
     """Return ``work`` of each item, in order, using all processors.
 
-    A worker sends what ``pack`` returns for a result, pickled; ``unpack`` turns it into a result. If a worker fails,
-    also with an error of ``work``, its items are processed in this process.
+    A worker sends what ``pack`` returns for a result, pickled; ``unpack`` turns it into a result. If a worker
+    fails, also with an error of ``work``, its items are processed in this process.
     """
     assert len(items) <= MAX_ITEMS
     found: dict[int, Result] = {}
