@@ -52,7 +52,6 @@ def command(
         return
     from toolc.compiler.build_output import write  # a valid build needs no compiler
     from toolc.provider_names import PROVIDER_NAMES
-from toolc.providers import load_provider
 
     output = cache.build()
     print_findings(output.diagnostics, findings, format_name)
