@@ -28,7 +28,7 @@ from toolc.compiler.find_project import Projects
 from toolc.compiler.settings import Settings
 from toolc.diagnostics import Diagnostics
 
-_COMPARED: Final = frozenset(code.number for check in (names, similar_descriptions) for code in check.RULE.codes)
+_COMPARED: Final = frozenset({names.NUMBER, similar_descriptions.NUMBER})
 """Numbers of what is found where tools are compared."""
 
 _FEW: Final = 20

@@ -31,7 +31,7 @@ from toolc.spec import ToolSpec
 if TYPE_CHECKING:
     from toolc.registry import RegistryFile
 
-_ABOUT_SEVERAL: Final = frozenset(code.number for check in SET_CHECKS for code in check.RULE.codes)
+_ABOUT_SEVERAL: Final = frozenset(check.NUMBER for check in SET_CHECKS)
 """Numbers of findings that other files take part in: a comment's use shows only where all are compiled."""
 
 

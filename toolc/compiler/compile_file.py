@@ -96,7 +96,7 @@ class FileCompiler:
         """Those that run for a file of a project."""
         if id(project) not in self._running:
             numbers = numbers_on((project.lint, self.settings))
-            self._running[id(project)] = tuple(each for each in TOOL_CHECKS if each.RULE.number in numbers)
+            self._running[id(project)] = tuple(each for each in TOOL_CHECKS if each.NUMBER in numbers)
         return self._running[id(project)]
 
 

@@ -15,7 +15,7 @@ HEAD = "toolc: 1\nname: hello\ndescription: Say hello to the whole world.\n"
 
 def findings(folder: Path, check: ModuleType, text: str, name: str = "tool.yaml") -> list[str]:
     """The findings of a check's number about a spec with this text: place, message; those that are off too."""
-    number = check.RULE.number
+    number = check.NUMBER
     (folder / name).write_text(text, encoding="utf-8")
     with contextlib.chdir(folder):
         compilation = compile_specs([Path(name)], Settings(severity={number: Severity.WARNING}))

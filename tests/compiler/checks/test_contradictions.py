@@ -64,5 +64,5 @@ def test_missing_annotations(tmp_path: Path, annotations: str, expected: list[st
 
 
 def test_only_contradictions_are_on() -> None:
-    assert codes.CONTRADICTION.on
-    assert not codes.NO_ANNOTATION.on
+    assert codes.CONTRADICTION.enabled
+    assert not codes.NO_ANNOTATION.enabled

@@ -37,4 +37,4 @@ def test_the_provider_loses_it(keyword: str) -> None:
 
 
 def test_it_is_off() -> None:
-    assert not codes.GEMINI_KEYWORD.on
+    assert not codes.GEMINI_KEYWORD.enabled

@@ -39,4 +39,4 @@ def test_the_provider_says_so_too(schema: JsonObject) -> None:
 
 
 def test_it_is_off() -> None:
-    assert not codes.LOSSY.on
+    assert not codes.LOSSY.enabled

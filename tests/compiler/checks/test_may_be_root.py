@@ -26,4 +26,4 @@ def test_sandboxes(tmp_path: Path, sandbox: str, *, reported: bool) -> None:
 
 
 def test_it_is_off() -> None:
-    assert not codes.MAY_BE_ROOT.on
+    assert not codes.MAY_BE_ROOT.enabled

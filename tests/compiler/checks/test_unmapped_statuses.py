@@ -27,4 +27,4 @@ def test_commands_have_no_statuses(tmp_path: Path) -> None:
 
 
 def test_it_is_off() -> None:
-    assert not codes.UNMAPPED_STATUS.on
+    assert not codes.UNMAPPED_STATUS.enabled

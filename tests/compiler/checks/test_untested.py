@@ -21,4 +21,4 @@ def test_tools(tmp_path: Path, more: str, *, reported: bool) -> None:
 
 
 def test_it_is_off() -> None:
-    assert not codes.NO_TEST.on
+    assert not codes.NO_TEST.enabled

@@ -50,7 +50,6 @@ from toolc.compiler.checks import (
     wide_egress,
 )
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 
 
@@ -58,12 +57,12 @@ class ToolCheck(Protocol):
     """A module that checks one tool.
 
     ``NEEDS`` are the top-level keys it looks at: a tool in which one of them could not be read is passed over.
-    ``RULE`` is its page.
+    ``NUMBER`` is the number of its findings.
     """
 
     @property
-    def RULE(self) -> Rule:  # noqa: N802  a module's constant
-        """The page of the check's number."""
+    def NUMBER(self) -> str:  # noqa: N802  a module's constant
+        """The number of its findings."""
 
     @property
     def NEEDS(self) -> frozenset[str]:  # noqa: N802  a module's constant
@@ -74,11 +73,11 @@ class ToolCheck(Protocol):
 
 
 class SetCheck(Protocol):
-    """A module that checks all tools of a compilation together; ``RULE`` is its page."""
+    """A module that checks all tools of a compilation together; ``NUMBER`` is the number of its findings."""
 
     @property
-    def RULE(self) -> Rule:  # noqa: N802  a module's constant
-        """The page of the check's number."""
+    def NUMBER(self) -> str:  # noqa: N802  a module's constant
+        """The number of its findings."""
 
     def check(self, tools: Sequence[LocatedTool], /) -> Iterator[Diagnostic]:
         """What is wrong with ``tools``, of which some may be damaged."""
@@ -125,7 +124,7 @@ TOOL_CHECKS: Final[tuple[ToolCheck, ...]] = (
 )
 """The checks of one tool. A new one is a file here and a name in this line."""
 
-_COMPARING: Final = frozenset({names.RULE.number, similar_descriptions.RULE.number})
+_COMPARING: Final = frozenset({names.NUMBER, similar_descriptions.NUMBER})
 """Those that compare tools, which does not concern the ones that come with toolc."""
 
 SET_CHECKS: Final[tuple[SetCheck, ...]] = (call_depth, compositions, names, similar_descriptions, step_arguments)
@@ -136,7 +135,7 @@ def check_together(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Every finding about all tools together."""
     own = [tool for tool in tools if not tool.comes_with_toolc]
     for every in SET_CHECKS:
-        yield from every.check(own if every.RULE.number in _COMPARING else tools)
+        yield from every.check(own if every.NUMBER in _COMPARING else tools)
 
 
 def check_each(tools: Sequence[LocatedTool], checks: Sequence[ToolCheck] = TOOL_CHECKS) -> Iterator[Diagnostic]:

@@ -14,13 +14,14 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Scalar
-from toolc.compiler.rule import Rule
 from toolc.compiler.strings import strings
 from toolc.compiler.templates import parse
 from toolc.diagnostics import Diagnostic
 from toolc.source import Span
 from toolc.spec import Script, ShellBackend
 from toolc.template import Placeholder, Template
+
+NUMBER: Final = "TC407"
 
 NEEDS: Final = frozenset({"backend", "parameters"})
 
@@ -98,42 +99,3 @@ def _in_script(tool: LocatedTool) -> Iterator[Diagnostic]:
             written = match[0][match[0].rindex("$") :]
             message = f"a value of '{name}' becomes a part of this SQL statement, and can change what it says"
             yield Diagnostic(codes.BUILT_TEXT, message, tool.source.locate(span, written), _SQL_HINT)
-
-
-_BAD: Final = """\
-toolc: 1
-name: customer_orders
-label: Orders of a customer
-description: List a customer's orders by the customer's name. Use it for questions about past orders.
-parameters:
-  name: {type: string, maxLength: 100, description: "The customer's full name"}
-annotations: {read_only: true}
-backend:
-  shell:
-    argv: [sqlite3, /data/orders.db, "SELECT * FROM orders WHERE customer = '{{ name }}'"]
-sandbox: {image: "shop/orders:3"}
-examples:
-  - {name: Ada Lovelace}
-"""
-
-_GOOD: Final = _BAD.replace(
-    """    argv: [sqlite3, /data/orders.db, "SELECT * FROM orders WHERE customer = '{{ name }}'"]
-""",
-    """    argv: [psql, --set, "name={{ name }}"]
-    stdin: "SELECT * FROM orders WHERE customer = :'name';"
-""",
-)
-
-RULE: Final = Rule(
-    codes=(codes.BUILT_TEXT,),
-    explanation="""\
-A value that becomes a part of a statement's text can end the string it stands in and go on with a statement of
-its own: `x'; DROP TABLE orders; --`. The same in JSON: a quote in the value breaks the document, or adds keys.
-
-Let the program that reads the text bring the value in: a database binds parameters (psql has `--set` and
-`:'name'`), and the filter `json` writes any value as JSON, quotes included. Numbers, booleans and the values of
-an enum can do no harm and are not reported.
-""",
-    bad=_BAD,
-    good=_GOOD,
-)

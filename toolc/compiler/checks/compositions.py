@@ -14,9 +14,10 @@ from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Mapping, Node, Scalar
 from toolc.compiler.document import Sequence as SequenceNode
 from toolc.compiler.reader import suggestion
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.source import Span
+
+NUMBER: Final = "TC106"
 
 
 def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
@@ -115,47 +116,3 @@ def _brought(name: str) -> str:
     from toolc.compiler.builtin import builtin_names  # start-up time: for one who needs to be told
 
     return f"it comes with toolc: write builtin: [{name}] into toolc.yaml" if name in builtin_names() else ""
-
-
-RULE: Final = Rule(
-    codes=(codes.CALL_CIRCLE,),
-    explanation="""\
-A composite calls other tools, and an agent may. Where such a call leads back to the tool it started
-from, a run would never end, or end at a limit after much work. Take one of the calls out of the
-circle, or make what is common to both a tool of its own.
-""",
-    bad="""\
-toolc: 1
-tools:
-  - name: greet_all
-    description: Greet the whole team, one after the other.
-    backend:
-      composite:
-        strategy: sequential
-        steps:
-          - {id: first, tool: greet_half}
-  - name: greet_half
-    description: Say hello to those who sit on the left side.
-    backend:
-      composite:
-        strategy: sequential
-        steps:
-          - {id: rest, tool: greet_all}
-""",
-    good="""\
-toolc: 1
-tools:
-  - name: greet_all
-    description: Greet the whole team, one after the other.
-    backend:
-      composite:
-        strategy: sequential
-        steps:
-          - {id: first, tool: greet_half}
-  - name: greet_half
-    description: Say hello to those who sit on the left side.
-    backend:
-      shell:
-        argv: [echo, hello]
-""",
-)

@@ -13,9 +13,10 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.spec import PythonBackend, ShellBackend
+
+NUMBER: Final = "TC805"
 
 NEEDS: Final = frozenset({"annotations", "name", "sandbox", "backend"})
 
@@ -74,34 +75,3 @@ def _can_change(tool: LocatedTool) -> bool:
     """Whether there is anything outside a call that the tool could change; TC505 is about the workspace."""
     computes = isinstance(tool.spec.backend, ShellBackend | PythonBackend)
     return not computes or bool(tool.spec.sandbox.network.allow)
-
-
-_BAD: Final = """\
-toolc: 1
-name: delete_draft
-label: Delete a draft
-description: Delete one draft of the workspace for good. Use it only when the user asked for exactly that.
-parameters:
-  path: {type: string, maxLength: 1000, description: "File, relative to the workspace, e.g. 'drafts/a.md'"}
-annotations: {destructive: false, open_world: false}
-backend:
-  shell: {argv: [rm, --, "{{ path }}"]}
-sandbox: {workspace: rw}
-tests:
-  - args: {path: missing.md}
-    expect: {error: exit_status}
-"""
-
-RULE: Final = Rule(
-    codes=(codes.CONTRADICTION, codes.NO_ANNOTATION),
-    explanation="""\
-Clients decide by the annotations whether to ask their user before a call. `destructive: false` on a tool that
-deletes, or `read_only: true` on one that sends, lets it run unasked; `destructive: true` on one that only lists
-things wears users out until they approve everything.
-
-Correct the annotation, or the name. Saying nothing at all is reported only where it is selected: a client then
-takes the tool for a destructive one, which is the safe side.
-""",
-    bad=_BAD,
-    good=_BAD.replace("destructive: false", "destructive: true"),
-)

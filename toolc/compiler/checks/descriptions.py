@@ -11,8 +11,9 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
+
+NUMBER: Final = "TC204"
 
 NEEDS: Final = frozenset({"description"})
 
@@ -34,30 +35,3 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
     elif length > LONGEST:
         message = f"a description of {length} characters is refused by some providers, which take {LONGEST}"
         yield Diagnostic(codes.LONG_DESCRIPTION, message, tool.span("description"), "shorten it")
-
-
-RULE: Final = Rule(
-    codes=(codes.DESCRIPTION, codes.LONG_DESCRIPTION),
-    explanation="""\
-A model chooses a tool by its description, and sees nothing else of what it does. Say what it does,
-when to use it, when not to, and what comes back; three or four sentences are usual. Fewer than 12
-characters say little. Some providers refuse more than 1,024: that finding is off unless it is selected.
-""",
-    bad="""\
-toolc: 1
-name: hello
-description: Says hello.
-backend:
-  shell:
-    argv: [echo, hello]
-""",
-    good="""\
-toolc: 1
-name: hello
-description: >-
-  Say hello to the whole world. Use it to open a conversation. Do not use it to greet one person.
-backend:
-  shell:
-    argv: [echo, hello]
-""",
-)

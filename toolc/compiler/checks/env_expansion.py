@@ -12,9 +12,10 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.spec import PluginBackend
+
+NUMBER: Final = "TC604"
 
 NEEDS: Final = frozenset({"backend", "sandbox"})
 
@@ -55,33 +56,3 @@ def _in_command(tool: LocatedTool, command: tuple[str, ...]) -> Iterator[Diagnos
                 "let the plugin read a variable of sandbox.env; what is secret or differs from user to user "
                 "belongs under sandbox.secrets, with expose: env",
             )
-
-
-_BAD: Final = """\
-toolc: 1
-name: today
-label: Today
-description: Tell today's date in the office's time zone. Use it for questions about deadlines.
-parameters: {}
-annotations: {read_only: true, open_world: false}
-backend:
-  shell: {argv: [date, -I]}
-sandbox:
-  env: {TZ: "${OFFICE_TZ}"}
-tests:
-  - expect: {matches: "^[0-9]{4}-"}
-"""
-
-RULE: Final = Rule(
-    codes=(codes.ENV_EXPANSION,),
-    explanation="""\
-Compose files and CI systems replace `${NAME}` by a variable of their own environment. toolc does not: a build
-would give other bytes on every machine, and a pull request could put a CI variable into a tool. The tool gets
-the text `${NAME}` itself, which is hardly what was meant. The same holds for the words of a plugin's `command`.
-
-Write the value. Where it is a secret or differs from user to user, declare it under `sandbox.secrets`, and it
-comes from the configuration of whoever runs the tool. In a `script`, the shell does expand its own variables.
-""",
-    bad=_BAD,
-    good=_BAD.replace("${OFFICE_TZ}", "Europe/Zurich"),
-)

@@ -11,36 +11,12 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
+
+NUMBER: Final = "TC214"
 
 NEEDS: Final = frozenset({"name", "description"})
 
-RULE: Final = Rule(
-    codes=(codes.FOREIGN_URL,),
-    explanation="""\
-A model may fetch an address that it reads in a description, or pass it on to the user, and what stands behind it
-can change after the review. Say in words what the page says. Addresses under example.com, example.org,
-example.net and localhost are for examples and are let be, and so are the hosts of your own that the project file
-lists under `lint.hosts`.
-
-This finding is off by default: many descriptions name their documentation.
-""",
-    bad="""\
-toolc: 1
-name: list_zones
-description: List the DNS zones of the account. The fields are described at https://docs.dns-host.io/zones.
-backend:
-  shell: {argv: [dnsctl, zones, list]}
-""",
-    good="""\
-toolc: 1
-name: list_zones
-description: List the DNS zones of the account, each with its name and the number of its records.
-backend:
-  shell: {argv: [dnsctl, zones, list]}
-""",
-)
 
 _URL: Final = re.compile(
     r"\b(?:https?|ftp|wss?)://(?:[^\s/@]{1,100}@)?([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\])", re.I

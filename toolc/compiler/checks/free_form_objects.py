@@ -9,42 +9,13 @@ from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Mapping
 from toolc.compiler.properties import has_type, parameters, says
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.schema import JsonObject
 
+NUMBER: Final = "TC311"
+
 NEEDS: Final = frozenset({"parameters"})
 
-RULE: Final = Rule(
-    codes=(codes.FREE_FORM,),
-    explanation="""\
-An object without `properties` takes anything, so a model invents keys, and some providers refuse such a schema or
-send an empty object. Name the keys under `properties`. Where the keys really are the caller's to choose (labels,
-headers, environment variables), say what the values are with `additionalProperties`; where anything goes, write
-`additionalProperties: true`.
-""",
-    bad="""\
-toolc: 1
-name: tag_resource
-description: Put tags on one resource of the account.
-parameters:
-  tags: {type: object, description: "The tags to set"}
-backend:
-  shell: {argv: [cloudctl, tag, "{{ tags }}"]}
-""",
-    good="""\
-toolc: 1
-name: tag_resource
-description: Put tags on one resource of the account.
-parameters:
-  tags:
-    type: object
-    additionalProperties: {type: string}
-    description: "The tags to set, each with its value, e.g. {team: web}"
-backend:
-  shell: {argv: [cloudctl, tag, "{{ tags }}"]}
-""",
-)
 
 _SAYS_WHAT: Final = (
     "properties", "additionalProperties", "patternProperties", "propertyNames", "unevaluatedProperties", "$ref",

@@ -15,38 +15,13 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.edits import fix
-from toolc.compiler.rule import Rule
 from toolc.compiler.visible import Visible
 from toolc.diagnostics import Diagnostic, Edit, Fix
 
+NUMBER: Final = "TC210"
+
 NEEDS: Final = frozenset({"name", "description"})
 
-RULE: Final = Rule(
-    codes=(codes.HIDDEN_TEXT, codes.LOOKALIKE),
-    explanation="""\
-A model reads every character; a person who reviews a pull request sees only some. Zero-width characters,
-text-direction controls, variation selectors and the tag block U+E0000 to U+E007F can carry orders to the model
-that no reviewer finds. This is an error: what cannot be seen cannot be reviewed. Joiners in emoji, and in
-scripts that need them, are fine.
-
-A word that mixes Latin with Cyrillic or Greek letters of the same shape is a warning: it looks like one word
-and is another. Type it anew in one script.
-""",
-    bad="""\
-toolc: 1
-name: get_weather
-description: "Get today's weather for a city.\\u200b Use it for questions about rain."
-backend:
-  shell: {argv: [weather, --today]}
-""",
-    good="""\
-toolc: 1
-name: get_weather
-description: "Get today's weather for a city. Use it for questions about rain."
-backend:
-  shell: {argv: [weather, --today]}
-""",
-)
 
 _HIDDEN: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"

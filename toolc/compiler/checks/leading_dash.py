@@ -13,12 +13,13 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.edits import fix, insert_item
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic, Fix
 from toolc.schema import JsonObject, JsonValue
 from toolc.source import Span
 from toolc.spec import Argv, ShellBackend, WhenGroup
 from toolc.template import Template, as_text
+
+NUMBER: Final = "TC403"
 
 NEEDS: Final = frozenset({"backend", "parameters"})
 
@@ -91,38 +92,3 @@ def _dashed_value(schema: JsonObject) -> str | None:
         if isinstance(bound, int | float) and bound < 0:
             return "a negative number"
     return None
-
-
-RULE: Final = Rule(
-    codes=(codes.LEADING_DASH,),
-    explanation="""\
-Most programs take an argument that starts with `-` for an option: `git log --output=...` writes a
-file. At a call, a lone argument that starts with `-` is therefore refused, unless `--` stands
-before it or `allow_dash` names the parameter.
-
-This finding says that the spec itself offers such a value, by an `enum`, a default or a range of
-numbers, so that some calls that its schema allows would fail. Put `--` before the argument, join it
-to its option (`--level={{ level }}`), or list the parameter in `allow_dash` if the program reads
-the value rightly.
-""",
-    bad="""\
-toolc: 1
-name: count
-description: List the whole numbers from the first one to ten.
-parameters:
-  first: {type: integer, minimum: -100, maximum: 10, description: Where to begin.}
-backend:
-  shell:
-    argv: [seq, "{{ first }}", "10"]
-""",
-    good="""\
-toolc: 1
-name: count
-description: List the whole numbers from the first one to ten.
-parameters:
-  first: {type: integer, minimum: -100, maximum: 10, description: Where to begin.}
-backend:
-  shell:
-    argv: [seq, --, "{{ first }}", "10"]
-""",
-)

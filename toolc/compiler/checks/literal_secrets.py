@@ -12,11 +12,12 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Scalar
-from toolc.compiler.rule import Rule
 from toolc.compiler.secret_patterns import find_secrets
 from toolc.diagnostics import Diagnostic
 from toolc.source import SourceText
 from toolc.spec import PythonBackend, Script, ShellBackend
+
+NUMBER: Final = "TC601"
 
 NEEDS: Final = frozenset({"backend"})
 
@@ -51,33 +52,3 @@ def _files(tool: LocatedTool) -> Iterator[tuple[str, str]]:
                 yield str(node.value), text
         case _:
             pass
-
-
-_BAD: Final = """\
-toolc: 1
-name: open_issues
-label: Open issues
-description: List the open issues of our main repository. Use it for questions about known problems.
-parameters: {}
-annotations: {read_only: true}
-backend:
-  shell: {argv: [gh, issue, list]}
-sandbox:
-  image: tools/gh:2.60
-  env: {GH_CONFIG: ghp_16C7e42F292c6912E7710c838347Ae178B4a}
-examples: [{}]
-"""
-
-RULE: Final = Rule(
-    codes=(codes.SECRET,),
-    explanation="""\
-A secret in a spec is known to everybody who can read the repository, stays in its history, and goes into the
-registry and from there to whoever runs the tool. Reported are the well-known forms of keys and tokens, private
-keys, and long random values that are given to something called `token`, `password` or the like.
-
-Revoke the secret; removing it from the file is not enough. Then name it under `sandbox.secrets`: the value
-comes from the configuration of whoever runs the tool, and never touches a spec, a log or an image.
-""",
-    bad=_BAD,
-    good=_BAD.replace("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "/etc/gh"),
-)

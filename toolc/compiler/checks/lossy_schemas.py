@@ -12,8 +12,9 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.properties import all_subschemas, has_type
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
+
+NUMBER: Final = "TC705"
 
 NEEDS: Final = frozenset({"parameters"})
 
@@ -28,33 +29,3 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
         if (entry := schema.entry("format")) and not (has_type(schema, "integer") or has_type(schema, "number")):
             message = "Gemini takes 'format' of numbers only: its models read this one as words"
             yield Diagnostic(codes.LOSSY, message, entry.key_span, "give an example of the form in the description")
-
-
-_BAD: Final = """\
-toolc: 1
-name: list_visits
-label: Visits of a day
-description: List the visits of one day with their times. Use it for questions about who was here.
-parameters:
-  day: {type: string, format: date, description: "The day, e.g. '2026-05-31'"}
-annotations: {read_only: true, open_world: false}
-backend:
-  shell: {argv: [list-visits, --, "{{ day }}"]}
-sandbox: {image: "office/visits:3"}
-examples:
-  - {day: "2026-05-31"}
-"""
-
-RULE: Final = Rule(
-    codes=(codes.LOSSY,),
-    explanation="""\
-Providers read JSON Schema each in their own way. Where a part of it means less to one of them, its models may write
-values that another provider's would not. Such calls come back as `invalid_args`, so nothing breaks, but a model
-then needs two turns.
-
-Write what all providers read alike, or say the rule in the description. The check is off unless it is selected;
-`toolc build` says for every provider what was lost.
-""",
-    bad=_BAD,
-    good=_BAD.replace("format: date, ", ""),
-)

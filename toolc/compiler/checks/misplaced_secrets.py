@@ -15,10 +15,11 @@ from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Mapping, Scalar
 from toolc.compiler.properties import parameters
-from toolc.compiler.rule import Rule
 from toolc.compiler.strings import strings
 from toolc.compiler.written import may_hold
 from toolc.diagnostics import Diagnostic
+
+NUMBER: Final = "TC602"
 
 NEEDS: Final = frozenset({"parameters"})
 
@@ -70,56 +71,3 @@ def _written_out(tool: LocatedTool) -> Iterator[Diagnostic]:
         if isinstance(value, str) and _VARIABLE.fullmatch(entry.key.upper()) and _VALUE.fullmatch(value):
             message = f"the value of '{entry.key}' is written out, and its name says that it is a secret"
             yield Diagnostic(codes.MISPLACED_SECRET, message, entry.value.span, _DECLARE)
-
-
-_BAD: Final = """\
-toolc: 1
-name: list_orders
-label: List orders
-description: List the last orders of the shop. Use it for questions about sales; it shows no customers.
-parameters:
-  limit: {type: integer, minimum: 1, maximum: 100, default: 10, description: "How many orders"}
-  api_key: {type: string, maxLength: 100, description: "The key for the shop's API"}
-annotations: {read_only: true}
-backend:
-  http:
-    url: https://shop.example.com/api/orders
-    query: {limit: "{{ limit }}"}
-    headers: {X-Key: "{{ api_key }}"}
-examples:
-  - {api_key: the-key}
-"""
-
-_GOOD: Final = """\
-toolc: 1
-name: list_orders
-label: List orders
-description: List the last orders of the shop. Use it for questions about sales; it shows no customers.
-parameters:
-  limit: {type: integer, minimum: 1, maximum: 100, default: 10, description: "How many orders"}
-annotations: {read_only: true}
-backend:
-  http:
-    url: https://shop.example.com/api/orders
-    query: {limit: "{{ limit }}"}
-    headers: {X-Key: "{{ secrets.SHOP_KEY }}"}
-sandbox:
-  secrets: {SHOP_KEY: {hosts: [shop.example.com]}}
-examples:
-  - {limit: 3}
-"""
-
-RULE: Final = Rule(
-    codes=(codes.MISPLACED_SECRET, codes.SECRET_PLACE),
-    explanation="""\
-What a model knows, it can be talked into telling: a secret that is a parameter stands in the conversation, in
-the model provider's logs and in every trace. A command line is seen by every process beside it, and a URL is
-written into the logs of all servers on the way.
-
-Declare the secret under `sandbox.secrets` and name it in the headers, query, body or `auth` of an HTTP tool:
-the value is added outside of the sandbox, after the model has had its say. A program that needs it itself gets
-it with `expose: env` or `file`.
-""",
-    bad=_BAD,
-    good=_GOOD,
-)

@@ -11,10 +11,11 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
 from toolc.compiler.similar_names import similar_names
 from toolc.diagnostics import Diagnostic
 from toolc.source import Span
+
+NUMBER: Final = "TC203"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,37 +62,3 @@ def _names(tools: Sequence[LocatedTool]) -> Iterator[_Name]:
         if "aliases" not in tool.damaged:
             for index, alias in enumerate(tool.spec.aliases):
                 yield _Name(alias, tool.span("aliases", index), is_alias=True)
-
-
-RULE: Final = Rule(
-    codes=(codes.DUPLICATE_NAME, codes.SIMILAR_NAME),
-    explanation="""\
-A call names its tool by the name alone, so of two tools of one name a client can call only one, and
-some refuse both. Names that differ in letter case alone count as one, for clients and models
-confuse them; an alias is a name too. All files of one compilation are compared.
-
-Names that a model can take for each other are a warning: those that differ in a separator (`file_read`,
-`fileread`), or, where they are long, in one letter more (`get_issue_label`, `get_issue_labels`) or two
-letters swapped. Choose names that differ in a word.
-""",
-    bad="""\
-toolc: 1
-tools:
-  - name: hello
-    description: Say hello to the whole world.
-    backend: {shell: {argv: [echo, hello]}}
-  - name: Hello
-    description: Greet one person, in a loud voice.
-    backend: {shell: {argv: [echo, HELLO]}}
-""",
-    good="""\
-toolc: 1
-tools:
-  - name: hello
-    description: Say hello to the whole world.
-    backend: {shell: {argv: [echo, hello]}}
-  - name: greet_loudly
-    description: Greet one person, in a loud voice.
-    backend: {shell: {argv: [echo, HELLO]}}
-""",
-)

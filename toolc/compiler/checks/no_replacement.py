@@ -8,8 +8,9 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
+
+NUMBER: Final = "TC803"
 
 NEEDS: Final = frozenset({"deprecated"})
 
@@ -28,34 +29,3 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
             codes.NO_REPLACEMENT, "this does not say what to use instead", tool.span("deprecated"),
             "a model reads it: write e.g. 'use find_text instead', or when it goes and that nothing replaces it",
         )  # fmt: skip
-
-
-_BAD: Final = """\
-toolc: 1
-name: grep_text
-label: Search text
-description: Search the workspace's text files for a word. Use it to find where something is mentioned.
-deprecated: old and slow
-parameters:
-  word: {type: string, maxLength: 200, description: "The word to look for"}
-annotations: {read_only: true, open_world: false}
-backend:
-  shell: {argv: [grep, -rn, --, "{{ word }}", .]}
-sandbox: {workspace: ro}
-tests:
-  - args: {word: two}
-    files: {a.txt: "one two\\n"}
-    expect: {text: "./a.txt:1:one two\\n"}
-"""
-
-RULE: Final = Rule(
-    codes=(codes.NO_REPLACEMENT,),
-    explanation="""\
-The text of `deprecated` goes to the model with the description. "old" or "do not use" leaves the model without
-a way to do what it was asked for, so it calls the tool all the same or gives up.
-
-Name the tool that takes its place, or say from when on it is gone and that nothing replaces it.
-""",
-    bad=_BAD,
-    good=_BAD.replace("old and slow", "use find_text instead, which also takes patterns"),
-)

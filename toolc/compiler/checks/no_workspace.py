@@ -15,9 +15,10 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.properties import parameters, says
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.spec import PythonBackend, ShellBackend
+
+NUMBER: Final = "TC404"
 
 NEEDS: Final = frozenset({"annotations", "backend", "parameters", "sandbox"})
 
@@ -54,33 +55,3 @@ def _has_no_files(tool: LocatedTool) -> bool:
             return len(files) == 1
         case _:
             return False
-
-
-_BAD: Final = """\
-toolc: 1
-name: word_count
-label: Count words
-description: Count the words of one text file. Use it for questions about the length of a text.
-parameters:
-  path: {type: string, maxLength: 1000, description: "File, relative to the workspace, e.g. 'docs/guide.md'"}
-annotations: {read_only: true, open_world: false}
-backend:
-  shell: {argv: [wc, -w, --, "{{ path }}"]}
-tests:
-  - args: {path: missing.txt}
-    expect: {error: exit_status}
-"""
-
-RULE: Final = Rule(
-    codes=(codes.NO_WORKSPACE,),
-    explanation="""\
-A tool sees nothing of the user's but the workspace, and `sandbox.workspace` is `none` unless the spec says
-otherwise. A tool that takes a path and has no workspace answers every call with "no such file".
-
-Say `workspace: ro` where the tool reads files and `rw` where it changes them; a path can then lead nowhere but
-into the workspace, whatever the model writes. If the parameter is no file (a path in a JSON document, say), a
-longer name, such as `json_path`, tells the model so too.
-""",
-    bad=_BAD,
-    good=_BAD.replace("tests:", "sandbox: {workspace: ro}\ntests:"),
-)

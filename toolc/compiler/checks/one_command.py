@@ -17,10 +17,11 @@ from toolc.compiler.checks.shell_code import SHELLS
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Scalar
 from toolc.compiler.edits import fix, is_toml, replace, written
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic, Edit, Fix
 from toolc.schema import Schema
 from toolc.spec import Script, ShellBackend
+
+NUMBER: Final = "TC402"
 
 NEEDS: Final = frozenset({"backend", "parameters"})
 
@@ -118,36 +119,3 @@ def _quoted(word: str) -> str:
         return word
     written = _VARIABLE.sub(r"{{ \1 }}", word).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{written}"'
-
-
-_BAD: Final = """\
-toolc: 1
-name: line_count
-label: Count lines
-description: Count the lines of one text file in the workspace. Use it before you read a long file.
-parameters:
-  path: {type: string, maxLength: 1000, description: "File, relative to the workspace, e.g. 'docs/guide.md'"}
-annotations: {read_only: true, open_world: false}
-backend:
-  shell:
-    script: wc -l "$ARG_path"
-sandbox: {workspace: ro}
-tests:
-  - args: {path: a.txt}
-    files: {a.txt: "one\\ntwo\\n"}
-    expect: {text: "2 a.txt\\n"}
-"""
-
-RULE: Final = Rule(
-    codes=(codes.ONE_COMMAND,),
-    explanation="""\
-A script that is a single command gains nothing from a shell, and loses a protection: a value that starts with
-`-` reaches the program as an option, because toolc does not look into scripts. In `argv` such a value is
-refused unless `--` stands before it.
-
-Write the command as `argv`, one item for each argument, with `{{ name }}` for `"$ARG_name"`. A script with
-pipes, conditions, loops, globs or variables of its own is what scripts are for, and is not reported.
-""",
-    bad=_BAD,
-    good=_BAD.replace('script: wc -l "$ARG_path"', 'argv: [wc, -l, --, "{{ path }}"]'),
-)

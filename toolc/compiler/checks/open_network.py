@@ -10,9 +10,10 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.spec import PythonBackend, ShellBackend
+
+NUMBER: Final = "TC503"
 
 NEEDS: Final = frozenset({"annotations", "backend", "sandbox"})
 
@@ -34,33 +35,3 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
             tool.span("annotations", "open_world"),
             "list the hosts it needs under sandbox: {network: {allow: [...]}}, or write open_world: false",
         )  # fmt: skip
-
-
-_BAD: Final = """\
-toolc: 1
-name: fetch_feed
-label: Fetch the news feed
-description: Fetch the headlines of the company's news feed. Use it for questions about recent announcements.
-parameters: {}
-annotations: {read_only: true}
-backend:
-  shell: {argv: [curl, -sSf, "https://news.example.com/feed.xml"]}
-sandbox:
-  image: tools/curl:8.11
-  network: {allow: ["public:443"]}
-examples: [{}]
-"""
-
-RULE: Final = Rule(
-    codes=(codes.ANY_NETWORK, codes.NO_NETWORK),
-    explanation="""\
-A tool that may connect anywhere can send what it reads to anybody: a text that tells the model to do so is
-enough. Where the hosts are listed, data can go to those and nowhere else, and a reviewer sees which.
-
-List exact hosts with their ports. `public:443` is for tools whose purpose is to read any page, and these should
-see nothing private. The other way round, a tool that says `open_world: true` and has no network may fail on
-every call; that side is off unless it is selected.
-""",
-    bad=_BAD,
-    good=_BAD.replace("public:443", "news.example.com:443"),
-)

@@ -11,41 +11,11 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.properties import parameters, says, text_of
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 
+NUMBER: Final = "TC301"
+
 NEEDS: Final = frozenset({"parameters"})
-
-RULE: Final = Rule(
-    codes=(codes.PARAMETER_DESCRIPTION,),
-    explanation="""\
-A model fills a parameter in from its name, its type and its description. Where there is no description it
-guesses: whether `path` is absolute, what unit `size` has, what a `query` may hold. One line with an example is
-worth more than a long description of the tool.
-
-This finding is off by default; select it to hold a set of tools to it.
-""",
-    bad="""\
-toolc: 1
-name: read_log
-description: Read the last lines of one log file in the workspace.
-parameters:
-  path: {type: string}
-backend:
-  shell: {argv: [tail, -n100, --, "{{ path }}"]}
-sandbox: {workspace: ro}
-""",
-    good="""\
-toolc: 1
-name: read_log
-description: Read the last lines of one log file in the workspace.
-parameters:
-  path: {type: string, description: "File, relative to the workspace, e.g. 'logs/app.log'"}
-backend:
-  shell: {argv: [tail, -n100, --, "{{ path }}"]}
-sandbox: {workspace: ro}
-""",
-)
 
 
 def check(tool: LocatedTool) -> Iterator[Diagnostic]:

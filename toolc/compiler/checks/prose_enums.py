@@ -11,39 +11,13 @@ from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Mapping
 from toolc.compiler.properties import has_type, parameters, says, text_of
 from toolc.compiler.reader import first_line
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.schema import JsonObject
 
+NUMBER: Final = "TC303"
+
 NEEDS: Final = frozenset({"parameters"})
 
-RULE: Final = Rule(
-    codes=(codes.PROSE_ENUM,),
-    explanation="""\
-A list of allowed values in a description is a wish: a model may send another value, and the call then fails
-inside the tool instead of being refused with a clear message. `enum` is checked before the call, and several
-providers decode with it, so that another value cannot come out at all. Move the list into `enum`; keep in the
-description what each value means.
-""",
-    bad="""\
-toolc: 1
-name: list_issues
-description: List the issues of the project, newest first.
-parameters:
-  state: {type: string, description: "Which issues to list; one of: open, closed, all"}
-backend:
-  shell: {argv: [tracker, list, "--state={{ state }}"]}
-""",
-    good="""\
-toolc: 1
-name: list_issues
-description: List the issues of the project, newest first.
-parameters:
-  state: {type: string, enum: [open, closed, all], description: "Which issues to list"}
-backend:
-  shell: {argv: [tracker, list, "--state={{ state }}"]}
-""",
-)
 
 # Compiled where there is a parameter to look at: start-up time.
 _LEAD: Final = (

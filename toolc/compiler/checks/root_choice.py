@@ -11,8 +11,9 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
+
+NUMBER: Final = "TC703"
 
 NEEDS: Final = frozenset({"parameters"})
 
@@ -28,48 +29,3 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
             tool.key_span("parameters", key),
             "make two tools, or one parameter with an enum that says which of the others count",
         )  # fmt: skip
-
-
-_BAD: Final = """\
-toolc: 1
-name: find_user
-label: Find a user
-description: Find one user by name or by number. Use it before you answer questions about a person.
-parameters:
-  type: object
-  properties:
-    name: {type: string, maxLength: 100, description: "The user's full name"}
-    number: {type: integer, minimum: 1, description: "The user's number"}
-  anyOf:
-    - required: [name]
-    - required: [number]
-annotations: {read_only: true, open_world: false}
-backend:
-  python:
-    code: |
-      def find_user(name=None, number=None):
-          return name or f"user {number}"
-tests:
-  - args: {number: 7}
-    expect: {text: "user 7"}
-"""
-
-_CHOICE: Final = """\
-  anyOf:
-    - required: [name]
-    - required: [number]
-"""
-
-RULE: Final = Rule(
-    codes=(codes.ROOT_CHOICE,),
-    explanation="""\
-The APIs of OpenAI and Anthropic answer `anyOf`, `oneOf` or `allOf` at the root of a tool's parameters with an
-error, so toolc says these keywords in the description instead. The model then has no schema to keep to, and
-calls that break the rule come back as `invalid_args`.
-
-Make a tool for each way to call it, or one parameter with an enum that says which way it is. A choice below the
-root, within a parameter, is fine.
-""",
-    bad=_BAD,
-    good=_BAD.replace(_CHOICE, ""),
-)

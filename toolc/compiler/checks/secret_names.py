@@ -14,10 +14,11 @@ from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Node, Scalar
 from toolc.compiler.reader import listed, suggestion
-from toolc.compiler.rule import Rule
 from toolc.compiler.strings import strings
 from toolc.compiler.written import may_hold
 from toolc.diagnostics import Diagnostic
+
+NUMBER: Final = "TC603"
 
 NEEDS: Final = frozenset({"backend", "sandbox"})
 
@@ -53,34 +54,3 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _named(node: Node | None) -> Iterator[tuple[Scalar, re.Match[str]]]:
     for scalar, text in strings(node, _CODE):
         yield from ((scalar, match) for match in _NAMED.finditer(text))
-
-
-_BAD: Final = """\
-toolc: 1
-name: list_orders
-label: List orders
-description: List the last orders of the shop. Use it for questions about sales; it shows no customers.
-parameters: {}
-annotations: {read_only: true}
-backend:
-  http:
-    url: https://shop.example.com/api/orders
-    auth: {bearer: "{{ secrets.SHOP_TOKEN }}"}
-sandbox:
-  secrets: {SHOP_KEY: {hosts: [shop.example.com]}}
-examples: [{}]
-"""
-
-RULE: Final = Rule(
-    codes=(codes.UNDECLARED_SECRET, codes.UNUSED_SECRET),
-    explanation="""\
-The list under `sandbox.secrets` is what a reviewer approves: which secrets a tool can use, and to which hosts
-they may go. A name that is not in the list would have no value at a call, and one that nothing names is a right
-without a use.
-
-Declare what is used, with its hosts, and remove the rest. A secret that a program reads itself says `expose:
-env` or `expose: file`.
-""",
-    bad=_BAD,
-    good=_BAD.replace("SHOP_KEY", "SHOP_TOKEN"),
-)

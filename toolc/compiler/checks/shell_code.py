@@ -12,10 +12,11 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.spec import Argv, ShellBackend, WhenGroup
 from toolc.template import Template
+
+NUMBER: Final = "TC401"
 
 NEEDS: Final = frozenset({"backend"})
 
@@ -64,37 +65,3 @@ def _constant(template: Template) -> str | None:
 
 def _is_shell(constant: str | None) -> bool:
     return constant is not None and constant.rpartition("/")[2] in SHELLS
-
-
-RULE: Final = Rule(
-    codes=(codes.SHELL_TEMPLATE,),
-    explanation="""\
-A shell runs what it is given as code, and a placeholder inside that code lets a model, or whoever
-wrote what the model has read, add commands of their own (CWE-78). No quoting inside the code helps:
-the value may hold the quote.
-
-Use `script:`, where parameters arrive as variables of the environment and never as text of the
-script, and write `"$ARG_name"` in double quotes. Or name the program itself in `argv`, where each
-element is one argument whatever it holds.
-""",
-    bad="""\
-toolc: 1
-name: hello
-description: Say hello to the whole world.
-parameters:
-  who: {type: string, description: "Whom to greet, e.g. 'Ada'"}
-backend:
-  shell:
-    argv: [sh, -c, "echo hello '{{ who }}' | tr a-z A-Z"]
-""",
-    good="""\
-toolc: 1
-name: hello
-description: Say hello to the whole world.
-parameters:
-  who: {type: string, description: "Whom to greet, e.g. 'Ada'"}
-backend:
-  shell:
-    script: echo hello "$ARG_who" | tr a-z A-Z
-""",
-)

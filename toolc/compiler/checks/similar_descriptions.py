@@ -11,40 +11,11 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
 from toolc.compiler.twins import find_twins
 from toolc.compiler.wording import WORDINGS, Described
 from toolc.diagnostics import Diagnostic
 
-RULE: Final = Rule(
-    codes=(codes.SIMILAR_DESCRIPTION,),
-    explanation="""\
-A model chooses a tool by its description. Where two say nearly the same it takes either, and which one depends on
-the order they are listed in. Say in each what sets it apart from the other, and when to use which.
-""",
-    bad="""\
-toolc: 1
-defaults:
-  backend:
-    shell: {argv: [crm, "search"]}
-tools:
-  - name: search_clients
-    description: Search the customer database for people by name and return the best ten of the matches.
-  - name: find_person
-    description: Search the customer database for people by name and return the best ten of the matches.
-""",
-    good="""\
-toolc: 1
-defaults:
-  backend:
-    shell: {argv: [crm, "search"]}
-tools:
-  - name: search_clients
-    description: Search the customer database for people by name and return the best ten of the matches.
-  - name: find_person
-    description: Look one employee up in the staff directory by e-mail address. It knows no customers.
-""",
-)
+NUMBER: Final = "TC209"
 
 
 DAMAGES: Final = frozenset({"name", "description"})

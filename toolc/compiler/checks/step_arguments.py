@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from toolc.calls import by_name
-from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
+
+NUMBER: Final = "TC412"
 
 
 def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
@@ -26,56 +26,3 @@ def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
             for index, step in enumerate(backend.steps):
                 if step.tool and step.tool in known:
                     yield from StepArguments(tool, backend, index, known, giving).findings()
-
-
-RULE: Final = Rule(
-    codes=(codes.STEP_ARGUMENTS,),
-    explanation="""\
-A step of a composite is a call of another tool, which refuses arguments that its parameters do not
-allow. What a step passes on is known before anything runs: constants, the composite's own
-parameters, and what the steps before give. So a missing argument, one that the tool does not have,
-and one of a type that it can never take are found here and not in the middle of a call.
-
-A placeholder that stands alone keeps its type: `"{{ limit }}"` is the number that was given, and
-`"{{ limit }} rows"` is a text. In a pipeline the parameter that is required and not among `args`
-becomes what the step before gave, so exactly one has to be left.
-""",
-    bad="""\
-toolc: 1
-tools:
-  - name: list_files
-    description: List the files of a folder, one a line, no more than a number of them.
-    parameters:
-      folder: {type: string, maxLength: 200, description: "A folder, e.g. 'src'"}
-      limit: {type: integer, minimum: 1, maximum: 500, description: How many at most.}
-    backend: {shell: {script: ls -- "$ARG_folder" | head -n "$ARG_limit"}}
-    sandbox: {workspace: ro}
-  - name: list_sources
-    description: List the first files of the folder with the sources.
-    parameters: {limit: {type: integer, minimum: 1, maximum: 500, description: How many at most.}}
-    backend:
-      composite:
-        strategy: sequential
-        steps:
-          - {id: sources, tool: list_files, args: {folder: src, limit: "{{ limit }} files"}}
-""",
-    good="""\
-toolc: 1
-tools:
-  - name: list_files
-    description: List the files of a folder, one a line, no more than a number of them.
-    parameters:
-      folder: {type: string, maxLength: 200, description: "A folder, e.g. 'src'"}
-      limit: {type: integer, minimum: 1, maximum: 500, description: How many at most.}
-    backend: {shell: {script: ls -- "$ARG_folder" | head -n "$ARG_limit"}}
-    sandbox: {workspace: ro}
-  - name: list_sources
-    description: List the first files of the folder with the sources.
-    parameters: {limit: {type: integer, minimum: 1, maximum: 500, description: How many at most.}}
-    backend:
-      composite:
-        strategy: sequential
-        steps:
-          - {id: sources, tool: list_files, args: {folder: src, limit: "{{ limit }}"}}
-""",
-)

@@ -8,9 +8,10 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.reader import listed, suggestion
-from toolc.compiler.rule import Rule
 from toolc.compiler.templates import OF_A_STEP
 from toolc.diagnostics import Diagnostic
+
+NUMBER: Final = "TC413"
 
 NEEDS: Final = frozenset({"parameters"})
 
@@ -100,47 +101,3 @@ def _routes(node: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
     elif kind in _ALL:
         for part in parts:
             yield from _routes(part)
-
-
-RULE: Final = Rule(
-    codes=(codes.CONDITION,),
-    explanation="""\
-The `if` of a step is JMESPath over two things: `args`, the composite's arguments, and `steps`, the
-steps that came before. Of each step there is its `outcome` (`success`, `failure`, `skipped` or
-`cancelled`), its `outputs` (data, or text where it gave no data), its `text` and its `error` (`kind`
-and `message`, or null). JMESPath finds nothing under a name that is not there and says nothing about
-it, so a step with a misspelt condition would never run.
-""",
-    bad="""\
-toolc: 1
-tools:
-  - name: hello
-    description: Say hello to the whole world.
-    backend: {shell: {argv: [echo, hello]}}
-  - name: greet_often
-    description: Say hello once, and another time if the caller wants that.
-    parameters: {twice: {type: boolean, default: false, description: Whether to say it twice.}}
-    backend:
-      composite:
-        strategy: sequential
-        steps:
-          - {id: first, tool: hello}
-          - {id: again, tool: hello, if: "args.twice && steps.first.result == 'success'"}
-""",
-    good="""\
-toolc: 1
-tools:
-  - name: hello
-    description: Say hello to the whole world.
-    backend: {shell: {argv: [echo, hello]}}
-  - name: greet_often
-    description: Say hello once, and another time if the caller wants that.
-    parameters: {twice: {type: boolean, default: false, description: Whether to say it twice.}}
-    backend:
-      composite:
-        strategy: sequential
-        steps:
-          - {id: first, tool: hello}
-          - {id: again, tool: hello, if: "args.twice && steps.first.outcome == 'success'"}
-""",
-)

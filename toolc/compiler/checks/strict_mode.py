@@ -14,10 +14,11 @@ from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Mapping
 from toolc.compiler.parameters import is_full_schema
 from toolc.compiler.properties import parameters
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.schema import LISTS_OF_SCHEMAS
 from toolc.source import Span
+
+NUMBER: Final = "TC702"
 
 NEEDS: Final = frozenset({"parameters", "providers"})
 
@@ -75,38 +76,3 @@ def _route(tool: LocatedTool, pointer: str) -> list[str | int]:
     return [
         int(step) if above in LISTS_OF_SCHEMAS else step for above, step in zip(["", *steps], steps, strict=False)
     ]
-
-
-_BAD: Final = """\
-toolc: 1
-name: find_order
-label: Find an order
-description: Find an order by its number. Use it before you answer questions about a delivery.
-parameters:
-  number: {type: integer, minimum: 1, description: "The order's number"}
-  year: {type: integer, minimum: 2000, default: 2026, description: "The year of the order"}
-annotations: {read_only: true, open_world: false}
-providers: {openai_responses: {strict: true}}
-backend:
-  shell: {argv: [find-order, --, "{{ number }}", "{{ year }}"]}
-sandbox: {image: "shop/orders:3"}
-examples:
-  - {number: 7, year: 2026}
-"""
-
-RULE: Final = Rule(
-    codes=(codes.STRICT,),
-    explanation="""\
-In strict mode OpenAI's models can write nothing that the schema refuses. The price is a smaller language: every
-property is required, and every object closed. An optional parameter has to become "a value or null", so that
-the model decides about it on every call; where it decides for null, the tool gets no argument.
-
-What it cannot say at all (a map with names of a call's own, a value of any type) keeps the whole definition from
-being strict.
-
-Where that is not what the tool means, require the parameter, or leave strict mode out: a call is validated in
-any case.
-""",
-    bad=_BAD,
-    good=_BAD.replace("minimum: 2000, default: 2026", "minimum: 2000"),
-)

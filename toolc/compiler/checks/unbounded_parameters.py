@@ -8,41 +8,13 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.properties import has_type, parameters, says
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.spec import PythonBackend
 
+NUMBER: Final = "TC308"
+
 NEEDS: Final = frozenset({"backend", "parameters"})
 
-RULE: Final = Rule(
-    codes=(codes.UNBOUNDED,),
-    explanation="""\
-What a model sends goes into a command line, a script or an address. An argument of a megabyte, a list of a
-million items or a count of ten to the twentieth is refused late, or keeps the tool busy until its timeout. Say
-how much makes sense: `maxLength` or `enum` for a string, `maxItems` for a list, `minimum` and `maximum` for a
-number.
-
-This finding is off by default: the sandbox's limits hold in any case.
-""",
-    bad="""\
-toolc: 1
-name: ping_host
-description: Ask a host a few times whether it answers, and how fast.
-parameters:
-  host: {type: string, description: "Host name, e.g. 'db1'"}
-backend:
-  shell: {argv: [ping, -c3, --, "{{ host }}"]}
-""",
-    good="""\
-toolc: 1
-name: ping_host
-description: Ask a host a few times whether it answers, and how fast.
-parameters:
-  host: {type: string, maxLength: 253, description: "Host name, e.g. 'db1'"}
-backend:
-  shell: {argv: [ping, -c3, --, "{{ host }}"]}
-""",
-)
 
 _ELSEWHERE: Final = ("enum", "const", "$ref", "anyOf", "oneOf", "allOf")
 

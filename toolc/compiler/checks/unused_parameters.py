@@ -11,11 +11,12 @@ from typing import Final
 
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
 from toolc.compiler.uses import names
 from toolc.diagnostics import Diagnostic
 from toolc.spec import Argv, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
 from toolc.template import Placeholder
+
+NUMBER: Final = "TC406"
 
 NEEDS: Final = frozenset({"backend", "parameters", "result"})
 
@@ -63,41 +64,3 @@ def _used(backend: ShellBackend) -> frozenset[str]:
         case Script(text=text):
             used.update(re.findall(r"ARG_([A-Za-z_][A-Za-z0-9_]*)", text))
     return frozenset(used)
-
-
-RULE: Final = Rule(
-    codes=(
-        codes.UNKNOWN_PARAMETER,
-        codes.UNUSED_PARAMETER,
-        codes.ABSENT_PARAMETER,
-    ),
-    explanation="""\
-The parameters that a model sees and the ones that a command uses must be the same. A placeholder
-that names no parameter could never be filled. A parameter that nothing uses misleads the model: it
-believes that its value has an effect.
-
-A parameter that may be absent, since it is optional and has no default, cannot stand in a text that
-is always there. Put the argument into a group, `{when: name, argv: [...]}`, or give the parameter a
-default.
-""",
-    bad="""\
-toolc: 1
-name: hello
-description: Say hello to the whole world.
-parameters:
-  who: {type: string, description: "Whom to greet, e.g. 'Ada'"}
-backend:
-  shell:
-    argv: [echo, hello, "{{ whom }}"]
-""",
-    good="""\
-toolc: 1
-name: hello
-description: Say hello to the whole world.
-parameters:
-  who: {type: string, description: "Whom to greet, e.g. 'Ada'"}
-backend:
-  shell:
-    argv: [echo, hello, "{{ who }}"]
-""",
-)

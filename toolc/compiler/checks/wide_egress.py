@@ -13,10 +13,11 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Scalar, Sequence
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 from toolc.hosts import HostError, parse_destination
 from toolc.spec import Destination
+
+NUMBER: Final = "TC504"
 
 NEEDS: Final = frozenset({"sandbox"})
 
@@ -61,32 +62,3 @@ def _finding(entry: Destination) -> tuple[str, str] | None:
         return f"{entry.host} is an address of the local link, where machines configure themselves", "name a host"
     whose = "of a private network" if address.is_private else "that may be somebody else's tomorrow"
     return f"{entry.host} is an address {whose}", "name the host, whose certificate says who it is"
-
-
-_BAD: Final = """\
-toolc: 1
-name: list_builds
-label: List builds
-description: List the last builds of the project with their results. Use it when a test fails.
-parameters: {}
-annotations: {read_only: true}
-backend:
-  shell: {argv: [curl, -sSf, "https://ci.example.com/api/builds"]}
-sandbox:
-  image: tools/curl:8.11
-  network: {allow: ["*.example.com:443"]}
-examples: [{}]
-"""
-
-RULE: Final = Rule(
-    codes=(codes.WIDE_EGRESS,),
-    explanation="""\
-An allow-list is what a reviewer approves. A wildcard approves hosts that nobody has looked at, and on a domain
-where customers get names of their own, anybody's. An IP address cannot be held to a certificate's name. The
-metadata service of a cloud gives the machine's credentials to whoever asks.
-
-Write exact host names with their ports.
-""",
-    bad=_BAD,
-    good=_BAD.replace("*.example.com:443", "ci.example.com:443"),
-)

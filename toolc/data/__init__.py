@@ -1,0 +1,1 @@
+"""Package data: the pages of all rules (``rules``), escape probes (``probes``) and known advisories of engines."""
