@@ -12,7 +12,7 @@ from reviewing import difference
 
 from toolc.cli.explain import compile_example
 from toolc.compiler import codes
-from toolc.compiler.checks import SET_CHECKS, TOOL_CHECKS, check_each
+from toolc.compiler.checks import TOOL_CHECKS, TOOL_SET_CHECKS, check_each
 from toolc.data.pages import PageCode, RulePage, pages, parse_page
 from toolc.reporters.text import render
 from toolc.review.rules import rules
@@ -77,10 +77,10 @@ def test_a_check_reports_only_its_own_number(page: RulePage) -> None:
     located = compile_example(page, page.bad).located
     for each in TOOL_CHECKS:
         numbers = {found.code.number for found in check_each(located, [each])}
-        assert numbers <= {each.NUMBER} | COMPANIONS.get(each.NUMBER, set())
-    for every in SET_CHECKS:
+        assert numbers <= {each.number} | COMPANIONS.get(each.number, set())
+    for every in TOOL_SET_CHECKS:
         numbers = {found.code.number for found in every.check(located)}
-        assert numbers <= {every.NUMBER} | COMPANIONS.get(every.NUMBER, set())
+        assert numbers <= {every.number} | COMPANIONS.get(every.number, set())
 
 
 @pytest.mark.parametrize("page", CHECKS)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolc.compiler.similar_names import NAMES
+from toolc.compiler.checks.names import NAMES
 from toolc.compiler.twins import Likeness, Place, find_twins, leaves_findings
 
 TENS: Likeness[int] = Likeness(

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from toolc.compiler.cache_lines import Brief, briefs
+from toolc.compiler.checks.names import NAMES
 from toolc.compiler.codes import DUPLICATE_NAME, SIMILAR_NAME
-from toolc.compiler.similar_names import NAMES
 from toolc.compiler.twins import Place, leaves_findings
 from toolc.compiler.wording import WORDINGS, Worded
 

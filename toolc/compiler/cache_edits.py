@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from toolc.compiler import codes
 from toolc.compiler.cache_answers import Question, asked_of, is_elsewhere_unchanged
 from toolc.compiler.cache_compared import leaves_comparisons
 from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json, findings_to_json, sources_to_json
 from toolc.compiler.cache_lines import kept_of, outline, to_line
 from toolc.compiler.cache_pieces import CONTEXT, TOGETHER, key_of, known_lines, to_keep
-from toolc.compiler.checks import names, similar_descriptions
 from toolc.compiler.codes import DANGLING
 from toolc.compiler.compile import reported
 from toolc.compiler.compile_file import FileCompiler, Piece
@@ -28,7 +28,7 @@ from toolc.compiler.find_project import Projects
 from toolc.compiler.settings import Settings
 from toolc.diagnostics import Diagnostics
 
-_COMPARED: Final = frozenset({names.NUMBER, similar_descriptions.NUMBER})
+_COMPARED: Final = frozenset({codes.DUPLICATE_NAME.number, codes.SIMILAR_DESCRIPTION.number})
 """Numbers of what is found where tools are compared."""
 
 _FEW: Final = 20

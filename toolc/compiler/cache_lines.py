@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 
 from toolc.compiler import twins
 from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json, findings_to_json, sources_to_json, span
-from toolc.compiler.checks.compositions import calls
-from toolc.compiler.checks.similar_descriptions import DAMAGES
+from toolc.compiler.checks.call_graph import tool_references
+from toolc.compiler.checks.descriptions import DAMAGES
 from toolc.compiler.compile_file import Piece, folder_of
 from toolc.compiler.decode_shell import NO_COMMAND
 from toolc.compiler.decode_tool import LocatedTool
@@ -46,7 +46,7 @@ def brief_line(piece: Piece) -> str:
 
 def to_line(piece: Piece) -> str:
     """What to keep of a piece; nothing of one that calls others."""
-    if any(any(calls(tool)) for tool in piece.tools):
+    if any(any(tool_references(tool)) for tool in piece.tools):
         return ""
     sources = sources_to_json(piece.diagnostics)
     kept = {

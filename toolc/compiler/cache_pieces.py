@@ -17,7 +17,7 @@ from toolc.compiler.cache_file import digest, digest_of_bytes
 from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json, findings_to_json
 from toolc.compiler.cache_lines import brief_line, from_line, in_outline, to_line
 from toolc.compiler.checks import check_together
-from toolc.compiler.checks.compositions import calls
+from toolc.compiler.checks.call_graph import tool_references
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.find import Found
@@ -77,7 +77,7 @@ class KeptPieces:
         self.lines = [to_keep(CONTEXT, context), *(to_keep(key, line) for key, line in kept)]
         self.outlines = digest("\n".join(line for _, line in kept)) if len(kept) == len(files) else ""
         whole = [made.piece for made in pieces]
-        called = {name for piece in whole for tool in piece.tools for name, _ in calls(tool)}
+        called = {name for piece in whole for tool in piece.tools for name, _ in tool_references(tool)}
         unkept = [(each, made) for each, made in zip(inputs, pieces, strict=True) if not made.line]
         self.facts = {
             "called": sorted(called),

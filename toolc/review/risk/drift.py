@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from toolc.compiler.checks import hidden_text, suspicious_words
+from toolc.compiler.checks.model_text import first_hidden, first_order
 from toolc.review.change import Change, Grade, Route
 from toolc.review.risk.sides import Sides
 from toolc.review.surface import shown, texts
@@ -47,9 +47,9 @@ def _is_structure(route: Route) -> bool:
 
 def _judged(was: str, now: str, others: frozenset[str] | set[str]) -> tuple[Grade, str]:
     """The grade, and in words what raised it."""
-    if hidden := hidden_text.first_hidden(now):
+    if hidden := first_hidden(now):
         return "critical", f", with a character that cannot be seen ({hidden})"
-    if (order := suspicious_words.first_order(now)) and order != suspicious_words.first_order(was):
+    if (order := first_order(now)) and order != first_order(was):
         return "critical", f", which give the model orders: '{order}'"
     if new := _new(_HOST, was, now):
         return "high", f", which name {new}"
