@@ -66,7 +66,7 @@ def _targets(tool: LocatedTool, known: AnyMapping[str, LocatedTool]) -> Iterator
 
 
 def _in_circles(calls: AnyMapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
-    """For each tool in a circle of calls, the tools of the same circle (Tarjan's components, without recursion)."""
+    """Return the tools of the same cycle for each tool in a cycle of calls (Tarjan's algorithm, iterative)."""
     order, low, stack, on_stack = dict[str, int](), dict[str, int](), list[str](), set[str]()
     circles: dict[str, frozenset[str]] = {}
     for start in sorted(calls):
@@ -109,8 +109,8 @@ def _unknown(name: str, span: Span, known: AnyMapping[str, LocatedTool]) -> Diag
 
 
 def _brought(name: str) -> str:
-    """How to compile the tool of this name along, where one comes with toolc."""
-    from toolc.compiler.builtin import builtin_names  # start-up time: for one who needs to be told
+    """Return a hint to add the built-in tool with this name; empty if there is none."""
+    from toolc.compiler.builtin import builtin_names  # lazy: only for a message
 
     return f"it comes with toolc: write builtin: [{name}] into toolc.yaml" if name in builtin_names() else ""
 

@@ -47,7 +47,7 @@ def check_step_conditions(tool: LocatedTool) -> Iterator[Diagnostic]:
 def _problem(
     route: tuple[str, ...], tool: LocatedTool, before: list[str], ids: list[str]
 ) -> tuple[str, str] | None:
-    """What is wrong with a chain of names from the root, and what to do."""
+    """Return the message and the hint about an invalid chain of names; None for a valid one."""
     root, name, what = (*route, "", "")[:3]
     if root not in {"args", "steps"}:
         return f"a condition sees 'args' and 'steps', and no '{root}'", _root_hint(root, tool, ids)
@@ -82,7 +82,7 @@ def _routes_of(expression: str) -> Iterator[tuple[str, ...]]:
 
 
 def _routes(node: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
-    """The chains of names that an expression begins at the root."""
+    """Yield the chains of names that an expression begins at the root."""
     kind = node["type"]
     children = node.get("children")
     parts = [each for each in children if isinstance(each, dict)] if isinstance(children, list) else []

@@ -18,7 +18,7 @@ _ONE = ("items", "additionalProperties", "contains", "propertyNames", "not", "if
 
 
 def parameters(tool: LocatedTool) -> Iterator[tuple[Entry, Mapping]]:
-    """Each declared parameter: its entry, whose key is its name, and its schema."""
+    """Yield each declared parameter: its entry, whose key is its name, and its schema."""
     node = tool.node.get("parameters")
     if isinstance(node, Mapping) and is_full_schema(node):
         node = node.get("properties")
@@ -28,7 +28,7 @@ def parameters(tool: LocatedTool) -> Iterator[tuple[Entry, Mapping]]:
 
 
 def subschemas(schema: Mapping) -> Iterator[Mapping]:
-    """``schema`` and every schema inside it."""
+    """Yield ``schema`` and every schema inside it."""
     yield schema
     for entry in schema.entries:
         value = entry.value
@@ -46,7 +46,7 @@ def subschemas(schema: Mapping) -> Iterator[Mapping]:
 
 
 def all_subschemas(tool: LocatedTool) -> Iterator[Mapping]:
-    """Every schema within the tool's ``parameters``."""
+    """Yield every schema within the tool's ``parameters``."""
     node = tool.node.get("parameters")
     if isinstance(node, Mapping) and is_full_schema(node):
         yield from subschemas(node)
@@ -56,7 +56,7 @@ def all_subschemas(tool: LocatedTool) -> Iterator[Mapping]:
 
 
 def has_type(schema: Mapping, name: str) -> bool:
-    """Whether ``schema`` says ``type: name``, alone or as ``[name, "null"]``."""
+    """Return whether ``schema`` has ``type: name``, alone or as ``[name, "null"]``."""
     kind = schema.get("type")
     found = kind.items if isinstance(kind, Sequence) else (kind,)
     names = [each.value for each in found if isinstance(each, Scalar)]
@@ -64,12 +64,12 @@ def has_type(schema: Mapping, name: str) -> bool:
 
 
 def has_keyword(schema: Mapping, *keywords: str) -> bool:
-    """Whether ``schema`` has one of these keywords."""
+    """Return whether ``schema`` has one of these keywords."""
     return any(entry.key in keywords for entry in schema.entries)
 
 
 def text_of(schema: Mapping, keyword: str) -> str:
-    """The string under ``keyword``; empty where there is none."""
+    """Return the string under ``keyword``; empty where there is none."""
     node = schema.get(keyword)
     return node.value if isinstance(node, Scalar) and isinstance(node.value, str) else ""
 
@@ -79,7 +79,7 @@ _RESPELLS: Final = re.compile(r"\\[xuU\s]")
 
 
 def text_may_contain(tool: LocatedTool, parts: tuple[str, ...]) -> bool:
-    """Whether a string of ``tool`` may hold one of ``parts``, which are made of printable ASCII without a space."""
+    """Return whether a string of ``tool`` may contain one of ``parts`` (printable ASCII without spaces)."""
     return bool(tool.defaults) or _text_may_contain(tool.source, parts)
 
 
@@ -91,5 +91,5 @@ def _text_may_contain(source: SourceText, parts: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=4)
 def _may_differ(source: SourceText) -> bool:
-    """Whether a string may say what is not written in the file: by an escape, or by a variable of the project."""
+    """Return whether strings may differ from the text of the file, because of escapes or project variables."""
     return "vars" in source.text or bool(_RESPELLS.search(source.text))

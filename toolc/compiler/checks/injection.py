@@ -55,7 +55,7 @@ def check_text_built_from_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _harmful(template: Template, tool: LocatedTool, *, escaped_by: str | None) -> str | None:
-    """The first parameter in ``template`` whose value may be any text, and is not written by that filter."""
+    """Return the first parameter in ``template`` whose value may be any text, and is not written by that filter."""
     for part in template.parts:
         if isinstance(part, Placeholder) and part.name in tool.spec.parameters.properties:
             last = part.filters[-1].name if part.filters else ""
@@ -131,7 +131,7 @@ def check_shell_code(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _words(argv: Argv) -> Iterator[tuple[Template, tuple[str | int, ...]]]:
-    """Each argument and its route."""
+    """Yield each argument and its route."""
     for index, element in enumerate(argv.elements):
         route = ("backend", "shell", "argv", index)
         if isinstance(element, WhenGroup):
@@ -141,7 +141,7 @@ def _words(argv: Argv) -> Iterator[tuple[Template, tuple[str | int, ...]]]:
 
 
 def _constant(template: Template) -> str | None:
-    """What a template without placeholders says: such a one has one part, or none."""
+    """Return the text of a template without placeholders; None for any other."""
     if len(template.parts) == 1 and isinstance(template.parts[0], str):
         return template.parts[0]
     return None if template.parts else ""

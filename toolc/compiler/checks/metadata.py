@@ -70,7 +70,7 @@ def _verb(name: str) -> str | None:
 
 
 def _can_change(tool: LocatedTool) -> bool:
-    """Whether there is anything outside a call that the tool could change; TC505 is about the workspace."""
+    """Return whether there is anything outside a call that the tool could change; TC505 is about the workspace."""
     computes = isinstance(tool.spec.backend, ShellBackend | PythonBackend)
     return not computes or bool(tool.spec.sandbox.network.allow)
 

@@ -22,13 +22,13 @@ _HIDDEN: Final = re.compile(
 _JOINERS: Final = frozenset("\u200c\u200d")
 _EMOJI_STYLE: Final = frozenset("\ufe0e\ufe0f")
 _KEYCAP_BASES: Final = frozenset("0123456789#*")
-# Letters of Cyrillic and Greek that look like Latin ones; signs such as μ, Ω and Δ are used beside Latin letters.
+# Letters of Cyrillic and Greek that look like Latin ones; signs such as μ, Ω and Δ are used with Latin letters.
 _POSING: Final = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌοορνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")  # noqa: RUF001  that is the point
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 
 def first_hidden(text: str) -> str:
-    """The first character of ``text`` that cannot be seen, as ``U+200B``; empty where there is none."""
+    """Return the first character of ``text`` that cannot be seen, as ``U+200B``; empty where there is none."""
     found = (match for match in _HIDDEN.finditer(text) if not _is_ordinary(text, match))
     return next((f"U+{ord(match[0][0]):04X}" for match in found), "")
 
@@ -60,7 +60,7 @@ def _hidden(tool: LocatedTool, each: Visible) -> Iterator[Diagnostic]:
 
 
 def _fix(tool: LocatedTool, each: Visible) -> Fix | None:
-    """Delete all such characters of the string, where they are written as they are read."""
+    """Return a fix that deletes all such characters, if the string is written without escapes."""
     written, start = tool.source.between(each.span), tool.source.offset(each.span.start)
     edits = [
         Edit(tool.source.span(start + match.start(), start + match.end()), "")
@@ -71,7 +71,7 @@ def _fix(tool: LocatedTool, each: Visible) -> Fix | None:
 
 
 def _is_ordinary(text: str, match: re.Match[str]) -> bool:
-    """Whether writing needs these characters where they stand."""
+    """Return whether ordinary text needs these characters here."""
     before = text[match.start() - 1] if match.start() else " "
     after = text[match.end()] if match.end() < len(text) else " "
     style, joiner = match[0][0], match[0][-1]
@@ -84,7 +84,7 @@ def _is_ordinary(text: str, match: re.Match[str]) -> bool:
 
 
 def _is_shaping(character: str) -> bool:
-    """Whether a character is of a script that knows no capitals, such as Arabic or Devanagari."""
+    """Return whether a character belongs to a script without capitals, such as Arabic or Devanagari."""
     return unicodedata.category(character) in {"Lo", "Mn", "Mc"}
 
 
@@ -132,7 +132,7 @@ def check_markup(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _may_have(words: str) -> bool:
-    """Whether there can be a finding in a text of all strings, as JSON has them."""
+    """Return whether there can be a finding in a text of all strings, as JSON has them."""
     if "<" in words or not words.isprintable() or _BRACKET.search(words) or _WRITTEN_ESCAPE.search(words):
         return True
     return has_run(words, _ENCODED, 80)
@@ -144,7 +144,7 @@ def _found(each: Visible) -> tuple[str, str] | None:
         return match[0], f"has a control character: U+{ord(match[0]):04X}"
     if each.role != "prose":
         return None
-    if ("<" in text or "[" in text) and (match := re.search(_TAG, text)) and not _stands_for_a_value(text, match):
+    if ("<" in text or "[" in text) and (match := re.search(_TAG, text)) and not _is_placeholder(text, match):
         return match[0], f"has a tag that can pass for a message of another role: '{match[0]}'"
     if match := _COMMENT.search(text):
         return match[0], "has a comment, which is hidden where it is rendered"
@@ -153,8 +153,8 @@ def _found(each: Visible) -> tuple[str, str] | None:
     return None
 
 
-def _stands_for_a_value(text: str, match: re.Match[str]) -> bool:
-    """Whether a tag is a blank to fill in, as in ``<system>-<name>``: never closed, and part of a word."""
+def _is_placeholder(text: str, match: re.Match[str]) -> bool:
+    """Return whether a tag is a blank to fill in, as in ``<system>-<name>``: never closed, and part of a word."""
     if not _PLACEHOLDER.fullmatch(match[0]) or f"</{match[0][1:]}".lower() in text.lower():
         return False
     around = text[match.start() - 1 : match.start()] + text[match.end() : match.end() + 1]
@@ -162,7 +162,7 @@ def _stands_for_a_value(text: str, match: re.Match[str]) -> bool:
 
 
 def _is_random(blob: str) -> bool:
-    """Whether it has capitals, small letters and digits all through, as words and paths do not."""
+    """Return whether it has capitals, small letters and digits all through, as words and paths do not."""
     quarter = len(blob) // 4
     parts = [blob[at : at + quarter] for at in range(0, 4 * quarter, quarter)]
     mixed = [part for part in parts if re.search("[a-z]", part) and re.search("[A-Z]", part)]
@@ -211,7 +211,7 @@ def _may_match(text: str) -> bool:
 
 
 def first_order(text: str) -> str:
-    """The first words of ``text`` that give a model orders; empty where there are none."""
+    """Return the first words of ``text`` that give a model orders; empty where there are none."""
     match = re.search(_SUSPICIOUS, text, re.IGNORECASE) if _may_match(text) else None
     return " ".join(match[0].split())[:80] if match else ""
 

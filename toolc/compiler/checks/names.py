@@ -70,7 +70,7 @@ _SHORTEST: Final = 8
 
 
 def similar_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Each tool whose name is nearly that of an earlier one."""
+    """Yield each tool whose name is nearly that of an earlier one."""
     readable = sorted((tool for tool in tools if "name" not in tool.damaged), key=lambda tool: tool.path)
     for number, twin in find_twins([tool.spec.name for tool in readable], NAMES):
         tool, other = readable[number], readable[twin]
@@ -90,7 +90,7 @@ def _keys(name: str) -> list[str]:
 
 
 def _glance(names: Sequence[str]) -> Callable[[str], bool]:
-    """Two names of one key lack no more than a letter each, so one third of the one stands in the other."""
+    """Return a quick test whether a name can be similar to one of ``names``: it contains a third of that name."""
     thirds = {third for name in names for third in _thirds(_plain(name))}
 
     def may_share(name: str) -> bool:
@@ -106,7 +106,7 @@ def _thirds(name: str) -> tuple[str, str, str]:
 
 
 def _is_near(name: str, other: str) -> bool:
-    """Whether two names that share a key are near, and not one name in other letters, which is an error."""
+    """Return whether two names that share a key are near, and not one name in other letters, which is an error."""
     one, two = _plain(name), _plain(other)
     if name.lower() == other.lower() or _digits(one) != _digits(two):
         return False
@@ -114,7 +114,7 @@ def _is_near(name: str, other: str) -> bool:
 
 
 def _digits(name: str) -> str:
-    """The digits of a name: ``sha1_sum`` and ``sha256_sum`` are told apart by them."""
+    """Return the digits of a name: ``sha1_sum`` and ``sha256_sum`` differ only in them."""
     return "".join(character for character in name if character.isdigit())
 
 

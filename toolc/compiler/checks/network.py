@@ -43,7 +43,7 @@ def check_broad_destinations(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _finding(entry: Destination) -> tuple[str, str] | None:
-    """The message and the hint about an entry, None where it is an ordinary host."""
+    """Return the message and the hint about an entry, None where it is an ordinary host."""
     if entry.kind == "wildcard":
         message = f"'*.{entry.host}' allows every host below {entry.host}, those that do not exist yet too"
         return message, "list the hosts that the tool needs"

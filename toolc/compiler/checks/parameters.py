@@ -50,7 +50,7 @@ def check_enums_in_prose(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _may_be_open(schema: JsonObject) -> bool:
-    """A glance: many parameters are numbers, or closed anyway."""
+    """Return whether the parameter can be an open string; a quick test for the many others."""
     kind = schema.get("type")
     return kind not in _NO_STRINGS and (kind != "string" or not any(key in schema for key in _CLOSED_BY))
 
@@ -63,7 +63,7 @@ def _is_open_string(schema: Mapping) -> bool:
 
 
 def _closed_set(text: str) -> str | None:
-    """The list of values that ``text`` gives, as it is written; None where it gives none or an open one."""
+    """Return the list of values that ``text`` gives, as it is written; None where it gives none or an open one."""
     for lead in re.finditer(_LEAD, text, re.IGNORECASE):
         found = re.compile(_LIST).match(text, lead.end())
         if found is None:
@@ -152,7 +152,7 @@ def check_free_form_objects(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _may_be_free(schema: JsonObject) -> bool:
-    """A glance: most parameters are strings and numbers."""
+    """Return whether the parameter can be a free-form object; a quick test for the many others."""
     kind = schema.get("type")
     return isinstance(kind, list) or kind in {"object", "array"}
 

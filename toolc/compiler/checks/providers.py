@@ -53,20 +53,20 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _place(tool: LocatedTool, pointer: str) -> Span:
-    """Where that stands which a JSON Pointer into the tool's schema is about, as near as it was written."""
+    """Return the position of the node at a JSON Pointer into the schema of the tool, or of the nearest one."""
     route = _route(tool, pointer)
     names = [step for step in route if isinstance(step, str)]
     return tool.key_span(*names) if len(names) == len(route) else tool.span(*route)
 
 
 def _first_key(tool: LocatedTool, pointer: str) -> Span:
-    """The first key of the schema at ``pointer``, beside which another one can be written."""
+    """Return the first key of the schema at ``pointer``: another key can be written next to it."""
     node = tool.node_at(*_route(tool, pointer))
     return node.entries[0].key_span if isinstance(node, Mapping) and node.entries else _place(tool, pointer)
 
 
 def _route(tool: LocatedTool, pointer: str) -> list[str | int]:
-    """The keys and indices from the tool's map to what a JSON Pointer into its schema is about."""
+    """Return the keys and indices from the tool's map to what a JSON Pointer into its schema is about."""
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
     root = tool.node.get("parameters")
     if len(steps) > 1 and isinstance(root, Mapping) and not is_full_schema(root):

@@ -161,7 +161,7 @@ _HINT: Final = "revoke it, for it is in the history too; declare it under sandbo
 
 
 def check_text_for_secrets(source: SourceText) -> Iterator[Diagnostic]:
-    """Each secret that is written in a file."""
+    """Yield each secret that is written in a file."""
     for found in find_secrets(source.text):
         span = source.span(found.start, found.end)
         yield Diagnostic(codes.SECRET, f"this looks like {found.kind}", span, _HINT)
@@ -171,8 +171,8 @@ def check_text_for_secrets(source: SourceText) -> Iterator[Diagnostic]:
 def check_literal_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each secret in the files that are packed into the tool."""
     for path, text in _files(tool):
-        beside = PurePosixPath(tool.path).parent / path
-        yield from check_text_for_secrets(SourceText(beside.as_posix(), text))
+        place = PurePosixPath(tool.path).parent / path
+        yield from check_text_for_secrets(SourceText(place.as_posix(), text))
 
 
 def _files(tool: LocatedTool) -> Iterator[tuple[str, str]]:

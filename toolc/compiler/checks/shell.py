@@ -63,7 +63,7 @@ def check_single_command(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _argv_fix(tool: LocatedTool, argv: list[str]) -> Fix | None:
-    """``argv`` in the place of the script, where nothing but the command goes with it."""
+    """Return a fix that replaces the script by ``argv``, if the backend has no other keys."""
     node = tool.node_at("backend", "shell", "script")
     text = written(tool.source, node.span) if isinstance(node, Scalar) and not node.vars else ""
     if not isinstance(node, Scalar) or not text or "#" in text or text[0] == "*":
@@ -79,7 +79,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _as_argv(text: str, parameters: Schema) -> list[str] | None:
-    """The items of ``argv`` that do what the script does, as YAML; None where there are none."""
+    """Return the items of ``argv`` that do what the script does, as YAML; None where there are none."""
     lines = _lines(text)
     words = _words(lines[0].removeprefix("exec ")) if len(lines) == 1 else None
     if (
@@ -98,7 +98,7 @@ def _as_argv(text: str, parameters: Schema) -> list[str] | None:
 
 
 def _words(line: str) -> list[str] | None:
-    """The words of a command line in which the shell has nothing to do but to split it; None for any other."""
+    """Return the words of a command line that the shell only splits; None for any other."""
     words: list[str] = []
     at = 0
     while at < len(line):
@@ -138,7 +138,7 @@ def check_leading_dash(tool: LocatedTool) -> Iterator[Diagnostic]:
     properties = tool.spec.parameters.properties
     if not any(map(_dashed_value, properties.values())):
         return
-    mended = False  # one '--' is for all that stands after it
+    is_fixed = False  # one '--' is sufficient for all later arguments
     for template, route in _before_end_of_options(backend.command):
         placeholder = template.sole
         if placeholder is None or placeholder.keys or placeholder.filters or placeholder.name in backend.allow_dash:
@@ -151,13 +151,13 @@ def check_leading_dash(tool: LocatedTool) -> Iterator[Diagnostic]:
                 f"'{placeholder.name}' may be {dashed}, and a call with it is refused: it looks like an option",
                 span,
                 f"put '--' before it, or if the program needs no '--' write allow_dash: [{placeholder.name}]",
-                None if mended else _dash_fix(tool, backend.command, template, span),
+                None if is_fixed else _dash_fix(tool, backend.command, template, span),
             )
-            mended = True
+            is_fixed = True
 
 
 def _dash_fix(tool: LocatedTool, argv: Argv, template: Template, span: Span) -> Fix | None:
-    """``--`` before the argument, unless options come after it: these would become arguments too."""
+    """Return a fix that inserts ``--`` before the argument, unless options follow it."""
     elements = [
         each for group in argv.elements for each in (group.argv if isinstance(group, WhenGroup) else (group,))
     ]
@@ -168,7 +168,7 @@ def _dash_fix(tool: LocatedTool, argv: Argv, template: Template, span: Span) -> 
 
 
 def _before_end_of_options(argv: Argv) -> Iterator[tuple[Template, tuple[str | int, ...]]]:
-    """Each argument that a program may take for an option, and its route."""
+    """Yield each argument that a program may read as an option, and its route."""
     for index, element in enumerate(argv.elements):
         route = ("backend", "shell", "argv", index)
         if element == _END_OF_OPTIONS:

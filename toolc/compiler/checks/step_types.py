@@ -56,7 +56,7 @@ class Known:
     steps: Mapping[str, ToolSpec | None]
 
     def shape(self, template: Template) -> Shape:
-        """What a template can become. Raises ``NoSuchKeyError``."""
+        """Return the type of the value of a template. Raise ``NoSuchKeyError`` if a key does not exist."""
         sole = template.sole
         for part in template.parts:
             if isinstance(part, Placeholder):
@@ -66,7 +66,7 @@ class Known:
         return TEXT
 
     def may_be_absent(self, template: Template) -> str:
-        """The parameter that ``template`` names and a call may lack; empty where it names none."""
+        """Return the parameter that ``template`` names and a call may lack; empty where it names none."""
         names = sorted(name for name in template.names if self.parameters.may_be_absent(name))
         return names[0] if names else ""
 
@@ -87,7 +87,7 @@ class Known:
 
 
 def outputs(tool: ToolSpec | None) -> Shape:
-    """What a tool gives, as ``toolc.runtime.step_results.Ran.data`` has it."""
+    """Return the type of the output of a tool, as in ``toolc.runtime.step_results.Ran.data``."""
     if tool is None:
         return ANYTHING
     if tool.result_schema is not None:
@@ -107,7 +107,7 @@ _DEFINED: Final = ("$defs", "definitions")
 
 @dataclass(frozen=True, slots=True)
 class StepArguments:
-    """The arguments of the step ``index`` of a composite, as far as they could be read.
+    """The arguments of the step ``index`` of a composite that could be decoded.
 
     ``tools`` are those that it may call, by name, and ``giving`` those of which it is known what they give.
     """
@@ -119,7 +119,7 @@ class StepArguments:
     giving: Mapping[str, ToolSpec]
 
     def findings(self) -> Iterator[Diagnostic]:
-        """Each argument that is missing, unknown, or of a type that the called tool does not take."""
+        """Yield each argument that is missing, unknown, or of a type that the called tool does not take."""
         node = self.tool.node_at(*self._route, "args")
         if node is not None and not isinstance(node, MappingNode):
             return
@@ -168,7 +168,7 @@ class StepArguments:
             yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
 
     def _handed_on(self, missing: Sequence[str], *, are_read: bool) -> Iterator[Diagnostic]:
-        """Of a pipeline, the parameter that becomes what the step before gave; whether all arguments were read."""
+        """Report a pipeline step without exactly one parameter for the previous output, or of another type."""
         tool = self._step.tool
         if len(missing) > 1:
             message = f"a pipeline hands one value on, and '{tool}' needs {listed(missing)}"
@@ -270,5 +270,5 @@ class StepArguments:
         return str(node.value)[:80] if isinstance(node, Scalar) else ""
 
     def _value_span(self, route: tuple[str | int, ...]) -> Span:
-        """A template without the quotes that it stands in."""
+        """Return a template without the quotes around it."""
         return self.tool.source.locate(self._span(*route), self._written(route))

@@ -1,4 +1,4 @@
-"""RSK10: a model reads other words. Whoever writes them steers it."""
+"""Risks of text and metadata: RSK09 (annotations), RSK10 (text that a model reads) and RSK12 (tags)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from typing import Final
 
 from toolc.compiler.checks.model_text import first_hidden, first_order
 from toolc.review.change import Change, Grade, Route
-from toolc.review.risk.sides import Sides
+from toolc.review.risk.base import Sides, risk_rule
 from toolc.review.surface import shown, texts
-
-RULE: Final = "RSK10"
 
 _COMMANDING: Final = re.compile(
     r"\b(?:always|never|must|before (?:using|calling)|first call|instead of)\b", re.IGNORECASE
@@ -25,10 +23,11 @@ _DIALECT: Final = re.compile(r"https?://json-schema\.org/[\w/.-]*#?")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 
 
-def check(sides: Sides) -> Iterator[Change]:
-    """Each string that changed, graded by what is new in it. Of a new tool only grave words are told."""
+@risk_rule("RSK10")
+def check_model_text(sides: Sides) -> Iterator[Change]:
+    """Report each string that changed, graded by what is new in it. Of a new tool only high grades are reported."""
     before = texts(sides.old) if sides.old else {}
-    others = (sides.after.names | sides.after.tools.keys()) - {sides.now.name}
+    others = (sides.state_after.names | sides.state_after.tools.keys()) - {sides.after.name}
     for route, now in texts(sides.new).items():
         was = before.get(route, "")
         if was == now or route == ("name",) or (route[-1] == "$schema" and _DIALECT.fullmatch(now)):
@@ -36,17 +35,17 @@ def check(sides: Sides) -> Iterator[Change]:
         grade, why = _judged(was, now, others)
         if why or (sides.old is not None and not _is_structure(route)):
             words = f"the model reads other words at {shown(route)}{why}"
-            yield replace(sides.risk(RULE, grade, words, route, was, now), kind="surface")
+            yield replace(sides.risk("RSK10", grade, words, route, was, now), kind="surface")
 
 
 def _is_structure(route: Route) -> bool:
-    """Whether it is a word that the contract's rules tell of, such as a type, and no sentence."""
+    """Return whether the string is a keyword value that contract rules report, such as a type."""
     named = [step for step in route if isinstance(step, str)]
     return route[0] in {"parameters", "result_schema"} and named[-1] in _STRUCTURE
 
 
 def _judged(was: str, now: str, others: frozenset[str] | set[str]) -> tuple[Grade, str]:
-    """The grade, and in words what raised it."""
+    """Return the grade, and a text with the reason for it."""
     if hidden := first_hidden(now):
         return "critical", f", with a character that cannot be seen ({hidden})"
     if (order := first_order(now)) and order != first_order(was):
@@ -64,10 +63,43 @@ def _judged(was: str, now: str, others: frozenset[str] | set[str]) -> tuple[Grad
 
 
 def _new(pattern: re.Pattern[str], was: str, now: str) -> str:
-    """The first match in ``now`` that ``was`` does not have; empty where there is none."""
+    """Return the first match in ``now`` that ``was`` does not have; empty where there is none."""
     before = {match.lower() for match in pattern.findall(was)}
     return next((match for match in pattern.findall(now) if match.lower() not in before), "")
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"[\w-]+", text))
+
+
+_HINTS: Final = ("read_only", "destructive", "idempotent", "open_world")
+_WORDS: Final = {None: "nothing", True: "true", False: "false"}
+
+
+@risk_rule("RSK09")
+def check_annotations(sides: Sides) -> Iterator[Change]:
+    """Report each annotation that changed, and a confirmation that is no longer required."""
+    was, now = sides.before, sides.after
+    if was is None:
+        return
+    for name in _HINTS:
+        before, after = getattr(was.annotations, name), getattr(now.annotations, name)
+        if before != after:
+            words = f"clients are told otherwise of {name}"
+            yield sides.risk("RSK09", "high", words, ("annotations", name), _WORDS[before], _WORDS[after])
+    if was.confirm and not now.confirm:
+        yield sides.risk("RSK09", "high", "no person is asked before a call", ("confirm",), "true", "false")
+
+
+def check_tags(sides: Sides) -> Iterator[Change]:
+    """Yield each tag that a tool lost, and, as the least of risks, each that it got."""
+    if sides.before is None:
+        return
+    before, after = sides.before.tags, sides.after.tags
+    for tag in before:
+        if tag not in after:
+            words = f"the tag {tag} is gone: what is denied or to be approved by it passes the tool over"
+            yield sides.risk("RSK12", "high", words, ("tags",), tag, None)
+    for tag in after:
+        if tag not in before:
+            yield sides.risk("RSK12", "low", f"the tool has the tag {tag} now", ("tags",), None, tag)
