@@ -150,8 +150,8 @@ def test_bounds_of_policies() -> None:
 
 
 def test_review_rules(golden: bool) -> None:
-    lines = [f"| {each.name} | {each.kind} | {each.about} |" for each in rules()]
-    table = "\n".join(["| rule | kind | about |", "|---|---|---|", *lines, ""])
+    lines = [f"| {each.number} | {each.kind} | {each.name} |" for each in rules()]
+    table = "\n".join(["| rule | kind | name |", "|---|---|---|", *lines, ""])
     page = Page.read("reference/review-rules")
     head, mark, shown = page.text.partition("<!-- rules -->\n")
     if golden:
@@ -160,7 +160,7 @@ def test_review_rules(golden: bool) -> None:
 
 
 def test_review_rules_of_providers_are_in_the_order_of_the_providers() -> None:
-    assert [each.about.split(" ")[0] for each in rules() if each.kind == "provider"] == [*PROVIDER_NAMES]
+    assert [each.name.split(" ")[0] for each in rules() if each.kind == "provider"] == [*PROVIDER_NAMES]
 
 
 def test_deadlines() -> None:

@@ -32,7 +32,7 @@ from toolc.compiler.settings import Settings
 if TYPE_CHECKING:
     from toolc.compiler.compile import Compilation
 
-_FORMAT: Final = 6
+_FORMAT: Final = 7
 _PACKAGES: Final = frozenset({"jinja2", "jmespath", "jsonschema", "pyyaml", "referencing", "tomli", "toolc"})
 """The packages whose version can change the findings."""
 

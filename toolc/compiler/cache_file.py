@@ -131,7 +131,7 @@ def findings_to_json(diagnostics: Diagnostics) -> list[dict[str, object]]:
     """Return every finding, in order."""
     return [
         {
-            "code": [each.code.number, each.code.severity, each.code.summary, each.code.on],
+            "code": [each.code.number, each.code.severity, each.code.name, each.code.enabled, each.code.slug],
             "message": each.message,
             "span": each.span,
             "hint": each.hint,
@@ -155,8 +155,8 @@ def diagnostics_from_json(findings: Any, sources: Any) -> Diagnostics:
     for path, text in sources.items():
         diagnostics.add_source(SourceText(path, text))
     for each in findings:
-        number, severity, summary, on = each["code"]
-        code = Code(number, Severity(severity), summary, on)
+        number, severity, name, enabled, slug = each["code"]
+        code = Code(number, Severity(severity), name, enabled, slug)
         found = Diagnostic(
             code, each["message"], span(each["span"]), each["hint"], _fix(each["fix"]), int(each["times"])
         )

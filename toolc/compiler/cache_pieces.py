@@ -21,7 +21,7 @@ from toolc.compiler.cache_file import (
     to_json,
 )
 from toolc.compiler.checks import check_together
-from toolc.compiler.checks.compositions import calls
+from toolc.compiler.checks.call_graph import tool_references
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.find import Found
@@ -256,7 +256,7 @@ def _input(found: Found, key: CacheKey) -> _Input:
 def _called(piece: Piece) -> Iterator[str]:
     """Yield the names that the tools of a file call."""
     for tool in piece.tools:
-        yield from (name for name, _ in calls(tool))
+        yield from (name for name, _ in tool_references(tool))
 
 
 def _is_called(piece: Piece, called: set[str]) -> bool:

@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from toolc.compiler import codes
-from toolc.compiler.checks import SET_CHECKS, check_together
-from toolc.compiler.checks.literal_secrets import check_text
+from toolc.compiler.checks import TOOL_SET_CHECKS, check_together
+from toolc.compiler.checks.secrets import check_text_for_secrets
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Document
@@ -31,7 +31,7 @@ from toolc.spec import ToolSpec
 if TYPE_CHECKING:
     from toolc.registry import RegistryFile
 
-_ABOUT_SEVERAL: Final = frozenset(code.number for check in SET_CHECKS for code in check.RULE.codes)
+_ABOUT_SEVERAL: Final = frozenset(check.number for check in TOOL_SET_CHECKS)
 """Numbers of findings that other files take part in: a comment's use shows only where all are compiled."""
 
 
@@ -153,7 +153,7 @@ def compile_specs(
         *of_names,
         *check_toolsets(paths, projects, located),
         *_against_policies(located, settings),
-        *(each for source in projects.sources for each in check_text(source)),
+        *(each for source in projects.sources for each in check_text_for_secrets(source)),
     ]
     for each in of_several:
         diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)

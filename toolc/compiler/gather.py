@@ -18,8 +18,8 @@ from toolc.compiler.cache_file import (
     sources_to_json,
     span,
 )
-from toolc.compiler.checks.compositions import calls
-from toolc.compiler.checks.similar_descriptions import DAMAGES
+from toolc.compiler.checks.call_graph import tool_references
+from toolc.compiler.checks.descriptions import DAMAGES
 from toolc.compiler.compile import gather
 from toolc.compiler.compile_file import FileCompiler, Piece, folder_of
 from toolc.compiler.decode_shell import NO_COMMAND
@@ -81,7 +81,7 @@ class FileOutline(NamedTuple):
 
 def outline_of(piece: Piece) -> FileOutline | None:
     """Return the outline of a file; None if a tool in it calls others, since those checks need the whole tool."""
-    if any(any(calls(tool)) for tool in piece.tools):
+    if any(any(tool_references(tool)) for tool in piece.tools):
         return None
     sources = sources_to_json(piece.diagnostics)
     sources.pop(piece.found.shown, None)

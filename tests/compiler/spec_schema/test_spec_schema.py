@@ -21,9 +21,8 @@ from toolc.compiler.decode_schema import _KEYWORDS
 from toolc.compiler.document import to_json
 from toolc.compiler.find import PROJECT_FILES
 from toolc.compiler.load import load
-from toolc.compiler.rule import EXAMPLE, Rule
-from toolc.compiler.rules import RULES
 from toolc.compiler.spec_schema import spec_schema
+from toolc.data.pages import EXAMPLE, RulePage, pages
 from toolc.diagnostics import Diagnostic, Diagnostics
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -92,10 +91,10 @@ def test_a_good_spec_follows_the_schema(path: Path) -> None:
     assert [each.message for each in VALIDATOR.iter_errors(value_of(path))] == []
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.number)
-def test_the_good_example_of_a_rule_follows_the_schema(rule: Rule, tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", [page for page in pages().values() if page.good], ids=lambda page: page.number)
+def test_the_good_example_of_a_page_follows_the_schema(page: RulePage, tmp_path: Path) -> None:
     path = tmp_path / EXAMPLE
-    path.write_text(rule.good, encoding="utf-8", errors="surrogateescape")
+    path.write_text(page.good, encoding="utf-8", errors="surrogateescape")
     assert [each.message for each in VALIDATOR.iter_errors(value_of(path))] == []
 
 
