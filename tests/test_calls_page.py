@@ -21,6 +21,7 @@ def folder(tmp_path: Path) -> Path:
     return PAGE.place(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", PAGE.programs(), ids=titles())
 def test_programs_print_what_the_page_says(block: str, folder: Path) -> None:
     check_program(folder, block)

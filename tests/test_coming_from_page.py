@@ -22,12 +22,14 @@ def folder(tmp_path: Path) -> Path:
     return PAGE.place(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", PARTS)
 def test_the_programs_of_a_part_print_what_it_says(title: str, folder: Path) -> None:
     (program,) = Page(PARTS[title]).programs()
     check_program(folder, program)
 
 
+@pytest.mark.slow
 def test_commands_print_what_the_page_says(folder: Path) -> None:
     for block in PAGE.blocks("console"):
         for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
@@ -35,6 +37,7 @@ def test_commands_print_what_the_page_says(folder: Path) -> None:
             assert run(folder, "bash", "-c", command).rstrip("\n") == expected.rstrip("\n")
 
 
+@pytest.mark.slow
 def test_its_specs_have_no_findings_and_pass_their_tests(folder: Path) -> None:
     specs = sorted(str(path.relative_to(folder)) for path in (folder / "specs").glob("*.yaml"))
     assert run(folder, "toolc", "check", "--strict", *specs) == "7 tools: no errors\n"

@@ -49,6 +49,7 @@ def environment() -> dict[str, str]:
     return os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "NO_COLOR": "1"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [each for each in blocks("console") if "$ make" not in each])
 def test_console_examples_print_what_the_readme_says(block: str, folder: Path) -> None:
     steps = [step.partition("\n") for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
@@ -68,6 +69,7 @@ def test_console_examples_print_what_the_readme_says(block: str, folder: Path) -
     assert done.stdout.count(END) == len(steps), done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", blocks("python"))
 def test_python_examples_print_what_the_readme_says(block: str, folder: Path) -> None:
     done = subprocess.run(

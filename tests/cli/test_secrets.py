@@ -91,6 +91,7 @@ def test_tests_get_what_they_are_given_and_nothing_else(
     assert capsys.readouterr().out.endswith("1 passed, 0 failed\n")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_a_crash_leaves_no_memory_behind() -> None:
     Path("mine.yaml").write_text("USER_NAME: {command: [sh, -c, 'kill -SEGV $PPID; echo deploy-bot']}\n")

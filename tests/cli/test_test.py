@@ -400,6 +400,7 @@ def test_a_registry_s_tests_are_not_updated(capsys: pytest.CaptureFixture[str]) 
     assert "name the specs it was built from" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_how_many_are_over_and_takes_it_away() -> None:
     Path("c.yaml").write_text(CHOICES, encoding="utf-8")
     ours, theirs = pty.openpty()

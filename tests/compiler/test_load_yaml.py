@@ -414,6 +414,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(json_values)
 def test_json_is_yaml(document: object) -> None:
@@ -434,6 +435,7 @@ def scalars(node: Node) -> list[Scalar]:
             return [scalar for entry in node.entries for scalar in scalars(entry.value)]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(json_values)
 def test_every_span_covers_the_text_of_its_value(document: object) -> None:

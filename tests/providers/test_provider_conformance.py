@@ -106,6 +106,7 @@ def test_arguments_that_the_tool_takes_the_lowered_schema_takes(
             lowered.validate(each)
 
 
+@pytest.mark.slow
 @each_provider
 @given(schema=schemas)
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])

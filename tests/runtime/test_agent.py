@@ -36,6 +36,7 @@ def saying(words: str) -> tuple[str, JsonValue]:
     return "say", {"words": words}
 
 
+@pytest.mark.slow
 @both_formats
 def test_the_model_is_told_its_instructions_and_asked_the_one_argument(speech: Speech, tmp_path: Path) -> None:
     with ScriptedModel(speech=speech, script=[speech.text("Because.")]) as model:

@@ -60,6 +60,7 @@ def start_a_long_call(process: subprocess.Popen[str], started: Path) -> None:
         assert process.poll() is None
 
 
+@pytest.mark.slow
 def test_the_official_client_lists_and_calls() -> None:
     async def talk() -> None:
         parameters = StdioServerParameters(command=sys.executable, args=[str(PROGRAM)], env=ENVIRONMENT)
@@ -71,6 +72,7 @@ def test_the_official_client_lists_and_calls() -> None:
     anyio.run(talk)
 
 
+@pytest.mark.slow
 def test_nothing_but_the_protocol_is_on_stdout(server: subprocess.Popen[str]) -> None:
     send(server, {"id": 2, "method": "tools/call", "params": {"name": "echo", "arguments": {"words": "é"}}})
     assert receive(server)["id"] == 2
@@ -79,6 +81,7 @@ def test_nothing_but_the_protocol_is_on_stdout(server: subprocess.Popen[str]) ->
     assert stderr == "a stray print\n"
 
 
+@pytest.mark.slow
 def test_it_ends_when_the_client_hangs_up_in_the_middle_of_a_call(
     server: subprocess.Popen[str], tmp_path: Path
 ) -> None:
