@@ -19,17 +19,23 @@ def folder(tmp_path: Path) -> Path:
     return PAGE.place(tmp_path)
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 @pytest.mark.parametrize("block", PAGE.blocks("console"))
 def test_commands_print_what_the_page_says(block: str, folder: Path) -> None:
     check_commands(folder, block)
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 def test_its_spec_has_no_finding_and_passes_its_tests(folder: Path) -> None:
     assert run(folder, "toolc", "check", "specs", "--strict") == "5 tools: no errors\n"
     summary = "3 passed, 0 failed\nwithout tests: count_lines, find_lines, write_report\n"
     assert run(folder, "toolc", "test", "specs").endswith(summary)
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 @pytest.mark.parametrize("block", PAGE.programs())
 def test_programs_print_what_the_page_says(block: str, folder: Path) -> None:
     check_program(folder, block)

@@ -63,6 +63,8 @@ def test_a_pages_spec_has_no_finding(page: str, tmp_path: Path) -> None:
     assert Registry.load(placed(page, tmp_path)).diagnostics.sorted() == ()
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 def test_the_commands_about_http_print_what_the_page_says(tmp_path: Path) -> None:
     def orders(asked: Asked, connection: socket.socket) -> None:
         if asked.headers["authorization"] != "Bearer correct-horse-battery":
@@ -79,6 +81,8 @@ def test_the_commands_about_http_print_what_the_page_says(tmp_path: Path) -> Non
         assert server.asked[-1].path == "/customers/C%2F99/orders?per_page=2"
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 def test_the_commands_about_secrets_print_what_the_page_says(tmp_path: Path) -> None:
     placed("secrets", tmp_path)
     check("secrets", tmp_path)

@@ -18,6 +18,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return PAGE.place(tmp_path_factory.mktemp("plugins"))
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 def test_commands_print_what_the_page_says(folder: Path) -> None:
     steps = [
         step.partition("\n")
@@ -36,6 +38,8 @@ def test_its_specs_have_no_findings(folder: Path) -> None:
     )
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 @pytest.mark.parametrize("block", PAGE.programs())
 def test_programs_print_what_the_page_says(block: str, folder: Path) -> None:
     check_program(folder, block)

@@ -79,6 +79,7 @@ def test_python_examples_print_what_the_readme_says(block: str, folder: Path) ->
     assert matches(expected, done.stdout), done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", blocks("json"))
 def test_the_mcp_settings_start_a_server_that_lists_the_tools(block: str, folder: Path) -> None:
     (settings,) = json.loads(block)["mcpServers"].values()

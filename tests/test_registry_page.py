@@ -37,6 +37,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 @pytest.mark.parametrize("block", re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
 def test_programs_print_what_the_page_says(block: str, folder: Path) -> None:
     expected = "".join(f"{line}\n" for line in re.findall(r"^# > (.*)$", block, re.MULTILINE))

@@ -19,6 +19,8 @@ def folder(tmp_path: Path) -> Path:
     return PAGE.place(tmp_path)
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 @pytest.mark.parametrize("block", PAGE.programs())
 def test_programs_print_what_the_page_says(block: str, folder: Path) -> None:
     check_program(folder, block)

@@ -14,6 +14,8 @@ from toolc.spec import Expect
 PAGE = Page.of("testing")
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 @pytest.mark.parametrize("block", PAGE.blocks("console"))
 def test_commands_print_what_the_page_says(block: str, tmp_path: Path) -> None:
     check_commands(PAGE.place(tmp_path), block)

@@ -183,6 +183,7 @@ def wait_for(path: Path) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.needs_engine
 def test_a_built_registry_runs_too(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     with pytest.raises(SystemExit):
         main(("build", "tools.yaml"))

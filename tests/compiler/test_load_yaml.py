@@ -310,6 +310,7 @@ def test_a_syntax_error_says_what_is_wrong_and_where(text: str, expected: str) -
 # Depth and aliases
 
 
+@pytest.mark.slow
 @both_parsers
 @pytest.mark.parametrize("opening", ["[", "- ", "{a: ", "? "])
 def test_nesting_has_a_limit_that_is_reached_without_a_crash(opening: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ PATHS = ("a", "b", "c", "d", "e", "f", "g")
 numbers = st.lists(st.integers(0, 60), max_size=3)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     st.fixed_dictionaries(dict.fromkeys(PATHS, numbers)),

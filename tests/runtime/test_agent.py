@@ -48,6 +48,7 @@ def test_the_model_is_told_its_instructions_and_asked_the_one_argument(speech: S
     assert messages(request)[-1] == question()
 
 
+@pytest.mark.slow
 @both_formats
 def test_what_a_tool_says_goes_back_under_the_id_of_its_call(speech: Speech, tmp_path: Path) -> None:
     script = [speech.calls(saying("one"), saying("two")), speech.text("one, two")]

@@ -93,6 +93,7 @@ def test_it_ends_when_the_client_hangs_up_in_the_middle_of_a_call(
     assert server.stderr.read() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_it_ends_on_a_signal_in_the_middle_of_a_call(
     server: subprocess.Popen[str], tmp_path: Path, number: signal.Signals, code: int
@@ -103,6 +104,7 @@ def test_it_ends_on_a_signal_in_the_middle_of_a_call(
     assert (server.returncode, stderr) == (code, "")
 
 
+@pytest.mark.slow
 def test_it_ends_when_nobody_reads_its_answers(server: subprocess.Popen[str]) -> None:
     assert server.stdout
     server.stdout.close()
@@ -112,6 +114,7 @@ def test_it_ends_when_nobody_reads_its_answers(server: subprocess.Popen[str]) ->
     assert server.stderr.read() == ""
 
 
+@pytest.mark.slow
 def test_a_line_that_is_not_a_message_does_no_harm(server: subprocess.Popen[str]) -> None:
     assert server.stdin
     server.stdin.write("\x00not json\n\n[]\n")

@@ -53,6 +53,7 @@ def test_a_long_value_is_not_repeated_for_each_of_many_choices() -> None:
     assert messages(schema, "a" * 1_000_000) == TOO_LONG
 
 
+@pytest.mark.slow
 def test_items_that_must_differ_are_compared_in_linear_time() -> None:
     rows: list[JsonValue] = [{"row": row} for row in range(30_000)]
     assert messages({"uniqueItems": True}, rows) == []
