@@ -122,6 +122,7 @@ def test_a_signal_ends_the_call_under_way_and_its_sandbox(tmp_path: Path, number
     assert not asleep()
 
 
+@pytest.mark.slow
 def test_a_name_that_no_tool_has_is_refused_at_once(tmp_path: Path) -> None:
     with hosting(tmp_path, "men") as host:
         out, err = host.process.communicate(timeout=60)

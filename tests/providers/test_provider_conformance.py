@@ -38,6 +38,7 @@ def test_losses_are_the_golden_ones(golden: bool) -> None:
     compare("losses", losses, write=golden)
 
 
+@pytest.mark.slow
 @each_provider
 def test_the_sdk_accepts_the_definitions(provider: Provider) -> None:
     SDK_CHECKS[provider.name](provider.lower(TOOLS).tools)
