@@ -180,7 +180,6 @@ def test_anthropic_is_given_no_empty_text() -> None:
     assert message["content"] == [{"type": "tool_result", "tool_use_id": "c1"}]
 
 
-@pytest.mark.slow
 def test_gemini_has_data_under_output_and_media_in_parts() -> None:
     from google.genai import types
 

@@ -59,7 +59,6 @@ def test_what_a_tool_says_goes_back_under_the_id_of_its_call(speech: Speech, tmp
     assert speech.results(model.requests[1]) == [("id_1", "one"), ("id_2", "two")]
 
 
-@pytest.mark.slow
 @both_formats
 def test_the_conversation_goes_back_whole_and_once(speech: Speech, tmp_path: Path) -> None:
     first = speech.calls(saying("one"), text="I shall say it.")
