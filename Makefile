@@ -1,15 +1,18 @@
-# The two commands that matter: `make demo` (see it work) and `make test` (all that CI runs).
+# The commands that matter: `make demo` (see it work), `make test-fast` (while you work) and `make test` (before you push).
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs image bench soak golden clean
+.PHONY: help demo test test-fast test-integrations check docs image bench soak golden clean
 
 PYTHON ?= python3
 BIN := .venv/bin
-WORKERS ?= 3  # most of a sandboxed test is waiting: one more than cores is quicker, many more only in each other's way
+INTEGRATIONS := .venv-integrations
+WORKERS ?= 3  # a test of sandboxes mostly waits: one worker more than cores is fastest
+PYTEST := -m pytest --numprocesses $(strip $(WORKERS)) --dist loadfile --no-loadscope-reorder
 
-help:  ## Show what there is
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+help:  ## Show the commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 28
+	@echo; echo "  PYTEST_ARGS=... adds arguments for pytest, WORKERS=$(strip $(WORKERS)) is the number of its processes, PYTHON=... makes .venv"
 
 .venv/.runtime: pyproject.toml
 	@.ci/venv "$(PYTHON)"
@@ -24,37 +27,48 @@ help:  ## Show what there is
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
 	@touch $@
 
+$(INTEGRATIONS)/.ready: pyproject.toml
+	@.ci/venv "$(PYTHON)" $(INTEGRATIONS)
+	@$(INTEGRATIONS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]' --group integrations
+	@touch $@
+
 demo: .venv/.runtime  ## Set up, build specs/ and run two tools in a sandbox
 	@.ci/demo
 
-test: .venv/.test  ## Lint, types and every test, on both engines
-	@.ci/with-engines $(MAKE) --no-print-directory check pytest
+test: .venv/.test  ## Run lint, types and all tests but the slow integrations; needs the engines (as root, it installs them)
+	@$(MAKE) --no-print-directory --jobs 2 check test-engines
 
-check: .venv/.test  ## Lint and types only
+test-fast: .venv/.test  ## Run the tests that need no engine, in a minute; no lint, no types
+	@.ci/without-engines $(BIN)/python $(PYTEST) -m 'not slow' -r fE $(PYTEST_ARGS)
+
+test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run the slow integrations, in an environment of their own
+	@.ci/with-engines .ci/with-language-server $(INTEGRATIONS)/bin/python -m pytest tests/integration/slow $(PYTEST_ARGS)
+
+check: .venv/.test  ## Run lint and types only
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-.PHONY: pytest
-pytest: .venv/.test
-	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+.PHONY: test-engines
+test-engines: .venv/.test
+	@.ci/with-engines $(BIN)/python $(PYTEST) $(PYTEST_ARGS)
 
 docs: .venv/.docs  ## Build the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file .mkdocs.yml
 	@printf 'built build/site/index.html\n'
 
-image: .venv/.runtime  ## Build the base image for the sandboxes
+image: .venv/.runtime  ## Build the base image of the sandboxes
 	@$(BIN)/toolc image build base
 
-bench: .venv/.test  ## Ratios against named peers, in one run
+bench: .venv/.test  ## Measure speed against other tools; prints ratios
 	@.ci/with-engines $(BIN)/python -m pytest tests/bench --benchmarks -s $(PYTEST_ARGS)
 
-soak: .venv/.test  ## Kill owners at every step fifty times, then at random for MINUTES (60); LOG is kept, and gone on from
+soak: .venv/.test  ## Kill calls at every step TIMES (50) times, then at random for MINUTES (60); LOG=FILE resumes
 	@PYTHONPATH=tests/engines .ci/with-engines $(BIN)/python tests/soak/soak.py $(if $(LOG),--log $(LOG)) --times $(or $(TIMES),50) --minutes $(or $(MINUTES),60)
 
-golden: .venv/.test  ## Write the golden files anew; read the diff before you commit it
+golden: .venv/.test  ## Write the golden files again; read the diff before you commit it
 	@$(BIN)/python -m pytest tests --golden -q $(PYTEST_ARGS)
 
-clean:  ## Remove all that make has made in this folder
-	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+clean:  ## Remove everything that make created in this folder
+	rm -rf .venv $(INTEGRATIONS) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

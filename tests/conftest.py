@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import collections
+import functools
 import os
 import signal
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from toolc.engines.names import AUTO
+from toolc.engines.select import select
+from toolc.errors import NoEngineError
+from toolc.plan import Profile
+
 # Shared machines stall: a slow example is no failure, and a failing one must come back on the next run.
 settings.register_profile("toolc", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("toolc")
+
+LONG: Final = frozenset({"conformance", "engines", "integration", "soak"})
+"""Folders whose tests mostly wait for sandboxes."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,6 +62,35 @@ def _heard_signals() -> None:
 def golden(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are to be written instead of compared."""
     return bool(request.config.getoption("--golden"))
+
+
+@functools.cache
+def _no_engine() -> str:
+    """Return why no engine works here; empty if one does."""
+    try:
+        select(AUTO, Profile())
+    except NoEngineError as error:
+        return str(error)
+    return ""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("needs_engine") and (reason := _no_engine()):
+        pytest.skip(reason)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run files with sandboxes first: they take minutes, and the others then share out what time is left.
+
+    Within each part, the files with most tests come first, which is the order of ``--dist loadfile`` itself.
+    """
+    tests = collections.Counter(item.path for item in items)
+
+    def order(item: pytest.Item) -> tuple[bool, int, Path]:
+        folders = item.path.relative_to(config.rootpath).parts[1:-1]
+        return LONG.isdisjoint(folders), -tests[item.path], item.path
+
+    items.sort(key=order)
 
 
 def pytest_ignore_collect(collection_path: object, config: pytest.Config) -> bool | None:

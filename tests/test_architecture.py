@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "toolc"
 CORE = frozenset(
     "source errors checked diagnostics spec spec_agent spec_backends spec_composite spec_function spec_http schema "  # noqa: SIM905
     "json_pointer template template_json registry call plan result events changes "
-    "confirmation plan_http hosts loopback attempt authority calls lock policy".split()
+    "confirmation plan_http hosts loopback attempt authority calls lock policy provider_names".split()
 )
 SEES: dict[str, frozenset[str]] = {
     **dict.fromkeys(CORE, CORE),
@@ -31,7 +31,6 @@ SEES: dict[str, frozenset[str]] = {
     "runtime": CORE | {"backends", "engines", "guest", "digest", "providers", "validation"},
     "secret_sources": CORE | {"compiler"},
     "configuration": CORE | {"compiler", "engines", "secret_sources"},
-    "artifacts": CORE | {"digest", "compiler", "providers"},
     "functions": CORE | {"compiler", "digest", "validation"},
     "registry_file": CORE | {"digest"},
     "review": CORE | {"__init__", "compiler", "digest", "providers", "registry_file", "reporters", "validation"},
@@ -41,13 +40,13 @@ SEES: dict[str, frozenset[str]] = {
     "read_result": CORE | {"functions", "runtime"},
     "executor": CORE | {"api", "configuration", "engines", "messages", "read_result", "runtime", "secret_sources"},
     "api": CORE
-    | {"artifacts", "assets", "digest", "compiler", "executor", "functions", "messages", "providers", "backends"}
+    | {"assets", "digest", "compiler", "executor", "functions", "messages", "providers", "backends"}
     | {"engines", "registry_file", "runtime", "tools"},
     "serve": CORE | {"api", "backends", "engines", "runtime", "providers"},
     "cli": CORE
     | {"__init__", "api", "assets", "compiler", "digest", "engines", "reporters", "runtime", "serve", "providers"}
-    | {"artifacts", "backends", "configuration", "importers", "policy_file", "review", "secret_sources"},
-    "__init__": CORE | {"api", "artifacts", "configuration", "functions", "messages", "runtime"},
+    | {"backends", "configuration", "data", "importers", "policy_file", "review", "secret_sources"},
+    "__init__": CORE | {"api", "compiler", "configuration", "functions", "messages", "runtime"},
     "__main__": frozenset({"cli"}),
 }
 """What each top-level module or folder may import, besides itself and the standard library."""
@@ -110,8 +109,8 @@ def test_engine_words_stay_with_the_engines(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_no_module_grows_beyond_four_hundred_lines(path: Path) -> None:
-    assert path.read_text(encoding="utf-8").count("\n") <= 400
+def test_no_module_has_more_than_600_lines(path: Path) -> None:
+    assert path.read_text(encoding="utf-8").count("\n") <= 600
 
 
 def test_the_guest_speaks_old_python() -> None:

@@ -33,7 +33,7 @@ from toolc import (
 )
 from toolc.functions.define import AgentKeys
 from toolc.functions.tool import Traits
-from toolc.providers.table import PROVIDERS
+from toolc.provider_names import PROVIDER_NAMES
 
 PLAIN = [None, True, 0, -1, 1.5, 2.0**53, math.nan, math.inf, "", "x", "\ud800", "a\0b", b"x", object(), {1}, int]
 JUNK = st.recursive(
@@ -208,7 +208,7 @@ USES: dict[str, Use] = {
     "event_to_json": event_to_json,
     "result_to_json": result_to_json,
     "tool_calls(provider)": lambda junk: tool_calls(junk, {}),
-    **{f"tool_calls({name})": partial(tool_calls, name) for name in PROVIDERS},
+    **{f"tool_calls({name})": partial(tool_calls, name) for name in PROVIDER_NAMES},
     "tool_messages(provider)": lambda junk: tool_messages(junk, [], []),
     "tool_messages(calls)": lambda junk: tool_messages("anthropic", junk, []),
     "tool_messages(results)": lambda junk: tool_messages("anthropic", [CALL], junk),

@@ -61,4 +61,5 @@ def test_the_wheel_alone_makes_builds_and_runs_a_repo(checkout: Path, tmp_path: 
         "toolc init t --ci github >&2 && cd t && toolc build specs >&2 && toolc run specs/hello.yaml --arg name=Ada"
     )
     assert run("sh", "-c", script, cwd=away, path=path) == "Hello, Ada!\n"
+    assert run("toolc", "explain", "RSK01", cwd=away, path=path).startswith("## RSK01: ")
     run("toolc", "check", str(next(binaries.parent.rglob("_assets/specs"))), cwd=away, path=path)

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from toolc.api import Executor, Registry, build, event_to_json, result_to_json
-    from toolc.artifacts import Built
     from toolc.call import ToolCall
     from toolc.changes import Ask, Change, Proposal
+    from toolc.compiler.build_output import Built
     from toolc.configuration import Configuration
     from toolc.confirmation import Allow, Confirm, Deny
     from toolc.errors import (
@@ -109,7 +109,7 @@ __version__ = "0.1.0"
 # Loaded when first used: `import toolc` and `toolc --version` must cost next to nothing.
 _HOMES: Final = {
     "toolc.api": ("Executor", "Registry", "build", "event_to_json", "result_to_json"),
-    "toolc.artifacts": ("Built",),
+    "toolc.compiler.build_output": ("Built",),
     "toolc.call": ("ToolCall",),
     "toolc.changes": ("Ask", "Change", "Proposal"),
     "toolc.configuration": ("Configuration",),

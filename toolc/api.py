@@ -13,8 +13,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from toolc import checked
-from toolc.artifacts import FORM, Built, write
 from toolc.assets import asset
+from toolc.compiler.build_output import Built, render, write
 from toolc.diagnostics import Diagnostics
 from toolc.digest import parse, registry_bytes
 from toolc.errors import UsageError
@@ -273,8 +273,8 @@ def write_build(compilation: Compilation, out: str | Path) -> Built:
     compilation.refuse_errors()
     with no_collection():
         names = [tool.name for tool in compilation.tools]
-        finished = FORM.finish(compilation.tools, compilation.tools)
-        return write(finished, names, compilation.toolsets, out)
+        rendered = render(compilation.tools, compilation.tools)
+        return write(rendered, names, compilation.toolsets, out)
 
 
 def result_to_json(result: ToolResult) -> JsonObject:

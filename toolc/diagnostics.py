@@ -24,14 +24,15 @@ class Severity(StrEnum):
 class Code:
     """A stable identity of a kind of finding.
 
-    ``number`` is like ``TC101`` and is never reused; ``summary`` is one line without a full stop. A code
-    that is not ``on`` is reported only where the user selects it.
+    ``number`` is like ``TC101`` and is never reused. ``name`` is a title of one line without a full stop, ``slug``
+    the same in short, like ``unknown-key``. A code that is not ``enabled`` is reported only if the user selects it.
     """
 
     number: str
     severity: Severity
-    summary: str
-    on: bool = True
+    name: str
+    enabled: bool = True
+    slug: str = ""
 
 
 @dataclass(frozen=True, slots=True)

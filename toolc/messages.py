@@ -16,9 +16,10 @@ from typing import Any, cast
 from toolc import checked
 from toolc.call import ToolCall
 from toolc.errors import UsageError
+from toolc.provider_names import PROVIDER_NAMES
+from toolc.providers import load_provider
 from toolc.providers.answers import Answer
 from toolc.providers.base import Provider
-from toolc.providers.table import PROVIDERS
 from toolc.result import ToolResult
 from toolc.schema import JsonObject
 
@@ -51,7 +52,7 @@ def tool_messages(provider: str, calls: Sequence[ToolCall], results: Sequence[To
 
 def find_provider(name: str) -> Provider:
     """The provider of this name. Raises ``UsageError`` that lists all."""
-    return PROVIDERS[checked.one_of("provider", name, PROVIDERS)]
+    return load_provider(checked.one_of("provider", name, PROVIDER_NAMES))
 
 
 def _plain(response: object) -> JsonObject:

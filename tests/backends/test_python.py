@@ -121,6 +121,7 @@ def test_a_malformed_answer_is_an_execution_error(reply: JsonValue, why: str | N
     assert error == wanted
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200) | st.recursive(
     st.none() | st.booleans() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(

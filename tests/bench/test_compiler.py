@@ -23,13 +23,13 @@ from generated_specs import write_specs
 from targets import judged
 
 from toolc.api import write_build
-from toolc.artifacts import FORM, write
 from toolc.compiler import cache, cache_answers
+from toolc.compiler.build_output import write
 from toolc.compiler.cache_build import BuildCache
-from toolc.compiler.checks import SET_CHECKS, TOOL_CHECKS
+from toolc.compiler.checks import TOOL_CHECKS, TOOL_SET_CHECKS
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.settings import NO_SETTINGS
-from toolc.providers.table import PROVIDERS
+from toolc.provider_names import PROVIDER_NAMES
 
 COUNT = 2_000
 ROUNDS = 3
@@ -85,12 +85,12 @@ def build_beside(specs: Path) -> None:
 
 def rebuild(specs: Path) -> None:
     """As ``toolc build`` does."""
-    known = BuildCache.of([specs], NO_SETTINGS, None)
-    if not known.recall():
-        made = known.make(FORM)
-        if not made.is_there:
-            write(made.tools, [name for name, *_ in made.rows], made.toolsets, made.out)
-        known.remember(made, len(PROVIDERS))
+    known = BuildCache.load([specs], NO_SETTINGS, None)
+    if not known.previous():
+        output = known.build()
+        if not output.is_written:
+            write(output.tools, output.names, output.toolsets, output.out)
+        known.save(output, len(PROVIDER_NAMES))
 
 
 def best(subjects: dict[str, Callable[[], object]], clock: Callable[[], float]) -> dict[str, float]:
@@ -266,14 +266,14 @@ def test_the_share_of_each_check(specs: Path, capsys: pytest.CaptureFixture[str]
         for tool in located:
             for _ in each.check(tool):
                 pass
-        shares[str(vars(each)["__name__"])] = (process_time() - start) * 1000
-    for every in SET_CHECKS:
+        shares[each.number] = (process_time() - start) * 1000
+    for every in TOOL_SET_CHECKS:
         start = process_time()
         for _ in every.check(located):
             pass
-        shares[str(vars(every)["__name__"])] = (process_time() - start) * 1000
+        shares[every.number] = (process_time() - start) * 1000
     names = sorted(shares, key=lambda name: -shares[name])
-    show(capsys, found | {name.rpartition(".")[2]: shares[name] for name in names})
+    show(capsys, found | {name: shares[name] for name in names})
 
 
 def test_the_start_of_the_command_line(

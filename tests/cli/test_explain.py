@@ -9,6 +9,7 @@ import pytest
 from toolc.cli import main
 from toolc.compiler import codes
 from toolc.diagnostics import Code
+from toolc.review.rules import ReviewRule, rules
 
 CHECKS = Path(__file__).parent.parent.parent / "docs" / "reference" / "checks.md"
 
@@ -21,16 +22,16 @@ def run(*arguments: str) -> int:
 
 
 @pytest.mark.parametrize("code", ["TC007", "tc007"])
-def test_a_page_says_why_and_shows_both_examples(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_explains_the_finding_and_shows_both_examples(code: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(code) == 0
     assert capsys.readouterr().out == (
         """\
-## TC007: a key that is not a string
+## TC007: key that is not a string
 
 Error.
 
-Every key of a spec is text: JSON, TOML and the providers know no other. In YAML a key without
-quotes may be a number, a boolean or null. Put it in quotes.
+Every key in a spec is a string, because JSON, TOML and the providers support no other keys. In YAML a key without
+quotes can be a number, a boolean or null. Put it in quotes.
 
 This `tool.yaml` has a finding:
 
@@ -53,7 +54,7 @@ tool.yaml:7:14: error TC007: the key 2 is a number, and keys are text
 1 error
 ```
 
-Put right:
+Corrected:
 
 ```yaml
 toolc: 1
@@ -68,49 +69,66 @@ backend:
     )
 
 
-def test_a_page_lists_the_sides_of_its_number(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_lists_the_codes_of_its_number(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("TC406") == 0
     assert (
-        "\n- a template that names no parameter (error)\n"
-        "- a parameter that nothing uses (warning)\n"
-        "- a template that uses a parameter which may be absent (error)\n"
+        "\n- template that names an unknown parameter (error)\n"
+        "- parameter that is not used (warning)\n"
+        "- template that uses an optional parameter without a default (error)\n"
     ) in capsys.readouterr().out
 
 
-def test_files_beside_the_example_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_extra_files_of_an_example_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("TC111") == 0
-    assert "\nBeside it stands `hello.sh`:\n\n```\necho hello\n```\n" in capsys.readouterr().out
+    assert "\nWith the file `hello.sh`:\n\n```\necho hello\n```\n" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("selectable", [code for code in codes.ALL if not code.on], ids=lambda code: code.number)
-def test_a_finding_that_is_off_is_shown_nevertheless(selectable: Code, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(selectable.number) == 0
+@pytest.mark.parametrize("code", [code for code in codes.ALL if not code.enabled], ids=lambda code: code.slug)
+def test_a_finding_that_is_off_by_default_is_shown(code: Code, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(code.number) == 0
     page = capsys.readouterr().out
-    assert "off unless it is selected" in page
-    assert f" {selectable.number}: " in page.split("```text")[1]
+    assert "off by default" in page
+    assert f" {code.number}: " in page.split("```text")[1]
 
 
 def test_the_list_has_one_line_for_each_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert run() == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(codes.ALL)
-    assert lines[0] == "TC001  error    on   the file is not valid YAML or TOML"
-    assert "TC208  warning  off  a tool without a label for people" in lines
+    assert len(lines) == len(codes.ALL) + len([*rules()])
+    assert lines[0] == "TC001   error       on   invalid YAML or TOML syntax"
+    assert "TC208   warning     off  tool without a label for users" in lines
+    assert "RSK02   critical    on   more access to the workspace" in lines
+
+
+@pytest.mark.parametrize("rule", [*rules()], ids=lambda rule: rule.number)
+def test_every_rule_of_a_review_is_explained(rule: ReviewRule, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(rule.number) == 0
+    page = capsys.readouterr().out
+    assert page.startswith(f"## {rule.number}: {rule.name}\n\nSeverity: at most {rule.severity}.\n")
+
+
+def test_a_page_of_a_review_rule_shows_both_versions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("rsk05") == 0
+    before, after = capsys.readouterr().out.split("Before:")[1].split("After:")
+    assert "memory: 128MiB" in before
+    assert "memory: 2GiB" in after
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["401"], "there is no code '401'; did you mean TC401?"),
         (["TC999"], "there is no code 'TC999'; did you mean TC909?"),
         (["tc11"], "'tc11' is the beginning of several codes; explain one of TC110, TC111, TC112, TC113, TC114"),
+        (["RSK1"], "'RSK1' is the beginning of several codes; explain one of RSK10, RSK11, RSK12, RSK13"),
+        (["CON999"], "there is no code 'CON999'; did you mean CON309?"),
         (["hello"], "there is no code 'hello'; see the list: toolc explain"),
-        (["TC401", "--all"], "name a code or ask for --all, not both"),
+        (["TC401", "--all"], "pass either a code or --all, not both"),
     ],
 )
-def test_a_code_that_does_not_exist(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_code_that_does_not_exist(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*arguments) == 2
-    assert capsys.readouterr() == ("", f"toolc: {told}\n")
+    assert capsys.readouterr() == ("", f"toolc: {message}\n")
 
 
 def test_the_docs_are_these_pages(golden: bool, capsys: pytest.CaptureFixture[str]) -> None:

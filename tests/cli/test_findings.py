@@ -10,7 +10,7 @@ import pytest
 
 from toolc.cli import main
 from toolc.cli.common import wants_color
-from toolc.reporters.table import FORMATS
+from toolc.reporters import FORMATS
 
 GOOD = """\
 toolc: 1

@@ -35,9 +35,9 @@ ELSEWHERE = {
     "toolc.compiler.decode_http", "toolc.compiler.decode_python", "toolc.compiler.decode_agent",  # other backends
     "toolc.compiler.http_agreement",
     "toolc.spec_http", "toolc.spec_composite", "toolc.template_json",  # their types
-    "toolc.compiler.cache_pieces", "toolc.compiler.finished",  # several files
+    "toolc.compiler.cache_pieces", "toolc.compiler.build_output",  # several files
     "toolc.compiler.workers", "pickle", "multiprocessing",  # many files
-    "toolc.compiler.yaml_syntax", "toolc.compiler.yaml_failure",  # words for what does not parse
+    "toolc.compiler.yaml_syntax",  # messages about syntax errors
     "jinja2", "jmespath", "jsonschema",  # what this spec has none of
     "difflib", "email", "importlib.metadata", "socket", "tempfile",  # slow to import
 }  # fmt: skip

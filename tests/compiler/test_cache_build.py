@@ -13,15 +13,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from toolc import artifacts
 from toolc.api import write_build
 from toolc.cli import main
-from toolc.compiler import cache_answers
+from toolc.compiler import build_output, cache_answers
+from toolc.compiler.build_output import Built, RenderedTool
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.document import Document
 from toolc.compiler.find import Found
-from toolc.compiler.finished import Finished
 from toolc.diagnostics import Diagnostics
 from toolc.errors import SpecError, UsageError
 from toolc.providers import anthropic_strict
@@ -62,15 +61,18 @@ def build(*options: str) -> object:
 def writes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows with each build that is written."""
     written: list[str] = []
-    write = artifacts.write
+    write = build_output.write
 
     def noted(
-        tools: Sequence[Finished], names: Sequence[str], toolsets: Mapping[str, Sequence[str]], out: str | Path
-    ) -> artifacts.Built:
+        tools: Sequence[RenderedTool],
+        names: Sequence[str],
+        toolsets: Mapping[str, Sequence[str]],
+        out: str | Path,
+    ) -> Built:
         written.append(str(out))
         return write(tools, names, toolsets, out)
 
-    monkeypatch.setattr(artifacts, "write", noted)
+    monkeypatch.setattr(build_output, "write", noted)
     return written
 
 
@@ -99,7 +101,6 @@ def _new_spec() -> None:
     "change",
     [
         lambda: Path("specs/a.yaml").write_text(SPEC + "owner: us\n"),
-        lambda: Path("toolc.yaml").write_text("vars: {a: b}\n"),
         _new_spec,
         lambda: Path("build/registry.json").write_text("{}"),
         lambda: Path("build/registry.json").unlink(),
@@ -144,6 +145,8 @@ def test_an_edit_of_which_a_build_shows_nothing_writes_nothing(
     folder: Path, writes: list[str], edit: Callable[[str], str]
 ) -> None:
     Path("specs/a.yaml").write_text(edit(SPEC), encoding="utf-8")
+    assert [build(), build()] == [0, 0]
+    Path("toolc.yaml").write_text("vars: {a: b}\n", encoding="utf-8")
     assert [build(), build()] == [0, 0]
     assert writes == []
     assert build("--out", "fresh") == 0
@@ -280,6 +283,7 @@ def a_cold_build() -> tuple[object, dict[str, bytes]]:
     return 0, files(Path("cold"))
 
 
+@pytest.mark.slow
 @settings(
     max_examples=25,
     deadline=None,

@@ -24,8 +24,8 @@ def test_declarations_stand_in_the_order_of_their_numbers() -> None:
 
 
 def test_no_two_declarations_say_the_same() -> None:
-    assert len({code.summary for code in codes.ALL}) == len(codes.ALL)
+    assert len({code.name for code in codes.ALL}) == len(codes.ALL)
 
 
 def test_a_summary_is_one_line_without_a_full_stop() -> None:
-    assert [code.number for code in codes.ALL if re.search(r"\n|\.$", code.summary)] == []
+    assert [code.number for code in codes.ALL if re.search(r"\n|\.$", code.name)] == []

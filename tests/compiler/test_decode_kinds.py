@@ -8,7 +8,7 @@ import pytest
 from compiled import HEAD, compile_text, found_in, tool_of
 
 from toolc.compiler.decode_providers import PROVIDERS as NAMED_PROVIDERS
-from toolc.providers.table import PROVIDERS
+from toolc.provider_names import PROVIDER_NAMES
 from toolc.spec import (
     Build,
     Destination,
@@ -29,7 +29,7 @@ ECHO = "backend: {shell: {argv: [echo, hello]}}\n"
 
 
 def test_the_providers_of_a_spec_are_those_there_are() -> None:
-    assert set(NAMED_PROVIDERS) == set(PROVIDERS)
+    assert set(NAMED_PROVIDERS) == set(PROVIDER_NAMES)
 
 
 def test_a_plugin_may_have_secrets_in_its_environment(tmp_path: Path) -> None:

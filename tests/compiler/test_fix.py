@@ -366,6 +366,7 @@ LINES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(
     lines=st.lists(LINES, min_size=1, max_size=8),
     end=st.sampled_from(["\n", "\r\n"]),

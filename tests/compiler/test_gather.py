@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from toolc.api import write_build
-from toolc.artifacts import FORM
 from toolc.compiler import workers
-from toolc.compiler.cache_answers import Question
+from toolc.compiler.build_output import join
+from toolc.compiler.cache_answers import CacheKey
 from toolc.compiler.cache_build import BuildCache
-from toolc.compiler.cache_pieces import KeptPieces
+from toolc.compiler.cache_pieces import PieceCache
 from toolc.compiler.compile import Gather, compile_specs, gather
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.document import Document
@@ -24,8 +24,8 @@ from toolc.compiler.gather import gather_many
 from toolc.compiler.settings import NO_SETTINGS, Settings
 from toolc.diagnostics import Diagnostics
 from toolc.errors import SpecError
+from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Report
-from toolc.reporters.table import FORMATS, render
 
 ROOT = Path(__file__).parents[2]
 ODD = {
@@ -55,7 +55,9 @@ backend:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The first tools and the examples, which three processes compile two files at a time."""
     shutil.copytree(ROOT / "specs", tmp_path / "specs/own", ignore=shutil.ignore_patterns("toolc.yaml", "plugins"))
-    shutil.copytree(ROOT / "docs/guides/examples", tmp_path / "specs/examples", ignore=shutil.ignore_patterns("*.toml"))
+    shutil.copytree(
+        ROOT / "docs/guides/examples", tmp_path / "specs/examples", ignore=shutil.ignore_patterns("*.toml")
+    )
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1, 2})
@@ -104,7 +106,7 @@ def compiled_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def gather_to_keep(files: Sequence[Found], compiler: FileCompiler) -> Sequence[Piece]:
     """As a check does that has no cache."""
-    return KeptPieces({}, Question((), None, {}, {}, None, 0)).gather(files, compiler)
+    return PieceCache(CacheKey((), None, {}, {}, None, 0), []).gather(files, compiler)
 
 
 @pytest.mark.parametrize("several", [gather_many, gather_to_keep], ids=["build", "check"])
@@ -122,8 +124,8 @@ def test_a_build_has_the_same_bytes(folder: Path, provider: str, monkeypatch: py
     (folder.parent / "toolc.yaml").write_text(f"defaults: {{providers: {{{provider}: {{strict: true}}}}}}\n")
     wanted = built(folder)
     here = compiled_here(monkeypatch)
-    made = BuildCache.of([folder], NO_SETTINGS, None).make(FORM)
-    assert FORM.layout(made.toolsets).join(made.tools) == wanted
+    output = BuildCache.load([folder], NO_SETTINGS, None).build()
+    assert join(output.tools, output.toolsets) == wanted
     files = len([*folder.rglob("*.yaml")])
     assert (len(set(here)) < files) == (provider == "openai_chat")
 

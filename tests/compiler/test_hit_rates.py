@@ -52,7 +52,7 @@ def outside(code: Code) -> float | None:
     """The rate over public definitions; None where those have nothing that the code is about."""
     if not code.number.startswith(_ABOUT_DEFINITIONS) or code in _ABOUT_BACKENDS:
         return None
-    return float(OUTSIDE["findings"].get(f"{code.number} {code.summary}", 0) / OUTSIDE["tools"])
+    return float(OUTSIDE["findings"].get(f"{code.number} {code.slug}", 0) / OUTSIDE["tools"])
 
 
 @cache
@@ -75,9 +75,7 @@ def test_the_corpus_is_large_and_compiles() -> None:
     assert corpus().registry().tools
 
 
-@pytest.mark.parametrize(
-    "code", [code for code in WARNINGS if code.on], ids=lambda code: f"{code.number} {code.summary}"
-)
+@pytest.mark.parametrize("code", [code for code in WARNINGS if code.enabled], ids=lambda code: code.slug)
 def test_a_warning_that_is_on_is_quiet(code: Code) -> None:
     assert hits().get(code, 0) / len(corpus().tools) <= MOST
     assert (outside(code) or 0) <= MOST
@@ -86,7 +84,7 @@ def test_a_warning_that_is_on_is_quiet(code: Code) -> None:
 def test_the_table_is_up_to_date(golden: bool) -> None:
     count = len(corpus().tools)
     rows = (
-        f"| {code.number} | {code.summary} | {'on' if code.on else 'off'} | {hits().get(code, 0)} "
+        f"| {code.number} | {code.name} | {'on' if code.enabled else 'off'} | {hits().get(code, 0)} "
         f"| {100 * hits().get(code, 0) / count:.1f} % | {_percent(outside(code))} |\n"
         for code in WARNINGS
     )

@@ -167,14 +167,14 @@ def test_values_keep_their_type() -> None:
         pytest.param(
             f"a = {'9' * 5000}", ["1:5-5005 TC011 this integer has too many digits"], id="endless integer"
         ),
-        pytest.param("a = 1\nb = 2\na = 3", ["3:1-2 TC002 the key 'a' is already on line 1"], id="duplicate"),
-        pytest.param("[a]\n[b]\n  [a]", ["3:3-6 TC002 the table 'a' is already on line 1"], id="table twice"),
+        pytest.param("a = 1\nb = 2\na = 3", ["3:1-2 TC002 the key 'a' is already defined"], id="duplicate"),
+        pytest.param("[a]\n[b]\n  [a]", ["3:3-6 TC002 the table 'a' is already defined"], id="table twice"),
         pytest.param("a = {b = 1, b = 2}", ["1:13-14 TC002"], id="duplicate in braces"),
         pytest.param("a = {{ path }}", ["1:5-15 TC110 {{ path }} must be in quotes"], id="placeholder"),
         pytest.param("a = ['wc', {{ path }}]", ["1:12-22 TC110 {{ path }} must be in quotes"], id="in an array"),
         pytest.param("a = --x={{ path }}", ["1:5-19 TC110 --x={{ path }} must be in quotes"], id="with text"),
         pytest.param(
-            "a = '{{ path }}'\nb = yes", ["2:5-8 TC001 yes is no value in TOML"], id="no placeholder's fault"
+            "a = '{{ path }}'\nb = yes", ["2:5-8 TC001 yes is not a TOML value"], id="no placeholder's fault"
         ),
     ],
 )
@@ -196,7 +196,7 @@ def test_every_problem_has_its_place(text: str, expected: list[str]) -> None:
 )
 def test_nesting_has_a_limit(text: str) -> None:
     assert [each.split(maxsplit=1)[1] for each in findings(text)] == [
-        "TC012 arrays and tables nested deeper than 100 levels"
+        "TC012 lists and maps nested deeper than 100 levels"
     ]
 
 

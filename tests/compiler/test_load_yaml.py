@@ -162,16 +162,20 @@ def test_coordinates_and_counts_are_names_to_every_reader() -> None:
         pytest.param("&b {c: d}: e", ["1:4-10 TC007 a key must be text, not a list or a map"], id="anchored map"),
         pytest.param("a: &b {}\n<<: *b", ["2:1-3 TC005 merge keys are not part of YAML 1.2"], id="merge"),
         pytest.param("a: &b [*b]", ["1:4-11 TC005 this contains an alias to itself"], id="alias to itself"),
-        pytest.param("a: *b", ["1:4-6 TC005 an alias to an anchor that does not exist"], id="unknown alias"),
-        pytest.param("a: &b 1\nc: &b 2", ["2:4-6 TC005 an anchor of this name is already on line 1"], id="anchor"),
+        pytest.param("a: *b", ["1:4-6 TC005 there is no anchor of this name above the alias"], id="unknown alias"),
+        pytest.param("a: &b 1\nc: &b 2", ["2:4-6 TC005 another anchor has the same name"], id="anchor"),
         pytest.param("a: !x 1", ["1:4-8 TC006 the tag !x has no meaning in a spec"], id="own tag"),
         pytest.param(
             "a: !!python/name:os.system {}",
             ["1:4-30 TC006 the tag !!python/name:os.system has no meaning in a spec"],
             id="Python tag",
         ),
-        pytest.param("a: !!int x", ["1:4-11 TC108 'x' is no !!int"], id="wrong tag"),
-        pytest.param("a: !b!c 1", ["1:4-8 TC006 a tag that has no meaning in a spec"], id="tag handle"),
+        pytest.param("a: !!int x", ["1:4-11 TC108 'x' is not a valid !!int"], id="wrong tag"),
+        pytest.param(
+            "a: !b!c 1",
+            ["1:4-8 TC006 an unquoted '!' starts a YAML tag, and this tag is not valid"],
+            id="tag handle",
+        ),
         pytest.param("a: .inf", ["1:4-8 TC010 .inf is not a number that JSON has"], id="infinity"),
         pytest.param("a: -.INF", ["1:4-9 TC010 -.INF is not a number that JSON has"], id="minus infinity"),
         pytest.param("a: .nan", ["1:4-8 TC010 .nan is not a number that JSON has"], id="not a number"),
@@ -195,9 +199,15 @@ def test_coordinates_and_counts_are_names_to_every_reader() -> None:
         pytest.param(
             "a: b\n---", ["2:4-4 TC008 a second YAML document starts here; a spec file is one"], id="empty document"
         ),
-        pytest.param("a: !%x 1", ["1:4-7 TC006 a tag that has no meaning in a spec"], id="escape in a tag"),
-        pytest.param("a: x\u2028y", ["1:5-6 TC009 U+2028 cannot stand in YAML as it is"], id="hidden line end"),
-        pytest.param("a:\n\tb: 1", ["2:1-2 TC009 a tab cannot indent in YAML"], id="tab"),
+        pytest.param(
+            "a: !%x 1",
+            ["1:4-7 TC006 an unquoted '!' starts a YAML tag, and this tag is not valid"],
+            id="escape in a tag",
+        ),
+        pytest.param(
+            "a: x\u2028y", ["1:5-6 TC009 YAML does not allow the character U+2028 here"], id="hidden line end"
+        ),
+        pytest.param("a:\n\tb: 1", ["2:1-2 TC009 YAML does not allow tabs for indentation"], id="tab"),
     ],
 )
 def test_what_a_spec_must_not_hold(text: str, expected: list[str]) -> None:
@@ -273,32 +283,38 @@ def test_what_follows_from_missing_quotes_is_not_reported_again() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("a: b: c", "1:5-6 TC001 a ':' where no key can stand", id="two colons"),
+        pytest.param("a: b: c", "1:5-6 TC001 unexpected ':' in a value", id="two colons"),
         pytest.param(
             "a: 1\n b: 2",
-            "2:2-3 TC001 a key cannot stand here: this line goes on with the value above",
+            "2:2-3 TC001 unexpected key: this line continues the value of the line above",
             id="indented too far",
         ),
         pytest.param('a: "b\nc: 1', "1:4-5 TC001 this quote is never closed", id="open quote"),
         pytest.param("a: '{{ x }}\nb: 1", "1:4-5 TC001 this quote is never closed", id="open quote, placeholder"),
-        pytest.param("a: 'it's'", "1:8-9 TC001 the value before this has already ended", id="apostrophe"),
-        pytest.param('a: "x" y', "1:8-9 TC001 the value before this has already ended", id="text after a quote"),
-        pytest.param("a: @x", "1:4-5 TC001 an unquoted value cannot start with '@'", id="at"),
-        pytest.param("a: {% if %}", "1:5-6 TC001 an unquoted value cannot start with '%'", id="percent"),
+        pytest.param("a: 'it's'", "1:8-10 TC001 unexpected text after the value", id="apostrophe"),
+        pytest.param('a: "x" y', "1:8-9 TC001 unexpected text after the value", id="text after a quote"),
+        pytest.param("a: @x", "1:4-6 TC001 a value without quotes cannot start with '@'", id="at"),
+        pytest.param("a: {% if %}", "1:5-6 TC001 a value without quotes cannot start with '%'", id="percent"),
         pytest.param("a: [1, 2", "1:4-5 TC001 this '[' is never closed", id="open bracket"),
         pytest.param("a: [1, 2\nb: 3", "1:4-5 TC001 this '[' is never closed", id="bracket"),
         pytest.param("a: {b: 1\nc: 3", "1:4-5 TC001 this '{' is never closed", id="brace"),
         pytest.param("a: 1\nb", "2:1-2 TC001 a key without a ':'", id="no colon"),
-        pytest.param("a: 1\n- b", "2:1-2 TC001 this does not belong to the map that starts on line 1", id="item"),
         pytest.param(
-            "a: 1 # {{ x }}\n- b", "2:1-2 TC001 this does not belong to the map that starts on line 1", id="comment"
+            "a: 1\n- b", "2:1-2 TC001 this line does not belong to the map that starts on line 1", id="item"
         ),
-        pytest.param('a: "\\q"', "1:5-7 TC001 \\q is no escape that YAML has", id="escape"),
         pytest.param(
-            "a: > b", "1:6-7 TC001 text cannot stand beside the '|' or '>' that announces it", id="folded"
+            "a: 1 # {{ x }}\n- b",
+            "2:1-2 TC001 this line does not belong to the map that starts on line 1",
+            id="comment",
         ),
-        pytest.param("a: *.x", "1:4-7 TC110 an unquoted '*' starts an alias in YAML, and this is none", id="star"),
-        pytest.param("a: &.x", "1:4-7 TC110 an unquoted '&' starts an anchor in YAML, and this is none", id="and"),
+        pytest.param('a: "\\q"', "1:5-7 TC001 invalid escape sequence \\q in double quotes", id="escape"),
+        pytest.param("a: > b", "1:6-7 TC001 unexpected text after '|' or '>'", id="folded"),
+        pytest.param(
+            "a: *.x", "1:4-7 TC110 an unquoted '*' starts a YAML alias, and this is not a valid one", id="star"
+        ),
+        pytest.param(
+            "a: &.x", "1:4-7 TC110 an unquoted '&' starts a YAML anchor, and this is not a valid one", id="and"
+        ),
     ],
 )
 def test_a_syntax_error_says_what_is_wrong_and_where(text: str, expected: str) -> None:

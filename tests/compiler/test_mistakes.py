@@ -14,8 +14,8 @@ from project_cases import expected
 
 from toolc.compiler.compile import compile_specs
 from toolc.diagnostics import Diagnostics
+from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Report
-from toolc.reporters.table import FORMATS, render
 from toolc.reporters.text import printable
 
 FILES = files()

@@ -73,6 +73,7 @@ def mutations(document: Document) -> Iterator[tuple[Span, str, str]]:
                 yield value.span, text, number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.name)
 def test_a_finding_stands_on_the_token_that_was_changed(path: Path) -> None:
     document = load_data(path.read_bytes(), path, path.name, Diagnostics())

@@ -29,6 +29,7 @@ def compiled(data: bytes, path: Path) -> Alone:
     return compile_data(data, found, Projects(Diagnostics()), EVERY_CHECK)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Possible (nested )?set:FutureWarning")
 @pytest.mark.timeout(0 if COUNT > 20 else 120)
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.name)

@@ -132,7 +132,7 @@ def test_a_project_file_that_cannot_be_read_is_an_error(text: str, found: str) -
 def test_where_the_project_file_cannot_be_read_any_name_may_be_a_variable() -> None:
     tool = TOOL.replace("the whole", "{{ vars.which }}")
     assert lines(compiled("vars: {which: *x}\n", tool)) == [
-        "toolc.yaml:1:15 error TC005 an alias to an anchor that does not exist"
+        "toolc.yaml:1:15 error TC005 there is no anchor of this name above the alias"
     ]
 
 

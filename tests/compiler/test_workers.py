@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import pytest
 
-from toolc.compiler.workers import are_many, chunks, spread
+from toolc.compiler.workers import chunked, parallel_map, worth_forking
 
 T = TypeVar("T")
 
@@ -29,8 +29,8 @@ def processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def side_by_side(work: Callable[[int], T], items: Sequence[int]) -> list[T]:
-    """``spread`` of work whose results travel as they are."""
-    return spread(work, items, lambda result: result, lambda _, result: result)
+    """``parallel_map`` of work whose results travel as they are."""
+    return parallel_map(work, items, lambda result: result, lambda _, result: result)
 
 
 def slow_square(number: int) -> int:
@@ -70,7 +70,7 @@ def test_what_a_copy_made_is_packed_there_and_unpacked_here(tmp_path: Path) -> N
         assert os.getpid() != HERE
         return f"from afar: {square}"
 
-    found = spread(work, NUMBERS, pack, unpack)
+    found = parallel_map(work, NUMBERS, pack, unpack)
     assert {each for each in found if " " not in each} <= {str(number * number) for number in NUMBERS}
     assert f"39 from afar: {39 * 39}" in found or "1521" in found
     assert any("from afar" in each for each in found)
@@ -143,22 +143,22 @@ def test_one_item_or_one_processor_makes_no_process(monkeypatch: pytest.MonkeyPa
 
 
 def test_few_items_are_one_chunk_and_very_many_are_no_more_than_can_be_shared_out() -> None:
-    assert chunks(range(200)) == [range(200)]
-    assert are_many(range(201))
-    several = chunks(range(201))
+    assert chunked(range(200)) == [range(200)]
+    assert worth_forking(range(201))
+    several = chunked(range(201))
     assert [each for chunk in several for each in chunk] == [*range(201)]
     assert len(several) == 11
-    assert len(chunks(range(100_000))) <= 255
+    assert len(chunked(range(100_000))) <= 255
 
 
 SLEEPER = """
 import os, time
-from toolc.compiler.workers import spread
+from toolc.compiler.workers import parallel_map
 os.sched_getaffinity = lambda _pid: {0, 1, 2}
 def work(number):
     os.write(1, f"{os.getpid()}\\n".encode())
     time.sleep(1000)
-spread(work, range(3), lambda made: made, lambda _, made: made)
+parallel_map(work, range(3), lambda made: made, lambda _, made: made)
 """
 
 

@@ -1,4 +1,4 @@
-"""Text that libyaml takes and YAML 1.2 reads otherwise; the names are those of the YAML community's test suite."""
+"""Text that libyaml accepts and YAML 1.2 reads differently. Names such as 652Z are cases of the YAML test suite."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def _parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(yaml, "__with_libyaml__", False)
 
 
-QUESTION = "a '?' at the start of text without quotes is a part of it to some readers of YAML alone"
-COMMENT = "a comment has a space before its '#'"
+QUESTION = "only some YAML parsers read a '?' at the start of text without quotes as part of the text"
+COMMENT = "a comment must have a space before its '#'"
 
 
 @pytest.mark.usefixtures("_parser")
@@ -29,7 +29,9 @@ COMMENT = "a comment has a space before its '#'"
         pytest.param("{ ?foo: bar, bar: 42 }\n", f"1:3-4 TC001 {QUESTION}", id="652Z"),
         pytest.param("- [?x]\n", f"1:4-5 TC001 {QUESTION}", id="HM87"),
         pytest.param("é: [😀, ?x]\n", f"1:8-9 TC001 {QUESTION}", id="beside other characters"),
-        pytest.param("k: &an:chor v\n", "1:7-8 TC001 a ':' in an anchor's name is read in two ways", id="Y2GN"),
+        pytest.param(
+            "k: &an:chor v\n", "1:7-8 TC001 YAML parsers disagree about a ':' in the name of an anchor", id="Y2GN"
+        ),
         pytest.param("- ! 12\n", "1:3-4 TC006 the tag ! has no meaning in a spec", id="S4JQ"),
     ],
 )
@@ -47,7 +49,7 @@ def test_what_is_read_in_two_ways_is_refused(text: str, expected: str) -> None:
         pytest.param("[ a,#c\n b ]\n", f"1:5-6 TC001 {COMMENT}", id="CVW2"),
         pytest.param("k: >#c\n  v\n", f"1:5-6 TC001 {COMMENT}", id="X4QW"),
         pytest.param("k: |-2#c\n  v\n", f"1:7-8 TC001 {COMMENT}", id="block with indicators"),
-        pytest.param("- [-, -]\n", "1:4-5 TC001 a '-' alone is no value in YAML 1.2", id="G5U8"),
+        pytest.param("- [-, -]\n", "1:4-5 TC001 a single '-' is not a value in YAML 1.2", id="G5U8"),
     ],
 )
 def test_what_other_readers_refuse_is_refused(text: str, expected: str) -> None:

@@ -1,4 +1,4 @@
-"""A value in quotes that goes on at the start of a line: libyaml takes it, YAML wants it indented."""
+"""A value in quotes that continues at the start of a line: libyaml accepts it, YAML requires indentation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from toolc.source import SourceText
     ],
 )
 def test_a_line_that_is_not_indented_is_refused_behind_a_tag_or_an_anchor_too(text: str, place: str) -> None:
-    message = "TC001 this line goes on with the value of line"
+    message = "TC001 this line continues the value of line"
     (finding,) = findings(text)
     assert finding.startswith(f"{place} {message}")
 

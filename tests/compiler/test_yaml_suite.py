@@ -1,6 +1,6 @@
-"""The YAML community's test suite: what it calls YAML means what it says, what it calls no YAML is refused.
+"""The YAML community's test suite: its valid cases have the values that it says, its invalid cases are refused.
 
-toolc takes less than all of YAML; what that is stands here case by case.
+toolc accepts less than all of YAML: the valid cases that it refuses are listed here.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def test_what_toolc_does_not_take_is_refused_with_a_reason(case: dict[str, Any])
     _, errors = parse(case["yaml"])
 
     assert WHY[case["id"]] in {each.code.number for each in errors}
-    assert not any(word in each.message for each in errors for word in ("while ", "did not find", "found "))
+    assert not any(word in each.message for each in errors for word in ("while ", "did not find", "token"))
 
 
 def test_the_suite_is_whole() -> None:

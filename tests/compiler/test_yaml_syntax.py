@@ -1,6 +1,8 @@
-"""Every complaint of libyaml in our words, at the token to mend."""
+"""Syntax errors of YAML: the messages of the common mistakes, and the positions of all."""
 
 from __future__ import annotations
+
+from typing import Final
 
 import pytest
 
@@ -9,7 +11,7 @@ from toolc.diagnostics import Diagnostic, Diagnostics
 from toolc.source import SourceText
 
 
-def complaint(text: str) -> Diagnostic:
+def finding(text: str) -> Diagnostic:
     diagnostics = Diagnostics()
     source = SourceText("a.yaml", text)
     diagnostics.add_source(source)
@@ -18,149 +20,57 @@ def complaint(text: str) -> Diagnostic:
     return found
 
 
+def marked(text: str, found: Diagnostic) -> str:
+    """``text`` with the span of ``found`` in angle quotes."""
+    source = SourceText("a.yaml", text)
+    start, end = source.offset(found.span.start), source.offset(found.span.end)
+    return f"{text[:start]}«{text[start:end]}»{text[end:]}"
+
+
+def unmarked(text: str) -> str:
+    return text.replace("«", "").replace("»", "")
+
+
 @pytest.mark.parametrize(
-    ("marked", "message"),
+    ("text", "message"),
     [
-        ("a: 1\nbackend: «[»\n", "this '[' is never closed"),
-        ("backend: «[»", "this '[' is never closed"),
-        ("backend: «{»", "this '{' is never closed"),
-        ("a: «[»1,\n", "this '[' is never closed"),
-        ("a: «[»[1],\n", "this '[' is never closed"),
-        ("a: [«{»b: 1\n", "this '{' is never closed"),
-        ("a: b\n«\t»c: d", "a tab cannot indent in YAML"),
-        ("-«\t»a", "a tab cannot stand here in YAML"),
-        ("- a\n-«\t»- b", "a tab cannot stand here in YAML"),
-        ("a: x\n«\t»y\nb: 1", "a tab cannot indent in YAML"),
-        ("a: |\n«\t»x", "a tab cannot indent in YAML"),
-        ("a: |\n  x\n«\t»y\n", "a tab cannot indent in YAML"),
-        ('a: "«\\ud83d\\ude00»"', "\\ud83d\\ude00 is one character as JSON escapes it, which YAML does not know"),
-        ('a: "«\\ud83d»"', "\\ud83d stands for no character"),
-        ('a: "«\\x»4"', "\\x is followed by 2 hexadecimal digits"),
-        ('a: "«\\U00110000»"', "\\U00110000 stands for no character"),
-        ("«...»", "'...' ends a document, and none has begun"),
-        ("a: 1\n...\n«b»: 2", "a document ends at '...', and this stands after it"),
-        (
-            "«%YAML» 2.0\n---\na",
-            "a line that starts with '%' is a directive, and this is none that a spec can have",
-        ),
-        (
-            "%YAML 1.1\n«%YAML» 1.1\n---\na",
-            "a line that starts with '%' is a directive, and this is none that a spec can have",
-        ),
-        ("«%FOO»\n---\na: 1", "a line that starts with '%' is a directive, and this is none that a spec can have"),
-        ("«%» x\na: 1", "a line that starts with '%' is a directive, and this is none that a spec can have"),
-        ("«%YAML» x\n---", "a line that starts with '%' is a directive, and this is none that a spec can have"),
-        (
-            "«%YAML» 1.1.1\n---\n",
-            "a line that starts with '%' is a directive, and this is none that a spec can have",
-        ),
-        ("«%TAG»\n---\n", "a line that starts with '%' is a directive, and this is none that a spec can have"),
-        (
-            "«%TAG» ! x y\n---\n",
-            "a line that starts with '%' is a directive, and this is none that a spec can have",
-        ),
-        (
-            "%TAG ! a:\n«%TAG» ! b:\n---\n",
-            "a line that starts with '%' is a directive, and this is none that a spec can have",
-        ),
-        ("%YAML 1.2\n«a»: 1", "a line '---' stands between lines with '%' and the document"),
-        ("a: «!<x»\nb: 1", "a tag that has no meaning in a spec"),
-        ("a: «!a!b» 1", "a tag that has no meaning in a spec"),
-        ("a: «!x»{y} 1", "a tag that has no meaning in a spec"),
-        ("a: «!<>» 1", "a tag that has no meaning in a spec"),
-        ("a: «!%z»", "a tag that has no meaning in a spec"),
-        ("a: «&»", "an unquoted '&' starts an anchor in YAML, and this is none"),
-        ("a: «&a&b» 1", "an unquoted '&' starts an anchor in YAML, and this is none"),
-        ("a: &a «*b»", "a value has one anchor and one tag at most, and an alias has neither"),
-        ("a: &a «&b» c", "a value has one anchor and one tag at most, and an alias has neither"),
-        ("a: !x «!y» z", "a value has one anchor and one tag at most, and an alias has neither"),
-        ("a: «*»", "an unquoted '*' starts an alias in YAML, and this is none"),
-        ("a: «*b» c", "an alias to an anchor that does not exist"),
-        ("«*a» : 1", "an alias to an anchor that does not exist"),
-        ("a: «*b»\nb: &b 1", "an alias to an anchor that does not exist"),
-        ("a: |«0»\n x", "'0' is one sign too many, or a wrong one, for a block of text"),
-        ("a: |1«0»\n x", "'0' is one sign too many, or a wrong one, for a block of text"),
-        ("a: |2«x»\n", "text cannot stand beside the '|' or '>' that announces it"),
-        ("a: |-«+»\n x", "'+' is one sign too many, or a wrong one, for a block of text"),
-        ("a: > «b»", "text cannot stand beside the '|' or '>' that announces it"),
-        ("a: |\n\n\n   \n  «x»\n", "the blank line 4 is indented deeper than this first line of the text"),
-        ("a: |\n    x\n  «y»\n z", "this does not belong to the map that starts on line 1"),
-        ('a: «"»x\n---\ny"', "this quote is never closed"),
-        ("a: «'»x\n...\n", "this quote is never closed"),
-        ('a: «"»x', "this quote is never closed"),
+        ("a: b\n«\t»c: d", "YAML does not allow tabs for indentation"),
+        ("-«\t»a", "YAML does not allow a tab here"),
         ('a: «"»x\nb: 1\n', "this quote is never closed"),
-        ("a: «@»x", "an unquoted value cannot start with '@'"),
-        ("a: «`»x`", "an unquoted value cannot start with '`'"),
-        ("a: «%»x", "an unquoted value cannot start with '%'"),
-        ("«%x»: 1", "a line that starts with '%' is a directive, and this is none that a spec can have"),
-        ("a: «-» b", "a list cannot start on the line of its key"),
-        ("- a: 1\n «b»: 2", "this does not belong to the list that starts on line 1"),
-        ("- a\n  - b\n«c»: d", "this does not belong to the list that starts on line 1"),
-        ("a: b\n«-» c", "this does not belong to the map that starts on line 1"),
-        ("a:\n - b\n «c»: d", "this does not belong to the list that starts on line 2"),
-        ("a: b«:» c", "a ':' where no key can stand"),
-        ("«a b»\nc: d", "a key without a ':'"),
-        ("a: «?» b", "an unquoted value cannot start with '?'"),
-        ("a: «}»", "this '}' closes nothing"),
-        ("a: «]»", "this ']' closes nothing"),
-        ("a: [b«}»}", "this '}' does not close the '[' of line 1"),
-        ("a: {b«]»}", "this ']' does not close the '{' of line 1"),
-        ("a: {b: [c«}»", "this '}' does not close the '[' of line 1"),
-        ("a: [b: c«:» d]", "expected ',' or ']' for the '[' of line 1"),
-        ("a: {b: c d«:» e}", "expected ',' or '}' for the '{' of line 1"),
-        ('a: {b: "c" «d»}', "expected ',' or '}' for the '{' of line 1"),
-        ("a: [b, «,» c]", "a value is missing before this ','"),
-        ("a: [«,»]", "a value is missing before this ','"),
-        ("a: {«,»}", "a value is missing before this ','"),
-        ("a: [b] «c»", "the value before this has already ended"),
-        ("a: {b: c} «d»", "the value before this has already ended"),
-        ('a: "b" «c»', "the value before this has already ended"),
-        ('a: "b"«:» c', "a ':' where no key can stand"),
-        ('"a" «b»: c', "the value before this has already ended"),
-        ("a: b\n c\nd: e\n «f»: g", "a key cannot stand here: this line goes on with the value above"),
-        ("a:\n  b: 1\n   «c»: 2", "a key cannot stand here: this line goes on with the value above"),
-        ("a:\n    b: 1\n  «c»: 2", "this does not belong to the map that starts on line 1"),
-        ("  a: 1\n«b»: 2", "this is indented less than the first line of the document"),
-        ('a: "x«\\»', "\\ is no escape that YAML has"),
-        ("a: «[»b # c", "this '[' is never closed"),
-        ("# c\n«@»", "an unquoted value cannot start with '@'"),
-        ("a: x«:» ", "a ':' where no key can stand"),
-        ("key: value\n «key2»: value", "a key cannot stand here: this line goes on with the value above"),
-        ("a: |\n x\n«y»", "a key without a ':'"),
-        ("a«:»b\nc: d", "a space is missing after this ':'"),
-        ("a: «[»\n1,\n2\nb: 3", "this '[' is never closed"),
-        ('a: «"»b\n c', "this quote is never closed"),
-        ("a: 'it'«s»'", "the value before this has already ended"),
-        ("a: x #y\n  «z»", "this does not belong to the map that starts on line 1"),
-        ('"a"«:»b', "a space is missing after this ':'"),
-        ("a: '\\n' «b»", "the value before this has already ended"),
-        ("«[»1, 2", "this '[' is never closed"),
-        ("«{»a: 1", "this '{' is never closed"),
+        ('a: «"»b\nc: "d"', "this quote is not closed before line 2"),
+        ("a: 'it'«s'»", "unexpected text after the value"),
+        ("a: «[»1,\n", "this '[' is never closed"),
         ("a: «{»\n  b: 1\nc: 2", "this '{' is never closed"),
-        ("a: «[»\n  b\nc: 2\n", "this '[' is never closed"),
-        ("x: {«%» if a %}", "an unquoted value cannot start with '%'"),
-        ("a: \u2018x«:» y\u2019", "a ':' where no key can stand"),
-        ("a:\n  - b: 1\n   «c»: 2\n", "this does not belong to the list that starts on line 2"),
-        ('a: "b" # c\nd«:»"e"\n', "a space is missing after this ':'"),
-        ("name: foo\ndescription: Note«:» bar\n", "a ':' where no key can stand"),
-        ("a:«\u00a0»b\nc: d\n", "U+00A0 looks like a space, and is none to YAML"),
-        ("- - a\n «-b»\n", "this does not belong to the list that starts on line 1"),
-        ("a: >-«x»\n  b", "text cannot stand beside the '|' or '>' that announces it"),
-        ("[a]«]»", "this ']' closes nothing"),
-        ("{a: b}«}»", "this '}' closes nothing"),
-        ("a: b\n«}»", "this '}' closes nothing"),
-        ("- a\n«]»", "this ']' closes nothing"),
-        ("a: 'x' «'»y'", "the value before this has already ended"),
+        ("a: [b: c«:» d]", "expected ',' or ']' for the '[' of line 1"),
+        ("a: b\n«}»", "this '}' has no opening bracket"),
+        ("«a b»\nc: d", "a key without a ':'"),
+        ("a«:»b\nc: d", "a space is missing after this ':'"),
+        ("a: b«:» c", "unexpected ':' in a value"),
+        ("key: value\n «key2»: value", "unexpected key: this line continues the value of the line above"),
+        ("- a: 1\n «b»: 2", "this line does not belong to the list that starts on line 1"),
+        ("  a: 1\n«b»: 2", "this line does not belong to the document above it"),
+        ("a: [b, «,» c]", "expected a value, found ','"),
+        ("a: «@x»", "a value without quotes cannot start with '@'"),
+        ("a: «-» b", "a list cannot start on the line of its key"),
+        ("a: > «b»", "unexpected text after '|' or '>'"),
+        ('a: "«\\q»"', "invalid escape sequence \\q in double quotes"),
+        (
+            'a: "«\\ud83d\\ude00»"',
+            "\\ud83d\\ude00 is the JSON escape sequence for one character, which is not valid in YAML",
+        ),
+        ('a: "«\\ud83d»"', "\\ud83d does not represent a character"),
+        ("a:«\xa0»b\nc: d\n", "the character U+00A0 looks like a space but is not one"),
+        ("a: «*» c", "an unquoted '*' starts a YAML alias, and this is not a valid one"),
+        ("a: «*b» c", "there is no anchor of this name above the alias"),
+        ("a: «&.x»", "an unquoted '&' starts a YAML anchor, and this is not a valid one"),
+        ("a: «!<x»\nb: 1", "an unquoted '!' starts a YAML tag, and this tag is not valid"),
+        ("«%FOO»\n---\na: 1", "a line that starts with '%' must be a valid YAML directive"),
     ],
 )
-def test_a_complaint_is_about_the_token_to_mend(marked: str, message: str) -> None:
-    start, end = marked.index("«"), marked.index("»") - 1
-    text = marked.replace("«", "").replace("»", "")
+def test_a_common_mistake_has_its_message_and_its_place(text: str, message: str) -> None:
+    found = finding(unmarked(text))
 
-    found = complaint(text)
-
-    assert found.message == message
-    assert found.span == SourceText("a.yaml", text).span(start, end)
+    assert (marked(unmarked(text), found), found.message) == (text, message)
 
 
 @pytest.mark.parametrize(
@@ -171,15 +81,61 @@ def test_a_complaint_is_about_the_token_to_mend(marked: str, message: str) -> No
         ('a: "\\ud83d\\ude00"', "write the character itself, or \\U0001F600"),
         ("a: - b", "start it on the next line, or put the value in quotes if it is text that starts with '-'"),
         ("a:\n\n   \n\tb: 1", "indent with spaces"),
-        ('a: "b\nc: "d"', "end the text before line 2, if something else begins there"),
+        ('a: "b\nc: "d"', "close the quote where the text ends"),
+        ("a b\nc: d", "write 'key: value'; indent the line if it continues the value above"),
+        ("a: b: c", "put the value in quotes if this ':' is part of it"),
+        ("a: 'it's'", "put the whole value in quotes; write '' for a quote inside '...', and \\\" inside \"...\""),
+        ("- a: 1\n b: 2", "check the indentation"),
     ],
 )
-def test_a_complaint_says_what_to_write(text: str, hint: str) -> None:
-    assert complaint(text).hint == hint
+def test_a_hint_says_what_to_write(text: str, hint: str) -> None:
+    assert finding(text).hint == hint
+
+
+PLACES: Final = {
+    "TC001": (
+        "a: 1\nbackend: «[»\n", "backend: «[»", "backend: «{»", "a: «[»[1],\n", "a: [«{»b: 1\n", 'a: "«\\x»4"',
+        'a: "«\\U00110000»"', "«...»", "a: 1\n...\n«b»: 2", "«%YAML» 2.0\n---\na",
+        "%YAML 1.1\n«%YAML» 1.1\n---\na", "«%» x\na: 1", "«%YAML» x\n---", "«%YAML» 1.1.1\n---\n",
+        "«%TAG»\n---\n", "«%TAG» ! x y\n---\n", "%TAG ! a:\n«%TAG» ! b:\n---\n", "%YAML 1.2\n«a»: 1",
+        "a: &a «*b»", "a: &a «&b» c", "a: !x «!y» z", "a: |«0»\n x", "a: |1«0»\n x", "a: |2«x»\n",
+        "a: |-«+»\n x", "a: |\n\n\n   \n  «x»\n", "a: |\n    x\n  «y»\n z", 'a: «"»x\n---\ny"',
+        "a: «'»x\n...\n", 'a: «"»x', "a: «`x`»", "a: «%x»", "«%x»: 1", "- a\n  - b\n«c»: d", "a: b\n«-» c",
+        "a:\n - b\n «c»: d", "a: «?» b", "a: «}»", "a: «]»", "a: [b«}»}", "a: {b«]»}", "a: {b: [c«}»",
+        "a: {b: c d«:» e}", 'a: {b: "c" «d»}', "a: [«,»]", "a: {«,»}", "a: [b] «c»", "a: {b: c} «d»",
+        'a: "b" «c»', 'a: "b"«:» c', '"a" «b»: c', "a: b\n c\nd: e\n «f»: g", "a:\n  b: 1\n   «c»: 2",
+        "a:\n    b: 1\n  «c»: 2", 'a: "x«\\»', "a: «[»b # c", "# c\n«@»", "a: x«:» ", "a: |\n x\n«y»",
+        "a: «[»\n1,\n2\nb: 3", 'a: «"»b\n c', "a: x #y\n  «z»", '"a"«:»b', "a: '\\n' «b»", "«[»1, 2",
+        "«{»a: 1", "a: «[»\n  b\nc: 2\n", "x: {«%» if a %}", "a: \u2018x«:» y\u2019", "a:\n  - b: 1\n   «c»: 2\n",
+        'a: "b" # c\nd«:»"e"\n', "name: foo\ndescription: Note«:» bar\n", "- - a\n «-b»\n", "a: >-«x»\n  b",
+        "[a]«]»", "{a: b}«}»", "- a\n«]»", "a: 'x' «'y'»",
+    ),
+    "TC005": (
+        "«*a» : 1", "a: «*b»\nb: &b 1",
+    ),
+    "TC006": (
+        "a: «!a!b» 1", "a: «!x»{y} 1", "a: «!<>» 1", "a: «!%z»",
+    ),
+    "TC009": (
+        "- a\n-«\t»- b", "a: x\n«\t»y\nb: 1", "a: |\n«\t»x", "a: |\n  x\n«\t»y\n",
+    ),
+    "TC110": (
+        "a: «&»", "a: «&a&b» 1", "a: «*»",
+    ),
+}  # fmt: skip
+"""Texts with an error, by the code of its finding; the span of the finding is in angle quotes."""
+
+
+@pytest.mark.parametrize(("number", "text"), [(number, text) for number, texts in PLACES.items() for text in texts])
+def test_every_error_has_its_place(number: str, text: str) -> None:
+    found = finding(unmarked(text))
+
+    assert (found.code.number, marked(unmarked(text), found)) == (number, text)
+    assert found.hint
 
 
 @pytest.mark.parametrize(
-    ("text", "mended"),
+    ("text", "fixed"),
     [
         ("a: Note: b # c\n", 'a: "Note: b" # c\n'),
         ('- a: b: "c"\n', "- a: 'b: \"c\"'\n"),
@@ -188,8 +144,8 @@ def test_a_complaint_says_what_to_write(text: str, hint: str) -> None:
         ('a: "\\ud83d\\ude00!"', 'a: "\\U0001F600!"'),
     ],
 )
-def test_what_can_be_mended_by_rote_has_a_fix(text: str, mended: str) -> None:
-    fix = complaint(text).fix
+def test_a_problem_with_one_certain_change_has_a_fix(text: str, fixed: str) -> None:
+    fix = finding(text).fix
     assert fix is not None
     assert not fix.safe
 
@@ -198,4 +154,4 @@ def test_what_can_be_mended_by_rote_has_a_fix(text: str, mended: str) -> None:
         start, end = source.offset(edit.span.start), source.offset(edit.span.end)
         text = text[:start] + edit.text + text[end:]
 
-    assert text == mended
+    assert text == fixed

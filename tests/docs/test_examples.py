@@ -67,6 +67,7 @@ def built(folder: Path, suffix: str, version: str, seed: str, locale: str) -> di
     return {str(path.relative_to(made)): path.read_bytes() for path in sorted(made.rglob("*")) if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_build_is_the_same_bytes_in_all(tmp_path: Path) -> None:
     """Whatever the language, the patch version of toolc, the hash seed, the locale and the folder."""
     one = built(tmp_path / "one", ".yaml", "0.1.0", seed="0", locale="C")

@@ -12,8 +12,8 @@ from toolc.api import Registry
 from toolc.calls import MAX_DEPTH
 from toolc.cli import COMMANDS
 from toolc.cli.probes import load_probes
-from toolc.compiler.format_schema import spec_schema
 from toolc.compiler.policies import CODES
+from toolc.compiler.spec_schema import spec_schema
 from toolc.engines import (
     docker_container,
     docker_daemon,
@@ -33,7 +33,7 @@ from toolc.guest.http_request import MAX_BODY
 from toolc.hosts import parse_destination, show_destination
 from toolc.loopback import loopback, proxy_environment
 from toolc.policy.policy import Policy
-from toolc.providers.table import PROVIDERS
+from toolc.provider_names import PROVIDER_NAMES
 from toolc.review.rules import rules
 from toolc.runtime import egress, egress_told, transaction_journal, wire
 from toolc.runtime.agent_calls import MAX_AT_ONCE, MAX_CALLS
@@ -150,8 +150,8 @@ def test_bounds_of_policies() -> None:
 
 
 def test_review_rules(golden: bool) -> None:
-    lines = [f"| {each.name} | {each.kind} | {each.about} |" for each in rules()]
-    table = "\n".join(["| rule | kind | about |", "|---|---|---|", *lines, ""])
+    lines = [f"| {each.number} | {each.kind} | {each.name} |" for each in rules()]
+    table = "\n".join(["| rule | kind | name |", "|---|---|---|", *lines, ""])
     page = Page.read("reference/review-rules")
     head, mark, shown = page.text.partition("<!-- rules -->\n")
     if golden:
@@ -160,7 +160,7 @@ def test_review_rules(golden: bool) -> None:
 
 
 def test_review_rules_of_providers_are_in_the_order_of_the_providers() -> None:
-    assert [each.about.split(" ")[0] for each in rules() if each.kind == "provider"] == [*PROVIDERS]
+    assert [each.name.split(" ")[0] for each in rules() if each.kind == "provider"] == [*PROVIDER_NAMES]
 
 
 def test_deadlines() -> None:

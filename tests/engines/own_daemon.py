@@ -1,72 +1,112 @@
-"""A Docker daemon of a test's own, to be stopped, held and started again."""
+"""A Docker daemon that a test starts, stops and restarts. Everything it makes is in one folder.
+
+The daemon has a network namespace of its own: with ``--bridge=none``, dockerd deletes the bridge ``docker0`` of the
+namespace that it runs in, which must not be the one of the machine's own daemon. Its API is a Unix socket, which
+does not belong to a network namespace, and no container of the tests needs a network.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gvisor_daemon import APART, SECONDS, TOOLS, _await, _copy_image
+from docker.api.client import APIClient
 
-from toolc.engines.docker_host import find_socket
+from toolc.engines import oci_cgroup
+from toolc.engines.docker_daemon import connect
+from toolc.engines.docker_host import NoHostError, find_socket
+from toolc.engines.images import base_tag
+from toolc.schema import JsonValue
+
+SECONDS = 60.0
+"""How long a daemon may take to start or to stop."""
+
+TOOLS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+_OPTIONS = (
+    "--bridge=none", "--iptables=false", "--ip6tables=false",
+    "--containerd-namespace=toolc-tests", "--containerd-plugins-namespace=toolc-tests-plugins",
+    "--shutdown-timeout=1",
+)  # fmt: skip
+"""No network, and namespaces of its own in a containerd that it may share with the machine's daemon."""
 
 
 class OwnDaemon:
-    """Has the base image. Its containers and images, in ``data``, outlive a restart, as anybody's do."""
+    """A running dockerd. Its containers and images are in ``data`` and survive a restart."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, configuration: Mapping[str, JsonValue] | None = None) -> None:
+        """Start it with the contents of ``daemon.json``, and load the base image of the usual daemon into it.
+
+        Raises ``NoHostError`` with the end of its log if it does not answer within ``SECONDS``.
+        """
         self._folder = folder
+        self._group = f"toolc-test-{folder.name}"
         self.data = folder / "data"
         self.socket = str(folder / "docker.sock")
+        (folder / "daemon.json").write_text(json.dumps(configuration or {}), encoding="utf-8")
         self.start()
-        _copy_image(find_socket(os.environ), self.socket)
+        _copy_base_image(find_socket(os.environ), self.socket)
 
     def start(self) -> None:
-        """Returns once it answers."""
-        places = {"--data-root": "data", "--exec-root": "exec", "--pidfile": "pid"}
+        """Start the process and return once it answers."""
+        places = {"--data-root": "data", "--exec-root": "exec", "--pidfile": "pid", "--config-file": "daemon.json"}
         options = [word for option, name in places.items() for word in (option, str(self._folder / name))]
+        # The daemon ends with the process that started it, however that one ends.
+        command = ["setpriv", "--pdeathsig", "TERM", "unshare", "--net", "dockerd"]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [
-                    "setpriv",
-                    "--pdeathsig",
-                    "TERM",
-                    "dockerd",
-                    "--host",
-                    f"unix://{self.socket}",
-                    *options,
-                    *APART,
-                    "--shutdown-timeout=1",
-                ],
+                [*command, f"--host=unix://{self.socket}", f"--cgroup-parent=/{self._group}", *options, *_OPTIONS],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 env=os.environ | {"PATH": TOOLS},
                 start_new_session=True,
             )
-        _await(self.socket, self._process, self._folder / "log")
+        self._wait()
 
     def stop(self) -> None:
-        """As ``systemctl stop`` does."""
+        """End the process as ``systemctl stop`` does."""
         self._process.terminate()
         self._process.wait(SECONDS)
+        for tree in oci_cgroup.trees(Path("/proc/self/mountinfo").read_text(encoding="utf-8")):
+            for folder, _, _ in os.walk(tree.mount_point / self._group, topdown=False):
+                with contextlib.suppress(OSError):  # the group of a container that survives the daemon
+                    Path(folder).rmdir()
 
     def hold(self) -> None:
-        """Let it hang."""
+        """Suspend the process."""
         self._process.send_signal(signal.SIGSTOP)
 
     def release(self) -> None:
+        """Resume the process."""
         self._process.send_signal(signal.SIGCONT)
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + SECONDS
+        while True:
+            try:
+                connect(self.socket)
+            except NoHostError:
+                if self._process.poll() is not None or time.monotonic() > deadline:
+                    self._process.kill()
+                    log = (self._folder / "log").read_text(encoding="utf-8", errors="replace")
+                    raise NoHostError("the Docker daemon of the tests did not start", log[-2000:]) from None
+                time.sleep(0.05)
+            else:
+                return
 
 
 @contextlib.contextmanager
-def own_daemon(megabytes: int = 0) -> Iterator[OwnDaemon]:
-    """A daemon that lives as long as the block; its data on a disk of their own of this size, if one is given."""
+def own_daemon(megabytes: int = 0, configuration: Mapping[str, JsonValue] | None = None) -> Iterator[OwnDaemon]:
+    """Yield a daemon that runs as long as the block; with ``megabytes``, its data is on a tmpfs of that size."""
     folder = Path(tempfile.mkdtemp(prefix="toolc-daemon-"))
     daemon = None
     (folder / "data").mkdir(mode=0o711)
@@ -74,7 +114,7 @@ def own_daemon(megabytes: int = 0) -> Iterator[OwnDaemon]:
         disk = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=711", "tmpfs", str(folder / "data")]
         subprocess.run(disk, check=True)
     try:
-        daemon = OwnDaemon(folder)
+        daemon = OwnDaemon(folder, configuration)
         yield daemon
     finally:
         if daemon is not None:
@@ -86,8 +126,16 @@ def own_daemon(megabytes: int = 0) -> Iterator[OwnDaemon]:
 
 
 def missing() -> str:
-    """Why none can be started here; empty if one can."""
-    lacking = [program for program in ("dockerd", "setpriv") if not shutil.which(program, path=TOOLS)]
+    """Return why no daemon can be started here; empty if one can."""
+    lacking = [program for program in ("dockerd", "setpriv", "unshare") if not shutil.which(program, path=TOOLS)]
     if os.geteuid() != 0:
         return "needs root to start a daemon"
     return f"needs {' and '.join(lacking)}" if lacking else ""
+
+
+def _copy_base_image(source: str, target: str) -> None:
+    with (
+        contextlib.closing(APIClient(f"unix://{source}", version="auto")) as theirs,
+        contextlib.closing(APIClient(f"unix://{target}", version="auto")) as ours,
+    ):
+        list(ours.load_image(theirs.get_image(base_tag())))  # type: ignore[no-untyped-call]

@@ -116,6 +116,7 @@ def run(ctx): return ctx.call_id
     assert returned(guest, code)["content"] == [text("c-1c-1")]
 
 
+@pytest.mark.slow
 def test_a_flood_of_progress_is_thinned_out_and_costs_nothing_else(guest: Guest) -> None:
     code = "def run(ctx):\n    for i in range(100_000): ctx.progress(i / 1000, 'x' * 5000)\n    return 'done'"
     assert returned(guest, code)["content"] == [text("done")]

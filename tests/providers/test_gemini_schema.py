@@ -200,6 +200,7 @@ def test_recursion_that_cannot_be_left_out_is_cut() -> None:
     assert [loss.pointer for loss in log.found] == ["/parameters/$defs/one/properties/next/anyOf/0/$ref"]
 
 
+@pytest.mark.slow
 def test_a_small_schema_cannot_become_a_huge_one() -> None:
     double: JsonObject = {
         f"d{n}": {

@@ -14,15 +14,18 @@ from schema_strategies import arguments, schemas
 from sdk_checks import SDK_CHECKS
 
 from toolc.digest import canonical
+from toolc.provider_names import PROVIDER_NAMES
+from toolc.providers import _PROVIDERS, load_provider
 from toolc.providers.base import Provider
-from toolc.providers.table import PROVIDERS
 from toolc.schema import JsonObject, JsonValue, Schema
 
+PROVIDERS = {name: load_provider(name) for name in PROVIDER_NAMES}
 each_provider = pytest.mark.parametrize("provider", PROVIDERS.values(), ids=PROVIDERS.keys())
 SCHEMA_KEYS = ("parameters", "input_schema", "parametersJsonSchema", "inputSchema")
 
 
 def test_the_providers_and_their_order() -> None:
+    assert tuple(_PROVIDERS) == PROVIDER_NAMES
     assert list(PROVIDERS) == ["openai_chat", "openai_responses", "anthropic", "gemini", "mcp"]
     assert all(name == provider.name for name, provider in PROVIDERS.items())
     assert SDK_CHECKS.keys() == PROVIDERS.keys()
@@ -84,6 +87,7 @@ def test_a_description_is_never_empty(provider: Provider) -> None:
     assert [each["description"] for each in _objects(lowered) if "description" in each] == ["look"]
 
 
+@pytest.mark.slow
 @each_provider
 @given(schema=schemas)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -91,6 +95,7 @@ def test_the_sdk_accepts_any_schema_lowered(provider: Provider, schema: JsonObje
     SDK_CHECKS[provider.name](provider.lower([tool("look", schema)]).tools)
 
 
+@pytest.mark.slow
 @each_provider
 @given(schema=schemas, tried=st.lists(arguments, max_size=8))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

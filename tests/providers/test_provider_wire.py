@@ -12,8 +12,8 @@ import pytest
 from provider_cases import TOOLS
 
 from toolc.call import ToolCall
+from toolc.providers import load_provider
 from toolc.providers.answers import Answer
-from toolc.providers.table import PROVIDERS
 from toolc.result import Image, Text, ToolResult
 from toolc.schema import JsonObject, JsonValue
 
@@ -63,7 +63,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
 
 
 def definitions(provider: str) -> Any:
-    return PROVIDERS[provider].lower(TOOLS).tools
+    return load_provider(provider).lower(TOOLS).tools
 
 
 def test_openai_chat(recorder: Recorder) -> None:
@@ -133,7 +133,7 @@ ANSWERS = (
 
 
 def messages(provider: str) -> Any:
-    return PROVIDERS[provider].messages(ANSWERS)
+    return load_provider(provider).messages(ANSWERS)
 
 
 def test_results_arrive_as_they_were_made_openai(recorder: Recorder) -> None:

@@ -12,16 +12,17 @@ from provider_cases import parameters, tool
 from schema_strategies import schemas
 from strict_cases import as_a_model_writes, check_anthropic, check_openai, strict_schemas, values_for
 
+from toolc.provider_names import PROVIDER_NAMES
+from toolc.providers import load_provider
 from toolc.providers.anthropic_strict import MODE as ANTHROPIC
 from toolc.providers.lowering import LossLog
 from toolc.providers.openai_strict import MODE as OPENAI
 from toolc.providers.strict import NotStrictError, StrictMode, lower_strict
-from toolc.providers.table import PROVIDERS
 from toolc.schema import JsonObject, JsonValue, map_subschemas
 from toolc.spec import ProviderChoice
 from toolc.validation.absence import without_nulls
 
-STRICT = {name: (ProviderChoice(provider=name, strict=True),) for name in PROVIDERS}
+STRICT = {name: (ProviderChoice(provider=name, strict=True),) for name in PROVIDER_NAMES}
 LIMITS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -164,6 +165,7 @@ def test_a_choice_at_the_root_is_said_in_words() -> None:
     assert [loss.pointer for loss in log.found] == ["/parameters/anyOf"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
 @given(schema=schemas)
 @LIMITS
@@ -176,6 +178,7 @@ def test_whatever_is_lowered_is_in_the_subset(mode: StrictMode, schema: JsonObje
     (check_openai if mode is OPENAI else check_anthropic)(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [OPENAI, ANTHROPIC], ids=["openai", "anthropic"])
 @given(schema=strict_schemas, data=st.data())
 @LIMITS
@@ -230,7 +233,7 @@ def test_a_call_that_the_tool_takes_can_be_written_in_strict_mode(schema: JsonOb
 def definition(provider: str, schema: JsonObject, count: int = 1) -> tuple[list[JsonObject], list[str]]:
     """The definitions of some tools that ask for strict mode, and what was lost."""
     several = [tool(f"look_{at}", schema, providers=STRICT[provider]) for at in range(count)]
-    lowering = PROVIDERS[provider].lower(several)
+    lowering = load_provider(provider).lower(several)
     tools = [each for each in lowering.tools if isinstance(each, dict)]
     return tools, [f"{each.tool}{each.pointer}: {each.message}" for each in lowering.losses]
 

@@ -15,8 +15,8 @@ from jsonschema import Draft4Validator
 
 from toolc.compiler.compile import compile_specs
 from toolc.diagnostics import Code, Diagnostics, Edit, Fix, Severity
+from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Page, Report
-from toolc.reporters.table import FORMATS, render
 from toolc.source import Position, SourceText, Span
 
 NEGATIVE = Path(__file__).parent.parent / "compiler" / "specs" / "negative"

@@ -74,7 +74,7 @@ def commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_every_change_is_classified_and_every_witness_is_true(commits: list[str]) -> None:
-    known = {each.name for each in rules()}
+    known = {each.number for each in rules()}
     witnesses = 0
     for base, head in pairwise(commits):
         with two_states(base, head, [Path()]) as (old, new):

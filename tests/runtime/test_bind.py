@@ -204,6 +204,7 @@ def test_a_local_reference_is_followed() -> None:
     assert problems(spec, {"x": "a"}) == ("x: expected an integer, got the string 'a'",)
 
 
+@pytest.mark.slow
 def test_a_hostile_schema_cannot_hang_a_call() -> None:
     doubled: JsonObject = {
         f"d{level}": {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}, {"$ref": f"#/$defs/d{level + 1}"}]}
@@ -220,6 +221,7 @@ def test_a_hostile_pattern_cannot_hang_a_call() -> None:
     )
 
 
+@pytest.mark.slow
 def test_hostile_arguments_cannot_hang_a_call() -> None:
     spec = tool({f"parameter_{index}": {} for index in range(500)})
     told = problems(spec, {f"parametr_{index}": None for index in range(20_000)})

@@ -135,6 +135,7 @@ def test_what_is_admitted_is_public_or_named(address: ipaddress.IPv4Address | ip
             assert not address.is_multicast
 
 
+@pytest.mark.slow
 @given(st.text(max_size=40), st.integers(-10, 70_000))
 def test_a_decision_is_the_same_for_the_host_that_it_names(host: str, port: int) -> None:
     decision = decide(LIST, host, port)

@@ -385,6 +385,7 @@ def test_a_workspace_that_was_moved_meanwhile_gets_the_changes_and_not_its_succe
     assert (tree(moved), tree(workspace)) == (AFTER, {})
 
 
+@pytest.mark.slow
 def test_a_deep_tree_that_cannot_be_entered_is_removed_with_the_view(workspace: Path) -> None:
     def act(view: Path) -> None:
         folder = os.open(view, os.O_RDONLY)

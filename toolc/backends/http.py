@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from toolc.backends.base import PlanError
+from toolc.backends.base import Backend, PlanError
 from toolc.backends.environment import environment
 from toolc.backends.http_body import body
 from toolc.backends.http_text import encoded, field, header, render_url, secret_text, texts, written_path
@@ -156,3 +156,6 @@ def _over(headers: tuple[Named, ...], more: tuple[Named, ...]) -> tuple[Named, .
     """``more`` after ``headers``, in the place of those of the same name."""
     names = {each.name.lower() for each in more}
     return (*(each for each in headers if each.name.lower() not in names), *more)
+
+
+BACKEND: Final[Backend[HttpBackend]] = Http()

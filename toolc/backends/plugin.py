@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from toolc.backends.base import Backend
 from toolc.backends.environment import environment
 from toolc.backends.output import parse_json, signal_name, with_note
 from toolc.backends.plugin_lines import Description, LineError, Offer, read_answer
@@ -160,3 +161,6 @@ def _crashed(message: str, outcome: Outcome) -> ToolResult:
     """With what it wrote to stderr, as of any program: mostly that alone says why."""
     text = with_note(outcome.stderr.text(), message) if outcome.stderr.total_bytes else message
     return ToolResult(content=(Text(text),), error=ToolFailure("execution", message))
+
+
+BACKEND: Final[Backend[PluginBackend]] = Plugin()

@@ -7,8 +7,9 @@ strictly as any stranger's, and can say nothing but what a tool may say.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import get_args
+from typing import Final, get_args
 
+from toolc.backends.base import Backend
 from toolc.backends.content import MalformedError, read_content
 from toolc.backends.environment import environment
 from toolc.backends.output import both_streams, parse_json, signal_name, with_note
@@ -129,3 +130,6 @@ def _string(value: JsonValue, what: str) -> str:
     if not isinstance(value, str):
         raise MalformedError(f"{what} is not a string")
     return value
+
+
+BACKEND: Final[Backend[PythonBackend]] = Python()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.backends.base import PlanError
+from toolc.backends.base import Backend, PlanError
 from toolc.backends.environment import environment
 from toolc.backends.output import both_streams, image_type, parse_json, signal_name, with_note
 from toolc.call import BoundCall
@@ -200,3 +200,6 @@ def _check_size(name: str, text: str) -> None:
             f"{name}: {size} bytes are more than a program takes in one argument ({MAX_ARGUMENT_BYTES}); "
             "send less, or have the spec pass it through `stdin`"
         )
+
+
+BACKEND: Final[Backend[ShellBackend]] = Shell()

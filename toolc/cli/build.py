@@ -43,25 +43,25 @@ def command(
     # A format for programs has stdout to itself; what people read of a build then goes to stderr.
     findings, said = (sys.stderr, sys.stdout) if format_name == "text" else (sys.stdout, sys.stderr)
     settings = chosen(select, ignore, central_policy(policy_file))
-    cache = BuildCache.of([Path(path) for path in paths], settings, out)
-    done = cache.recall()
+    cache = BuildCache.load([Path(path) for path in paths], settings, out)
+    done = cache.previous()
     if done is not None:
         print_findings(done.diagnostics, findings, format_name)
         _refuse_warnings(done.diagnostics, strict=strict)
         _report(done.out, done.tools, done.providers, done.losses, said)
         return
-    from toolc.artifacts import FORM, write  # what has been built needs no compiler
-    from toolc.providers.table import PROVIDERS
+    from toolc.compiler.build_output import write  # a valid build needs no compiler
+    from toolc.provider_names import PROVIDER_NAMES
 
-    made = cache.make(FORM)
-    print_findings(made.diagnostics, findings, format_name)
-    if made.diagnostics.has_errors:
+    output = cache.build()
+    print_findings(output.diagnostics, findings, format_name)
+    if output.diagnostics.has_errors:
         raise click.exceptions.Exit(FINDINGS)
-    _refuse_warnings(made.diagnostics, strict=strict)
-    if not made.is_there:
-        write(made.tools, [name for name, *_ in made.rows], made.toolsets, made.out)
-    cache.remember(made, len(PROVIDERS))
-    _report(made.out, len(made.rows), len(PROVIDERS), made.losses, said)
+    _refuse_warnings(output.diagnostics, strict=strict)
+    if not output.is_written:
+        write(output.tools, output.names, output.toolsets, output.out)
+    cache.save(output, len(PROVIDER_NAMES))
+    _report(output.out, len(output.names), len(PROVIDER_NAMES), output.losses, said)
 
 
 def _refuse_warnings(diagnostics: Diagnostics, *, strict: bool) -> None:

@@ -13,8 +13,8 @@ import click
 
 import toolc
 from toolc.engines.names import engine_names
+from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Page, Report
-from toolc.reporters.table import FORMATS, render
 
 if TYPE_CHECKING:
     from toolc.api import Registry
@@ -243,11 +243,9 @@ def print_findings(diagnostics: Diagnostics, to: TextIO, format_name: str = FORM
 
 
 def _pages() -> dict[str, Page]:
-    from toolc.compiler.rules import RULES  # only where somebody reads the pages
+    from toolc.data.pages import pages  # start-up time
 
-    return {
-        number: Page(title=rule.codes[0].summary, explanation=rule.explanation) for number, rule in RULES.items()
-    }
+    return {number: Page(title=page.title, explanation=page.explanation) for number, page in pages().items()}
 
 
 def wants_color(to: TextIO) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -9,13 +12,15 @@ import click
 from toolc.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolc.compiler.rule import Rule
+    from toolc.compiler.compile import Compilation
+    from toolc.data.pages import PageCode, RulePage
 
 _TITLE: Final = """\
 # Checks
 
-What `toolc check` and `toolc build` report, by number. An error keeps specs from being compiled. `toolc explain
-TC401` prints one of these pages. This file is generated: `make golden` writes it anew.
+The codes that `toolc check`, `toolc build` (TC) and `toolc diff` (CON, RSK, SUR, PRV) report. An error prevents the
+specs from being compiled. `toolc explain TC401` prints one of these pages. This file is generated from
+`toolc/data/rules` by `make golden`.
 
 ```text
 {overview}```
@@ -26,43 +31,110 @@ TC401` prints one of these pages. This file is generated: `make golden` writes i
 @click.argument("number", required=False, metavar="[CODE]")
 @click.option("--all", "everything", is_flag=True, help="Print every page, in Markdown.")
 def command(number: str | None, everything: bool) -> None:
-    """Explain the findings with this CODE, such as TC401: why they matter, with a bad and a good example.
+    """Explain the findings with this CODE, such as TC401 or RSK01, with examples.
 
     Without CODE, list every code on one line.
     """
-    from toolc.compiler.pages import overview  # start-up time
-    from toolc.compiler.rules import RULES
+    from toolc.data.pages import pages  # start-up time
 
     if everything and number is not None:
-        raise UsageError("name a code or ask for --all, not both")
+        raise UsageError("pass either a code or --all, not both")
     if everything:
-        title = _TITLE.format(overview=overview(RULES.values()))
-        print("\n".join([title, *map(_page, RULES.values())]), end="")
+        title = _TITLE.format(overview=_overview())
+        print("\n".join([title, *map(render_page, pages().values())]), end="")
     elif number is not None:
-        print(_page(_rule(number)), end="")
+        print(render_page(_find_page(number)), end="")
     else:
-        print(overview(RULES.values()), end="")
+        print(_overview(), end="")
 
 
-def _rule(number: str) -> Rule:
+def _find_page(number: str) -> RulePage:
     import difflib  # only for a mistyped code
 
-    from toolc.compiler.rules import RULES  # start-up time
+    from toolc.data.pages import pages
 
     wanted = f"TC{number}" if number.isdecimal() else number.upper()
-    if rule := RULES.get(number.upper()):
-        return rule
-    starting = [each for each in RULES if each.startswith(number.upper())]
+    if page := pages().get(number.upper()):
+        return page
+    starting = [each for each in pages() if each.startswith(number.upper())]
     if starting and len(number) > len("TC"):
         raise UsageError(f"{number!r} is the beginning of several codes; explain one of {', '.join(starting)}")
-    near = difflib.get_close_matches(wanted, [each for each in RULES if each.startswith(wanted[:3])], n=1)
+    near = difflib.get_close_matches(wanted, [each for each in pages() if each.startswith(wanted[:3])], n=1)
     hint = f"did you mean {near[0]}?" if near else "see the list: toolc explain"
     raise UsageError(f"there is no code {number!r}; {hint}")
 
 
-def _page(rule: Rule) -> str:
-    from toolc.compiler.examples import compile_example  # start-up time
-    from toolc.compiler.pages import page
-    from toolc.reporters.text import render
+def _overview() -> str:
+    """Return one line for each code: the number, the severity, whether it is on by default, and the name."""
+    from toolc.data.pages import pages
 
-    return page(rule, render(compile_example(rule, rule.bad).diagnostics, color=False))
+    lines = [
+        f"{page.number:<6}  {code.severity:<10}  {'on ' if code.enabled else 'off'}  {code.name}"
+        for page in pages().values()
+        for code in page.codes
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def render_page(page: RulePage) -> str:
+    """Return a page in Markdown, for a check with the findings of its bad example."""
+    codes = [f"- {code.name} ({_status(page, code)})" for code in page.codes]
+    parts = [
+        f"## {page.number}: {page.title}",
+        "\n".join(codes) if len(codes) > 1 else f"{_status(page, page.codes[0]).capitalize()}.",
+        page.explanation.strip(),
+        *_render_examples(page),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _status(page: RulePage, code: PageCode) -> str:
+    severity = code.severity if page.number.startswith("TC") else f"severity: at most {code.severity}"
+    return severity if code.enabled else f"{severity}, off by default"
+
+
+def _render_examples(page: RulePage) -> list[str]:
+    from toolc.data.pages import EXAMPLE
+
+    if page.bad:
+        from toolc.reporters.text import render
+
+        findings = render(compile_example(page, page.bad).diagnostics, color=False)
+        files = [f"With the file `{name}`:\n\n{_block(text)}" for name, text in sorted(page.extra_files.items())]
+        return [
+            f"This `{EXAMPLE}` has a finding:\n\n{_block(page.bad, 'yaml')}",
+            *files,
+            _block(findings, "text"),
+            f"Corrected:\n\n{_block(page.good, 'yaml')}",
+        ]
+    if page.before:
+        return [f"Before:\n\n{_block(page.before, 'yaml')}", f"After:\n\n{_block(page.after, 'yaml')}"]
+    return []
+
+
+def compile_example(page: RulePage, text: str) -> Compilation:
+    """Compile ``text``, one of the examples of ``page``, in a temporary folder.
+
+    The folder is the current one during the compilation, so that findings contain only the name of the file.
+    Findings with the number of the page are included even if they are off by default.
+    """
+    from toolc.compiler.compile import compile_specs  # start-up time
+    from toolc.compiler.settings import Settings
+    from toolc.data.pages import EXAMPLE
+    from toolc.diagnostics import Severity
+
+    with tempfile.TemporaryDirectory(prefix="toolc-example-") as folder, contextlib.chdir(folder):
+        # The root of a repository: no project file of an outer folder applies.
+        Path(".git").mkdir()
+        for name, content in {**page.extra_files, EXAMPLE: text}.items():
+            path = Path(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode("utf-8", "surrogateescape"))
+        return compile_specs([Path()], Settings(severity={page.number: Severity.WARNING}))
+
+
+def _block(text: str, language: str = "") -> str:
+    # An example can contain bytes that are not UTF-8, and characters that control a terminal.
+    decoded = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    shown = "".join(c if c.isprintable() or c in "\n\t" else f"<U+{ord(c):04X}>" for c in decoded)
+    return f"```{language}\n{shown.rstrip()}\n```"

@@ -1,7 +1,7 @@
-"""An answer about specs, and all that it depends on: what the compiler read for it, and with which settings.
+"""Cached answers about specs, and the check whether they are still valid.
 
-With an answer stands a digest of all specs, of every project file that was looked for, and of what the tools
-asked of their folders. It counts only where all of that still says the same.
+An answer is stored with digests of everything the compiler read for it: all specs, the project files it searched
+for, and the files that tools refer to. It is valid as long as all of these are unchanged.
 """
 
 from __future__ import annotations
@@ -15,10 +15,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
-from toolc.compiler.cache_file import cache_folder, digest, digest_of_bytes, digest_of_files
-from toolc.compiler.cache_json import findings_to_json, sources_to_json
+from toolc.compiler.cache_file import (
+    cache_folder,
+    digest,
+    digest_of_bytes,
+    digest_of_files,
+    findings_to_json,
+    sources_to_json,
+)
 from toolc.compiler.files import Folder, digest_of_answer
 from toolc.compiler.find import PROJECT_FILES, walk
 from toolc.compiler.settings import Settings
@@ -26,21 +32,21 @@ from toolc.compiler.settings import Settings
 if TYPE_CHECKING:
     from toolc.compiler.compile import Compilation
 
-_FORMAT: Final = 5
+_FORMAT: Final = 7
 _PACKAGES: Final = frozenset({"jinja2", "jmespath", "jsonschema", "pyyaml", "referencing", "tomli", "toolc"})
-"""Those whose version can change what is found."""
+"""The packages whose version can change the findings."""
 
 _RACY_NS: Final = 1_000_000_000
-"""What changed so shortly before it was read may have been read in either state."""
+"""A file that changed less than this before it was read may have been read in either state."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked about the specs at ``paths`` as they are now.
+class CacheKey:
+    """The inputs of one command: the specs at ``paths`` as they are now, and where the answer is cached.
 
-    ``place`` is the file that may hold the answer, None where there can be none. ``contents`` are all files that
-    may be specs, by name, and ``digests`` theirs; ``specs`` is one of all of them, None where they cannot be read.
-    ``start`` is when it was asked.
+    ``place`` is the cache file of this command line, folder and toolc version; None if nothing can be cached.
+    ``contents`` are all files that may be specs, by name, and ``digests`` are their digests; ``specs`` is one
+    digest of all of them, None if they cannot be read. ``start`` is when they were read, in nanoseconds.
     """
 
     paths: tuple[Path, ...]
@@ -50,36 +56,34 @@ class Question:
     specs: str | None
     start: int
 
-    @classmethod
-    def ask(cls, about: Sequence[str | None], paths: Sequence[Path], settings: Settings) -> Self:
-        """A question; ``about`` tells it from others about the same specs."""
-        start, place = time.time_ns(), _place(about, paths, settings)
-        contents = _contents(paths) if place else None
-        digests = {name: digest_of_bytes(data) for name, data in (contents or {}).items()}
-        specs = None if contents is None else digest_of_files(digests)
-        return cls(tuple(paths), place, contents or {}, digests, specs, start)
-
-    def is_answered(self, answer: Any) -> bool:
-        """Whether an answer still holds; raises any error where it is none."""
+    def is_fresh(self, answer: Any) -> bool:
+        """Return whether ``answer`` is still valid. Raises one of ``INVALID_CACHE``."""
         return (
             answer is not None
             and self.specs is not None
             and answer["specs"] == self.specs
-            and is_elsewhere_unchanged(answer)
+            and all(_digest_of_project(Path(folder)) == known for folder, known in answer["projects"])
+            and all(_digest_below(Path(folder)) == known for folder, known in answer["below"])
+            and all(
+                digest_of_answer(Folder(Path(path), shown), method, asked) == known
+                for path, shown, method, asked, known in answer["asked"]
+            )
         )
 
-    def facts(self, compilation: Compilation) -> dict[str, object] | None:
-        """An answer about ``contents``, which holds until something changes; None where something else may have."""
+    def answer(self, compilation: Compilation) -> dict[str, object] | None:
+        """Return the result of a compilation with digests of its inputs; None if one may have just changed."""
         try:
-            if self.specs is None or self.has_just_changed(compilation.looked_for):
+            if self.specs is None or self._has_just_changed(compilation.looked_for):
                 return None
             return {
                 "specs": self.specs,
                 "projects": [[str(folder), _digest_of_project(folder)] for folder in compilation.looked_for],
-                "asked": [each for folder in compilation.folders for each in asked_of(folder)],
-                "together": [[each.code.number, each.span.path] for each in compilation.of_several],
-                "below": [[str(folder), said] for folder, said in compilation.below.items()],
-                "listed": sorted(_listed(compilation)),
+                "below": [[str(folder), known] for folder, known in compilation.below.items()],
+                "asked": [
+                    [str(folder.path), folder.shown, method, asked, known]
+                    for folder in compilation.folders
+                    for (method, asked), known in (folder.log or {}).items()
+                ],
                 "count": len(compilation.tools),
                 "findings": findings_to_json(compilation.diagnostics),
                 "sources": sources_to_json(compilation.diagnostics),
@@ -87,74 +91,55 @@ class Question:
         except OSError:
             return None
 
-    def has_just_changed(self, folders: Iterable[Path]) -> bool:
-        """Whether a project file in ``folders`` may have come, gone or changed since then. Raises ``OSError``."""
-        # Where everybody may write, as in /tmp, no project file counts.
+    def _has_just_changed(self, folders: Iterable[Path]) -> bool:
+        """Return whether a project file in ``folders`` may have changed since ``start``. Raises ``OSError``."""
+        # A folder that every user can write to, such as /tmp, has no project file that counts.
         places = [folder for folder in folders if not folder.stat().st_mode & stat.S_IWOTH]
         files = [folder / name for folder in places for name in PROJECT_FILES if (folder / name).exists()]
         return any(path.stat().st_ctime_ns > self.start - _RACY_NS for path in (*places, *files))
 
 
-def _listed(compilation: Compilation) -> set[str]:
-    """The names that project files list, and those of toolc's own tools that come of it."""
-    members = [each for project in compilation.projects for each in (*project.toolsets.values(), project.builtin)]
-    brought = (tool.spec for tool in compilation.located if tool.comes_with_toolc)
-    names = {name for tool in brought for name in (tool.name, *tool.aliases)}
-    return names | {member.name for each in members for member in each}
+def cache_key_for(command: Sequence[str | None], paths: Sequence[Path], settings: Settings) -> CacheKey:
+    """Read the specs at ``paths`` and return the key of ``command``: its name and its other arguments."""
+    start, place = time.time_ns(), _place(command, paths, settings)
+    contents = _contents(paths) if place else None
+    digests = {name: digest_of_bytes(data) for name, data in (contents or {}).items()}
+    specs = None if contents is None else digest_of_files(digests)
+    return CacheKey(tuple(paths), place, contents or {}, digests, specs, start)
 
 
-def asked_of(folder: Folder) -> list[list[str]]:
-    """All that was asked of a folder, and a digest of what it said."""
-    return [
-        [str(folder.path), folder.shown, method, asked, answer]
-        for (method, asked), answer in (folder.log or {}).items()
-    ]
-
-
-def is_elsewhere_unchanged(found: Any) -> bool:
-    """Whether all but the specs is as an answer says; raises any error where it is no answer."""
-    if any(_digest_of_project(Path(folder)) != known for folder, known in found["projects"]):
-        return False
-    if any(_digest_below(Path(folder)) != known for folder, known in found["below"]):
-        return False
-    return all(
-        digest_of_answer(Folder(Path(path), shown), method, asked) == said
-        for path, shown, method, asked, said in found["asked"]
-    )
-
-
-def _place(about: Sequence[str | None], paths: Sequence[Path], settings: Settings) -> Path | None:
-    """The file of one question in one folder with one toolc; None where there can be none."""
+def _place(command: Sequence[str | None], paths: Sequence[Path], settings: Settings) -> Path | None:
+    """Return the cache file of one command line in one folder with one toolc; None if nothing can be cached."""
     folder = cache_folder()
     if folder is None:
         return None
     try:
         chosen = [settings.select, settings.ignore, sorted(settings.severity.items()), repr(settings.policies)]
-        asked = [_FORMAT, about, str(Path.cwd()), [str(path) for path in paths], chosen, [*versions()]]
+        inputs = [_FORMAT, command, str(Path.cwd()), [str(path) for path in paths], chosen, [*versions()]]
     except OSError:
         return None
-    return folder / f"check-{digest(json.dumps(asked))}.json"
+    return folder / f"check-{digest(json.dumps(inputs))}.json"
 
 
 def versions() -> Iterator[str]:
-    """What the compiler is: its version and those of its libraries, and the state of its files."""
+    """Yield what identifies the compiler: the versions of Python and of libraries, and the state of its modules."""
     yield sys.version
-    # As importlib.metadata finds them, which takes as long to import as ten specs to check: by their folders'
-    # names, "PyYAML-6.0.2.dist-info" (packaging.python.org, "Recording installed projects").
+    # importlib.metadata takes as long to import as ten specs take to check. It also searches for folders such as
+    # "PyYAML-6.0.2.dist-info" (packaging.python.org, "Recording installed projects").
     for place in sys.path:
         with suppress(OSError):
-            names = os.listdir(place or ".")  # noqa: PTH208  the names are all that is wanted
+            names = os.listdir(place or ".")  # noqa: PTH208  only the names are needed
             yield from sorted(each for each in names if each.lower().partition("-")[0] in _PACKAGES)
-    for folder, folders, names in os.walk(Path(__file__).parents[1]):
+    for folder, folders, names in os.walk(sys.modules["toolc"].__path__[0]):
         folders.sort()
         for name in sorted(names):
             if name.endswith(".py"):
-                found = os.stat(f"{folder}/{name}")  # noqa: PTH116  hundreds of files: a Path for each costs more
+                found = os.stat(f"{folder}/{name}")  # noqa: PTH116  a Path for each of hundreds of files is slow
                 yield f"{name} {found.st_size} {found.st_mtime_ns}"
 
 
 def _contents(paths: Sequence[Path]) -> dict[str, bytes] | None:
-    """Every file that may be a spec, by name; None where one cannot be read."""
+    """Return every file that may be a spec, by name; None if one cannot be read."""
     contents: dict[str, bytes] = {}
     try:
         for path in paths:
@@ -174,7 +159,7 @@ def _contents(paths: Sequence[Path]) -> dict[str, bytes] | None:
 
 
 def _digest_below(folder: Path) -> str | None:
-    """The digest of ``Projects.below``; None where a file cannot be read."""
+    """Return the digest that ``Projects.below`` has of ``folder``; None if a file cannot be read."""
     contents = _contents([folder])
     specs = {name: data for name, data in (contents or {}).items() if Path(name).name not in PROJECT_FILES}
     listed = {name: digest_of_bytes(specs[name]) for name in sorted(specs)}
@@ -182,7 +167,7 @@ def _digest_below(folder: Path) -> str | None:
 
 
 def _digest_of_project(folder: Path) -> str:
-    """A digest of what ``Projects`` looks at in one folder. Raises ``OSError``."""
+    """Return a digest of everything ``Projects`` reads in one folder. Raises ``OSError``."""
     found: list[object] = [bool(folder.stat().st_mode & stat.S_IWOTH), (folder / ".git").exists()]
     for name in PROJECT_FILES:
         path = folder / name

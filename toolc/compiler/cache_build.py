@@ -1,44 +1,37 @@
-"""What ``toolc build`` wrote, so that a build of what has not changed writes nothing, and of one edit little.
+"""The cache of ``toolc build``: a build whose inputs and folder are unchanged writes nothing.
 
-The folder is judged by what the system says of its files, as make does: their numbers, sizes and times, of which
-nobody can set the time of the last change. One that holds anything more or less is built anew. From one that is as
-it was left come the texts of the tools whose files have not changed: the cache says where each stands.
+As make does, the cache compares what the system reports about the files of the folder: their inode numbers, sizes
+and times, of which no program can set the time of the last change. A folder that differs in any way is built anew.
+From an unchanged folder a build copies the texts of the tools whose files did not change.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from bisect import bisect
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from toolc.compiler.cache import answer_of, keep, read_kept
-from toolc.compiler.cache_answers import Question
-from toolc.compiler.cache_file import Kept
-from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json
+from toolc.compiler.cache_answers import CacheKey, cache_key_for
+from toolc.compiler.cache_file import INVALID_CACHE, CachedFile, diagnostics_from_json, load, save, to_json
 from toolc.compiler.settings import Settings
 from toolc.diagnostics import Diagnostics
 
 if TYPE_CHECKING:
-    from toolc.compiler.cache_edits import Edited
-    from toolc.compiler.finished import Finished, Form
+    from toolc.compiler.build_output import RenderedTool
 
-
-_ABOUT_ALL: Final = 2
-"""How many parts the first line has: what a build depends on, and the folder that it is in."""
+_ANSWER_PARTS: Final = 2
+"""The number of values in the answer: the result of the build, and the state of its folder."""
 
 _Row: TypeAlias = tuple[str, int, list[int], str]
-"""A tool's name, how many details of it providers cannot say, the size of each of its texts and a digest of all."""
+"""A tool in the folder: its name, the number of its losses, the sizes of its texts, and their digest."""
 
 
 @dataclass(frozen=True, slots=True)
-class LastBuild:
-    """A build that would be made again: the folder it is in, its counts, and every finding."""
+class PreviousBuild:
+    """A build that is still valid: its folder, its counts, and every finding."""
 
     out: str
     tools: int
@@ -48,201 +41,168 @@ class LastBuild:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
-    """A build to be written into ``out``: its tools as ``Layout.join`` takes them, none where there is an error.
+class BuildOutput:
+    """A build to write into the folder ``out``; without tools if there is an error.
 
-    There is a row for each tool, in order; ``toolsets`` are those of the registry; ``answer`` is what the build
-    depends on, None where that cannot be known, and ``lines`` what came of each file. Where ``is_there`` the folder
-    holds that build already, and there is nothing to write.
+    ``tools`` are sorted by name as ``names`` is, and ``toolsets`` are those of the registry. ``answer`` has the
+    digests of all inputs, None if the build cannot be cached, and ``details`` the results of single files. If
+    ``is_written``, the folder has the same content already.
     """
 
     out: str
-    tools: Sequence[Finished]
-    rows: Sequence[_Row]
+    names: Sequence[str]
+    tools: Sequence[RenderedTool]
     toolsets: Mapping[str, Sequence[str]]
     diagnostics: Diagnostics
     answer: Mapping[str, object] | None
-    lines: Sequence[str]
-    is_there: bool = False
+    details: Sequence[str]
+    is_written: bool
 
     @property
     def losses(self) -> int:
-        """How many details providers cannot say."""
-        return sum(losses for _, losses, _, _ in self.rows)
+        """The number of details that providers cannot express."""
+        return sum(tool.losses for tool in self.tools)
+
+    @property
+    def rows(self) -> list[_Row]:
+        """What the cache stores of each tool."""
+        named = zip(self.names, self.tools, strict=True)
+        return [(name, tool.losses, [*map(len, tool.texts)], tool.digest) for name, tool in named]
 
 
 @dataclass(frozen=True, slots=True)
 class BuildCache:
-    """Knows the last build of one command line, whether it is still what one would write, and how to make the next.
+    """The last build of one command line. ``out`` is its option ``--out``.
 
-    ``out`` is the folder that the command line names. ``answer`` is what the last build depends on; ``folder`` says
-    where it is, what the system says of its files, and which toolsets are in it. Of the other lines of the file
-    the first tells how long each text of each tool is, and the others what came of each spec file.
+    ``answer`` is the result of the last build with the digests of its inputs; ``folder`` has the path and the state
+    of the folder and its toolsets. Both are None if there was no build.
     """
 
-    question: Question
+    key: CacheKey
     settings: Settings
     out: str | None
     answer: Any
     folder: Any
-    kept: Kept
+    cached: CachedFile
 
     @classmethod
-    def of(cls, paths: Sequence[Path], settings: Settings, out: str | None) -> BuildCache:
-        """The cache of ``toolc build`` with these arguments."""
-        question = Question.ask(["build", out], paths, settings)
-        kept = read_kept(question.place)
-        known = answer_of(kept)
-        answer, folder = known if isinstance(known, list) and len(known) == _ABOUT_ALL else (None, None)
-        return cls(question, settings, out, answer, folder, kept)
+    def load(cls, paths: Sequence[Path], settings: Settings, out: str | None) -> BuildCache:
+        """Return the cache of ``toolc build`` with these arguments."""
+        key = cache_key_for(["build", out], paths, settings)
+        cached = load(key.place)
+        known = cached.answer
+        answer, folder = known if isinstance(known, list) and len(known) == _ANSWER_PARTS else (None, None)
+        return cls(key, settings, out, answer, folder, cached)
 
-    def recall(self) -> LastBuild | None:
-        """The last build, if specs and folder are as they were."""
+    def previous(self) -> PreviousBuild | None:
+        """Return the last build if the specs and the folder are unchanged."""
         try:
-            if not self.question.is_answered(self.answer) or not self._is_as_left():
+            if not self.key.is_fresh(self.answer) or not self._is_folder_unchanged():
                 return None
-            found = self.answer
-            diagnostics = diagnostics_from_json(found["findings"], found["sources"])
-            return LastBuild(found["out"], found["tools"], found["providers"], found["losses"], diagnostics)
-        except NOT_OURS:
+            known = self.answer
+            diagnostics = diagnostics_from_json(known["findings"], known["sources"])
+            return PreviousBuild(known["out"], known["tools"], known["providers"], known["losses"], diagnostics)
+        except INVALID_CACHE:
             return None
 
-    def make(self, form: Form) -> Made:
-        """The build that ``compile_specs`` would make, of whose tools only those that changed are compiled.
+    def build(self) -> BuildOutput:
+        """Compile and render the tools that changed, and return them with the others. Raises ``UsageError``.
 
-        To be asked for before it is written, which changes the folder above its own. Raises ``UsageError``.
+        Call this before writing the output, which changes the parent of its folder.
         """
-        from toolc.compiler.cache_edits import find_edited  # a build that is known needs no compiler
-        from toolc.compiler.cache_pieces import KeptPieces, known_lines
+        from toolc.compiler.build_output import render  # a valid build needs no compiler
+        from toolc.compiler.cache_pieces import PieceCache
         from toolc.compiler.compile import compile_specs
 
-        first, *lines = self.kept.others() or [""]
+        first, *details = self.cached.details() or [""]
         rows = _rows(first)
-        edited = find_edited(self.question, self.answer, lines, self.settings) if rows else None
-        if edited and (made := self._edit(edited, rows, form)):
-            return made
-        last = dict(zip([name for name, *_ in rows], self._texts(rows, form), strict=False))
-        pieces = KeptPieces(known_lines(lines), self.question, form, last)
-        compilation = compile_specs(self.question.paths, self.settings, pieces.gather, pieces.together)
+        pieces = PieceCache(self.key, details, self._rendered(rows))
+        compilation = compile_specs(self.key.paths, self.settings, pieces.gather, pieces.together)
         if compilation.diagnostics.has_errors:
-            return _nothing(compilation.diagnostics)
-        others = [tool for tool in compilation.tools if tool.name not in pieces.finished]
-        named = zip([tool.name for tool in others], form.finish(others, compilation.tools), strict=True)
-        finished = {**pieces.finished, **dict(named)}
-        tools = [finished[tool.name] for tool in compilation.tools]
-        facts = self.question.facts(compilation) if pieces.is_of_contents else None
-        return Made(
+            return _without_tools(compilation.diagnostics)
+        rendered = dict(pieces.rendered or {})
+        others = [tool for tool in compilation.tools if tool.name not in rendered]
+        rendered.update(zip([tool.name for tool in others], render(others, compilation.tools), strict=True))
+        output = BuildOutput(
             out=self.out or (os.path.relpath(compilation.out) if compilation.out else "build"),
-            tools=tools,
-            rows=[_row(tool.name, each) for tool, each in zip(compilation.tools, tools, strict=True)],
+            names=[tool.name for tool in compilation.tools],
+            tools=[rendered[tool.name] for tool in compilation.tools],
             toolsets=compilation.toolsets,
             diagnostics=compilation.diagnostics,
-            answer=facts and facts | pieces.facts,
-            lines=pieces.lines,
+            answer=self.key.answer(compilation) if pieces.is_complete else None,
+            details=pieces.to_details(),
+            is_written=False,
         )
+        return replace(output, is_written=True) if self._is_written(output, rows) else output
 
-    def remember(self, made: Made, providers: int) -> None:
-        """Keep what was just written."""
-        if self.question.place is None:
+    def save(self, output: BuildOutput, providers: int) -> None:
+        """Store a build that was just written, for this number of ``providers``."""
+        if self.key.place is None:
             return
         try:
-            state = self.folder[1] if made.is_there else _state(made.out)
+            state = self.folder[1] if output.is_written else _state(output.out)
         except OSError:
             return
-        counts = {"out": made.out, "tools": len(made.rows), "providers": providers, "losses": made.losses}
-        answer = {**made.answer, **counts} if made.answer else None
-        lines = [json.dumps(made.rows), *made.lines]
-        keep(self.question.place, [answer, [made.out, state, made.toolsets]], lines)
+        rows = output.rows
+        counts = {"out": output.out, "tools": len(rows), "providers": providers, "losses": output.losses}
+        answer = {**output.answer, **counts} if output.answer else None
+        folder = [output.out, state, output.toolsets]
+        save(self.key.place, [answer, folder], [to_json(rows), *output.details])
 
-    def _is_as_left(self) -> bool:
-        """Whether the folder of the last build is as it was left; raises any error where there is none."""
+    def _is_folder_unchanged(self) -> bool:
+        """Return whether the folder is as the last build left it. Raises one of ``INVALID_CACHE``."""
         out, state, _ = self.folder
         return bool(state == _state(out))
 
-    def _texts(self, rows: Sequence[_Row], form: Form) -> list[Finished]:
-        """What stands in the folder of the last build for each row, if it is as it was left; else nothing."""
-        from toolc.compiler.finished import Finished  # as above
+    def _is_written(self, output: BuildOutput, rows: Sequence[_Row]) -> bool:
+        """Return whether the unchanged folder of the last build has the content of ``output``."""
+        try:
+            out, _, toolsets = self.folder
+            is_same = output.rows == rows and output.out == out and _plain(output.toolsets) == toolsets
+            return is_same and self._is_folder_unchanged()
+        except INVALID_CACHE:
+            return False
+
+    def _rendered(self, rows: Sequence[_Row]) -> dict[str, RenderedTool]:
+        """Return the tools in the folder by name; none if it is not as the last build left it."""
+        from toolc.compiler.build_output import RenderedTool, split  # see above
 
         try:
-            if not self._is_as_left():
-                return []
+            if not rows or not self._is_folder_unchanged():
+                return {}
             out, _, toolsets = self.folder
-            texts = form.layout(toolsets).cut(Path(out), [sizes for _, _, sizes, _ in rows])
-            if not self._is_as_left():  # another build took its place meanwhile
-                return []
-            return [
-                Finished(each, losses, digest) for each, (_, losses, _, digest) in zip(texts, rows, strict=True)
-            ]
-        except NOT_OURS:
-            return []
-
-    def _edit(self, edited: Edited, rows: Sequence[_Row], form: Form) -> Made | None:
-        """The last build with the edited files' tools in the place of those that these files had."""
-        if edited.diagnostics.has_errors:
-            return _nothing(edited.diagnostics)
-        specs = sorted((tool.spec for piece in edited.pieces for tool in piece.tools), key=lambda spec: spec.name)
-        if any(map(form.is_joint, specs)):
-            return None
-        new = dict(zip([spec.name for spec in specs], form.finish(specs, specs), strict=True))
-        made = [_row(name, each) for name, each in new.items()]
-        is_there = made == sorted(row for row in rows if row[0] in edited.gone) and self._is_as_left()
-        kept = [] if is_there else self._kept(rows, edited.gone, [*new], form)
-        if kept is None:
-            return None
-        return Made(
-            out=edited.answer["out"],
-            tools=() if is_there else [each for _, each in sorted([*kept, *new.items()], key=itemgetter(0))],
-            rows=sorted([*(row for row in rows if row[0] not in edited.gone), *made], key=itemgetter(0)),
-            toolsets=self.folder[2],  # an edit that could change them is none of ``find_edited``
-            diagnostics=edited.diagnostics,
-            answer=edited.answer,
-            lines=edited.lines,
-            is_there=is_there,
-        )
-
-    def _kept(
-        self, rows: Sequence[_Row], gone: Collection[str], new: Sequence[str], form: Form
-    ) -> list[tuple[str, Finished]] | None:
-        """The tools that are not gone, those between which nothing changes together under the first one's name.
-
-        ``new`` are the names of those that come, in order. None where the folder is not as it was left.
-        """
-        grouped = groupby(rows, lambda row: (row[0] in gone, row[0] if row[0] in gone else bisect(new, row[0])))
-        runs = [[*run] for _, run in grouped]
-        texts = self._texts([_run(run) for run in runs], form)
-        if not texts:
-            return None
-        named = [(run[0][0], text) for run, text in zip(runs, texts, strict=True)]
-        return [(name, text) for name, text in named if name not in gone]
+            texts = split(Path(out), toolsets, [sizes for _, _, sizes, _ in rows])
+            if not self._is_folder_unchanged():  # another build replaced it in the meantime
+                return {}
+            return {
+                name: RenderedTool(each, losses, digest)
+                for each, (name, losses, _, digest) in zip(texts, rows, strict=True)
+            }
+        except INVALID_CACHE:
+            return {}
 
 
-def _rows(line: str) -> list[_Row]:
-    """Those of the last build; none where none is known."""
+def _rows(text: str) -> list[_Row]:
+    """Return the rows that ``BuildCache.save`` stored; none if there are none."""
     try:
-        return [
-            (str(name), int(losses), list(sizes), str(digest)) for name, losses, sizes, digest in json.loads(line)
-        ]
-    except NOT_OURS:
+        rows = json.loads(text)
+        return [(str(name), int(losses), list(sizes), str(digest)) for name, losses, sizes, digest in rows]
+    except INVALID_CACHE:
         return []
 
 
-def _nothing(diagnostics: Diagnostics) -> Made:
-    return Made(out="", tools=(), rows=(), toolsets={}, diagnostics=diagnostics, answer=None, lines=())
+def _without_tools(diagnostics: Diagnostics) -> BuildOutput:
+    return BuildOutput(
+        out="", names=(), tools=(), toolsets={}, diagnostics=diagnostics, answer=None, details=(), is_written=False
+    )
 
 
-def _row(name: str, tool: Finished) -> _Row:
-    return name, tool.losses, [*map(len, tool.texts)], tool.digest
-
-
-def _run(rows: Sequence[_Row]) -> _Row:
-    """Tools that stand one after the other as if they were one: there are commas between their texts."""
-    columns = zip(*(sizes for _, _, sizes, _ in rows), strict=True)
-    sizes = [sum(column) + max(0, sum(map(bool, column)) - 1) for column in columns]
-    return "", sum(losses for _, losses, _, _ in rows), sizes, ""
+def _plain(toolsets: Mapping[str, Sequence[str]]) -> Any:
+    return json.loads(json.dumps(toolsets))
 
 
 def _state(out: str) -> list[list[object]]:
-    """What the system says of the files in a folder, and of the folder itself. Raises ``OSError``."""
+    """Return what the system reports about a folder and the files in it. Raises ``OSError``."""
     state: list[list[object]] = [["", Path(out).stat().st_ino]]
     for folder, folders, names in os.walk(out):
         folders.sort()

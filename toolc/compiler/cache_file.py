@@ -1,24 +1,35 @@
-"""The file that a cache is: whole, written by its owner alone, or no cache at all."""
+"""The file format of a cache: JSON values, one per line. The first is the answer; the others are read on demand.
+
+A cache file is only used if it is complete and only its owner could have written it. It contains JSON, never code.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import stat
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from toolc.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
+from toolc.source import Position, SourceText, Span
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""The largest file that is kept."""
+"""The largest cache file that is written."""
 
 _KEEP_DAYS: Final = 30
 
+INVALID_CACHE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""The errors that reading a cached value raises if toolc did not write it."""
+
 
 def cache_folder() -> Path | None:
-    """The user's folder for what toolc keeps; None where this system has no owners of files, or no such folder."""
+    """Return the cache folder of the user; None if there is none, or if files have no owners on this system."""
     if not hasattr(os, "geteuid"):
         return None
     try:
@@ -29,74 +40,138 @@ def cache_folder() -> Path | None:
 
 
 def digest(text: str) -> str:
-    """The SHA-256 of a text."""
+    """Return the SHA-256 of a text, in hexadecimal digits."""
     return digest_of_bytes(text.encode("utf-8", "surrogatepass"))
 
 
 def digest_of_bytes(data: bytes) -> str:
-    """The SHA-256 of what a file holds."""
+    """Return the SHA-256 of ``data``, in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The lines of a file: the ``first``, and the others, which are many and looked at only where somebody asks."""
-
-    first: str = ""
-    _rest: bytes = b""
-    _digest: bytes = b""
-
-    def others(self) -> list[str]:
-        """All lines but the first; none where these are not as they were written."""
-        return self._rest.decode().split("\n") if self._rest and _digest(self._rest) == self._digest else []
-
-
 def digest_of_files(digests: Mapping[str, str]) -> str:
-    """One digest of files with their names, of each file's own."""
+    """Return one digest of the names and digests of several files."""
     listed = "".join([f"{name}\0{found}" for name, found in digests.items()])
     return digest_of_bytes(listed.encode("utf-8", "surrogateescape"))
 
 
-def read(place: Path) -> Kept:
-    """What ``write`` put there; nothing where it is not whole, or somebody else could have written it.
+@dataclass(frozen=True, slots=True)
+class CachedFile:
+    """The content of a cache file: the ``answer``, None if there is none, and the details."""
 
-    Raises ``OSError`` and ``UnicodeError``.
-    """
-    descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    answer: Any = None
+    _details: bytes = b""
+    _digest: bytes = b""
+
+    def details(self) -> list[str]:
+        """Return the details, one JSON text each; none if they are damaged."""
+        is_valid = self._details and _digest(self._details) == self._digest
+        return self._details.decode().split("\n") if is_valid else []
+
+
+def load(path: Path | None) -> CachedFile:
+    """Return what ``save`` wrote; an empty value if the file is missing, damaged or writable for other users."""
+    try:
+        return _read(path) if path else CachedFile()
+    except INVALID_CACHE:
+        return CachedFile()
+
+
+def _read(path: Path) -> CachedFile:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         state = os.fstat(descriptor)
-        is_ours = stat.S_ISREG(state.st_mode) and state.st_uid == os.geteuid() and not state.st_mode & 0o022
-        if not is_ours or state.st_size > 2 * MAX_BYTES:
-            return Kept()
-        of_first, _, of_rest = file.readline().rstrip(b"\n").partition(b" ")
-        first = file.readline().rstrip(b"\n")
-        rest = file.read()
-    return Kept(first.decode(), rest, of_rest) if _digest(first) == of_first else Kept()
+        is_own = stat.S_ISREG(state.st_mode) and state.st_uid == os.geteuid() and not state.st_mode & 0o022
+        if not is_own or state.st_size > 2 * MAX_BYTES:
+            return CachedFile()
+        of_answer, _, of_details = file.readline().rstrip(b"\n").partition(b" ")
+        answer = file.readline().rstrip(b"\n")
+        details = file.read()
+    return CachedFile(json.loads(answer), details, of_details) if _digest(answer) == of_answer else CachedFile()
 
 
 def _digest(data: bytes) -> bytes:
     return digest_of_bytes(data).encode()
 
 
-def write(place: Path, first: str, others: Sequence[str]) -> None:
-    """Put the file in its place in one step, readable to its owner alone, and sweep out what is long unused.
+def save(path: Path, answer: object, details: Sequence[str] = ()) -> None:
+    """Replace the cache file atomically, and remove files that were not used for a month.
 
-    Raises ``OSError`` and ``UnicodeError``.
+    ``answer`` is a JSON value, and ``details`` are JSON texts as ``to_json`` returns them. If the file cannot be
+    written, the cache stays as it is.
     """
-    line, rest = first.encode(), "\n".join(others).encode()
-    if len(line) + len(rest) > MAX_BYTES:
+    with suppress(OSError, UnicodeError):
+        _write(path, json.dumps(answer).encode(), "\n".join(details).encode())
+
+
+to_json: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+"""Return a value as JSON text without spaces and line ends. The encoder is created once."""
+
+
+def _write(path: Path, answer: bytes, details: bytes) -> None:
+    if len(answer) + len(details) > MAX_BYTES:
         return
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    aside = place.with_name(f"check-{os.getpid()}-{time.time_ns()}.new")  # tempfile takes long to import
-    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    new = path.with_name(f"check-{os.getpid()}-{time.time_ns()}.new")  # importing tempfile takes long
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.writelines((b"%b %b\n%b\n" % (_digest(line), _digest(rest), line), rest))
-        aside.replace(place)
+            file.writelines((b"%b %b\n%b\n" % (_digest(answer), _digest(details), answer), details))
+        new.replace(path)
     except OSError:
-        aside.unlink(missing_ok=True)
+        new.unlink(missing_ok=True)
         raise
     oldest = time.time() - _KEEP_DAYS * 86400
-    for each in place.parent.glob("check-*"):
+    for each in path.parent.glob("check-*"):
         if each.lstat().st_mtime < oldest:
             each.unlink(missing_ok=True)
+
+
+def findings_to_json(diagnostics: Diagnostics) -> list[dict[str, object]]:
+    """Return every finding, in order."""
+    return [
+        {
+            "code": [each.code.number, each.code.severity, each.code.name, each.code.enabled, each.code.slug],
+            "message": each.message,
+            "span": each.span,
+            "hint": each.hint,
+            "times": each.times,
+            "fix": each.fix
+            and [each.fix.description, [[edit.span, edit.text] for edit in each.fix.edits], each.fix.safe],
+        }
+        for each in diagnostics.sorted()
+    ]
+
+
+def sources_to_json(diagnostics: Diagnostics) -> dict[str, str]:
+    """Return the text of each file that has a finding: reporters show lines of it."""
+    paths = dict.fromkeys(each.span.path for each in diagnostics.sorted())
+    return {path: source.text for path in paths if (source := diagnostics.source(path))}
+
+
+def diagnostics_from_json(findings: Any, sources: Any) -> Diagnostics:
+    """Return findings and the texts they refer to. Raises one of ``INVALID_CACHE``."""
+    diagnostics = Diagnostics()
+    for path, text in sources.items():
+        diagnostics.add_source(SourceText(path, text))
+    for each in findings:
+        number, severity, name, enabled, slug = each["code"]
+        code = Code(number, Severity(severity), name, enabled, slug)
+        found = Diagnostic(
+            code, each["message"], span(each["span"]), each["hint"], _fix(each["fix"]), int(each["times"])
+        )
+        diagnostics.take(found)
+    return diagnostics
+
+
+def span(value: Any) -> Span:
+    """Return a span that JSON stored as nested lists. Raises one of ``INVALID_CACHE``."""
+    path, start, end = value
+    return Span(path, Position(*start), Position(*end))
+
+
+def _fix(value: Any) -> Fix | None:
+    if value is None:
+        return None
+    description, edits, safe = value
+    return Fix(description, tuple(Edit(span(place), text) for place, text in edits), safe)

@@ -1,230 +1,263 @@
-"""What came of each file by itself, kept by its content: of many files of which one changed, one is compiled.
+"""Cached results of single files: after an edit only the files that changed are compiled.
 
-Of a tool only an outline is kept, which is all that the checks of all tools together look at: its name, its
-aliases and its description. Tools that call others, and those that they call, are compiled anew.
+Tools that call others, and the tools that they call, are always compiled: their checks need more than an outline.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from toolc.compiler.cache_answers import Question
-from toolc.compiler.cache_file import digest, digest_of_bytes
-from toolc.compiler.cache_json import NOT_OURS, diagnostics_from_json, findings_to_json
-from toolc.compiler.cache_lines import brief_line, from_line, in_outline, to_line
+from toolc.compiler.cache_answers import CacheKey
+from toolc.compiler.cache_file import (
+    INVALID_CACHE,
+    diagnostics_from_json,
+    digest,
+    digest_of_bytes,
+    findings_to_json,
+    to_json,
+)
 from toolc.compiler.checks import check_together
-from toolc.compiler.checks.compositions import calls
+from toolc.compiler.checks.call_graph import tool_references
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.find import Found
-from toolc.compiler.finished import Finished, Form
+from toolc.compiler.gather import FileOutline, outline_of, piece_of, without_nodes
 from toolc.compiler.load import MAX_BYTES, read
+from toolc.compiler.workers import chunked, parallel_map
 from toolc.diagnostics import Diagnostic, Diagnostics
 from toolc.source import BOM
 
-TOGETHER: Final = "together"
-"""The key of the line about all tools together."""
+if TYPE_CHECKING:
+    from toolc.compiler.build_output import RenderedTool
 
-CONTEXT: Final = "context"
-"""The key of the line that says what else than files the others are about."""
+
+class _Stored(NamedTuple):
+    """The key of a file and its outline; ``text`` is both as JSON if that is known."""
+
+    key: str
+    outline: FileOutline
+    text: str = ""
 
 
 @dataclass(slots=True)
-class KeptPieces:
-    """Gathers pieces: those of ``known`` whose file has not changed, and for the others what is compiled.
+class PieceCache:
+    """Compiles the files that changed since an earlier run, and restores the others.
 
-    ``question`` has the files as they were when it was asked; ``is_of_contents`` says whether no other was read.
-    ``known`` are lines of an earlier run, by their keys; ``lines`` are those to keep after this one. ``outlines``
-    is a digest of all that is known of the tools, empty where some were compiled for others to be compared with.
-    ``facts`` are what else has to be known of this run so that the next one can be about an edit alone.
+    ``key`` has the files as they are now; ``details`` is what the earlier run stored, empty if there was none.
+    After ``gather``, ``is_complete`` says whether the files are still those of ``key``. ``to_details`` returns what
+    to store.
 
-    For a build ``form`` says what one looks like, and ``finished`` are the tools of the last build, by name: a
-    piece is known only where its tools are among them. After the run it has those of this one's tools that could
-    be finished by themselves, and of all others ``compile_specs`` gives the whole.
+    ``rendered`` is None for a check. For a build it has the tools of the last build by name: a file is restored
+    only if all its tools are among them. After ``gather`` it has those tools of this build that do not depend on
+    others; ``compile_specs`` returns complete specs of all tools that are not in it.
     """
 
-    known: dict[str, str]
-    question: Question
-    form: Form | None = None
-    finished: Mapping[str, Finished] = field(default_factory=dict)
-    is_of_contents: bool = False
-    lines: list[str] = field(default_factory=list)
-    outlines: str = ""
-    facts: dict[str, object] = field(default_factory=dict)
+    key: CacheKey
+    details: Sequence[str]
+    rendered: Mapping[str, RenderedTool] | None = None
+    is_complete: bool = False
+    _context: str = ""
+    _outlines: dict[str, _Stored] = field(default_factory=dict)
+    _findings: Any = None
+    """The findings of all tools together, as JSON; None if they are not known."""
+    _can_store_findings: bool = False
 
     def gather(self, files: Sequence[Found], compiler: FileCompiler) -> list[Piece]:
-        """The piece of each file."""
+        """Return the result of each file, in order."""
         for found in files:
-            compiler.projects.of_file(found.path)
-        if compiler.projects.diagnostics.has_errors:  # what a project says is not known then
-            self.finished = {}
+            if found.folder is None:  # ``find_specs`` looked for the project of each of the others
+                compiler.projects.of_file(found.path)
+        if compiler.projects.diagnostics.has_errors:  # the settings of the project are not known then
+            self.rendered = None if self.rendered is None else {}
             return [compiler.compile(found) for found in files]
-        context = digest(json.dumps([[source.path, source.text] for source in compiler.projects.sources]))
-        if self.known.get(CONTEXT) != context:
-            self.known = {}
-        inputs = [_read(found, self.question) for found in files]
-        self.is_of_contents = all(str(found.path) in self.question.contents for found in files)
-        known = [self._recall(each) for each in inputs]
-        unknown = [each for each, piece in zip(inputs, known, strict=True) if piece is None]
-        made = iter(_compile(unknown, _Maker(compiler, self.form)))
-        pieces = [piece or next(made) for piece in known]
-        self.finished = {name: text for each in pieces for name, text in each.finished.items()}
-        kept = [(each.key, made.line) for each, made in zip(inputs, pieces, strict=True) if made.line]
-        self.lines = [to_keep(CONTEXT, context), *(to_keep(key, line) for key, line in kept)]
-        self.outlines = digest("\n".join(line for _, line in kept)) if len(kept) == len(files) else ""
-        whole = [made.piece for made in pieces]
-        called = {name for piece in whole for tool in piece.tools for name, _ in calls(tool)}
-        unkept = [(each, made) for each, made in zip(inputs, pieces, strict=True) if not made.line]
-        self.facts = {
-            "called": sorted(called),
-            "unkept": {
-                str(each.found.path): [digest_of_bytes(each.data or b""), brief_line(made.piece)]
-                for each, made in unkept
-            },
+        self._context = digest(json.dumps([[source.path, source.text] for source in compiler.projects.sources]))
+        stored = self._stored()
+        inputs = [_input(found, self.key) for found in files]
+        self.is_complete = all(str(found.path) in self.key.contents for found in files)
+        restored = [self._restore(each, stored) for each in inputs]
+        changed = [each for each, result in zip(inputs, restored, strict=True) if result is None]
+        compiled = _compile(changed, _Worker(compiler, is_build=self.rendered is not None))
+        results = [result or next(compiled) for result in restored]
+        if self.rendered is not None:
+            self.rendered = {name: each for result in results for name, each in result.rendered.items()}
+        self._outlines = {
+            each.found.shown: stored[each.found.shown] if is_restored else _Stored(each.key, result.outline)
+            for each, result, is_restored in zip(inputs, results, restored, strict=True)
+            if result.outline is not None
         }
+        self._can_store_findings = len(self._outlines) == len(files)
+        if not (self._can_store_findings and self._is_same_to_other_files(stored, changed)):
+            self._findings = None
+        called = {name for each in results if each.outline is None for name in _called(each.piece)}
+        if not called:
+            return [result.piece for result in results]
         return [
-            each.compiled(compiler) if _is_called(piece, called) else piece
-            for each, piece in zip(inputs, whole, strict=True)
+            each.compile(compiler) if result.outline and _is_called(result.piece, called) else result.piece
+            for each, result in zip(inputs, results, strict=True)
         ]
 
     def together(self, tools: Sequence[LocatedTool]) -> tuple[Diagnostic, ...]:
-        """What is wrong with all tools together, which is what it was while their outlines are what they were."""
-        found = self._recall_together()
+        """Return the findings of all tools together. They are the last run's if all outlines are."""
+        found = self._restore_findings()
         if found is None:
             found = Diagnostics()
             for each in check_together(tools):
                 found.add(each.code, each.message, each.span, each.hint, each.fix)
-        if self.outlines:
-            self.lines.append(to_keep(TOGETHER, json.dumps([self.outlines, findings_to_json(found)])))
+        self._findings = findings_to_json(found) if self._can_store_findings else None
         return found.sorted()
 
-    def _recall_together(self) -> Diagnostics | None:
+    def to_details(self) -> list[str]:
+        """Return the details to store: what concerns all files, and each file. They are JSON texts."""
+        files = [each.text or to_json([shown, each.key, each.outline]) for shown, each in self._outlines.items()]
+        return [to_json([self._context, self._findings]), *files]
+
+    def _stored(self) -> dict[str, _Stored]:
+        """Return the outlines that were stored with the same project files, by how findings name their files."""
         try:
-            outlines, findings = json.loads(self.known[TOGETHER])
-            return diagnostics_from_json(findings, {}) if outlines == self.outlines else None
-        except NOT_OURS:
+            if not self.details:
+                return {}
+            first, *texts = self.details
+            context, findings = json.loads(first)
+            if context != self._context:
+                return {}
+            self._findings = findings
+            files = json.loads(f"[{','.join(texts)}]")  # in one step: there may be thousands
+            return {
+                shown: _Stored(key, FileOutline(*outline), text)
+                for text, (shown, key, outline) in zip(texts, files, strict=True)
+            }
+        except INVALID_CACHE:
+            return {}
+
+    def _restore(self, file: _Input, stored: Mapping[str, _Stored]) -> _Result | None:
+        """Return the result of a file that did not change; None if it changed."""
+        known = stored.get(file.found.shown)
+        if known is None or file.text is None or file.key != known.key:
+            return None
+        piece = piece_of(known.outline, file.found, file.text)
+        if piece is None:
+            return None
+        if self.rendered is None:
+            return _Result(piece, known.outline, {})
+        names = [tool.spec.name for tool in piece.tools]
+        if any(name not in self.rendered for name in names):
+            return None
+        return _Result(piece, known.outline, {name: self.rendered[name] for name in names})
+
+    def _is_same_to_other_files(self, stored: Mapping[str, _Stored], changed: Sequence[_Input]) -> bool:
+        """Return whether there are the same files as before, and those that changed have the same tool outlines."""
+        if stored.keys() != self._outlines.keys():
+            return False
+        names = [each.found.shown for each in changed]
+        return all(
+            json.loads(json.dumps(self._outlines[name].outline.tools)) == stored[name].outline.tools
+            for name in names
+        )
+
+    def _restore_findings(self) -> Diagnostics | None:
+        try:
+            return None if self._findings is None else diagnostics_from_json(self._findings, {})
+        except INVALID_CACHE:
             return None
 
-    def _recall(self, read: _Read) -> _Made | None:
-        line = self.known.get(read.key, "")
-        piece = read.piece(line)
-        names = [tool.spec.name for tool in piece.tools] if piece and self.form else []
-        if piece is None or any(name not in self.finished for name in names):
-            return None
-        return _Made(piece, line, {name: self.finished[name] for name in names})
 
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A file as it was read: its bytes, and what was wrong with that. Without a ``key`` it is no text."""
+class _Input(NamedTuple):
+    """A file as it was read. ``text`` is None if it is not UTF-8; ``key`` is empty if its result is not stored."""
 
     found: Found
     data: bytes | None
+    text: str | None
     key: str
     diagnostics: Diagnostics
 
-    def piece(self, line: str) -> Piece | None:
-        """The piece that a line tells of."""
-        text = _text(self.data) if line else None
-        return None if text is None else from_line(line, self.found, text)
-
-    def compiled(self, compiler: FileCompiler) -> Piece:
-        """The piece that the compiler makes of it."""
+    def compile(self, compiler: FileCompiler) -> Piece:
+        """Return the result of the file."""
         document = compiler.parse(self.found, self.data, self.diagnostics)
         return compiler.compile_document(self.found, document, self.diagnostics)
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """A piece, the line to keep of it, which is empty where that cannot be kept, and its tools in a build."""
+class _Result(NamedTuple):
+    """The result of one file, its outline if it can be stored, and its tools in a build by name."""
 
     piece: Piece
-    line: str
-    finished: Mapping[str, Finished]
+    outline: FileOutline | None
+    rendered: Mapping[str, RenderedTool]
+
+
+_Packed: TypeAlias = "tuple[FileOutline | None, Mapping[str, RenderedTool]]"
+"""What a worker process sends of one file."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Maker:
-    """Makes what can be known of a file; for a build, tools that are declared with others are not kept."""
+class _Worker:
+    """Compiles files; for a build it also renders their tools."""
 
     compiler: FileCompiler
-    form: Form | None
+    is_build: bool
 
-    def make(self, read: _Read) -> _Made:
-        piece = read.compiled(self.compiler)
-        specs = [tool.spec for tool in piece.tools]
-        line = to_line(piece) if read.key else ""
-        if self.form is None or piece.diagnostics.has_errors:
-            return _Made(in_outline(piece) if line else piece, line, {})
-        if any(map(self.form.is_joint, specs)):
-            return _Made(piece, "", {})
-        finished = dict(zip([spec.name for spec in specs], self.form.finish(specs, specs), strict=True))
-        return _Made(in_outline(piece) if line else piece, line, finished)
+    def compile(self, file: _Input) -> _Result:
+        """Return the result of one file. For a build, a file whose tools depend on others has no outline."""
+        piece = file.compile(self.compiler)
+        outline = outline_of(piece) if file.key else None
+        rendered: Mapping[str, RenderedTool] = {}
+        if self.is_build and not piece.diagnostics.has_errors:
+            from toolc.compiler import build_output  # start-up time: a check needs no providers
+
+            specs = [tool.spec for tool in piece.tools]
+            if any(map(build_output.depends_on_others, specs)):
+                return _Result(piece, None, {})
+            rendered = dict(zip([spec.name for spec in specs], build_output.render(specs, specs), strict=True))
+        return _Result(without_nodes(piece, outline) if outline else piece, outline, rendered)
+
+    def compile_all(self, files: Sequence[_Input]) -> list[_Result]:
+        """Return the result of each file."""
+        return [self.compile(each) for each in files]
+
+    def unpack(self, files: Sequence[_Input], packed: list[_Packed]) -> list[_Result]:
+        """Return what another process compiled; a file that it could not send is compiled here."""
+        results = []
+        for file, (outline, rendered) in zip(files, packed, strict=True):
+            piece = piece_of(outline, file.found, file.text) if outline and file.text is not None else None
+            results.append(_Result(piece, outline, rendered) if piece else self.compile(file))
+        return results
 
 
-def _read(found: Found, question: Question) -> _Read:
-    diagnostics, name = Diagnostics(), str(found.path)
-    data, digest = question.contents.get(name), question.digests.get(name)
-    if data is None or len(data) > MAX_BYTES:  # which is what reading it reports
-        data, digest = read(found.path, found.shown, diagnostics), None
-    if data is None or _text(data) is None:
-        return _Read(found, data, "", diagnostics)
-    key = key_of(found.shown, digest or digest_of_bytes(data), is_named=found.folder is None)
-    return _Read(found, data, key, diagnostics)
-
-
-def _compile(files: Sequence[_Read], maker: _Maker) -> Iterator[_Made]:
-    """What comes of each file; where there are many, of several at a time."""
+def _compile(files: Sequence[_Input], worker: _Worker) -> Iterator[_Result]:
+    """Return the result of each file; if there are many, several processes compile them."""
     if len(files) <= 1:
-        return map(maker.make, files)
-    from toolc.compiler.workers import chunks, spread  # start-up time: one file is shared out to nobody
+        return map(worker.compile, files)
 
-    def work(files: Sequence[_Read]) -> list[_Made]:
-        return [maker.make(each) for each in files]
+    def pack(results: list[_Result]) -> list[_Packed]:
+        return [(each.outline, each.rendered) for each in results]
 
-    def pack(made: list[_Made]) -> list[_Packed]:
-        return [(each.line, each.finished) for each in made]
-
-    def unpack(files: Sequence[_Read], packed: list[_Packed]) -> list[_Made]:
-        recalled = [each.piece(line) for each, (line, _) in zip(files, packed, strict=True)]
-        return [
-            _Made(piece, line, finished) if piece else maker.make(each)
-            for each, piece, (line, finished) in zip(files, recalled, packed, strict=True)
-        ]
-
-    made: list[list[_Made]] = spread(work, chunks(files), pack, unpack)
-    return chain.from_iterable(made)
+    results: list[list[_Result]] = parallel_map(worker.compile_all, chunked(files), pack, worker.unpack)
+    return chain.from_iterable(results)
 
 
-_Packed: TypeAlias = tuple[str, Mapping[str, Finished]]
-"""A piece as it travels: its line, and its tools in a build."""
+def _input(found: Found, key: CacheKey) -> _Input:
+    diagnostics, name = Diagnostics(), str(found.path)
+    data, known_digest = key.contents.get(name), key.digests.get(name)
+    if data is None or len(data) > MAX_BYTES:  # ``read`` reports this
+        data, known_digest = read(found.path, found.shown, diagnostics), None
+    text = None
+    if data is not None:
+        try:
+            text = data.decode("utf-8").removeprefix(BOM)
+        except UnicodeDecodeError:
+            return _Input(found, data, None, "", diagnostics)
+    file_key = "" if data is None else f"{known_digest or digest_of_bytes(data)} {found.folder is None:d}"
+    return _Input(found, data, text, file_key, diagnostics)
 
 
-def to_keep(key: str, said: str) -> str:
-    """The line that says something under a key."""
-    return f"{key}\t{said}"
-
-
-def known_lines(lines: Iterable[str]) -> dict[str, str]:
-    """What the lines of an earlier run say, by their keys."""
-    return {key: said for key, _, said in [line.partition("\t") for line in lines]}
+def _called(piece: Piece) -> Iterator[str]:
+    """Yield the names that the tools of a file call."""
+    for tool in piece.tools:
+        yield from (name for name, _ in tool_references(tool))
 
 
 def _is_called(piece: Piece, called: set[str]) -> bool:
     return not called.isdisjoint(name for tool in piece.tools for name in (tool.spec.name, *tool.spec.aliases))
-
-
-def _text(data: bytes | None) -> str | None:
-    try:
-        return None if data is None else data.decode("utf-8").removeprefix(BOM)
-    except UnicodeDecodeError:
-        return None
-
-
-def key_of(shown: str, digest: str, *, is_named: bool) -> str:
-    """The key of the line about a file that findings call ``shown``, of which the bytes have this ``digest``."""
-    return f"{digest} {is_named:d} {shown!r}"

@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from toolc.compiler import codes
-from toolc.compiler.checks import SET_CHECKS, check_together
-from toolc.compiler.checks.literal_secrets import check_text
+from toolc.compiler.checks import TOOL_SET_CHECKS, check_together
+from toolc.compiler.checks.secrets import check_text_for_secrets
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Document
@@ -31,7 +31,7 @@ from toolc.spec import ToolSpec
 if TYPE_CHECKING:
     from toolc.registry import RegistryFile
 
-_ABOUT_SEVERAL: Final = frozenset(code.number for check in SET_CHECKS for code in check.RULE.codes)
+_ABOUT_SEVERAL: Final = frozenset(check.number for check in TOOL_SET_CHECKS)
 """Numbers of findings that other files take part in: a comment's use shows only where all are compiled."""
 
 
@@ -43,8 +43,7 @@ class Compilation:
     ``paths`` says for each tool's name which file it is from, as findings call it; ``located`` are the tools
     with their places, and ``projects`` the project files that hold for them. ``folders`` say what the tools
     asked of them, and ``looked_for`` are those in which a project file could have been; ``below`` is what
-    ``Projects`` has there. ``of_several`` are the findings that several files have a part in, also those that are
-    not reported.
+    ``Projects`` has there.
     """
 
     tools: tuple[ToolSpec, ...]
@@ -55,7 +54,6 @@ class Compilation:
     folders: tuple[Folder, ...]
     looked_for: tuple[Path, ...]
     below: Mapping[Path, str]
-    of_several: tuple[Diagnostic, ...] = ()
 
     @property
     def out(self) -> Path | None:
@@ -155,7 +153,7 @@ def compile_specs(
         *of_names,
         *check_toolsets(paths, projects, located),
         *_against_policies(located, settings),
-        *(each for source in projects.sources for each in check_text(source)),
+        *(each for source in projects.sources for each in check_text_for_secrets(source)),
     ]
     for each in of_several:
         diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
@@ -170,7 +168,6 @@ def compile_specs(
         folders=tuple(piece.folder for piece in (*specs, *brought)),
         looked_for=projects.looked_for,
         below=projects.below,
-        of_several=tuple(of_several),
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from toolc.compiler import codes
 from toolc.compiler.checks import TOOL_CHECKS, ToolCheck, check_each
-from toolc.compiler.checks.literal_secrets import check_text
+from toolc.compiler.checks.secrets import check_text_for_secrets
 from toolc.compiler.decode import decode
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Document
@@ -80,7 +80,11 @@ class FileCompiler:
             diagnostics.add_source(source)
         tools = decode(document, folder, Findings(document.source, diagnostics), project)
         of_policies = self._against_policies(tools)
-        for each in (*check_each(tools, self._checks(project)), *check_text(document.source), *of_policies):
+        for each in (
+            *check_each(tools, self._checks(project)),
+            *check_text_for_secrets(document.source),
+            *of_policies,
+        ):
             diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
         told = _told_once(diagnostics)
         return Piece(found=found, source=document.source, tools=tools, diagnostics=told, folder=folder)
@@ -96,7 +100,7 @@ class FileCompiler:
         """Those that run for a file of a project."""
         if id(project) not in self._running:
             numbers = numbers_on((project.lint, self.settings))
-            self._running[id(project)] = tuple(each for each in TOOL_CHECKS if each.RULE.number in numbers)
+            self._running[id(project)] = tuple(each for each in TOOL_CHECKS if each.number in numbers)
         return self._running[id(project)]
 
 

@@ -7,13 +7,14 @@ from typing import Final
 from toolc.compiler import codes
 from toolc.compiler.document import Entry, Mapping, Node
 from toolc.compiler.reader import Findings, Reader, boolean, listed, mapping, suggestion
+from toolc.provider_names import PROVIDER_NAMES
 from toolc.spec import ProviderChoice
 
 STRICT: Final = ("anthropic", "openai_chat", "openai_responses")
 """The providers that have a strict mode."""
 
-PROVIDERS: Final = tuple(sorted((*STRICT, "gemini", "mcp")))
-"""The providers that a spec can name."""
+PROVIDERS: Final = tuple(sorted(PROVIDER_NAMES))
+"""The providers that a spec can name, in the order in which messages list them."""
 
 
 def decode_providers(node: Node, what: str, findings: Findings) -> tuple[ProviderChoice, ...] | None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence, to_json
-from toolc.compiler.format_schema import spec_schema
+from toolc.compiler.spec_schema import spec_schema
 from toolc.schema import JsonObject, JsonValue
 from toolc.source import Span
 from toolc.spec import FORMAT

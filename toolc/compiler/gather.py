@@ -1,55 +1,245 @@
-"""Compiling many files on all processors, for a build: the specs travel whole, of their documents an outline."""
+"""Compile many files in several processes, and what a result keeps of a file.
+
+An outline holds what the checks of all tools together read of a file: its findings, and the name, aliases,
+description and places of each tool. It is pickled between processes and stored as JSON in a cache.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from toolc.compiler.cache_lines import from_line, to_line
+from toolc.compiler.cache_file import (
+    INVALID_CACHE,
+    diagnostics_from_json,
+    findings_to_json,
+    sources_to_json,
+    span,
+)
+from toolc.compiler.checks.call_graph import tool_references
+from toolc.compiler.checks.descriptions import DAMAGES
 from toolc.compiler.compile import gather
-from toolc.compiler.compile_file import FileCompiler, Piece
+from toolc.compiler.compile_file import FileCompiler, Piece, folder_of
+from toolc.compiler.decode_shell import NO_COMMAND
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Entry, Mapping, Node, Place, Scalar
+from toolc.compiler.document import Sequence as SequenceNode
+from toolc.compiler.files import digest_of_answer
 from toolc.compiler.find import Found
-from toolc.compiler.workers import are_many, chunks, spread
-from toolc.spec import ToolSpec
+from toolc.compiler.parameters import NO_PARAMETERS
+from toolc.compiler.workers import chunked, parallel_map, worth_forking
+from toolc.diagnostics import Diagnostics
+from toolc.source import Position, SourceText, Span
+from toolc.spec import Annotations, Result, Sandbox, ToolSpec
+
+_KEYS: Final = ("name", "description", "aliases")
+_MARKS: Final = 4
+"""The number of marks of a place, see ``document.Marks``."""
+
+# Created once: one tool would need a dozen objects.
+_ANNOTATIONS: Final = Annotations()
+_RESULT: Final = Result()
+_SANDBOX: Final = Sandbox()
+
+_BEFORE_A_VALUE: Final = ("&", "!", "")
+"""The first character of an anchor or a tag, which libyaml counts as part of the value; or nothing."""
+
+_OutlinedPlace: TypeAlias = "Span | tuple[int, int, int, int] | None"
+"""A span, or the marks of libyaml without their text; None if the key is missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Packed:
-    """A piece as it travels: its line, the text that it is of, and its tools."""
+class ToolOutline(NamedTuple):
+    """What other files are compared with.
 
-    line: str
+    ``wording`` is empty if the description cannot be compared. ``places`` are those of the tool and of its name,
+    description and aliases.
+    """
+
+    name: str
+    description: str
+    aliases: Sequence[str]
+    damaged: Sequence[str]
+    wording: str
+    places: Sequence[_OutlinedPlace]
+    alias_spans: Sequence[Span]
+
+
+class FileOutline(NamedTuple):
+    """The result of compiling one file. ``findings`` and ``sources`` are JSON as in ``cache_file``.
+
+    ``is_spec`` is False if the file did not parse. ``asked`` is the log of the file's ``Folder``.
+    """
+
+    is_spec: bool
+    asked: Sequence[tuple[str, str, str]]
+    findings: Sequence[object]
+    sources: dict[str, str]
+    tools: Sequence[ToolOutline]
+
+
+def outline_of(piece: Piece) -> FileOutline | None:
+    """Return the outline of a file; None if a tool in it calls others, since those checks need the whole tool."""
+    if any(any(tool_references(tool)) for tool in piece.tools):
+        return None
+    sources = sources_to_json(piece.diagnostics)
+    sources.pop(piece.found.shown, None)
+    return FileOutline(
+        is_spec=piece.source is not None,
+        asked=[(method, asked, answer) for (method, asked), answer in (piece.folder.log or {}).items()],
+        findings=findings_to_json(piece.diagnostics),
+        sources=sources,
+        tools=[_outline_of_tool(tool) for tool in piece.tools],
+    )
+
+
+def _outline_of_tool(tool: LocatedTool) -> ToolOutline:
+    spec = tool.spec
+    return ToolOutline(
+        spec.name,
+        spec.description,
+        spec.aliases,
+        sorted(tool.damaged),
+        "" if tool.damaged & DAMAGES else tool.wording,
+        (_first_character(tool), *[_place(tool, key) for key in _KEYS]),
+        [tool.span("aliases", index) for index in range(len(spec.aliases))],
+    )
+
+
+def _first_character(tool: LocatedTool) -> _OutlinedPlace:
+    """Return the place of ``tool.span()``. Of a tool on several lines it is found without searching for its end."""
+    place, entries = tool.node.place, tool.node.entries
+    while isinstance(place, Mapping):
+        place = place.place
+    last = entries[-1].key_place if entries else None
+    if isinstance(place, Span) or last is None or isinstance(last, Span | Mapping):
+        return tool.span()
+    source, line, column, _, _ = place
+    is_long = source is tool.source is last[0] and last[1] > line
+    return (line, column, line, column + 1) if is_long else tool.span()
+
+
+def _place(tool: LocatedTool, key: str) -> _OutlinedPlace:
+    """Return the place of ``tool.span(key)``: the marks of libyaml if they suffice, since making spans is slow."""
+    node = tool.node.get(key)
+    if not isinstance(node, Scalar) or isinstance(node.place, Span | Mapping):
+        return tool.span(key) if node else None
+    source, line, column, end_line, end_column = node.place
+    is_plain = source is tool.source and source.line(line + 1)[column : column + 1] not in _BEFORE_A_VALUE
+    return (line, column, end_line, end_column) if is_plain else tool.span(key)
+
+
+def piece_of(outline: FileOutline, found: Found, text: str) -> Piece | None:
+    """Return the file ``found`` with this ``text`` as far as its outline describes it.
+
+    None if a file that its tools refer to changed, or the outline is not valid.
+    """
+    try:
+        folder, source = folder_of(found), SourceText(found.shown, text)
+        for method, asked, answer in outline.asked:
+            if digest_of_answer(folder, method, asked) != answer:
+                return None
+            assert folder.log is not None
+            folder.log[method, asked] = answer
+        if outline.findings:
+            diagnostics = diagnostics_from_json(outline.findings, {**outline.sources, found.shown: text})
+        else:
+            diagnostics = Diagnostics()
+            diagnostics.add_source(source)
+        return Piece(
+            found=found,
+            source=source if outline.is_spec else None,
+            tools=tuple([_outlined_tool(ToolOutline(*each), source) for each in outline.tools]),
+            diagnostics=diagnostics,
+            folder=folder,
+        )
+    except INVALID_CACHE:
+        return None
+
+
+def without_nodes(piece: Piece, outline: FileOutline) -> Piece:
+    """Return a piece whose tools have only what the outline describes: all their nodes would need much memory."""
+    source = piece.source
+    if source is None:
+        return piece
+    return replace(piece, tools=tuple([_outlined_tool(each, source) for each in outline.tools]))
+
+
+def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
+    name, description, aliases, damaged, wording, (start, *places), alias_spans = outline
+    entries: dict[str, Entry] = {}
+    for key, stored in zip(_KEYS, places, strict=True):
+        if stored is not None:
+            place: Place = (source, *stored) if len(stored) == _MARKS else span(stored)
+            value: Node = Scalar(None, place)
+            if key == "aliases":
+                value = SequenceNode(tuple([Scalar(None, span(each)) for each in alias_spans]), place)
+            entries[key] = Entry(key, place, value)
+    return LocatedTool(
+        spec=ToolSpec(
+            name=name,
+            description=description,
+            aliases=tuple(aliases),
+            parameters=NO_PARAMETERS,
+            backend=NO_COMMAND,
+            annotations=_ANNOTATIONS,
+            result=_RESULT,
+            sandbox=_SANDBOX,
+        ),
+        node=Mapping(entries, _start_span(start, source.path)),
+        path=source.path,
+        source=source,
+        damaged=frozenset(damaged),
+        known_wording=wording,
+    )
+
+
+def _start_span(stored: Any, path: str) -> Span:
+    if len(stored) != _MARKS:
+        return span(stored)
+    line, column, end_line, end_column = stored
+    return Span(path, Position(line + 1, column + 1), Position(end_line + 1, end_column + 1))
+
+
+class _Compiled(NamedTuple):
+    """What a worker process sends of one file: the outline, the text, and the tools."""
+
+    outline: FileOutline
     text: str
     specs: tuple[ToolSpec, ...]
 
 
 def gather_many(files: Sequence[Found], compiler: FileCompiler) -> Sequence[Piece]:
-    """The piece of each file; where they come from a copy of this process, ``compile_specs`` needs no more."""
+    """Compile each file, in several processes if there are many.
+
+    A piece from another process has complete specs, but of its nodes only the outline.
+    """
     for found in files:
         compiler.projects.of_file(found.path)
-    if compiler.projects.diagnostics.has_errors or not are_many(files):
+    if compiler.projects.diagnostics.has_errors or not worth_forking(files):
         return gather(files, compiler)
 
     def work(files: Sequence[Found]) -> list[Piece]:
         return [compiler.compile(found) for found in files]
 
-    def unpack(files: Sequence[Found], packed: list[_Packed | None]) -> list[Piece]:
+    def unpack(files: Sequence[Found], packed: list[_Compiled | None]) -> list[Piece]:
         unpacked = [_unpack(found, each) for found, each in zip(files, packed, strict=True)]
         return [piece or compiler.compile(found) for found, piece in zip(files, unpacked, strict=True)]
 
-    pieces = spread(work, chunks(files), lambda made: [_pack(each) for each in made], unpack)
+    pieces = parallel_map(work, chunked(files), lambda pieces: [_pack(each) for each in pieces], unpack)
     return [*chain.from_iterable(pieces)]
 
 
-def _pack(piece: Piece) -> _Packed | None:
-    line = to_line(piece)
-    if not line or piece.source is None:
+def _pack(piece: Piece) -> _Compiled | None:
+    outline = outline_of(piece)
+    if outline is None or piece.source is None:
         return None
-    return _Packed(line, piece.source.text, tuple(tool.spec for tool in piece.tools))
+    return _Compiled(outline, piece.source.text, tuple([tool.spec for tool in piece.tools]))
 
 
-def _unpack(found: Found, packed: _Packed | None) -> Piece | None:
-    piece = packed and from_line(packed.line, found, packed.text)
+def _unpack(found: Found, packed: _Compiled | None) -> Piece | None:
+    piece = packed and piece_of(packed.outline, found, packed.text)
     if not packed or not piece:
         return None
     tools = [replace(tool, spec=spec) for tool, spec in zip(piece.tools, packed.specs, strict=True)]

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from toolc.compiler import codes
-from toolc.compiler.complaint import Complaint
+from toolc.compiler.complaint import SyntaxProblem
 from toolc.compiler.document import Document, Mapping, Node, Scalar, Sequence
-from toolc.compiler.pasted import pasted
+from toolc.compiler.pasted import detect_foreign_content
 from toolc.diagnostics import Diagnostics, Edit, Fix
 from toolc.source import BOM, SourceText, Span, byte_order_mark
 
@@ -43,8 +43,8 @@ def load_data(data: bytes, path: Path, shown: str, diagnostics: Diagnostics) -> 
     """What ``load`` returns for a file at ``path`` that holds ``data``."""
     found = Diagnostics()
     source, root = _parse(data, path, shown, diagnostics, found)
-    if complaint := _misnamed(source, root):
-        complaint.report(diagnostics)
+    if problem := _misnamed(source, root):
+        problem.report(diagnostics)
         return None
     if _is_foreign(root, found):
         diagnostics.add(
@@ -109,16 +109,16 @@ def _parse(
     return source, None if found.has_errors else parse(source, found)
 
 
-def _misnamed(source: SourceText, root: Node | None) -> Complaint | None:
+def _misnamed(source: SourceText, root: Node | None) -> SyntaxProblem | None:
     """What keeps a file that its writer holds for a spec from being a map at all, though it parsed."""
     if isinstance(root, Scalar):
-        return pasted(source) if "toolc" in source.text else None
+        return detect_foreign_content(source) if "toolc" in source.text else None
     items = root.items if isinstance(root, Sequence) else ()
     entry = next((found for each in items if isinstance(each, Mapping) and (found := each.entry("toolc"))), None)
     if entry is None:
         return None
     hint = "put 'toolc: 1' at the start, and the list under 'tools:'"
-    return Complaint(codes.BAD_VALUE, "a spec is a map, and this file is a list", entry.key_span, hint)
+    return SyntaxProblem(codes.BAD_VALUE, "a spec is a map, and this file is a list", entry.key_span, hint)
 
 
 def _is_foreign(root: Node | None, found: Diagnostics) -> bool:

@@ -1,4 +1,4 @@
-"""TOML to nodes that know where they stand: ``tomli`` for the meaning, a scanner for the places."""
+"""Parse TOML to nodes with positions: ``tomli`` reads the values, a scanner finds the positions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Final
 import tomli
 
 from toolc.compiler import codes
+from toolc.compiler.complaint import MAX_DEPTH, TooDeepError
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
 from toolc.compiler.edits import fix, quote
 from toolc.compiler.load_values import refusal
-from toolc.compiler.toml_positions import MAX_DEPTH, Items, Place, Table, TooDeepError, scan
-from toolc.compiler.toml_syntax import explain
+from toolc.compiler.toml_positions import Items, Place, Table, scan
+from toolc.compiler.toml_syntax import syntax_problem
 from toolc.compiler.unquoted import unquoted
 from toolc.diagnostics import Diagnostics, Edit
 from toolc.source import Position, SourceText, Span
@@ -22,7 +23,7 @@ _DIGITS: Final = re.compile(r"[0-9][0-9_]{1000,}")
 
 
 def parse_toml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
-    """The root of ``source``; None where it does not parse. Findings go to ``diagnostics``."""
+    """Return the root of ``source``; None if it is not valid TOML. Findings go to ``diagnostics``."""
     try:
         values = tomli.loads(source.text)
         return _Builder(source, diagnostics).mapping(scan(source.text), values, depth=1)
@@ -31,7 +32,7 @@ def parse_toml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
     except TooDeepError as error:
         diagnostics.add(codes.TOO_BIG, str(error), source.span(error.offset, error.offset + 1))
     except RecursionError:
-        diagnostics.add(codes.TOO_BIG, str(TooDeepError(0)), source.whole_file())
+        diagnostics.add(codes.TOO_BIG, str(TooDeepError()), source.whole_file())
     except ValueError:  # tomli passes on Python's refusal to read thousands of digits
         match = _DIGITS.search(source.text)
         span = source.span(*match.span()) if match else source.whole_file()
@@ -47,18 +48,18 @@ def _report(error: tomli.TOMLDecodeError, source: SourceText, diagnostics: Diagn
         span = Span(source.path, start, end)
         diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint, quote(source, span, found))
     else:
-        explain(error, source.path).report(diagnostics)
+        syntax_problem(error, source.path).report(diagnostics)
 
 
 class _Builder:
-    """Joins values and their places to nodes."""
+    """Combines values and their positions to nodes."""
 
     def __init__(self, source: SourceText, diagnostics: Diagnostics) -> None:
         self._source = source
         self._diagnostics = diagnostics
 
     def mapping(self, table: Table, values: dict[str, object], depth: int) -> Mapping:
-        """The node of a table and of all in it."""
+        """Return the node of a table with all its entries."""
         entries = (
             Entry(name, self._source.span(key.start, key.end), self._node(key.value, values[name], depth + 1))
             for name, key in table.entries.items()

@@ -1,4 +1,4 @@
-"""YAML to nodes that know where they stand, with the meaning of YAML 1.2's core schema."""
+"""Parse YAML to nodes with positions, by the core schema of YAML 1.2."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from typing import Final
 import yaml
 
 from toolc.compiler import codes
+from toolc.compiler.complaint import TooDeepError
 from toolc.compiler.document import Mapping, Node
 from toolc.compiler.edits import quote
 from toolc.compiler.unquoted import Unquoted
-from toolc.compiler.yaml_compose import TooDeepError, compose
+from toolc.compiler.yaml_compose import compose
 from toolc.compiler.yaml_disputes import report_disputes
 from toolc.compiler.yaml_nodes import Builder
 from toolc.diagnostics import Diagnostics
-from toolc.source import Position, SourceText, Span
+from toolc.source import SourceText
 
 _MAX_REPORTED: Final = 20
-# YAML 1.1 counts these as line ends, YAML 1.2 and editors do not; the rest YAML cannot hold.
+# The first are line ends in YAML 1.1 but not in YAML 1.2 and in editors; YAML does not allow the others.
 _FORBIDDEN: Final = re.compile("[\x80-\x9f\u2028\u2029\ufffe\uffff]")
 
 
 def parse_yaml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
-    """The root of ``source``; None where it is empty or does not parse. Findings go to ``diagnostics``.
+    """Return the root of ``source``; None if it is empty or not valid YAML. Findings go to ``diagnostics``.
 
-    With errors the tree is still as whole as can be, so that it tells what kind of file this is.
+    With errors the tree is as complete as possible, so that the caller can tell what kind of file it is.
     """
     if _forbidden(source, diagnostics):
         return None
@@ -47,13 +48,13 @@ def parse_yaml(source: SourceText, diagnostics: Diagnostics) -> Node | None:
 
 
 def _forbidden(source: SourceText, diagnostics: Diagnostics) -> bool:
-    """Whether ``source`` holds characters that YAML cannot; then the first are reported."""
+    """Return whether ``source`` has characters that YAML does not allow, and report the first ones."""
     if source.text.isascii():
         return False
     for match in islice(_FORBIDDEN.finditer(source.text), _MAX_REPORTED):
         diagnostics.add(
             codes.STRAY_CHARACTER,
-            f"U+{ord(match[0]):04X} cannot stand in YAML as it is",
+            f"YAML does not allow the character U+{ord(match[0]):04X} here",
             source.span(match.start(), match.end()),
             f'write "\\u{ord(match[0]):04x}" in double quotes if you need it',
         )
@@ -61,34 +62,31 @@ def _forbidden(source: SourceText, diagnostics: Diagnostics) -> bool:
 
 
 def _compose(source: SourceText, diagnostics: Diagnostics) -> list[yaml.Node]:
-    """The documents' nodes; where placeholders lack quotes, those of the text with quotes put in."""
+    """Return the root nodes of the documents; unquoted placeholders are reported and read as if they had quotes."""
     text = source
     for attempt in range(_MAX_REPORTED):
         try:
             return compose(text.text)
         except TooDeepError as error:
-            place = error.position
-            diagnostics.add(
-                codes.TOO_BIG, str(error), Span(source.path, place, Position(place.line, place.column + 1))
-            )
+            diagnostics.add(codes.TOO_BIG, str(error), source.span(error.offset, error.offset + 1))
             return []
         except yaml.YAMLError as error:
-            from toolc.compiler.yaml_syntax import explain, placeholder_at_fault  # start-up time
+            from toolc.compiler.yaml_syntax import placeholder_at_fault, syntax_problem  # start-up time
 
             fault = placeholder_at_fault(error, text)
             if fault is None:
-                if attempt == 0:  # else the missing quotes explain it
-                    explain(error, source).report(diagnostics)
+                if attempt == 0:  # otherwise the missing quotes may be the cause
+                    syntax_problem(error, source).report(diagnostics)
                 return []
             found, span = fault
-            mended = quote(source, span, found)
-            diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint, mended)
-            text = _mended(text, found, span.start.line)
+            fixed = quote(source, span, found)
+            diagnostics.add(codes.UNQUOTED_PLACEHOLDER, found.message, span, found.hint, fixed)
+            text = _with_quotes(text, found, span.start.line)
     return []
 
 
-def _mended(source: SourceText, found: Unquoted, line: int) -> SourceText:
-    """The same text with one placeholder in quotes and every other character in its place."""
+def _with_quotes(source: SourceText, found: Unquoted, line: int) -> SourceText:
+    """Return the same text with one placeholder in quotes; every other character keeps its position."""
     lines = source.text.split("\n")
     old = lines[line - 1]
     lines[line - 1] = f'{old[: found.start]}"{"_" * (len(found.text) - 2)}"{old[found.end :]}'

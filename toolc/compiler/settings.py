@@ -48,7 +48,7 @@ def severity_of(code: Code, layers: Sequence[Settings]) -> Severity | None:
     if code.severity is Severity.ERROR:
         return Severity.ERROR
     level: Severity = code.severity
-    on = code.on
+    on = code.enabled
     for layer in layers:
         selected = _longest(code, layer.select)
         chosen = _longest(code, layer.severity)

@@ -1,7 +1,7 @@
-"""Where every key and value of a TOML document stands. What they mean, ``tomli`` says.
+"""The position of every key and value of a TOML document; ``tomli`` reads the values.
 
-The text has been read by ``tomli`` before, so this scanner meets valid TOML only (1.0 and 1.1:
-https://toml.io/en/v1.1.0) and need not tell what is wrong with anything else.
+The text has been read by ``tomli`` before, so this scanner reads valid TOML only (1.0 and 1.1:
+https://toml.io/en/v1.1.0) and reports no errors.
 """
 
 from __future__ import annotations
@@ -13,16 +13,7 @@ from typing import Final, TypeAlias
 
 import tomli
 
-MAX_DEPTH: Final = 100
-"""How many arrays and inline tables may stand in each other."""
-
-
-class TooDeepError(Exception):
-    """Arrays and inline tables nested deeper than ``MAX_DEPTH``; ``offset`` is where."""
-
-    def __init__(self, offset: int) -> None:
-        super().__init__(f"arrays and tables nested deeper than {MAX_DEPTH} levels")
-        self.offset = offset
+from toolc.compiler.complaint import MAX_DEPTH, TooDeepError
 
 
 @dataclass(slots=True)
@@ -104,9 +95,9 @@ def _leaves(place: Place) -> Iterator[tuple[int, int]]:
 
 BETWEEN: Final = re.compile(r"(?:[ \t\r\n,]+|\#[^\n]*)*")
 _BLANKS: Final = re.compile(r"[ \t]*")
-EQUALS: Final = re.compile(r"[ \t]*=[ \t]*")
+_EQUALS: Final = re.compile(r"[ \t]*=[ \t]*")
 _BARE_KEY: Final = re.compile(r"[^\s.=\]\"']+")
-_STRING: Final = re.compile(
+STRING: Final = re.compile(
     r'''
       """ (?s: [^\\] | \\. )*? """ (?!")
     | \'\'\' (?s: . )*? \'\'\' (?!')
@@ -143,7 +134,7 @@ class Scanner:
     def assignment(self, table: Table, depth: int) -> None:
         """``name = value``, put into ``table``."""
         names = self.names()
-        self.skip(EQUALS)
+        self.skip(_EQUALS)
         last = names[-1]
         _descend(table, names[:-1]).entries[last.text] = Key(last.start, last.end, self.value(depth))
 
@@ -161,7 +152,7 @@ class Scanner:
             self.offset += bool(names)
             self.skip(_BLANKS)
             quoted = self.text[self.offset] in "\"'"
-            start, end = self.match(_STRING if quoted else _BARE_KEY)
+            start, end = self.match(STRING if quoted else _BARE_KEY)
             raw = self.text[start:end]
             names.append(Name(_unquoted(raw) if quoted else raw, start, end))
             self.skip(_BLANKS)
@@ -177,7 +168,7 @@ class Scanner:
             case "{":
                 return self.inline_table(depth)
             case '"' | "'":
-                return Leaf(*self.match(_STRING))
+                return Leaf(*self.match(STRING))
             case _:
                 return Leaf(*self.match(_OTHER_LEAF))
 

@@ -1,43 +1,55 @@
-"""What tomli's complaints mean, in a spec author's words and at the token to mend."""
+"""Syntax errors of TOML: the message of ``tomli`` as one sentence, its position and a hint."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple
 
 import tomli
 
 from toolc.compiler import codes
-from toolc.compiler.complaint import Complaint
-from toolc.compiler.pasted import pasted
-from toolc.compiler.surrogates import surrogates
-from toolc.compiler.toml_trace import Trace, Written, trace
-from toolc.compiler.unquoted import quoted
+from toolc.compiler.complaint import SyntaxProblem, odd_space
+from toolc.compiler.pasted import detect_foreign_content
+from toolc.compiler.surrogates import surrogate_problem
+from toolc.compiler.toml_positions import BETWEEN, STRING
 from toolc.source import SourceText
 
 _WORD: Final = re.compile(r"[^\s,\[\]{}#=\"']+(?:[ \t]+[^\s,\[\]{}#=\"']+)*")
+_TOKEN: Final = re.compile(r"\w+|\S")
+_STRUCTURE: Final = re.compile(r"#[^\n]*|[\[\]{},=\n\"']")
 _CLOSING: Final = {"[": "]", "{": "}"}
-# What shows that a bracket of the lines above was meant to be closed there.
+# A line that cannot be in an open bracket: the bracket must have been closed above it.
 _HEADER: Final = r"(?<=\n)\[\[?[A-Za-z_][\w. -]*\]\]?[ \t]*(?:#|\n|\Z)"
-_STATEMENTS: Final = {
-    "[": re.compile(rf"{_HEADER}|(?<=\n)[\w.-]+[ \t]*="),
-    "{": re.compile(_HEADER),
-}
-_TEXT_IN_QUOTES: Final = 'text stands in quotes: key = "text"'
-_STRAIGHT_QUOTES: Final = "quotes are straight in TOML: \" or '"
-_MEANT: Final = {
-    **dict.fromkeys(("True", "TRUE", "yes", "on"), "write true, in lower case"),
-    **dict.fromkeys(("False", "FALSE", "no", "off"), "write false, in lower case"),
-    **dict.fromkeys(("null", "Null", "NULL", "None", "nil", "~"), "TOML has no null: leave the key out"),
-}
+_STATEMENTS: Final = {"[": re.compile(rf"{_HEADER}|(?<=\n)[\w.-]+[ \t]*="), "{": re.compile(_HEADER)}
+
+_VALUE_HINT: Final = 'a value is "text" in quotes, a number, true or false; TOML has no null'
+_KEY_HINT: Final = "write key = value; put a key in quotes if it has other characters than letters, digits, - and _"
+_HEADER_HINT: Final = "write [name] or [[name]]"
+_LINE_HINT: Final = 'write one key = value per line; put text in quotes, and \\" for a quote inside "..."'
+_EXPECTED: Final = (
+    ("Invalid statement", "a key, a [table] or a # comment", _LINE_HINT),
+    ("Invalid initial character for a key part", "a key", _KEY_HINT),
+    ("Expected '=' after a key", "'=' after the key", _KEY_HINT),
+    ("Expected ']' at", "']' after the name of the table", _HEADER_HINT),
+    ("Expected ']]' at", "']]' after the name of the tables", _HEADER_HINT),
+)
+"""How messages of tomli start, what was expected, and a hint."""
+
+
+class _Opened(NamedTuple):
+    """What is not complete at the problem: the offsets of a quote and of brackets, the range of the last key."""
+
+    quote: int | None
+    brackets: list[int]
+    key: tuple[int, int]
+    is_header: bool
 
 
 @dataclass(frozen=True)
 class _Failure:
-    """What tomli said, in what text, and the offset at which it stopped."""
+    """The text that tomli read, and the offset at which it stopped."""
 
     source: SourceText
     offset: int
@@ -48,291 +60,153 @@ class _Failure:
         return self.source.text[self.offset : self.offset + 1]
 
     @cached_property
-    def trace(self) -> Trace:
-        """What can be read of the text before that."""
-        return trace(self.source.text[: self.offset] + "\n")
+    def opened(self) -> _Opened:
+        """What is not complete at the problem."""
+        text, end = self.source.text, self.offset
+        brackets: list[int] = []
+        items = [(0, -1)]  # of the document and of each bracket: where its last item starts, and the '=' in it
+        quote, offset = None, 0
+        while quote is None and (found := _STRUCTURE.search(text, offset, end)):
+            offset = found.end()
+            match found[0]:
+                case '"' | "'":
+                    string = STRING.match(text, found.start(), end)
+                    quote, offset = (None, string.end()) if string else (found.start(), end)
+                case "[" | "{":
+                    brackets.append(found.start())
+                    items.append((offset, -1))
+                case "]" | "}" if brackets:
+                    brackets.pop()
+                    items.pop()
+                case "=":
+                    items[-1] = (items[-1][0], found.start())
+                case "," | "\n" if found[0] == "," or not brackets:
+                    items[-1] = (offset, -1)
+                case _:
+                    pass  # a comment, a line end in brackets
+        start, equals = items[-1]
+        blanks = BETWEEN.match(text, start, end)
+        start = blanks.end() if blanks else start
+        key = text[start : equals if equals >= 0 else end].rstrip()
+        return _Opened(quote, brackets, (start, start + len(key)), bool(brackets) and items[0][1] < 0)
 
-    def complain(self, message: str, start: int, end: int, hint: str = "") -> Complaint:
-        """That the text is not valid TOML, at ``start``; before the blanks at the end of the file."""
-        start = min(start, max(len(self.source.text.rstrip()) - 1, 0))
-        return Complaint(codes.SYNTAX, message, self.source.span(start, max(end, start + 1)), hint)
+    def at(self, start: int, message: str, hint: str, end: int = 0) -> SyntaxProblem:
+        """Return a problem from ``start`` to ``end``, of at least one character, or at the file's last one."""
+        last = max(len(self.source.text.rstrip()) - 1, 0)
+        start, end = (start, end) if start <= last else (last, 0)
+        return SyntaxProblem(codes.SYNTAX, message, self.source.span(start, max(end, start + 1)), hint)
 
-    def line(self, offset: int) -> int:
-        """The number of the line that ``offset`` is in."""
-        return self.source.span(offset, offset).start.line
+    def expected(self, what: str, hint: str) -> SyntaxProblem:
+        """Return the problem that ``what`` is missing, at the bracket or the key before it, or what was found."""
+        brackets, text, is_line_end = self.opened.brackets, self.source.text, self.next in {"", "\n", "#"}
+        if brackets:
+            start = brackets[0 if self.opened.is_header else -1]
+            bracket = text[start]
+            ends = is_line_end if self.opened.is_header else _STATEMENTS[bracket].match(text, self.offset)
+            if ends or not self.next:
+                return self.at(start, f"this '{bracket}' is never closed", f"end it with '{_CLOSING[bracket]}'")
+        if is_line_end:
+            start, end = self.opened.key
+            return self.at(start, f"this line is not complete: expected {what}", hint, end)
+        word = _TOKEN.match(text, self.offset)
+        end = word.end() if word else self.offset + 1
+        return self.at(self.offset, f"expected {what}, found {text[self.offset : end][:60]!r}", hint, end)
 
 
-def explain(error: tomli.TOMLDecodeError, path: str) -> Complaint:
-    """The complaint for an error that reading the file called ``path`` raised."""
-    # Not the text as it was read: tomli counts in one whose lines end with line feeds alone.
+def syntax_problem(error: tomli.TOMLDecodeError, path: str) -> SyntaxProblem:
+    """Return the problem that ``error``, raised while the file called ``path`` was parsed, reports."""
+    # error.doc is not the text as it was read: all its lines end with line feeds.
     failure = _Failure(SourceText(path, error.doc), error.pos)
-    if found := pasted(failure.source):
+    if found := detect_foreign_content(failure.source):
         return found
-    if failure.next.isspace() and not failure.next.isascii():
-        message = f"U+{ord(failure.next):04X} looks like a space, and is none to TOML"
-        return failure.complain(message, error.pos, error.pos + 1, "write a space")
-    for needle, explanation in _EXPLANATIONS:
+    if message := odd_space(failure.source, error.pos):
+        return failure.at(error.pos, message, "write a space")
+    for needle, what, hint in _EXPECTED:
         if error.msg.startswith(needle):
-            return explanation(failure)
-    return failure.complain(error.msg[:1].lower() + error.msg[1:], error.pos, error.pos + 1)
+            return failure.expected(what, hint)
+    for needle, explain in _EXPLANATIONS:
+        if error.msg.startswith(needle):
+            return explain(failure)
+    return failure.at(error.pos, error.msg[:1].lower() + error.msg[1:], _LINE_HINT)
 
 
-def _already_set(failure: _Failure) -> Complaint:
-    *_, last = written = failure.trace.written
-    found = last if last.is_header else next(each for each in reversed(written) if each.end == failure.offset)
-    span = failure.source.span(found.start, found.name_end)
-    earlier = [each for each in failure.trace.written if each is not found and each.start < found.start]
-    message, hint = _clash(failure, found, earlier)
-    return Complaint(codes.DUPLICATE_KEY, message, span, hint)
+def _already_defined(failure: _Failure) -> SyntaxProblem:
+    opened, text = failure.opened, failure.source.text
+    start, end = opened.key
+    message = f"the key '{text[start:end]:.60}' is already defined, or is in a table that cannot be extended"
+    hint = "keep one of the two"
+    if opened.is_header:
+        message = f"the table '{text[start:end]:.60}' is already defined"
+        hint = "keep one of the two; for a list of tables write [[name]] each time"
+        brackets = "]" * len(opened.brackets)
+        start = opened.brackets[0]
+        end = failure.offset + len(brackets) if text.startswith(brackets, failure.offset) else end
+    return SyntaxProblem(codes.DUPLICATE_KEY, message, failure.source.span(start, end), hint)
 
 
-def _clash(failure: _Failure, found: Written, earlier: list[Written]) -> tuple[str, str]:
-    """What was set before ``found`` so that this cannot be, and what to do."""
-    what = "table" if found.is_header else "key"
-    for each in earlier:
-        if each.path == found.path:
-            if each.is_header and failure.source.text.startswith("[[", found.start):
-                message = f"'{found.name}' is a single table on line {failure.line(each.start)}"
-                return message, f"write [[{found.name}]] there too"
-            return f"the {what} '{found.name}' is already on line {failure.line(each.start)}", "keep one of the two"
-    for each in earlier:
-        line = failure.line(each.start)
-        if found.path[: len(each.path)] == each.path:
-            if each.is_header and found.is_header:
-                if len(found.path) == len(each.path) + 1 and found.path[-1].startswith("["):
-                    return f"'{each.name}' is already a list of tables on line {line}", f"write [[{found.name}]]"
-                continue
-            if each.is_header:
-                return f"the keys of '{each.name}' stand below its header on line {line}", "move this one there"
-            return (
-                f"'{each.name}' has its whole value on line {line}, and nothing can be added to it",
-                "put this into that value",
-            )
-        if each.path[: len(found.path)] == found.path:
-            return f"'{found.name}' is already a table on line {line}", "keep one of the two"
-    return f"the {what} '{found.name}' is already set above", "keep one of the two"
-
-
-def _bad_value(failure: _Failure) -> Complaint:
-    word = _WORD.match(failure.source.text, failure.offset)
-    if word is None:
-        return _no_value(failure)
-    hint = _STRAIGHT_QUOTES if word[0][0] in "\u201c\u201d\u2018\u2019" else _MEANT.get(word[0], _TEXT_IN_QUOTES)
-    return failure.complain(f"{word[0]:.60} is no value in TOML", *word.span(), hint)
-
-
-def _no_value(failure: _Failure) -> Complaint:
-    opened = failure.trace.opened
-    if not failure.next and opened:
-        return _unclosed(failure, opened[-1])
-    if opened and failure.next and failure.next not in "\n#":
-        return failure.complain(
-            f"a value is missing before this '{failure.next}'", failure.offset, failure.offset + 1
-        )
-    start, end = failure.trace.key
-    return failure.complain("a key without a value", start, end, 'write key = "text", a number, true or false')
-
-
-def _unclosed(failure: _Failure, opened: int) -> Complaint:
-    bracket = failure.source.text[opened]
-    return failure.complain(
-        f"this '{bracket}' is never closed", opened, opened + 1, f"end it with '{_CLOSING[bracket]}'"
-    )
-
-
-def _open_bracket(failure: _Failure) -> Complaint:
-    text, offset, opened = failure.source.text, failure.offset, failure.trace.opened
-    if not opened:
-        return failure.complain("a bracket is not closed before this", offset, offset + 1)
-    bracket = text[opened[-1]]
-    if not failure.next or _STATEMENTS[bracket].match(text, offset):
-        return _unclosed(failure, opened[-1])
-    if text[offset - 1] not in " \t\n,[{\"']}":
-        return _rest_of_value(failure)
-    return failure.complain(
-        f"expected ',' or '{_CLOSING[bracket]}' for the '{bracket}' of line {failure.line(opened[-1])}",
-        offset, offset + 1, "put a comma between two values",
-    )  # fmt: skip
-
-
-def _rest_of_value(failure: _Failure) -> Complaint:
-    """Text that begins as a number, a date or a truth value, and goes on as something else."""
-    text, offset = failure.source.text, failure.offset
-    start = offset
+def _bad_value(failure: _Failure) -> SyntaxProblem:
+    """Return the problem of a word that is not a value, or that only begins like one."""
+    text, start = failure.source.text, failure.offset
     while start and text[start - 1] not in " \t\n,[{=":
         start -= 1
     word = _WORD.match(text, start)
-    end = word.end() if word else offset + 1
-    written = text[start:end]
-    hint = f"put it in quotes if it is text: {quoted(written)}" if len(written) < 60 else _TEXT_IN_QUOTES
-    if re.fullmatch(r"[-+]?0[0-9_]+", written):
-        hint = "a number does not begin with 0; put it in quotes if it is text"
-    return failure.complain(f"{written:.60} is no value in TOML", start, end, hint)
+    if word is None:
+        return failure.expected("a value", _VALUE_HINT)
+    return failure.at(start, f"{word[0]:.60} is not a TOML value", _VALUE_HINT, word.end())
 
 
-def _after_statement(failure: _Failure) -> Complaint:
-    text, offset = failure.source.text, failure.offset
-    before = text[offset - 1 : offset]
-    if before not in " \t\"']}\n":
-        return _rest_of_value(failure)
-    word = _WORD.match(text, offset)
-    end = word.end() if word and before in " \t" else offset + 1
-    if failure.next in "]})":
-        return _bad_start(failure)
-    if text[:offset].rstrip(" \t").endswith(("'", '"')):
-        return failure.complain(
-            "the text before this has already ended",
-            offset,
-            end,
-            "a quote inside text is written \\\" in \"...\"; '...' cannot hold a '",
-        )
-    return failure.complain(
-        "nothing but a comment can follow here",
-        offset,
-        end,
-        "one line holds one key = value; text stands in quotes",
-    )
+def _after_value(failure: _Failure) -> SyntaxProblem:
+    brackets, text = failure.opened.brackets, failure.source.text
+    if failure.next and text[failure.offset - 1] not in " \t\n,[{\"']}":
+        return _bad_value(failure)
+    if not brackets:
+        return failure.expected("the end of the line", _LINE_HINT)
+    bracket = text[brackets[-1]]
+    line = failure.source.span(brackets[-1], brackets[-1]).start.line
+    what = f"',' or '{_CLOSING[bracket]}' for the '{bracket}' of line {line}"
+    return failure.expected(what, "put a comma between two values")
 
 
-def _bad_start(failure: _Failure) -> Complaint:
-    offset = failure.offset
-    if failure.next in "]})":
-        return failure.complain(f"this '{failure.next}' closes nothing", offset, offset + 1, "remove it")
-    if failure.next.isalpha():
-        return _foreign_letter(failure)
-    return failure.complain(
-        f"a line cannot start with '{failure.next}'",
-        offset,
-        offset + 1,
-        "a line is key = value, [table] or a # comment",
-    )
+def _open_quote(failure: _Failure) -> SyntaxProblem:
+    start = failure.offset if failure.opened.quote is None else failure.opened.quote
+    mark = failure.source.text[start : start + 1]
+    size = 3 if failure.source.text.startswith(mark * 3, start) else 1
+    where = f" on the same line; text of several lines is in {mark * 3}" if size == 1 else ""
+    return failure.at(start, "this quote is never closed", f"end the text with {mark * size}{where}", start + size)
 
 
-def _foreign_letter(failure: _Failure) -> Complaint:
-    shown = f"'{failure.next}'" if failure.next.isprintable() else f"U+{ord(failure.next):04X}"
-    return failure.complain(
-        f"{shown} cannot stand in a key without quotes", failure.offset, failure.offset + 1,
-        'put the key in quotes: "key" = value',
-    )  # fmt: skip
-
-
-def _no_equals(failure: _Failure) -> Complaint:
-    start, end = failure.trace.key
-    if failure.next in {"", "\n", "#", ",", "}"}:
-        return failure.complain("a key without a value", start, end, "write key = value")
-    if failure.next == ":":
-        return failure.complain(
-            "TOML has '=' between key and value, not ':'", failure.offset, failure.offset + 1, "write key = value"
-        )
-    if not failure.next.isascii() and failure.source.text[failure.offset - 1] not in " \t":
-        return _foreign_letter(failure)
-    return failure.complain(
-        f"expected '=' after the key {failure.source.text[start:end]:.60}", failure.offset, failure.offset + 1,
-        "write key = value; a key with other characters than letters, digits, - and _ stands in quotes",
-    )  # fmt: skip
-
-
-def _no_key_part(failure: _Failure) -> Complaint:
-    before = failure.source.text[: failure.offset].rstrip(" \t")
-    opened = failure.trace.opened
-    if not failure.next and opened:
-        return _unclosed(failure, opened[-1])
-    if failure.next.isalpha():
-        return _foreign_letter(failure)
-    at_end = failure.next in {"", "\n", "#"}
-    start = len(before) - 1 if at_end else failure.offset
-    return failure.complain(
-        "a name is missing " + ("after this" if at_end else f"before this '{failure.next}'"), start, start + 1,
-        "a name is letters, digits, - and _; anything else stands in quotes",
-    )  # fmt: skip
-
-
-def _open_header(failure: _Failure) -> Complaint:
-    start = failure.source.text.rfind("[", 0, failure.trace.key[0])
-    two = failure.source.text.startswith("[[", start - 1)
-    start -= two
-    form = "[[name]]" if two else "[name]"
-    if failure.next in {"", "\n", "#"}:
-        return failure.complain("this header is never closed", start, failure.trace.key[1], f"write {form}")
-    return failure.complain(
-        f"expected '{']' * (1 + two)}' after the table's name", failure.offset, failure.offset + 1,
-        f"write {form}; a name with other characters than letters, digits, - and _ stands in quotes",
-    )  # fmt: skip
-
-
-def _open_quote(failure: _Failure) -> Complaint:
-    start = failure.trace.stopped
-    text = failure.source.text
-    size = 3 if text.startswith(('"""', "'''"), start) else 1
-    hint = f"end it with {text[start : start + size]}"
-    if size == 1 and failure.next:
-        mark = text[start : start + 1] * 3
-        hint = f"end it on its line; text of several lines stands in {mark}"
-    return failure.complain("this quote is never closed", start, start + size, hint)
-
-
-def _escape(failure: _Failure) -> Complaint:
+def _escape(failure: _Failure) -> SyntaxProblem:
     start = failure.source.text.rfind("\\", 0, failure.offset)
     written = failure.source.text[start : start + 2].rstrip()
-    return failure.complain(
-        f"{written} is no escape that TOML has", start, start + max(len(written), 1),
-        "write \\\\ for a backslash, or put the text in single quotes",
-    )  # fmt: skip
+    hint = "write \\\\ for a backslash, or put the text in single quotes"
+    return failure.at(start, f"invalid escape sequence {written} in double quotes", hint, start + len(written))
 
 
-def _hex_escape(failure: _Failure) -> Complaint:
-    start = failure.offset - 2
-    letter = failure.source.text[start + 1]
-    count = {"x": 2, "u": 4, "U": 8}[letter]
-    return failure.complain(
-        f"\\{letter} is followed by {count} hexadecimal digits", start, start + 2,
-        "write \\\\ for a backslash, or put the text in single quotes",
-    )  # fmt: skip
+def _surrogate(failure: _Failure) -> SyntaxProblem:
+    return surrogate_problem(failure.source, failure.source.text.rfind("\\", 0, failure.offset), "TOML")
 
 
-def _no_character(failure: _Failure) -> Complaint:
-    start = failure.source.text.rfind("\\", 0, failure.offset)
-    return surrogates(failure.source, start, "TOML")
-
-
-def _bad_date(failure: _Failure) -> Complaint:
-    found = _WORD.match(failure.source.text, failure.offset)
-    start, end = found.span() if found else (failure.offset, failure.offset + 1)
-    return failure.complain(
-        f"{failure.source.text[start:end]:.60} is no date or time that exists", start, end,
-        "put it in quotes if it is text",
-    )  # fmt: skip
-
-
-def _unprintable(failure: _Failure) -> Complaint:
+def _control_character(failure: _Failure) -> SyntaxProblem:
     if failure.next == "\n":
         return _open_quote(failure)
-    return failure.complain(
-        f"U+{ord(failure.next):04X} cannot stand in TOML as it is", failure.offset, failure.offset + 1,
-        f'write "\\u{ord(failure.next):04x}" in double quotes if you need it',
-    )  # fmt: skip
+    code = ord(failure.next)
+    hint = f'write "\\u{code:04x}" in double quotes if you need it'
+    return failure.at(failure.offset, f"TOML does not allow the character U+{code:04X} here", hint)
 
 
-_Explanation: TypeAlias = Callable[[_Failure], Complaint]
-_EXPLANATIONS: Final[tuple[tuple[str, _Explanation], ...]] = (
-    ("Cannot overwrite a value", _already_set),
-    ("Cannot declare", _already_set),
-    ("Cannot mutate", _already_set),
-    ("Cannot redefine", _already_set),
-    ("Duplicate inline table key", _already_set),
+_EXPLANATIONS: Final = (
+    ("Cannot ", _already_defined),
+    ("Duplicate inline table key", _already_defined),
     ("Invalid value", _bad_value),
-    ("Invalid statement", _bad_start),
-    ("Expected '=' after a key", _no_equals),
-    ("Invalid initial character for a key part", _no_key_part),
-    ("Expected newline", _after_statement),
-    ("Unclosed", _open_bracket),
-    ("Expected ']", _open_header),
+    ("Invalid date", _bad_value),
+    ("Expected newline", _after_value),
+    ("Unclosed", _after_value),
     ("Expected", _open_quote),  # the quotes that end a literal string
     ("Unterminated string", _open_quote),
-    ("Illegal character", _unprintable),
-    ("Found invalid character", _unprintable),
+    ("Illegal character", _control_character),
+    ("Found invalid character", _control_character),
     ("Unescaped", _escape),
-    ("Invalid hex value", _hex_escape),
-    ("Escaped character", _no_character),
-    ("Invalid date", _bad_date),
+    ("Invalid hex value", _escape),
+    ("Escaped character", _surrogate),
 )
+"""How other messages of tomli start, and the function that explains each."""

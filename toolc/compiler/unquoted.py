@@ -1,4 +1,4 @@
-"""Placeholders that somebody forgot to quote, in text that is not valid because of it."""
+"""Placeholders without quotes, in text that is not valid because of them."""
 
 from __future__ import annotations
 
@@ -11,38 +11,39 @@ _WORDS: Final = (  # compiled where a text is not valid: start-up time
       (?<! [^\s\[,{:=] ) " (?: [^"\\] | \\. )* (?: "|$ )   # quoted text hides a placeholder,
     | (?<! [^\s\[,{:=] ) ' (?: [^'] | '' )* (?: '|$ )
     | (?<! \S ) \# .*                                    # and so does a comment
-    | (?P<bare> [^\s,\[\]{}"'#]* \{\{ .*? \}\} (?: [^,\]\s] | [ \t]+ (?![,\]#\s]) )* )
+    | (?<! [^\s,\[\]{}"'#] ) (?P<bare> [^\s,\[\]{}"'#]* \{\{ .*? \}\} (?: [^,\]\s] | [ \t]+ (?![,\]#\s]) )* )
     """
 )
+_REST: Final = r"(?:[^,\]\s]|[ \t]+(?![,\]#\s]))*"
 
 
 @dataclass(frozen=True, slots=True)
 class Unquoted:
-    """A value with a placeholder and no quotes: its text, and where it stands in its line (from 0)."""
+    """A value with a placeholder and no quotes: its text, and its first column in its line (from 0)."""
 
     text: str
     start: int
 
     @property
     def end(self) -> int:
-        """Where it ends in its line."""
+        """The column after its last character (from 0)."""
         return self.start + len(self.text)
 
     @property
     def message(self) -> str:
-        """What is wrong, in one sentence."""
+        """The message of the finding."""
         if self._straight != self.text:
-            return f"the curly quotes of {self.text} are text, and quote nothing"
+            return f"the curly quotes of {self.text} are not quotes in YAML and TOML"
         return f"{self.text} must be in quotes: without them its braces open a map"
 
     @property
     def hint(self) -> str:
-        """What to write instead, in both YAML and TOML."""
+        """What to write instead, in YAML and in TOML."""
         return f"write {self.in_quotes}"
 
     @property
     def in_quotes(self) -> str:
-        """What to write instead."""
+        """The value in straight quotes."""
         return quoted(self._straight)
 
     @property
@@ -51,15 +52,18 @@ class Unquoted:
 
 
 def unquoted(line: str, before: int) -> Unquoted | None:
-    """The last unquoted value with a placeholder that starts before column ``before`` (from 0) of a line."""
-    found = [
-        Unquoted(match["bare"], match.start("bare"))
-        for match in re.finditer(_WORDS, line, re.VERBOSE)
-        if match["bare"] and match.start("bare") <= before
-    ]
-    return found[-1] if found else None
+    """Return the last unquoted value with a placeholder that starts before column ``before`` (from 0) of a line."""
+    found = None
+    # Without the text after the last placeholder, which the pattern would read again for each brace in it.
+    for match in re.finditer(_WORDS, line[: line.rfind("}}") + 2], re.VERBOSE):
+        if match["bare"] and match.start("bare") <= before:
+            found = match
+    if found is None:
+        return None
+    rest = re.compile(_REST).match(line, found.end())
+    return Unquoted(line[found.start() : rest.end() if rest else found.end()], found.start())
 
 
 def quoted(text: str) -> str:
-    """``text`` in the quotes that need no escapes inside."""
+    """Return ``text`` in the kind of quotes in which it needs no escape sequences."""
     return f"'{text}'" if '"' in text or "\\" in text else f'"{text}"'

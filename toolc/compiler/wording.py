@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Protocol
+from typing import Final
 from zlib import crc32
 
 from toolc.compiler.twins import Likeness
@@ -47,37 +47,21 @@ def _words_in_order(description: str) -> list[bytes]:
     return [word.encode() for word in _WORD.findall(description.lower())]
 
 
-class Worded(Protocol):
-    """A tool's name and description, and the ``wording`` of that."""
-
-    @property
-    def name(self) -> str:
-        """The name."""
-
-    @property
-    def wording(self) -> str:
-        """What ``wording`` makes of the description."""
-
-    @property
-    def description(self) -> str:
-        """The description."""
-
-
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A ``Worded`` tool whose description is at hand."""
+    """A tool as it is compared: its name, and its description with the ``wording`` of that."""
 
     name: str
     wording: str
     description: str
 
 
-def _filed(tool: Worded) -> list[str]:
+def _filed(tool: Described) -> list[str]:
     found = tool.wording
     return [found[at : at + _DIGITS] for at in _FILED if at < len(found)]
 
 
-def _is_alike(one: Worded, two: Worded) -> bool:
+def _is_alike(one: Described, two: Described) -> bool:
     sizes = len(one.wording) // _DIGITS, len(two.wording) // _DIGITS
     if min(sizes) < _ALIKE * max(sizes):
         return False
@@ -90,12 +74,12 @@ def _hashes(wording: str) -> frozenset[int]:
     return frozenset(struct.unpack(f">{len(wording) // _DIGITS}I", bytes.fromhex(wording)))
 
 
-def _is_told(tool: Worded, twin: Worded) -> bool:
+def _is_told(tool: Described, twin: Described) -> bool:
     """Whether the names tell two tools apart no better; one name for both is an error of its own."""
     return tool.name != twin.name and not _says_what_it_is(tool, twin)
 
 
-def _says_what_it_is(tool: Worded, twin: Worded) -> bool:
+def _says_what_it_is(tool: Described, twin: Described) -> bool:
     """Whether one description has a word that the other lacks and that sets its tool's name apart, too."""
     return any(
         (_words(one.name) - _words(two.name)) & (_words(one.description) - _words(two.description))
@@ -107,10 +91,10 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word.removesuffix("s") for word in _WORD.findall(text.lower().replace("_", " ")))
 
 
-def _glance(_: object) -> Callable[[Worded], bool]:
+def _glance(_: object) -> Callable[[Described], bool]:
     """There is none quicker than to take four pieces of a text."""
     return lambda _: True
 
 
-WORDINGS: Final[Likeness[Worded]] = Likeness(keys=_filed, glance=_glance, is_near=_is_alike, is_told=_is_told)
+WORDINGS: Final[Likeness[Described]] = Likeness(keys=_filed, glance=_glance, is_near=_is_alike, is_told=_is_told)
 """How descriptions are compared."""

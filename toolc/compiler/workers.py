@@ -1,7 +1,7 @@
-"""Work shared out among processes: copies of this one, each of which takes the next item that nobody has taken.
+"""Parallel work in forked processes, each of which takes the next item from a queue.
 
-Whatever becomes of a copy, its items are then worked on here, so the results are the same. A copy ends when the
-process that made it does.
+If a worker fails, its items are processed in the parent, so the results are the same. A worker exits when its
+parent does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 Packed = TypeVar("Packed")
 
 MAX_ITEMS: Final = 255
-"""How many items can be shared out; a byte is the number of one."""
+"""The largest number of items: the queue stores the number of an item in one byte."""
 
 _MAX_PROCESSES: Final = 8
 
@@ -29,19 +29,19 @@ _FEW: Final = 200
 _CHUNK: Final = 20
 
 _SIZE: Final = 8
-"""How many bytes the length of an answer takes, which stands before it."""
+"""The number of bytes of the length before a result."""
 
 
-def spread(
+def parallel_map(
     work: Callable[[Item], Result],
     items: Sequence[Item],
     pack: Callable[[Result], Packed],
     unpack: Callable[[Item, Packed], Result],
 ) -> list[Result]:
-    """``work`` of each item, in order, on as many processors as there are.
+    """Return ``work`` of each item, in order, using all processors.
 
-    A copy sends what ``pack`` makes of a result, which must be fit for ``pickle``; ``unpack`` makes a result of
-    it. Where a copy fails, with an error of ``work`` too, its items are worked on here.
+    A worker sends what ``pack`` returns for a result, pickled; ``unpack`` turns it into a result. If a worker
+    fails, also with an error of ``work``, its items are processed in this process.
     """
     assert len(items) <= MAX_ITEMS
     found: dict[int, Result] = {}
@@ -51,7 +51,7 @@ def spread(
 
     with _queue(len(items)) as queue, _helpers(queue, _useful(len(items)), answer) as helpers:
         for index in _taken(queue):
-            with suppress(Exception):  # raised below, where the first of several errors is always the same one
+            with suppress(Exception):  # raised below: always the error of the first item that has one
                 found[index] = work(items[index])
         for helper in helpers:
             for index, packed in helper.answers():
@@ -59,19 +59,21 @@ def spread(
     return [found[index] if index in found else work(item) for index, item in enumerate(items)]
 
 
-def are_many(items: Sized) -> bool:
-    """Whether to share out the work on so many files or tools; a copy takes longer than that on a few."""
+def worth_forking(items: Sized) -> bool:
+    """Return whether there are so many files or tools that processes save time."""
     return len(items) > _FEW
 
 
-def chunks(items: Sequence[Item]) -> list[Sequence[Item]]:
-    """``items`` in pieces that are worth sharing out: one, where there are few."""
+def chunked(items: Sequence[Item]) -> list[Sequence[Item]]:
+    """Return ``items`` in chunks for ``parallel_map``: a single one if there are few."""
     size = max(_CHUNK, len(items) // MAX_ITEMS + 1)
-    return [items[start : start + size] for start in range(0, len(items), size)] if are_many(items) else [items]
+    return (
+        [items[start : start + size] for start in range(0, len(items), size)] if worth_forking(items) else [items]
+    )
 
 
 def _useful(count: int) -> int:
-    """How many copies would help; none where another thread could hold a lock that a copy needs."""
+    """Return how many workers to fork; none if another thread could hold a lock that a worker needs."""
     if not hasattr(os, "sched_getaffinity") or threading.active_count() > 1:
         return 0
     return min(len(os.sched_getaffinity(0)), count, _MAX_PROCESSES) - 1
@@ -79,7 +81,7 @@ def _useful(count: int) -> int:
 
 @contextmanager
 def _queue(count: int) -> Iterator[int]:
-    """A pipe that holds the number of each item: who reads one has taken it."""
+    """Yield a pipe with the number of each item: a process takes an item by reading its number."""
     queue, end = os.pipe()
     try:
         os.write(end, bytes(range(count)))
@@ -96,13 +98,13 @@ def _taken(queue: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Helper:
-    """A copy of this process, and the pipe that it answers on."""
+    """A forked process, and the pipe on which it sends its results."""
 
     pid: int
     answer: int
 
     def answers(self) -> Sequence[tuple[int, bytes]]:
-        """What it made of each item that it took, when it is done; nothing where it failed."""
+        """Wait until it is done, and return each item's number and result; nothing if it failed."""
         with open(self.answer, "rb", closefd=False) as file:
             data = file.read()
         size, packed = data[:_SIZE], data[_SIZE:]
@@ -111,7 +113,7 @@ class _Helper:
         return found
 
     def end(self) -> None:
-        """Leave nothing of it."""
+        """Kill the process and close the pipe."""
         os.close(self.answer)
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
@@ -120,7 +122,7 @@ class _Helper:
 
 
 def _unpickled(data: bytes) -> Any:
-    return pickle.loads(data)  # noqa: S301  a copy of this process wrote it
+    return pickle.loads(data)  # noqa: S301  a fork of this process wrote it
 
 
 @contextmanager
@@ -128,7 +130,7 @@ def _helpers(queue: int, count: int, work: Callable[[int], Any]) -> Iterator[lis
     helpers: list[_Helper] = []
     watched, alive = os.pipe()
     try:
-        with suppress(OSError):  # no more processes, or descriptors: this one does the work
+        with suppress(OSError):  # no more processes or descriptors: this process does the work
             for _ in range(count):
                 helpers.append(_fork(queue, watched, alive, work))
         yield helpers
@@ -141,7 +143,7 @@ def _helpers(queue: int, count: int, work: Callable[[int], Any]) -> Iterator[lis
 
 def _fork(queue: int, watched: int, alive: int, work: Callable[[int], Any]) -> _Helper:
     answer, to = os.pipe()
-    # Until the copy has turned it off, Ctrl-C would print a traceback there.
+    # Until the worker has reset the signal handler, Ctrl-C would print a traceback there.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         pid = os.fork()
@@ -160,7 +162,7 @@ def _fork(queue: int, watched: int, alive: int, work: Callable[[int], Any]) -> _
 def _help(
     queue: int, watched: int, to: int, signals: set[int | signal.Signals], work: Callable[[int], Any]
 ) -> NoReturn:
-    """What a copy does: it answers, or fails without a word, and runs nothing of what it is a copy of."""
+    """Run the worker: send the results, or fail silently, and run no other code of the parent."""
     try:
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_DFL)
@@ -175,6 +177,6 @@ def _help(
 
 
 def _end_with(watched: int) -> None:
-    """End this process when the one that it is a copy of is gone, and with it the other end of the pipe."""
+    """Exit when the parent has exited, which closes the other end of the pipe."""
     os.read(watched, 1)
     os._exit(1)

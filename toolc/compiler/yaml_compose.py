@@ -1,4 +1,4 @@
-"""YAML text to PyYAML's nodes: untouched by any resolver of YAML 1.1, and never too deep.
+"""Parse YAML text to PyYAML's nodes, without the types of YAML 1.1 and with a limit for the depth.
 
 libyaml's composer calls itself once per level and crashes the process on text that is nested deeply
 enough, so text that might be is measured first, event by event.
@@ -12,17 +12,15 @@ from typing import Any, Final, Protocol
 
 import yaml
 
+from toolc.compiler.complaint import MAX_DEPTH, TooDeepError
 from toolc.source import Position
-
-MAX_DEPTH: Final = 100
-"""How many lists and maps may stand in each other."""
 
 PLAIN: Final = "plain"
 """The tag of an unquoted scalar without a tag of its own; quoted ones and collections have ``""``."""
 
 _SAFE_DEPTH: Final = 1000
 _UNQUOTED: Final = (True, False)
-"""What PyYAML says of a scalar that needs no tag because it is plain, and not because it is quoted."""
+"""PyYAML's mark of a scalar that needs no tag because it is plain rather than quoted."""
 
 
 class Mark(Protocol):
@@ -32,14 +30,6 @@ class Mark(Protocol):
     column: int
 
 
-class TooDeepError(Exception):
-    """Lists and maps nested deeper than ``MAX_DEPTH``; ``position`` is where."""
-
-    def __init__(self, position: Position) -> None:
-        super().__init__(f"lists and maps nested deeper than {MAX_DEPTH} levels")
-        self.position = position
-
-
 def position(mark: Mark | None) -> Position:
     """The place of a mark, which PyYAML sets on all that it reads."""
     assert mark is not None
@@ -47,7 +37,7 @@ def position(mark: Mark | None) -> Position:
 
 
 class _Unresolved:
-    """Stands before PyYAML's resolver: says how a scalar was written, not what it means."""
+    """Replaces PyYAML's resolver: the tag of a scalar is how it was written rather than its type."""
 
     # Called before and after each node, to do nothing: what is not a method does that in a third of the time.
     descend_resolver: Callable[..., Any] = operator.is_
@@ -112,7 +102,8 @@ def _measure(loader: yaml.SafeLoader | yaml.CSafeLoader) -> None:
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
                 if depth > MAX_DEPTH:
-                    raise TooDeepError(position(event.start_mark))
+                    assert event.start_mark is not None
+                    raise TooDeepError(event.start_mark.index)
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
     finally:

@@ -1,4 +1,4 @@
-"""Where libyaml takes text that YAML 1.2 reads otherwise, or not at all: nobody should have to know which.
+"""Text that libyaml accepts and YAML 1.2 reads differently, or not at all: the author must not have to know which.
 
 Found with the YAML community's test suite (cases 652Z, HM87, Y2GN, S4JQ, SU5Z, CVW2, 9JBA, X4QW, G5U8, MUS6).
 """
@@ -13,12 +13,12 @@ import yaml
 
 from toolc.compiler import codes
 from toolc.compiler.yaml_compose import tokens
-from toolc.compiler.yaml_indentation import is_suspect, wrong_lines
+from toolc.compiler.yaml_indentation import may_have_wrong_lines, wrong_lines
 from toolc.diagnostics import Code, Diagnostics
 from toolc.source import SourceText
 
-# What a dispute looks like, in strings and comments too: few files have any, and only those are scanned again.
-# Each begins with its rarest character, for re finds a literal one fast.
+# What such text looks like, in strings and comments too: few files have any, and only those are scanned again.
+# Each pattern begins with its rarest character, which re finds fast, and reads no character twice.
 _SUSPECTS: Final = tuple(
     re.compile(pattern)
     for pattern in (
@@ -27,19 +27,19 @@ _SUSPECTS: Final = tuple(
         r"!(?<![^\s\[{,]!)\s",
         r"#(?<=[\"'\]}>,|0-9+-]#)",
         r"-(?<=[\[,\s]-)[ \t]*[,\]]",
-        r"%YAML[^\n]*#",
+        r"%(?<![^\n]%)YAML[^\n]*#",
     )
 )
 _COMMENT_AT_BLOCK: Final = re.compile(r"[|>][-+0-9]*(?=#)")
-_SPACE_HINT: Final = "put a space before it, or quotes around the text that it is part of"
+_SPACE_HINT: Final = "put a space before it, or put the text in quotes if it is part of it"
 
 
 def report_disputes(source: SourceText, diagnostics: Diagnostics) -> None:
-    """Report each place of ``source``, which is valid to libyaml, that other readers of YAML take otherwise."""
+    """Report each place of ``source``, which libyaml accepts, that other parsers of YAML read differently."""
     if any(suspect.search(source.text) for suspect in _SUSPECTS):
         for code, start, end, message, hint in _disputes(source.text):
             diagnostics.add(code, message, source.span(start, end), hint)
-    if is_suspect(source.text):
+    if may_have_wrong_lines(source.text):
         for span, message, hint in wrong_lines(source, tokens(source.text)):
             diagnostics.add(codes.SYNTAX, message, span, hint)
 
@@ -50,34 +50,36 @@ def _disputes(text: str) -> Iterator[tuple[Code, int, int, str, str]]:
         after = text[end : end + 1]
         match token:
             case yaml.KeyToken() if text[start:end] == "?" and after.strip():
-                message = "a '?' at the start of text without quotes is a part of it to some readers of YAML alone"
+                message = (
+                    "only some YAML parsers read a '?' at the start of text without quotes as part of the text"
+                )
                 yield codes.SYNTAX, start, end, message, "put the text in quotes"
             case yaml.AnchorToken() if after == ":":
-                message = "a ':' in an anchor's name is read in two ways"
+                message = "YAML parsers disagree about a ':' in the name of an anchor"
                 yield codes.SYNTAX, end, end + 1, message, "use letters, digits, - and _"
             case yaml.DirectiveToken() if after == "#":
-                yield codes.SYNTAX, end, end + 1, "a comment has a space before its '#'", _SPACE_HINT
+                yield codes.SYNTAX, end, end + 1, "a comment must have a space before its '#'", _SPACE_HINT
             case yaml.TagToken() if text[start:end] == "!":
                 yield (
                     codes.CUSTOM_TAG,
                     start,
                     end,
                     "the tag ! has no meaning in a spec",
-                    "drop it, or put the value in quotes",
+                    "remove it, or put the value in quotes",
                 )
             case yaml.ScalarToken(plain=True, value="-"):
-                yield codes.SYNTAX, start, end, "a '-' alone is no value in YAML 1.2", 'put it in quotes: "-"'
+                yield codes.SYNTAX, start, end, "a single '-' is not a value in YAML 1.2", 'put it in quotes: "-"'
             case yaml.ScalarToken(plain=True):
-                pass  # here a '#' that follows is text
+                pass  # a '#' after it is part of the text
             case yaml.ScalarToken() if block := _COMMENT_AT_BLOCK.match(text, start):
                 yield (
                     codes.SYNTAX,
                     block.end(),
                     block.end() + 1,
-                    "a comment has a space before its '#'",
+                    "a comment must have a space before its '#'",
                     _SPACE_HINT,
                 )
             case _ if after == "#" and start < end and text[end - 1] in "\"']},":
-                yield codes.SYNTAX, end, end + 1, "a comment has a space before its '#'", _SPACE_HINT
+                yield codes.SYNTAX, end, end + 1, "a comment must have a space before its '#'", _SPACE_HINT
             case _:
                 pass

@@ -1,4 +1,4 @@
-"""Lines of one value that are not indented deeper than what holds it: libyaml takes them, YAML does not.
+"""Lines of a value that are not indented deeper than what contains it: libyaml accepts them, YAML does not.
 
 Found with the YAML community's test suite (cases 9C9N, DK95, QB6E, Y79Y, S98Z).
 """
@@ -13,12 +13,13 @@ import yaml
 
 from toolc.source import Position, SourceText, Span
 
-# What a wrong line looks like, in strings and comments too: few files have any, and only those are scanned again.
+# What such a line looks like, in strings and comments too: few files have any, and only those are scanned again.
+# No pattern reads a character more than a few times: a long line of brackets must not take long.
 _SUSPECTS: Final = tuple(
     re.compile(pattern)
     for pattern in (
-        r"\[[^\]\n]*\n",
-        r"\{[^}\n]*\n",
+        r"\[[^\[\]\n]*\n",
+        r"\{[^{}\n]*\n",
         r"\n[^\s#\-\]}%.?:][^\n:]*(?:\n|\Z)",
         r"\n[ ]+\n[ ]+#",
     )
@@ -30,21 +31,21 @@ _BEFORE_KEY: Final = re.compile(r" *(?:- +)*")
 _EMPTY_BLOCK: Final = re.compile(r"[|>][-+]?[ ]*\r?\n(?P<blank>(?:[ ]*\r?\n)+)(?P<text>[ ]+)#")
 
 
-def is_suspect(text: str) -> bool:
-    """Whether ``text`` can have such lines at all."""
+def may_have_wrong_lines(text: str) -> bool:
+    """Return whether ``text`` may have such lines: false means that it has none."""
     return any(suspect.search(text) for suspect in _SUSPECTS) or any(
         _goes_back(text, match) for pattern in _OPEN_QUOTES for match in pattern.finditer(text)
     )
 
 
 def _goes_back(text: str, opened: re.Match[str]) -> bool:
-    """Whether the line after one in which a quote is opened is not indented deeper."""
+    """Return whether the line after an opening quote is not indented deeper than the line of the quote."""
     before = _BEFORE_KEY.match(text, text.rfind("\n", 0, opened.start()) + 1)
     return before is not None and len(opened["blank"]) <= len(before[0])
 
 
 def wrong_lines(source: SourceText, tokens: Iterable[yaml.Token]) -> Iterator[tuple[Span, str, str]]:
-    """What is wrong with the indentation of ``source``, which libyaml reads as ``tokens``: place, message, hint."""
+    """Yield each wrong line of ``source``, which libyaml reads as ``tokens``: its span, a message and a hint."""
     indentation = [-1]
     flow_level = 0
     opened: yaml.Token | None = None
@@ -70,16 +71,16 @@ def wrong_lines(source: SourceText, tokens: Iterable[yaml.Token]) -> Iterator[tu
 
 
 def _spread(source: SourceText, first: yaml.Token, last: yaml.Token, outer: int) -> Iterator[tuple[Span, str, str]]:
-    """The first line of a value, after its own first, that starts at ``outer`` or before it."""
+    """Yield the first line of a value, after its own first, that is not indented deeper than ``outer``."""
     for number in range(first.start_mark.line + 2, last.end_mark.line + 2):
         line = source.line(number)
         column = len(line) - len(line.lstrip(" "))
-        # Comments stand anywhere, and a closing bracket below its key is what people write.
+        # A comment may have any indentation; a closing bracket below its key is common.
         if column > outer or not line.strip() or line.lstrip()[0] in "#]}":
             continue
         end = len(line.rstrip())
         span = Span(source.path, Position(number, column + 1), Position(number, max(end, column + 1) + 1))
-        what = f"this line goes on with the value of line {first.start_mark.line + 1}, and must be indented deeper"
+        what = f"this line continues the value of line {first.start_mark.line + 1} and must be indented deeper"
         yield span, what, f"indent it with {outer + 2} spaces or more"
         return
 
@@ -88,4 +89,4 @@ def _empty_block(source: SourceText, token: yaml.Token) -> Iterator[tuple[Span, 
     found = _EMPTY_BLOCK.match(source.text, token.start_mark.index)
     if found and max(map(len, found["blank"].splitlines())) > len(found["text"]):
         span = source.span(token.start_mark.index, token.start_mark.index + 1)
-        yield span, "a block of text that starts with a blank line indented deeper", "take out that line's spaces"
+        yield span, "the blank lines at the start of this text are indented deeper than it", "remove their spaces"

@@ -10,12 +10,13 @@ import yaml
 from yaml import CollectionNode, MappingNode, ScalarNode
 
 from toolc.compiler import codes
+from toolc.compiler.complaint import MAX_DEPTH, TooDeepError
 from toolc.compiler.document import Entry, Mapping, Marks, Node, Scalar, Sequence, span_at, value_span
 from toolc.compiler.edits import fix, quote, quote_plain, replace
 from toolc.compiler.load_values import refusal
 from toolc.compiler.unquoted import Unquoted, quoted
-from toolc.compiler.yaml_compose import MAX_DEPTH, PLAIN
-from toolc.compiler.yaml_scalars import NUMBERS, WORDS, Meaning, Value, in_words, meaning
+from toolc.compiler.yaml_compose import PLAIN
+from toolc.compiler.yaml_scalars import NUMBERS, WORDS, Meaning, Value, describe_value, meaning
 from toolc.diagnostics import Diagnostics
 from toolc.source import SourceText, Span
 
@@ -70,13 +71,13 @@ class Builder:
         return built
 
     def _again(self, node: yaml.Node, depth: int) -> Node:
-        """The collection of an alias, or what stands in for one that goes on without end, or is too deep."""
+        """The collection of an alias; a null scalar, and a finding, for one that contains itself or is too deep."""
         known = self.built.get(id(node))
         extent = _LEAST if known is None else self._extent(known)
         if known is None and id(node) in self.built:
             code, message = codes.ALIAS, "this contains an alias to itself"
         elif depth + extent.height - 1 > MAX_DEPTH:
-            code, message = codes.TOO_BIG, f"lists and maps nested deeper than {MAX_DEPTH} levels"
+            code, message = codes.TOO_BIG, str(TooDeepError())
         elif known is not None and self.aliased + extent.size <= MAX_ALIASED:
             self.aliased += extent.size
             return known
@@ -196,10 +197,10 @@ class Builder:
             hint += f"; write {elsewhere} if you mean that"
         self.diagnostics.add(
             codes.YAML_DISAGREEMENT,
-            f"{text} is {in_words(value)} here (YAML 1.2), and {elsewhere} to readers of YAML 1.1",
+            f"{text} is {describe_value(value)} here (YAML 1.2), and {elsewhere} to readers of YAML 1.1",
             span,
             hint,
-            # A number that was meant as text is for its writer to mend.
+            # Only the author knows whether a number was meant as text.
             fix("put it in quotes", replace(self.source, span, text, quoted(text)), safe=True)
             if isinstance(value, str)
             else None,
@@ -213,7 +214,10 @@ class Builder:
             self._refuse_tag(node)
         elif type(value) is not wanted:
             self.diagnostics.add(
-                codes.BAD_VALUE, f"'{node.value}' is no {_short(node.tag)}", self._span(node), "drop the tag"
+                codes.BAD_VALUE,
+                f"'{node.value}' is not a valid {_short(node.tag)}",
+                self._span(node),
+                "drop the tag",
             )
         elif refused := refusal(value, node.value):
             self.diagnostics.add(refused.code, refused.message, self._span(node), refused.hint)

@@ -44,9 +44,9 @@ WORDS: Final = frozenset((*_WORDS, *_WORDS_1_1, "<<"))
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A plain scalar's value, and in words what a YAML 1.1 reader makes of it where that differs.
+    """A plain scalar's value, and the description of its value in YAML 1.1 if that differs.
 
-    ``refused`` says why the value cannot stand in a spec; None where it can.
+    ``refused`` is the reason why a spec cannot contain the value; None if it can.
     """
 
     value: Value
@@ -60,7 +60,7 @@ def meaning(text: str) -> Meaning:
     if text in _WORDS:
         return Meaning(_WORDS[text], refused=refusal(_WORDS[text], text))
     if text in _WORDS_1_1:
-        return Meaning(text, in_words(_WORDS_1_1[text]))
+        return Meaning(text, describe_value(_WORDS_1_1[text]))
     if text[0] not in NUMBERS:
         return Meaning(text)
     value = _number(text)
@@ -68,8 +68,8 @@ def meaning(text: str) -> Meaning:
     return Meaning(value, elsewhere, refusal(value, text))
 
 
-def in_words(value: object) -> str:
-    """A value as a message names it: ``true``, ``the number 10``, ``the text "x"``."""
+def describe_value(value: object) -> str:
+    """Return a value as messages name it: ``true``, ``the number 10``, ``the text "x"``."""
     match value:
         case None:
             return "null"
@@ -107,4 +107,4 @@ def _elsewhere(text: str, value: Value) -> str:
         return "a broken date"
     finally:
         loader.dispose()
-    return "" if type(old) is type(value) and old == value else in_words(old)
+    return "" if type(old) is type(value) and old == value else describe_value(old)

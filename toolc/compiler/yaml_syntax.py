@@ -1,313 +1,338 @@
-"""What libyaml's complaints mean, in a spec author's words and at the token to mend."""
+"""Syntax errors of YAML: the parser's message as one sentence, its position and a hint.
+
+libyaml and PyYAML report what their grammar expected. The most common mistakes get a message about the mistake:
+tabs, a quote or bracket that is never closed, a missing ``:``, a ``:`` in a value, wrong indentation.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
 
 import yaml
 
-from toolc.compiler import yaml_words
-from toolc.compiler.complaint import Complaint
-from toolc.compiler.pasted import pasted
+from toolc.compiler import codes
+from toolc.compiler.complaint import SyntaxProblem, odd_space
+from toolc.compiler.edits import fix
+from toolc.compiler.pasted import detect_foreign_content
+from toolc.compiler.surrogates import surrogate_problem
 from toolc.compiler.unquoted import Unquoted, quoted, unquoted
-from toolc.compiler.yaml_failure import Bracket, Failure, failure_of
-from toolc.diagnostics import Edit, Fix
+from toolc.compiler.yaml_compose import position, tokens
+from toolc.diagnostics import Code, Edit, Fix
 from toolc.source import Position, SourceText, Span
 
-_NO_SPACE: Final = re.compile(r"(?:[ ]|-[ ]+)*(?:[\w.-]+|\"[^\"]*\"|'[^']*')(:)(?=[^ \t:/\\])")
+_WORD: Final = re.compile(r"[^\s,\[\]{}]+")
+_KEY_AND_COLON: Final = re.compile(r"(?:[ ]|-[ ]+)*(?:[\w.-]+|\"[^\"]*\"|'[^']*'):(?=[^ \t:/\\])")
+_KEY_BEFORE_TEXT: Final = re.compile(r"(?:[ ]|-[ ]+)*[\w.-]+:[ ]+(?=[^\s\"'\[{|>&*!#%@`])")
+_KEY_OR_ITEM: Final = re.compile(r"\s*(?:- |[\w-]+:(?:\s|$))")
 _LONE_WORD: Final = re.compile(r"[ ]*(?:-[ ]+)*([A-Za-z_][\w-]*)[ ]*$")
-_BLOCK: Final = re.compile(r"[|>][-+0-9]*\s*(?:#.*)?$")
-_PLAIN_VALUE: Final = re.compile(r"(?:[ ]|-[ ]+)*[\w.-]+:[ ]+(?P<value>[^\s\"'\[{|>&*!#%@`].*?)[ ]*(?:[ ]#.*)?$")
-_INDENTATION: Final = "check the indentation"
+_INDENTATION: Final = re.compile(r"[ \t]*")
+_TABS: Final = re.compile(r"\t[ \t]*")
+_CLOSING: Final = {"[": "]", "{": "}"}
+
+_QUOTE_HINT: Final = "put the value in quotes"
+_TEXT_HINT: Final = "put the value in quotes if it is text"
+_COLON_HINT: Final = "write 'key: value'; indent the line if it continues the value above"
+_DIRECTIVE: Final = "a line that starts with '%' must be a valid YAML directive"
+_DIRECTIVE_HINT: Final = "remove the line: a spec needs no directives; or put the text in quotes"
+_TAG: Final = "an unquoted '!' starts a YAML tag, and this tag is not valid"
+_TAG_HINT: Final = "remove the tag, or put the value in quotes if it is text that starts with '!'"
+_MESSAGES: Final[tuple[tuple[str, str, str, Code], ...]] = (
+    ("found undefined alias", "there is no anchor of this name above the alias", _TEXT_HINT, codes.ALIAS),
+    ("found duplicate anchor", "another anchor has the same name", "rename one of the two", codes.ALIAS),
+    ("cannot start any token", "a value without quotes cannot start with {}", _QUOTE_HINT, codes.SYNTAX),
+    ("mapping keys are not allowed", "a value without quotes cannot start with {}", _QUOTE_HINT, codes.SYNTAX),
+    ("sequence entries are not allowed", "a list cannot start on the line of its key",
+     "start it on the next line, or put the value in quotes if it is text that starts with '-'", codes.SYNTAX),
+    ("found unexpected ':'", "unexpected ':' in brackets", _TEXT_HINT, codes.SYNTAX),
+    ("node content", "expected a value, found {}", "remove it, or put it in quotes if it is text", codes.SYNTAX),
+    ("while scanning a block scalar", "unexpected text after '|' or '>'",
+     "start the text on the next line, indented; only + or - and a number from 1 to 9 can follow '|' or '>'",
+     codes.SYNTAX),
+    ("directive", _DIRECTIVE, _DIRECTIVE_HINT, codes.SYNTAX),
+    ("found incompatible YAML document", _DIRECTIVE, _DIRECTIVE_HINT, codes.SYNTAX),
+    ("while scanning an alias", "an unquoted '*' starts a YAML alias, and this is not a valid one", _TEXT_HINT,
+     codes.UNQUOTED_PLACEHOLDER),
+    ("while scanning an anchor", "an unquoted '&' starts a YAML anchor, and this is not a valid one", _TEXT_HINT,
+     codes.UNQUOTED_PLACEHOLDER),
+    ("tag", _TAG, _TAG_HINT, codes.CUSTOM_TAG),
+    ("URI", _TAG, _TAG_HINT, codes.CUSTOM_TAG),
+)  # fmt: skip
+"""A part of the parser's message, and ours ({} is the character found), a hint and a code."""
+
+_FROM_CONTEXT: Final = {"directive", "while scanning an alias", "while scanning an anchor", "tag", "URI"}
+"""The messages whose position is where the parser began: at the first character of a word."""
 
 
-def explain(error: yaml.YAMLError, source: SourceText) -> Complaint:
-    """The complaint for an error that composing ``source`` raised."""
-    if found := pasted(source):
+@dataclass(frozen=True)
+class _Failure:
+    """An error of the parser: what the problem was, what it was reading, and the place of each."""
+
+    source: SourceText
+    problem: str
+    place: Position
+    context: str
+    context_place: Position
+
+    @property
+    def line(self) -> str:
+        """The line of the problem."""
+        return self.source.line(self.place.line)
+
+    @property
+    def before(self) -> str:
+        """The text before the problem in its line."""
+        return self.line[: self.place.column - 1]
+
+    @property
+    def character(self) -> str:
+        """The character at the problem; empty at the end of a line."""
+        return self.line[self.place.column - 1 : self.place.column]
+
+    @property
+    def last(self) -> Position:
+        """The place of the file's last character that is not blank."""
+        text = self.source.text.rstrip()
+        return Position(text.count("\n") + 1, max(len(text) - text.rfind("\n") - 1, 1))
+
+    def at(
+        self, place: Position, message: str, hint: str, length: int = 1,
+        *, code: Code = codes.SYNTAX, fix: Fix | None = None,
+    ) -> SyntaxProblem:  # fmt: skip
+        """Return a problem of ``length`` characters at ``place``, or at the last character if that is before it."""
+        line, column = min(place, self.last)
+        span = Span(self.source.path, Position(line, column), Position(line, column + length))
+        return SyntaxProblem(code, message, span, hint, fix)
+
+    def at_word(self, place: Position, message: str, hint: str, code: Code = codes.SYNTAX) -> SyntaxProblem:
+        """Return a problem about the characters from ``place`` up to a blank, a comma or a bracket."""
+        found = _WORD.match(self.source.line(place.line), place.column - 1)
+        length = len(found[0].rstrip(":")) if found else 1
+        return self.at(place, message, hint, max(length, 1), code=code)
+
+    def tokens_before(self) -> Iterator[yaml.Token]:
+        """Yield the tokens that begin before the problem."""
+        with suppress(yaml.YAMLError):
+            for token in tokens(self.source.text):
+                if position(token.start_mark) >= self.place:
+                    return
+                yield token
+
+
+def syntax_problem(error: yaml.YAMLError, source: SourceText) -> SyntaxProblem:
+    """Return the problem that ``error``, raised while ``source`` was parsed, reports."""
+    if found := detect_foreign_content(source):
         return found
-    failure = failure_of(error, source)
-    if failure.character.isspace() and not failure.character.isascii():
-        message = f"U+{ord(failure.character):04X} looks like a space, and is none to YAML"
-        return failure.complain(message, failure.place, "write a space")
-    for needle, explanation in _EXPLANATIONS:
-        if needle in failure.problem or needle in failure.context:
-            return explanation(failure)
-    words = f"{failure.context}: {failure.problem}" if failure.context else failure.problem
-    return failure.complain(words, failure.place)
+    failure = _failure(error, source)
+    if message := odd_space(source, source.offset(failure.place)):
+        return failure.at(failure.place, message, "write a space")
+    words = f"{failure.problem} {failure.context}"
+    if failure.character == "\t" and ("token" in words or "block scalar" in words or "tab" in words):
+        return _tab(failure)
+    for needle, explain in _EXPLANATIONS:
+        if needle in words and (problem := explain(failure)):
+            return problem
+    for needle, message, hint, code in _MESSAGES:
+        if needle in words:
+            place = failure.context_place if needle in _FROM_CONTEXT else failure.place
+            return failure.at_word(place, message.replace("{}", repr(failure.character)), hint, code)
+    return failure.at_word(failure.place, failure.problem, "check the indentation, the brackets and the quotes")
 
 
 def placeholder_at_fault(error: yaml.YAMLError, source: SourceText) -> tuple[Unquoted, Span] | None:
-    """The unquoted placeholder that made ``error``, if one did."""
-    if pasted(source):
+    """Return the unquoted placeholder that caused ``error``, and its span; None if none did."""
+    if detect_foreign_content(source):
         return None
-    failure = failure_of(error, source)
-    for line, before in _suspects(failure):
+    for line, before in _suspect_lines(_failure(error, source)):
         if found := unquoted(source.line(line), before):
             return found, Span(source.path, Position(line, found.start + 1), Position(line, found.end + 1))
     return None
 
 
-def _suspects(failure: Failure) -> Iterator[tuple[int, int]]:
-    """Lines to look at for a placeholder, each with the column before which it must start."""
-    problem, context = failure.place, failure.context_place
-    yield problem.line, problem.column
-    if context and context.line != problem.line and "block" not in failure.context:
-        yield context.line, len(failure.source.line(context.line))
-    if problem.line > 1 and not failure.before.strip():
-        yield problem.line - 1, len(failure.source.line(problem.line - 1))
+def _suspect_lines(failure: _Failure) -> Iterator[tuple[int, int]]:
+    """Yield the lines that may have a placeholder, each with the column before which it must start."""
+    place, started = failure.place, failure.context_place
+    yield place.line, place.column
+    if started.line != place.line and "block" not in failure.context:
+        yield started.line, len(failure.source.line(started.line))
+    if place.line > 1 and not failure.before.strip():
+        yield place.line - 1, len(failure.source.line(place.line - 1))
 
 
-def _no_space(failure: Failure, line: int) -> Complaint | None:
-    """That ``line`` begins as ``key:value``, if it does: to YAML that is all text."""
-    text = failure.source.line(line)
-    found = _NO_SPACE.match(text)
+def _failure(error: yaml.YAMLError, source: SourceText) -> _Failure:
+    if not isinstance(error, yaml.MarkedYAMLError) or (error.problem_mark or error.context_mark) is None:
+        return _Failure(source, str(error).split("\n")[0], Position(1, 1), "", Position(1, 1))
+    place = position(error.problem_mark or error.context_mark)
+    started = position(error.context_mark) if error.context_mark else place
+    return _Failure(source, error.problem or "", place, error.context or "", started)
+
+
+def _no_space(failure: _Failure, line: int) -> SyntaxProblem | None:
+    """Return the problem that ``line`` begins with ``key:value``, which is text; None if it does not."""
+    found = _KEY_AND_COLON.match(failure.source.line(line))
     if found is None:
         return None
-    if (after := text[found.end(1)]).isspace():
-        message = f"U+{ord(after):04X} looks like a space, and is none to YAML"
-        return failure.complain(message, Position(line, found.end(1) + 1), "write a space")
-    return failure.complain(
-        "a space is missing after this ':'", Position(line, found.start(1) + 1), "write 'key: value'"
+    after = Position(line, found.end() + 1)
+    if message := odd_space(failure.source, failure.source.offset(after)):
+        return failure.at(after, message, "write a space")
+    return failure.at(Position(line, found.end()), "a space is missing after this ':'", "write 'key: value'")
+
+
+def _no_colon(failure: _Failure) -> SyntaxProblem:
+    started = failure.context_place
+    text = failure.source.line(started.line)[started.column - 1 :].split(" #")[0].rstrip()
+    return _no_space(failure, started.line) or failure.at(
+        started, "a key without a ':'", _COLON_HINT, max(len(text), 1)
     )
 
 
-def _line_above(failure: Failure, line: int) -> int:
-    """The nearest line before ``line`` that is not blank; 0 where there is none."""
-    line -= 1
-    while line > 0 and not failure.source.line(line).strip():
-        line -= 1
-    return line
-
-
-def _second_colon(failure: Failure) -> Complaint:
+def _unexpected_colon(failure: _Failure) -> SyntaxProblem:
+    """Return the problem of a ``:`` where no key can be: in a value, or after a key that is indented too far."""
     before = failure.before
-    if ": " not in before and not re.match(r"\s*(?:-\s+)*[\"']", before):
-        return _no_place_for_key(failure)
-    return failure.complain(
-        "a ':' where no key can stand",
-        failure.place,
-        "put the value in quotes if this ':' is part of it",
-        fix=_quote_value(failure),
-    )
-
-
-def _quote_value(failure: Failure) -> Fix | None:
-    found = _PLAIN_VALUE.match(failure.line)
-    if found is None or found.start("value") >= failure.place.column:
-        return None
-    start, end = (Position(failure.place.line, column + 1) for column in found.span("value"))
-    span = Span(failure.source.path, start, end)
-    return Fix("put the value in quotes", (Edit(span, quoted(found["value"])),))
-
-
-def _no_place_for_key(failure: Failure) -> Complaint:
-    """A key on a line that to YAML goes on with the text of the lines above."""
-    line, above = failure.place.line, _line_above(failure, failure.place.line)
-    indentation = len(failure.line) - len(failure.line.lstrip())
-    if above and (complaint := _no_space(failure, above)):
-        return complaint
-    above_line = failure.source.line(above)
-    if above and len(above_line) - len(above_line.lstrip()) == indentation:
-        key = above_line.strip()
-        return failure.complain(
-            "a key without a ':'", Position(above, indentation + 1), "write 'key: value'", len(key)
-        )
-    if lone := _LONE_WORD.match(above_line):
-        place = Position(above, lone.start(1) + 1)
-        return failure.complain("a key without a ':'", place, f"write '{lone[1]}:'", len(lone[1]))
-    key = failure.before[indentation:]
-    return failure.complain(
-        "a key cannot stand here: this line goes on with the value above",
-        Position(line, indentation + 1),
+    if ": " in before or re.match(r"\s*(?:-\s+)*[\"']", before):
+        hint = "put the value in quotes if this ':' is part of it"
+        return failure.at(failure.place, "unexpected ':' in a value", hint, fix=_quote_value(failure))
+    number = failure.place.line - 1
+    while number > 0 and not failure.source.line(number).strip():
+        number -= 1
+    above, indentation = failure.source.line(number), _indentation(failure.line)
+    if problem := _no_space(failure, number):
+        return problem
+    word = _LONE_WORD.match(above)
+    if above and (word or _indentation(above) == indentation):
+        start, text = (word.start(1), word[1]) if word else (indentation, above.strip())
+        return failure.at(Position(number, start + 1), "a key without a ':'", _COLON_HINT, len(text))
+    return failure.at(
+        Position(failure.place.line, indentation + 1),
+        "unexpected key: this line continues the value of the line above",
         "indent it like the keys above",
-        max(len(key), 1),
+        max(len(before) - indentation, 1),
     )
 
 
-def _no_colon(failure: Failure) -> Complaint:
-    if complaint := _no_space(failure, failure.started.line):
-        return complaint
-    text = failure.source.line(failure.started.line)[failure.started.column - 1 :].split(" #")[0].rstrip()
-    return failure.complain(
-        "a key without a ':'",
-        failure.started,
-        "write 'key: value'; indent the line if it goes on from the one above",
-        max(len(text), 1),
-    )
-
-
-def _lone_colon(failure: Failure) -> Complaint | None:
-    """That a ':' stands where a key or a value begins, if one does."""
-    if failure.character != ":" or failure.before.strip(" -?")[-1:] not in {"", "[", "{", ","}:
+def _quote_value(failure: _Failure) -> Fix | None:
+    number, key = failure.place.line, _KEY_BEFORE_TEXT.match(failure.line)
+    if key is None or key.end() >= failure.place.column:
         return None
-    if failure.line[failure.place.column :].strip() and failure.word(failure.place) != ":":
-        return failure.complain("an unquoted value cannot start with ':' here", failure.place, "put it in quotes")
-    if failure.before.strip() or failure.bracket() is None:
-        return failure.complain("a key is missing before this ':'", failure.place, "write 'key: value'")
-    return failure.complain("a ':' stands on the line of its key", failure.place, "move it there")
+    value = failure.line[key.end() :].split(" #")[0].rstrip(" ")
+    end = Position(number, key.end() + len(value) + 1)
+    return fix(_QUOTE_HINT, Edit(Span(failure.source.path, Position(number, key.end() + 1), end), quoted(value)))
 
 
-def _open_bracket(failure: Failure) -> Complaint:
-    if complaint := _lone_colon(failure):
-        return complaint
-    bracket = failure.bracket()
-    if bracket is None:
-        return _misplaced(failure)
-    if failure.at_end or _ends_above(failure, bracket):
-        return failure.complain(
-            f"this '{bracket.opening}' is never closed", bracket.place, f"end it with '{bracket.closing}'"
-        )
-    where = f"the '{bracket.opening}' of line {bracket.place.line}"
-    if failure.character in {"]", "}"}:
-        message = f"this '{failure.character}' does not close {where}"
-        return failure.complain(message, failure.place, f"close that first, with '{bracket.closing}'")
-    if failure.character == "," and "node content" in failure.problem:
-        return failure.complain("a value is missing before this ','", failure.place, "remove one of the commas")
-    return failure.complain(
-        f"expected ',' or '{bracket.closing}' for {where}",
+def _in_brackets(failure: _Failure) -> SyntaxProblem | None:
+    opened: list[tuple[str, Position]] = []
+    for token in failure.tokens_before():
+        if isinstance(token, yaml.FlowSequenceStartToken):
+            opened.append(("[", position(token.start_mark)))
+        elif isinstance(token, yaml.FlowMappingStartToken):
+            opened.append(("{", position(token.start_mark)))
+        elif isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken) and opened:
+            opened.pop()
+    if not opened:
+        return None if "node content" in failure.problem else _in_block(failure)
+    opening, place = opened[-1]
+    closing = _CLOSING[opening]
+    if failure.place > failure.last or _is_outside(failure, place.line):
+        return failure.at(place, f"this '{opening}' is never closed", f"end it with '{closing}'")
+    if "node content" in failure.problem:
+        return None
+    return failure.at(
         failure.place,
-        "close it, or put the value in quotes if this is part of it",
+        f"expected ',' or '{closing}' for the '{opening}' of line {place.line}",
+        f"close it with '{closing}', or put the value in quotes if this is part of it",
     )
 
 
-def _ends_above(failure: Failure, bracket: Bracket) -> bool:
-    """Whether the problem is on a line that, by its indentation, is not meant to be in the bracket."""
-    opened = failure.source.line(bracket.place.line)
-    indentation = len(opened) - len(opened.lstrip(" "))
-    is_key = failure.character == ":" or re.match(r"\s*(?:- |[\w-]+:(?:\s|$))", failure.line)
-    return (
-        failure.place.line > bracket.place.line
-        and bool(is_key)
-        and len(failure.line) - len(failure.line.lstrip(" ")) <= indentation
-    )
+def _is_outside(failure: _Failure, opened: int) -> bool:
+    """Return whether the problem is in a line that is not meant to be in a bracket of the line ``opened``."""
+    is_key = (failure.character == ":" and failure.before.strip()) or _KEY_OR_ITEM.match(failure.line)
+    is_deeper = _indentation(failure.line) > _indentation(failure.source.line(opened))
+    return failure.place.line > opened and bool(is_key) and not is_deeper
 
 
-def _misplaced(failure: Failure) -> Complaint:
-    character = failure.character
-    if character in {"]", "}"}:
-        return failure.complain(
-            f"this '{character}' closes nothing", failure.place, "remove it, or put the value in quotes"
-        )
-    if complaint := _lone_colon(failure):
-        return complaint
-    if failure.line.startswith("...") and failure.place.column == 1:
-        return failure.complain("'...' ends a document, and none has begun", failure.place, "remove it", 3)
-    if character in {",", "?"} and "node content" in failure.problem:
-        return yaml_words.bad_start(failure)
-    if character == ":" and (complaint := _no_space(failure, failure.place.line)):
-        return complaint
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _in_block(failure: _Failure) -> SyntaxProblem | None:
+    if "node content" in failure.problem:
+        return None
+    if failure.character == ":" and (problem := _no_space(failure, failure.place.line)):
+        return problem
+    if failure.character in {"]", "}"}:
+        return failure.at(failure.place, f"this '{failure.character}' has no opening bracket", "remove it")
     if failure.before.strip(" -?"):
         return _after_value(failure)
-    return _bad_indentation(failure)
-
-
-def _after_value(failure: Failure) -> Complaint:
-    if failure.character in {"*", "&", "!"} and re.search(r"[&!]\S*\s+$", failure.before):
-        return failure.complain(
-            "a value has one anchor and one tag at most, and an alias has neither",
-            failure.place,
-            "remove one",
-            len(failure.word(failure.place)),
-        )
-    found = failure.quoted_before()
-    if found and found[1].line > found[0].line:
-        return failure.complain(
-            f"this quote is closed on line {found[1].line} only",
-            found[0],
-            f"end the text before line {found[1].line}, if something else begins there",
-        )
-    return failure.complain(
-        "the value before this has already ended",
-        failure.place,
-        "put the whole value in quotes, and double a quote of the same kind inside '...'",
-    )
-
-
-def _bad_indentation(failure: Failure) -> Complaint:
-    line = failure.place.line
-    above = _line_above(failure, line)
-    blank = next(
-        (number for number in range(above + 1, line) if len(failure.source.line(number)) >= failure.place.column),
-        None,
-    )
-    if blank and _BLOCK.search(failure.source.line(above)):
-        return failure.complain(
-            f"the blank line {blank} is indented deeper than this first line of the text",
-            failure.place,
-            f"take the spaces out of line {blank}",
-        )
+    if "document start" in failure.problem:
+        message = "this line does not belong to the document above it"
+        hint = "indent it like the first line of the document; remove lines that start with '...' or '%'"
+        return failure.at_word(failure.place, message, hint)
     what = "list" if "collection" in failure.context or "sequence" in failure.context else "map"
-    return failure.complain(
-        f"this does not belong to the {what} that starts on line {failure.started.line}",
-        failure.place,
-        _INDENTATION,
-        len(failure.word(failure.place)),
-    )
+    message = f"this line does not belong to the {what} that starts on line {failure.context_place.line}"
+    return failure.at_word(failure.place, message, "check the indentation")
 
 
-def _after_document(failure: Failure) -> Complaint:
-    above = failure.source.line(_line_above(failure, failure.place.line))
-    if failure.before.strip() or failure.character in {"]", "}"}:
-        return _misplaced(failure)
-    if above.startswith("..."):
-        return failure.complain(
-            "a document ends at '...', and this stands after it", failure.place, "remove the '...'"
-        )
-    if above.startswith("%"):
-        return failure.complain(
-            "a line '---' stands between lines with '%' and the document", failure.place,
-            "remove the lines with '%': a spec needs none",
-        )  # fmt: skip
-    return failure.complain(
-        "this is indented less than the first line of the document",
-        failure.place,
-        _INDENTATION,
-        len(failure.word(failure.place)),
-    )
+def _after_value(failure: _Failure) -> SyntaxProblem:
+    last = None
+    for token in failure.tokens_before():
+        last = token
+    if isinstance(last, yaml.ScalarToken) and last.style in {"'", '"'}:
+        start, end = position(last.start_mark), position(last.end_mark)
+        if start.line < end.line:
+            message = f"this quote is not closed before line {end.line}"
+            return failure.at(start, message, "close the quote where the text ends")
+    hint = "put the whole value in quotes; write '' for a quote inside '...', and \\\" inside \"...\""
+    return failure.at_word(failure.place, "unexpected text after the value", hint)
 
 
-def _list_beside_key(failure: Failure) -> Complaint:
-    return failure.complain(
-        "a list cannot start on the line of its key",
-        failure.place,
-        "start it on the next line, or put the value in quotes if it is text that starts with '-'",
-    )
+def _tab(failure: _Failure) -> SyntaxProblem:
+    if failure.before.strip():
+        message, hint, fixed = "YAML does not allow a tab here", "write a space", None
+    else:
+        message, hint = "YAML does not allow tabs for indentation", "indent with spaces"
+        fixed = _spaces_for_tabs(failure)
+    return failure.at(failure.place, message, hint, code=codes.STRAY_CHARACTER, fix=fixed)
 
 
-def _question_mark(failure: Failure) -> Complaint:
-    return failure.complain("an unquoted value cannot start with '?'", failure.place, "put it in quotes")
+def _spaces_for_tabs(failure: _Failure) -> Fix | None:
+    """Return the fix that writes two spaces for each tab of an indentation, in all lines that start with a tab."""
+    edits = []
+    for number, line in enumerate(failure.source.lines, start=1):
+        pattern = _INDENTATION if number == failure.place.line else _TABS
+        if match := pattern.match(line):
+            span = Span(failure.source.path, Position(number, 1), Position(number, match.end() + 1))
+            edits.append(Edit(span, match[0].replace("\t", "  ")))
+    return fix("indent with spaces", *edits)
 
 
-def _colon_in_brackets(failure: Failure) -> Complaint:
-    return failure.complain("a ':' ends text without quotes in brackets", failure.place, "put the text in quotes")
+def _open_quote(failure: _Failure) -> SyntaxProblem:
+    started = failure.context_place
+    quote = failure.source.line(started.line)[started.column - 1 : started.column]
+    return failure.at(started, "this quote is never closed", f"end the text with {quote}")
 
 
-_Explanation: TypeAlias = Callable[[Failure], Complaint]
-_EXPLANATIONS: Final[tuple[tuple[str, _Explanation], ...]] = (
-    ("found a tab character", yaml_words.tab),
-    ("cannot start any token", yaml_words.bad_start),
-    ("mapping values are not allowed", _second_colon),
-    ("mapping keys are not allowed", _question_mark),
-    ("sequence entries are not allowed", _list_beside_key),
+def _escape(failure: _Failure) -> SyntaxProblem:
+    column = failure.line.rfind("\\", 0, failure.place.column)
+    place, written = Position(failure.place.line, column + 1), failure.line[column : column + 2]
+    if "Unicode" in failure.problem:
+        return surrogate_problem(failure.source, failure.source.offset(place), "YAML")
+    hint = "write \\\\ for a backslash, or put the text in single quotes"
+    return failure.at(place, f"invalid escape sequence {written} in double quotes", hint, len(written))
+
+
+_EXPLANATIONS: Final = (
+    ("mapping values are not allowed", _unexpected_colon),
     ("could not find expected ':'", _no_colon),
-    ("directive", yaml_words.directive),
-    ("found incompatible YAML document", yaml_words.directive),
-    ("URI", yaml_words.unknown_tag),  # an escape in a tag
-    ("expected hexdecimal number", yaml_words.hex_escape),
-    ("expected escape sequence of", yaml_words.hex_escape),
-    ("escape", yaml_words.escape),
-    ("while scanning a quoted scalar", yaml_words.open_quote),
-    ("while scanning a block scalar", yaml_words.block_text),
-    ("found unexpected ':'", _colon_in_brackets),
-    ("while parsing a flow", _open_bracket),
-    ("while scanning an alias", yaml_words.not_an_alias),
-    ("while scanning an anchor", yaml_words.not_an_alias),
-    ("found undefined alias", yaml_words.undefined_alias),
-    ("found duplicate anchor", yaml_words.same_anchor),
-    ("tag", yaml_words.unknown_tag),
-    ("expected <document start>", _after_document),
-    ("expected '<document start>'", _after_document),
-    ("while parsing a block", _misplaced),
+    ("expected hexdecimal number", _escape),
+    ("expected escape sequence of", _escape),
+    ("escape character", _escape),
+    ("Unicode character escape", _escape),
+    ("while scanning a quoted scalar", _open_quote),
+    ("while parsing a flow", _in_brackets),
+    ("while parsing a block", _in_block),
+    ("document start", _in_block),
 )
+"""A part of the parser's message, and the function that explains it; None leaves it to ``_MESSAGES``."""

@@ -7,9 +7,9 @@ from typing import Final
 
 from toolc.calls import MAX_DEPTH, by_name, circle, depth
 from toolc.compiler import codes
-from toolc.compiler.checks.compositions import calls
+from toolc.compiler.checks.call_graph import tool_references
+from toolc.compiler.checks.step_types import StepArguments
 from toolc.compiler.reader import suggestion
-from toolc.compiler.step_findings import StepArguments
 from toolc.diagnostics import Diagnostic
 from toolc.functions.composed import refuse
 from toolc.functions.tool import ComposedTool
@@ -26,7 +26,7 @@ def check_calls(new: Iterable[ComposedTool], tools: Iterable[ToolSpec]) -> None:
 
 
 def _findings(tool: ComposedTool, known: Mapping[str, ToolSpec]) -> Iterator[Diagnostic]:
-    missing = [(name, span) for name, span in calls(tool.located) if name not in known]
+    missing = [(name, span) for name, span in tool_references(tool.located) if name not in known]
     for name, span in missing:
         yield Diagnostic(
             codes.DANGLING, f"there is no tool {name[:80]!r} here", span, suggestion(name, known) or _NOT_THERE

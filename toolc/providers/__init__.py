@@ -1,1 +1,28 @@
-"""One file per provider: how a tool is declared to it."""
+"""How each model provider declares tools, and how its calls and results are written.
+
+A new provider is a module here, a line in ``_PROVIDERS``, and its name in ``toolc.provider_names``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pkgutil import resolve_name
+from typing import Final
+
+from toolc.providers.base import Provider
+
+_PROVIDERS: Final = {
+    "openai_chat": "toolc.providers.openai_chat:CHAT",
+    "openai_responses": "toolc.providers.openai_responses:RESPONSES",
+    "anthropic": "toolc.providers.anthropic:ANTHROPIC",
+    "gemini": "toolc.providers.gemini:GEMINI",
+    "mcp": "toolc.providers.mcp:MODEL_CONTEXT_PROTOCOL",
+}
+"""The module and the variable of each provider, by name. A module is imported when its provider is first used."""
+
+
+@cache
+def load_provider(name: str) -> Provider:
+    """Return a provider by its name, and import its module if needed. Raises ``KeyError`` for an unknown name."""
+    provider: Provider = resolve_name(_PROVIDERS[name])
+    return provider

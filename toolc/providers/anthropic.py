@@ -11,7 +11,7 @@ from typing import Final
 from toolc.call import ToolCall
 from toolc.providers.answers import PDF, Answer, blocks, encoded, in_words, members
 from toolc.providers.anthropic_strict import StrictTools
-from toolc.providers.base import Loss, Lowering
+from toolc.providers.base import Loss, Lowering, Provider
 from toolc.providers.lowering import LossLog, description, lower_plain
 from toolc.result import Content, Image, Resource
 from toolc.schema import JsonObject, JsonValue
@@ -80,3 +80,6 @@ def _block(block: Content) -> JsonObject:
 
 def _source(block: Image | Resource) -> JsonObject:
     return {"type": "base64", "media_type": block.mime_type, "data": encoded(block)}
+
+
+ANTHROPIC: Final[Provider] = Anthropic()

@@ -12,7 +12,7 @@ from typing import Final, TypeGuard
 
 from toolc.call import ToolCall
 from toolc.providers.answers import PDF, Answer, blocks, encoded, in_words, members, parsed_arguments
-from toolc.providers.base import Loss, Lowering
+from toolc.providers.base import Loss, Lowering, Provider
 from toolc.providers.gemini_schema import lower_schema
 from toolc.providers.lowering import LossLog, description
 from toolc.result import Audio, Content, Image, Resource
@@ -91,3 +91,6 @@ def _inline(block: Image | Audio | Resource) -> JsonObject:
 def _takes_nothing(schema: JsonObject) -> bool:
     said = {key: value for key, value in schema.items() if value or key == "additionalProperties"}
     return said == {"type": "object", "additionalProperties": False}
+
+
+GEMINI: Final[Provider] = Gemini()

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from toolc.call import ToolCall
 from toolc.providers.answers import Answer, encoded
-from toolc.providers.base import Loss, Lowering
+from toolc.providers.base import Loss, Lowering, Provider
 from toolc.providers.lowering import LossLog, description
 from toolc.result import Audio, Content, Image, Resource, Text, ToolResult
 from toolc.schema import JsonObject, JsonValue
@@ -126,3 +126,6 @@ def _hints(annotations: Annotations) -> JsonObject:
     """Only what the spec says: a hint left out has MCP's own default, which is the careful one."""
     values = {hint: getattr(annotations, name) for name, hint in _HINTS.items()}
     return {hint: value for hint, value in values.items() if value is not None}
+
+
+MODEL_CONTEXT_PROTOCOL: Final[Provider] = MCP()

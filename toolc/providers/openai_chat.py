@@ -20,7 +20,7 @@ from toolc.providers.answers import (
     members,
     parsed_arguments,
 )
-from toolc.providers.base import Loss, Lowering
+from toolc.providers.base import Loss, Lowering, Provider
 from toolc.providers.lowering import REJECTED_AT_ROOT, LossLog, description, lower_plain, with_items
 from toolc.providers.openai_strict import strict_parameters
 from toolc.result import Audio, Content, Image, Resource
@@ -103,3 +103,6 @@ def _part(block: Content) -> JsonObject | None:
     if isinstance(block, Resource) and block.mime_type == PDF:
         return {"type": "file", "file": {"filename": block.name, "file_data": data_url(block)}}
     return None
+
+
+CHAT: Final[Provider] = OpenAIChat()

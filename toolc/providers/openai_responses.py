@@ -7,6 +7,7 @@ The shapes are ``openai.types.responses.FunctionToolParam`` and, of a result,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from toolc.call import ToolCall
 from toolc.providers.answers import (
@@ -19,7 +20,7 @@ from toolc.providers.answers import (
     members,
     parsed_arguments,
 )
-from toolc.providers.base import Loss, Lowering
+from toolc.providers.base import Loss, Lowering, Provider
 from toolc.providers.lowering import REJECTED_AT_ROOT, LossLog, description, lower_plain, with_items
 from toolc.providers.openai_strict import strict_parameters
 from toolc.result import Content, Image, Resource, Text
@@ -91,3 +92,6 @@ def _item(block: Content) -> JsonObject:
     if isinstance(block, Resource) and block.mime_type == PDF:
         return {"type": "input_file", "filename": block.name, "file_data": data_url(block)}
     return {"type": "input_text", "text": in_words(block)}
+
+
+RESPONSES: Final[Provider] = OpenAIResponses()

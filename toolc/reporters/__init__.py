@@ -1,1 +1,21 @@
-"""How findings are printed: one file per format."""
+"""The formats in which findings are printed: one module per format.
+
+A new format is a module here that has ``report(Report) -> str``, and its name in ``FORMATS``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+from toolc.reporters.base import Report
+
+FORMATS: Final = ("text", "json", "sarif", "github", "junit")
+"""The names of the formats; each is the name of a module here."""
+
+
+def render(report: Report, name: str) -> str:
+    """Return the findings in the format ``name``, ending with a line feed; text and github are empty for none."""
+    # Imported on demand: a run imports only the format that it prints.
+    rendered: str = import_module(f"toolc.reporters.{name}").report(report)
+    return rendered

@@ -64,7 +64,7 @@ def _rule(code: Code, findings: Report) -> JsonObject:
     page = findings.pages.get(code.number)
     rule: JsonObject = {
         "id": code.number,
-        "shortDescription": {"text": page.title if page else code.summary},
+        "shortDescription": {"text": page.title if page else code.name},
         "defaultConfiguration": {"level": code.severity.value},
     }
     # SARIF wants plain text beside Markdown, and Markdown is readable as it stands.

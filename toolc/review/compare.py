@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from toolc.errors import RegistryError
 from toolc.policy.policy import Policy
@@ -12,11 +13,13 @@ from toolc.review.change import GRADES, Change, Grade
 from toolc.review.contract import changes as contract
 from toolc.review.contract import toolsets
 from toolc.review.pairing import Pair, pairs
-from toolc.review.risk import changes as risk
-from toolc.review.risk import flows, tags
-from toolc.review.risk.sides import Sides
+from toolc.review.risk import code, data_access, network, sandbox, text
+from toolc.review.risk.base import RISK_RULES, Sides
 from toolc.review.state import Reviewed, State
 from toolc.validation.soundness import is_schema
+
+RISK_MODULES: Final = (code, data_access, network, sandbox, text)
+"""The modules with risk rules. Importing a module registers its rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +91,28 @@ def _changes(pair: Pair, old: State, new: State, central: Sequence[Policy]) -> I
 def _all(pair: Pair, old: State, new: State) -> Iterator[Change]:
     yield from toolsets.changes(pair, old, new)
     if pair.new and new.toolsets:
-        yield from flows.together(Sides(pair.old, pair.new, old, new))
+        yield from network.toolset_data_flows(Sides(pair.old, pair.new, old, new))
     if pair.new:
-        yield from tags.check(Sides(pair.old, pair.new, old, new))
+        yield from text.check_tags(Sides(pair.old, pair.new, old, new))
     if pair.old and pair.new and _is_same(pair, old, new):
         return
     _refuse_unsound(pair.old, old)
     _refuse_unsound(pair.new, new)
-    told = [*contract.changes(pair), *risk.changes(pair, old, new)]
-    yield from told
+    found = [*contract.changes(pair), *_risks(pair, old, new)]
+    yield from found
     if pair.old and pair.new:
-        yield from surface.rest(pair.old, pair.new, told)
+        yield from surface.rest(pair.old, pair.new, found)
         yield from provider.changes(pair.old, pair.new)
+
+
+def _risks(pair: Pair, old: State, new: State) -> Iterator[Change]:
+    """Yield what a call of the tool may do that it could not do before, by the numbers of the rules."""
+    if pair.new is None:
+        return
+    sides = Sides(pair.old, pair.new, old, new)
+    reported = [change for number in sorted(RISK_RULES) for change in RISK_RULES[number](sides)]
+    yield from reported
+    yield from code.remaining_effects(sides, reported)
 
 
 def _refuse_unsound(tool: Reviewed | None, state: State) -> None:

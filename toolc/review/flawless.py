@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc.compiler import cache
 from toolc.compiler.cache_answers import versions
-from toolc.compiler.cache_file import cache_folder, digest
+from toolc.compiler.cache_file import cache_folder, digest, load, save
 
 _FORMAT: Final = 1
 
@@ -48,7 +47,7 @@ def place_of(top: Path, paths: Sequence[str], projects: Mapping[str, str]) -> Pa
 def kept(place: Path | None) -> dict[str, Flawless]:
     """Those that are known, by path; none where the file is missing, or somebody else could have written it."""
     try:
-        found = cache.answer_of(cache.read_kept(place)) or {}
+        found = load(place).answer or {}
         return {
             path: Flawless(identity, tuple(words), tuple(tools)) for path, (identity, words, tools) in found.items()
         }
@@ -58,4 +57,4 @@ def kept(place: Path | None) -> dict[str, Flawless]:
 
 def keep(place: Path, specs: Mapping[str, Flawless]) -> None:
     """Write down all that is known, where that can be written."""
-    cache.keep(place, {path: [each.identity, each.words, each.tools] for path, each in specs.items()}, ())
+    save(place, {path: [each.identity, each.words, each.tools] for path, each in specs.items()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from toolc.provider_names import PROVIDER_NAMES
 from toolc.review.change import Change
 from toolc.review.state import Reviewed
 from toolc.spec import ToolSpec
@@ -22,9 +23,10 @@ def changes(old: Reviewed, new: Reviewed) -> Iterator[Change]:
     """For each provider that loses something of the tool's definition which it did not lose before."""
     if all(getattr(old.spec, field) == getattr(new.spec, field) for field in _FIELDS):
         return
-    from toolc.providers.table import PROVIDERS  # slow to import, and few changes are of a schema
+    from toolc.providers import load_provider  # slow to import, and few changes are of a schema
 
-    for number, (name, provider) in enumerate(PROVIDERS.items(), 1):
+    for number, name in enumerate(PROVIDER_NAMES, 1):
+        provider = load_provider(name)
         before, after = _losses(provider, old.spec), _losses(provider, new.spec)
         lost = [words for words in after if words not in before]
         if lost:

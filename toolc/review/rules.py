@@ -1,4 +1,7 @@
-"""Every rule of a review with what it is about: stable names, never used again for anything else."""
+"""Every rule of a review, declared once. A number never gets another meaning.
+
+The pages are in ``toolc/data/rules``.
+"""
 
 from __future__ import annotations
 
@@ -6,62 +9,102 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.review.change import Kind
-from toolc.review.contract.grades import Side, rule
-from toolc.review.contract.movement import Aspect
+from toolc.provider_names import PROVIDER_NAMES
+from toolc.review.change import GRADES, Grade, Kind
+from toolc.review.contract.grades import Side, grade, rule
+from toolc.review.contract.movement import Aspect, Direction, Movement
 
-_TOOL: Final = (
-    ("CON301", "the tool is gone"),
-    ("CON302", "the tool was probably renamed"),
-    ("CON303", "an alias is gone"),
-    ("CON304", "calls are made by another backend"),
-    ("CON305", "results have another format"),
-    ("CON306", "failures are told by other kinds"),
-    ("CON307", "a call may take less time"),
-    ("CON308", "a call may answer less"),
-    ("CON309", "an annotation is another"),
-    ("CON310", "the tool is deprecated"),
-    ("CON311", "the result's schema came or went"),
-    ("CON312", "the tool is new"),
-    ("CON313", "the tool joined or left a toolset"),
+_TOOL: Final[tuple[tuple[str, str, Grade, str], ...]] = (
+    ("CON301", "tool-removed", "breaking", "tool removed"),
+    ("CON302", "tool-renamed", "breaking", "tool probably renamed"),
+    ("CON303", "alias-removed", "breaking", "alias removed"),
+    ("CON304", "backend-changed", "breaking", "backend kind changed"),
+    ("CON305", "result-format-changed", "breaking", "result format changed"),
+    ("CON306", "error-kinds-changed", "breaking", "mapping of errors changed"),
+    ("CON307", "timeout-reduced", "breaking", "timeout reduced"),
+    ("CON308", "output-limit-reduced", "breaking", "output limit reduced"),
+    ("CON309", "annotation-changed", "warning", "annotation changed"),
+    ("CON310", "tool-deprecated", "warning", "tool deprecated"),
+    ("CON311", "result-schema-changed", "breaking", "result schema added or removed"),
+    ("CON312", "tool-added", "compatible", "tool added"),
+    ("CON313", "toolset-changed", "warning", "tool joined or left a toolset"),
 )
-_RISKS: Final = (
-    ("RSK01", "a call may reach more, or without TLS"),
-    ("RSK02", "a call may read or change more of the workspace"),
-    ("RSK03", "a call runs in another image"),
-    ("RSK04", "a call is kept apart less: its user, its isolation"),
-    ("RSK05", "a call may use more, or be made more often"),
-    ("RSK06", "a call is given a secret, or one goes where it did not"),
-    ("RSK07", "what runs is another program, or does something else"),
-    ("RSK08", "a request is a stronger one, or goes elsewhere"),
-    ("RSK09", "what clients are told of a call's danger, or a person is asked, is less"),
-    ("RSK10", "a model reads other words"),
-    ("RSK11", "together, tools may read private data and send it away"),
-    ("RSK12", "other packages or tags; settings, comments, acceptances or a policy look away more"),
-    ("RSK13", "any public address, or calls that share a sandbox"),
+_RISKS: Final[tuple[tuple[str, str, Grade, str], ...]] = (
+    ("RSK01", "new-destination", "high", "new destination, or a connection without TLS"),
+    ("RSK02", "workspace-access", "critical", "more access to the workspace"),
+    ("RSK03", "image-changed", "high", "image changed"),
+    ("RSK04", "isolation-reduced", "critical", "weaker isolation"),
+    ("RSK05", "limit-increased", "medium", "higher limit or more attempts"),
+    ("RSK06", "secret-access", "high", "access to a secret"),
+    ("RSK07", "effect-changed", "high", "different program or effect"),
+    ("RSK08", "request-changed", "high", "stronger request, or another host"),
+    ("RSK09", "approval-weakened", "high", "annotation changed, or approval no longer required"),
+    ("RSK10", "model-text-changed", "critical", "text that a model reads changed"),
+    ("RSK11", "data-flow", "high", "private data can leave together with other tools"),
+    ("RSK12", "review-weakened", "high", "packages or tags changed, or fewer findings reported"),
+    ("RSK13", "open-or-shared-sandbox", "high", "any public address, or a shared sandbox"),
 )
-_PROVIDERS: Final = ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp")
-"""Their names are those of ``toolc.providers.table``, which is slow to import."""
+_ASPECTS: Final = {
+    Aspect.TYPE: "type",
+    Aspect.NULL: "null",
+    Aspect.ENUM: "enum",
+    Aspect.CONST: "const",
+    Aspect.UPPER_BOUND: "upper-bound",
+    Aspect.LOWER_BOUND: "lower-bound",
+    Aspect.MULTIPLE: "multiple-of",
+    Aspect.PATTERN: "pattern",
+    Aspect.FORMAT: "format",
+    Aspect.REQUIRED: "required",
+    Aspect.PROPERTY_ADDED: "property-added",
+    Aspect.PROPERTY_REMOVED: "property-removed",
+    Aspect.CLOSED: "other-properties",
+    Aspect.CONDITION: "condition",
+    Aspect.ALTERNATIVE: "alternative",
+    Aspect.ALL_OF: "all-of",
+    Aspect.ITEMS: "items",
+    Aspect.CONTENT: "content",
+    Aspect.DEFAULT: "default",
+    Aspect.REFERENCE: "reference",
+}
+_UNSURE: Final = frozenset({Aspect.FORMAT, Aspect.REFERENCE})
+"""Aspects of which no difference is certain to reject a value."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule: its name, the kind of its changes, and what it is about in words."""
+class ReviewRule:
+    """A rule of a review.
 
-    name: str
+    ``number`` is like ``RSK01``; ``kind`` is the kind of its changes; ``name`` is a title of one line and ``slug``
+    the same in short; ``severity`` is the worst grade that a change of this rule can have.
+    """
+
+    number: str
     kind: Kind
-    about: str
+    slug: str
+    name: str
+    severity: Grade
 
 
-def rules() -> Iterator[Rule]:
-    """All rules, by kind and number."""
-    sides: tuple[tuple[Side, str], ...] = (("input", "parameters"), ("output", "result"))
-    for side, words in sides:
-        yield from (Rule(rule(side, aspect), "contract", f"{words}: {aspect.value}") for aspect in Aspect)
-    yield from (Rule(name, "contract", about) for name, about in _TOOL)
-    yield from (Rule(name, "surface" if name == "RSK10" else "risk", about) for name, about in _RISKS)
-    yield Rule("SUR01", "surface", "a model sees another definition, in a way that no other rule tells")
-    yield from (
-        Rule(f"PRV{number:02}", "provider", f"{name} can say less of the definition")
-        for number, name in enumerate(_PROVIDERS, 1)
-    )
+def rules() -> Iterator[ReviewRule]:
+    """Yield all rules, by kind and number."""
+    sides: tuple[tuple[Side, str], ...] = (("input", "parameter"), ("output", "result"))
+    for side, subject in sides:
+        for aspect in Aspect:
+            slug, name = f"{subject}-{_ASPECTS[aspect]}", f"{subject} schema changed ({aspect.value})"
+            yield ReviewRule(rule(side, aspect), "contract", slug, name, _worst_grade(side, aspect))
+    for number, slug, severity, name in _TOOL:
+        yield ReviewRule(number, "contract", slug, name, severity)
+    for number, slug, severity, name in _RISKS:
+        yield ReviewRule(number, "surface" if number == "RSK10" else "risk", slug, name, severity)
+    yield ReviewRule("SUR01", "surface", "definition-changed", "definition that a model sees changed", "low")
+    for index, provider in enumerate(PROVIDER_NAMES, 1):
+        slug, name = f"{provider.replace('_', '-')}-definition", f"{provider} represents less of the definition"
+        yield ReviewRule(f"PRV{index:02}", "provider", slug, name, "warning")
+
+
+def _worst_grade(side: Side, aspect: Aspect) -> Grade:
+    """Return the worst grade of a change of ``aspect``, whichever direction it has."""
+    directions = [Direction.OTHER] if aspect is Aspect.DEFAULT else [Direction.NARROWER, Direction.WIDER]
+    is_sure = aspect not in _UNSURE
+    changes = (Movement(aspect, each, (), "", is_sure=is_sure) for each in directions)
+    return min((grade(side, each) for each in changes), key=GRADES.index)

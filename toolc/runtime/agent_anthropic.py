@@ -8,9 +8,9 @@ from typing import Final
 import anthropic
 import httpx2
 
+from toolc.providers import load_provider
 from toolc.providers.answers import members
 from toolc.providers.base import Provider
-from toolc.providers.table import PROVIDERS
 from toolc.runtime.agent_model import Post, Stop, Turn, count, failed_status, own_ids, unreadable
 from toolc.runtime.agent_transport import KEY_STAND_IN, failed_request
 from toolc.schema import JsonObject, JsonValue
@@ -25,7 +25,7 @@ _READ: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input
 class AnthropicDialect:
     """``POST BASE_URL/v1/messages``."""
 
-    provider: Provider = PROVIDERS["anthropic"]
+    provider: Provider = load_provider("anthropic")
 
     def key_header(self, key: str) -> tuple[str, str]:
         """A header of its own."""

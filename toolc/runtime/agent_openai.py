@@ -9,9 +9,9 @@ import httpx2
 import openai
 
 from toolc.call import ToolCall
+from toolc.providers import load_provider
 from toolc.providers.answers import members
 from toolc.providers.base import Provider
-from toolc.providers.table import PROVIDERS
 from toolc.runtime.agent_model import Post, Stop, Turn, count, failed_status, own_ids, unreadable
 from toolc.runtime.agent_transport import KEY_STAND_IN, failed_request
 from toolc.schema import JsonObject, JsonValue
@@ -24,7 +24,7 @@ _STOPS: Final[dict[object, Stop]] = {"length": "length", "content_filter": "refu
 class OpenAIDialect:
     """``POST BASE_URL/chat/completions``."""
 
-    provider: Provider = PROVIDERS["openai_chat"]
+    provider: Provider = load_provider("openai_chat")
 
     def key_header(self, key: str) -> tuple[str, str]:
         """A bearer token."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from toolc.providers import load_provider
 from toolc.providers.answers import members
 from toolc.providers.base import Provider
-from toolc.providers.table import PROVIDERS
 from toolc.runtime.agent_model import Stop, Turn, count, own_ids, unreadable
 from toolc.schema import JsonObject, JsonValue
 from toolc.spec_agent import AgentBackend
@@ -16,7 +16,7 @@ from toolc.template import as_text
 class ResponsesDialect:
     """``POST BASE_URL/responses``. Nothing is stored there: the whole conversation is in each request."""
 
-    provider: Provider = PROVIDERS["openai_responses"]
+    provider: Provider = load_provider("openai_responses")
 
     def key_header(self, key: str) -> tuple[str, str]:
         """A bearer token."""

@@ -23,8 +23,8 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from toolc.backends import load_backend
 from toolc.backends.plugin import logged
-from toolc.backends.table import BACKENDS
 from toolc.call import BoundCall
 from toolc.engines.base import Engine, Sandbox, told_limits
 from toolc.engines.select import Selection
@@ -90,7 +90,8 @@ class SandboxedCall:
         """
         spec = tool.spec
         profile = profile_of(spec, setting)
-        plan, egress = _with_secrets(BACKENDS[spec.backend.tag].plan(spec.backend, bound, profile), spec, setting)
+        backend = load_backend(spec.backend.tag)
+        plan, egress = _with_secrets(backend.plan(spec.backend, bound, profile), spec, setting)
         timing.lap("plan")
         selection = setting.choose(profile)
         timing.lap("choose")
@@ -268,7 +269,7 @@ def _judged(
         return logged(interrupted(replace(outcome, stderr=Capture()), limits, allowed.own_ms), outcome)
     if outcome.ending in ENDINGS:
         return interrupted(outcome, limits, allowed.own_ms)
-    result = redacted(BACKENDS[spec.backend.tag].read(spec.backend, spec.result, outcome), redactor)
+    result = redacted(load_backend(spec.backend.tag).read(spec.backend, spec.result, outcome), redactor)
     if next_plan := shaping(call, plan.profile, result, outcome):
         words = again(next_plan, max(1, allowed.ms - round(outcome.usage.duration_ms)))
         if words.ending in ENDINGS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.backends.table import BACKENDS
+from toolc.backends import BACKEND_KINDS
 from toolc.runtime.composed import COMPOSED
 from toolc.spec import PluginBackend, PythonBackend, ShellBackend, ToolSpec
 
@@ -23,7 +23,7 @@ def unready(tool: ToolSpec) -> str | None:
 
 def _features(tool: ToolSpec) -> Iterator[str]:
     backend = tool.backend
-    if backend.tag not in BACKENDS and backend.tag not in COMPOSED:
+    if backend.tag not in BACKEND_KINDS and backend.tag not in COMPOSED:
         yield f"'backend.{backend.tag}'"
     if tool.sandbox.lifetime == "session" and backend.tag not in SERVED:
         yield f"'sandbox.lifetime: session' of 'backend.{backend.tag}'"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from types import ModuleType
 
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.settings import Settings
@@ -13,9 +12,8 @@ from toolc.diagnostics import Severity
 HEAD = "toolc: 1\nname: hello\ndescription: Say hello to the whole world.\n"
 
 
-def findings(folder: Path, check: ModuleType, text: str, name: str = "tool.yaml") -> list[str]:
-    """The findings of a check's number about a spec with this text: place, message; those that are off too."""
-    number = check.RULE.number
+def findings(folder: Path, number: str, text: str, name: str = "tool.yaml") -> list[str]:
+    """Return the findings with ``number`` of a spec with this text: position, message; also if they are off."""
     (folder / name).write_text(text, encoding="utf-8")
     with contextlib.chdir(folder):
         compilation = compile_specs([Path(name)], Settings(severity={number: Severity.WARNING}))
@@ -30,6 +28,13 @@ def shell(parameters: str, command: str, more: str = "") -> str:
     return f"{HEAD}parameters: {parameters}\nbackend:\n  shell: {command}\n{more}"
 
 
-def messages(folder: Path, check: ModuleType, text: str) -> list[str]:
+def messages(folder: Path, number: str, text: str) -> list[str]:
     """The findings' messages alone."""
-    return [each.split(" ", 1)[1] for each in findings(folder, check, text)]
+    return [each.split(" ", 1)[1] for each in findings(folder, number, text)]
+
+
+def numbers(folder: Path, parameters: str, command: str) -> list[str]:
+    """Return the numbers of the findings about a tool with these parameters and this shell command."""
+    text = f"{HEAD}parameters: {parameters}\nbackend: {{shell: {command}}}\n"
+    (folder / "tool.yaml").write_text(text, encoding="utf-8")
+    return [each.code.number for each in compile_specs([folder / "tool.yaml"]).diagnostics.sorted()]

@@ -406,6 +406,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(SCHEMAS, SCHEMAS, st.lists(VALUES, min_size=5, max_size=20))
 def test_no_value_is_refused_unseen(old: JsonValue, new: JsonValue, values: list[JsonValue]) -> None:
@@ -421,6 +422,7 @@ def test_no_value_is_refused_unseen(old: JsonValue, new: JsonValue, values: list
             assert Direction.WIDER in found
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(SCHEMAS, SCHEMAS)
 def test_every_witness_is_true(old: JsonValue, new: JsonValue) -> None:

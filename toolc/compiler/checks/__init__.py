@@ -1,148 +1,66 @@
-"""What can be wrong with a tool that decoded well: one file per check, in one table."""
+"""Checks of decoded tools. Each module registers the checks of one subject; start reading in ``base``.
+
+To add a check, write a function with the decorator ``tool_check`` or ``tool_set_check`` in the module of its
+subject, declare its code in ``toolc.compiler.codes``, and write its page in ``toolc/data/rules``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from toolc.compiler.checks import (
-    built_text,
-    call_depth,
-    compositions,
-    contradictions,
+    call_graph,
+    composite_steps,
     descriptions,
-    env_expansion,
-    foreign_urls,
-    free_form_objects,
-    gemini_keywords,
-    hidden_text,
-    image_latest,
-    image_tag,
-    labels,
-    leading_dash,
-    literal_secrets,
-    lossy_schemas,
-    markup,
-    may_be_root,
-    misplaced_secrets,
+    http,
+    injection,
+    metadata,
+    model_text,
     names,
-    no_replacement,
-    no_workspace,
-    one_command,
-    open_network,
-    parameter_descriptions,
-    plain_http,
-    prose_enums,
-    read_only_writes,
-    root_choice,
-    secret_names,
-    shell_code,
-    similar_descriptions,
-    step_arguments,
-    step_conditions,
-    strict_mode,
-    suspicious_words,
-    unbounded_parameters,
-    unmapped_statuses,
-    untested,
-    unused_parameters,
-    url_parts,
-    wide_egress,
+    network,
+    parameters,
+    providers,
+    sandbox,
+    secrets,
+    shell,
 )
+from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS, ToolCheck, ToolSetCheck
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
 from toolc.diagnostics import Diagnostic
 
+__all__ = ["TOOL_CHECKS", "TOOL_SET_CHECKS", "ToolCheck", "ToolSetCheck", "check_each", "check_together"]
 
-class ToolCheck(Protocol):
-    """A module that checks one tool.
-
-    ``NEEDS`` are the top-level keys it looks at: a tool in which one of them could not be read is passed over.
-    ``RULE`` is its page.
-    """
-
-    @property
-    def RULE(self) -> Rule:  # noqa: N802  a module's constant
-        """The page of the check's number."""
-
-    @property
-    def NEEDS(self) -> frozenset[str]:  # noqa: N802  a module's constant
-        """The top-level keys that the check looks at."""
-
-    def check(self, tool: LocatedTool, /) -> Iterator[Diagnostic]:
-        """What is wrong with ``tool``."""
-
-
-class SetCheck(Protocol):
-    """A module that checks all tools of a compilation together; ``RULE`` is its page."""
-
-    @property
-    def RULE(self) -> Rule:  # noqa: N802  a module's constant
-        """The page of the check's number."""
-
-    def check(self, tools: Sequence[LocatedTool], /) -> Iterator[Diagnostic]:
-        """What is wrong with ``tools``, of which some may be damaged."""
-
-
-TOOL_CHECKS: Final[tuple[ToolCheck, ...]] = (
-    built_text,
-    contradictions,
+MODULES: Final = (
+    call_graph,
+    composite_steps,
     descriptions,
-    env_expansion,
-    foreign_urls,
-    free_form_objects,
-    gemini_keywords,
-    hidden_text,
-    image_latest,
-    image_tag,
-    labels,
-    leading_dash,
-    literal_secrets,
-    lossy_schemas,
-    markup,
-    may_be_root,
-    misplaced_secrets,
-    no_replacement,
-    no_workspace,
-    one_command,
-    open_network,
-    parameter_descriptions,
-    plain_http,
-    prose_enums,
-    read_only_writes,
-    root_choice,
-    secret_names,
-    shell_code,
-    step_conditions,
-    strict_mode,
-    suspicious_words,
-    unbounded_parameters,
-    unmapped_statuses,
-    untested,
-    unused_parameters,
-    url_parts,
-    wide_egress,
+    http,
+    injection,
+    metadata,
+    model_text,
+    names,
+    network,
+    parameters,
+    providers,
+    sandbox,
+    secrets,
+    shell,
 )
-"""The checks of one tool. A new one is a file here and a name in this line."""
-
-_COMPARING: Final = frozenset({names.RULE.number, similar_descriptions.RULE.number})
-"""Those that compare tools, which does not concern the ones that come with toolc."""
-
-SET_CHECKS: Final[tuple[SetCheck, ...]] = (call_depth, compositions, names, similar_descriptions, step_arguments)
-"""The checks of all tools together. A new one is a file here and a name in this line."""
+"""The modules with checks. Importing a module registers its checks."""
 
 
 def check_together(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Every finding about all tools together."""
+    """Yield every finding about all tools together."""
     own = [tool for tool in tools if not tool.comes_with_toolc]
-    for every in SET_CHECKS:
-        yield from every.check(own if every.RULE.number in _COMPARING else tools)
+    for every in TOOL_SET_CHECKS:
+        yield from every.check(tools if every.includes_builtin_tools else own)
 
 
 def check_each(tools: Sequence[LocatedTool], checks: Sequence[ToolCheck] = TOOL_CHECKS) -> Iterator[Diagnostic]:
-    """Every finding of some checks about each tool by itself."""
+    """Yield every finding of ``checks`` about each tool alone."""
     for tool in tools:
         damaged = tool.damaged
         for each in checks:
-            if not damaged or each.NEEDS.isdisjoint(damaged):
+            if not damaged or each.needs.isdisjoint(damaged):
                 yield from each.check(tool)

@@ -1,20 +1,17 @@
-"""TC204: a description that is missing, or too short to tell a model when to use the tool; off: one that is long.
-
-Below 12 characters there is room for hardly more than the name again. 1,024 is where OpenAI's API has been seen to
-refuse a function; of the public definitions that we measured 4 in 100 are longer, and used.
-"""
+"""Checks of descriptions: TC204 (length), TC209 (similarity) and TC301 (parameters)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from toolc.compiler import codes
+from toolc.compiler.checks.base import tool_check, tool_set_check
+from toolc.compiler.checks.helpers import has_keyword, parameters, text_of
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
+from toolc.compiler.twins import find_twins
+from toolc.compiler.wording import WORDINGS, Described
 from toolc.diagnostics import Diagnostic
-
-NEEDS: Final = frozenset({"description"})
 
 SHORTEST: Final = 12
 LONGEST: Final = 1024
@@ -22,8 +19,14 @@ LONGEST: Final = 1024
 _HINT: Final = "say what it does, when to use it and when not to; a model chooses by these words"
 
 
-def check(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """A missing, short or long description."""
+@tool_check("TC204", needs={"description"})
+def check_description_length(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report a description that is missing, too short or too long.
+
+    Below 12 characters there is hardly room for more than the name. OpenAI's API has rejected descriptions above
+    1,024 characters; 4 % of the public definitions that we measured are longer and work, so that finding is off by
+    default.
+    """
     length = len(tool.spec.description.strip())
     if length == 0:
         where = tool.span("description") if tool.node.get("description") else tool.span("name")
@@ -36,28 +39,35 @@ def check(tool: LocatedTool) -> Iterator[Diagnostic]:
         yield Diagnostic(codes.LONG_DESCRIPTION, message, tool.span("description"), "shorten it")
 
 
-RULE: Final = Rule(
-    codes=(codes.DESCRIPTION, codes.LONG_DESCRIPTION),
-    explanation="""\
-A model chooses a tool by its description, and sees nothing else of what it does. Say what it does,
-when to use it, when not to, and what comes back; three or four sentences are usual. Fewer than 12
-characters say little. Some providers refuse more than 1,024: that finding is off unless it is selected.
-""",
-    bad="""\
-toolc: 1
-name: hello
-description: Says hello.
-backend:
-  shell:
-    argv: [echo, hello]
-""",
-    good="""\
-toolc: 1
-name: hello
-description: >-
-  Say hello to the whole world. Use it to open a conversation. Do not use it to greet one person.
-backend:
-  shell:
-    argv: [echo, hello]
-""",
-)
+DAMAGES: Final = frozenset({"name", "description"})
+"""The keys without which two descriptions cannot be compared."""
+
+
+@tool_set_check("TC209", includes_builtin_tools=False)
+def check_similar_descriptions(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
+    """Report each tool whose description is nearly the same as that of an earlier one.
+
+    ``wording`` defines the comparison. Two descriptions that share their sentences but differ in a word of the
+    names of the tools (``list_branches``, ``list_labels``) are distinct.
+    """
+    readable = sorted((tool for tool in tools if not tool.damaged & DAMAGES), key=lambda tool: tool.path)
+    described = [Described(tool.spec.name, tool.wording, tool.spec.description) for tool in readable]
+    for number, twin in find_twins(described, WORDINGS):
+        tool, other = readable[number], readable[twin]
+        name = other.spec.name
+        message = f"this description is nearly that of '{name}', the tool at {other.span('name')}"
+        hint = f"say what sets '{tool.spec.name}' apart from '{name}'"
+        yield Diagnostic(codes.SIMILAR_DESCRIPTION, message, tool.span("description"), hint)
+
+
+@tool_check("TC301", needs={"parameters"})
+def check_parameter_descriptions(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each parameter without a description.
+
+    Off by default: 45 of 939 parameters of a public catalogue have none.
+    """
+    for entry, schema in parameters(tool):
+        if not text_of(schema, "description").strip() and not has_keyword(schema, "$ref"):
+            message = f"the parameter '{entry.key}' has no description"
+            hint = "say what it is, in which form or unit, with an example"
+            yield Diagnostic(codes.PARAMETER_DESCRIPTION, message, entry.key_span, hint)

@@ -1,18 +1,15 @@
-"""TC203: two tools of one name, in one file or in two. Names that differ in case alone are one name too.
-
-A client that runs several servers, a file system and a model's own memory all confuse ``Read`` and ``read``.
-"""
+"""Checks of the names of tools: TC203 (duplicate and similar names)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from toolc.compiler import codes
+from toolc.compiler.checks.base import tool_set_check
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.rule import Rule
-from toolc.compiler.similar_names import similar_names
+from toolc.compiler.twins import Likeness, find_twins
 from toolc.diagnostics import Diagnostic
 from toolc.source import Span
 
@@ -30,8 +27,13 @@ class _Name:
         return (self.is_alias, self.span.path, start.line, start.column)
 
 
-def check(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
-    """Each name or alias that an earlier tool (by file and line; names before aliases) has, or nearly has."""
+@tool_set_check("TC203", includes_builtin_tools=False)
+def check_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
+    """Report each name or alias that is the same as that of an earlier tool, or nearly the same.
+
+    The order is that of files and lines, with names before aliases. Names that differ only in letter case count as
+    the same: clients with several servers, file systems and models confuse ``Read`` and ``read``.
+    """
     yield from _clashes(tools)
     yield from similar_names(tools)
 
@@ -63,35 +65,58 @@ def _names(tools: Sequence[LocatedTool]) -> Iterator[_Name]:
                 yield _Name(alias, tool.span("aliases", index), is_alias=True)
 
 
-RULE: Final = Rule(
-    codes=(codes.DUPLICATE_NAME, codes.SIMILAR_NAME),
-    explanation="""\
-A call names its tool by the name alone, so of two tools of one name a client can call only one, and
-some refuse both. Names that differ in letter case alone count as one, for clients and models
-confuse them; an alias is a name too. All files of one compilation are compared.
+_SHORTEST: Final = 8
+"""Names shorter than this differ by a letter on purpose (``cp`` and ``scp``)."""
 
-Names that a model can take for each other are a warning: those that differ in a separator (`file_read`,
-`fileread`), or, where they are long, in one letter more (`get_issue_label`, `get_issue_labels`) or two
-letters swapped. Choose names that differ in a word.
-""",
-    bad="""\
-toolc: 1
-tools:
-  - name: hello
-    description: Say hello to the whole world.
-    backend: {shell: {argv: [echo, hello]}}
-  - name: Hello
-    description: Greet one person, in a loud voice.
-    backend: {shell: {argv: [echo, HELLO]}}
-""",
-    good="""\
-toolc: 1
-tools:
-  - name: hello
-    description: Say hello to the whole world.
-    backend: {shell: {argv: [echo, hello]}}
-  - name: greet_loudly
-    description: Greet one person, in a loud voice.
-    backend: {shell: {argv: [echo, HELLO]}}
-""",
-)
+
+def similar_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
+    """Yield each tool whose name is nearly that of an earlier one."""
+    readable = sorted((tool for tool in tools if "name" not in tool.damaged), key=lambda tool: tool.path)
+    for number, twin in find_twins([tool.spec.name for tool in readable], NAMES):
+        tool, other = readable[number], readable[twin]
+        message = f"'{tool.spec.name}' is easily taken for '{other.spec.name}', the tool at {other.span('name')}"
+        hint = "choose names that differ in a word, e.g. list_users beside get_user"
+        yield Diagnostic(codes.SIMILAR_NAME, message, tool.span("name"), hint)
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def _keys(name: str) -> list[str]:
+    plain = _plain(name)
+    places = range(len(plain)) if len(plain) >= _SHORTEST else ()
+    return [plain, *[plain[:index] + plain[index + 1 :] for index in places]]
+
+
+def _glance(names: Sequence[str]) -> Callable[[str], bool]:
+    """Return a quick test whether a name can be similar to one of ``names``: it contains a third of that name."""
+    thirds = {third for name in names for third in _thirds(_plain(name))}
+
+    def may_share(name: str) -> bool:
+        plain = _plain(name)
+        return any(part in plain for part in thirds)
+
+    return may_share
+
+
+def _thirds(name: str) -> tuple[str, str, str]:
+    size = len(name) // 3
+    return name[:size], name[size : 2 * size], name[2 * size :]
+
+
+def _is_near(name: str, other: str) -> bool:
+    """Return whether two names that share a key are near, and not one name in other letters, which is an error."""
+    one, two = _plain(name), _plain(other)
+    if name.lower() == other.lower() or _digits(one) != _digits(two):
+        return False
+    return one == two or len(one) != len(two) or sorted(one) == sorted(two)
+
+
+def _digits(name: str) -> str:
+    """Return the digits of a name: ``sha1_sum`` and ``sha256_sum`` differ only in them."""
+    return "".join(character for character in name if character.isdigit())
+
+
+NAMES: Final = Likeness(keys=_keys, glance=_glance, is_near=_is_near, is_told=lambda *_: True)
+"""How names are compared."""

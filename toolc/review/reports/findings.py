@@ -6,8 +6,8 @@ from typing import Final
 
 import toolc
 from toolc.diagnostics import Code, Diagnostics, Severity
+from toolc.reporters import render
 from toolc.reporters.base import Report
-from toolc.reporters.table import render
 from toolc.review.change import Grade
 from toolc.review.compare import Difference
 from toolc.review.reports.wording import SHARED

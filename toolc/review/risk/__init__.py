@@ -1,5 +1,5 @@
-"""What a call may do that it could not do before: one file per rule, each told with its grade and its line.
+"""Risks: what a call may do that it could not do before. Each rule is a function with its number; see ``base``.
 
-Rules look at what a tool has been granted (``toolc.authority``), so that a composite shows what its steps gained.
-What no rule explains and still moves the effect digest is told by the last one: nothing changes unseen.
+Rules compare the permissions of a tool (``toolc.authority``), so that a composite includes those of its steps. What
+changes the effect digest and is not reported by another rule is reported by ``code.remaining_effects``.
 """

@@ -1,24 +1,27 @@
-"""RSK07: what runs is another program; RSK12 where it is another package."""
+"""Risks of code: RSK07 (programs, called tools and other effects) and RSK12 (packages)."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from toolc.calls import called
-from toolc.review.change import Change, Grade
-from toolc.review.risk.sides import Sides
+from toolc.review.change import Change, Grade, Route
+from toolc.review.contract.node import whole
+from toolc.review.differences import Part, differing, written
+from toolc.review.risk.base import Sides, risk_rule
 from toolc.review.state import State
-from toolc.spec import File, PluginBackend, PythonBackend, Script, ShellBackend, ToolSpec
+from toolc.review.surface import shown
+from toolc.spec import EFFECT, File, PluginBackend, PythonBackend, Script, ShellBackend, ToolSpec
 
-RULE: Final = "RSK07"
 DEPENDENCY: Final = "RSK12"
 
 
-def check(sides: Sides) -> Iterator[Change]:
-    """Programs and packages that changed, and tools that this one calls."""
-    was, now = sides.was, sides.now
+@risk_rule("RSK07")
+def check_programs(sides: Sides) -> Iterator[Change]:
+    """Report programs and packages that changed, and called tools that are others now or do something else."""
+    was, now = sides.before, sides.after
     if was is None:
         return
     yield from _files(sides, was, now)
@@ -35,11 +38,11 @@ def _files(sides: Sides, was: ToolSpec, now: ToolSpec) -> Iterator[Change]:
         grade: Grade = "low" if _is_same_program(path, old, new) else "high"
         verb = "is new" if old is None else "is gone" if new is None else "is another"
         words = f"the program {path} {verb}" + (" in its comments and layout only" if grade == "low" else "")
-        yield sides.risk(RULE, grade, words, ("backend", now.backend.tag), old, new)
+        yield sides.risk("RSK07", grade, words, ("backend", now.backend.tag), old, new)
 
 
 def programs(tool: ToolSpec) -> dict[str, str]:
-    """The texts of a tool that run, by what they are called."""
+    """Return the texts of a tool that run, by what they are called."""
     backend = tool.backend
     if isinstance(backend, ShellBackend) and isinstance(backend.command, Script):
         return {"script": backend.command.text}
@@ -53,7 +56,7 @@ def _text(file: File) -> str:
 
 
 def _is_same_program(path: str, old: str | None, new: str | None) -> bool:
-    """Whether two Python files differ in comments and layout only."""
+    """Return whether two Python files differ in comments and layout only."""
     if old is None or new is None or not path.endswith(".py"):
         return False
     try:
@@ -76,17 +79,69 @@ def _packages(tool: ToolSpec) -> tuple[str, ...]:
 
 
 def _calls(sides: Sides) -> Iterator[Change]:
-    """Tools that this one calls, and that are others now, or do something else, by whatever name it calls them."""
-    for name in called(sides.now):
-        before, after = sides.before.by_name.get(name), sides.after.by_name.get(name)
-        route = ("backend", sides.now.backend.tag)
+    """Yield a change for each called tool that is another one now or does something else, by any of its names."""
+    for name in called(sides.after):
+        before, after = sides.state_before.by_name.get(name), sides.state_after.by_name.get(name)
+        route = ("backend", sides.after.backend.tag)
         was, now = before.name if before else None, after.name if after else None
-        if was != now and sides.was and name in called(sides.was):
-            yield sides.risk(RULE, "high", f"it calls another tool by the name {name}", route, was, now)
-        elif before and after and _digests(sides.before, before) != _digests(sides.after, after):
-            both = _digests(sides.before, before), _digests(sides.after, after)
-            yield sides.risk(RULE, "low", f"the tool {name}, which it calls, is another", route, *both)
+        if was != now and sides.before and name in called(sides.before):
+            yield sides.risk("RSK07", "high", f"it calls another tool by the name {name}", route, was, now)
+        elif before and after and _digests(sides.state_before, before) != _digests(sides.state_after, after):
+            both = _digests(sides.state_before, before), _digests(sides.state_after, after)
+            yield sides.risk("RSK07", "low", f"the tool {name}, which it calls, is another", route, *both)
 
 
 def _digests(state: State, tool: ToolSpec) -> str:
     return f"surface={state.surface_digest(tool.name)} effect={state.effect_digest(tool.name)}"
+
+
+_NARROWER: Final = frozenset({"sandbox", "confirm", "retry"})
+"""Fields for which other rules report what widens: what remains has narrowed, or means the same."""
+
+
+def remaining_effects(sides: Sides, reported: Sequence[Change]) -> Iterator[Change]:
+    """Yield a change for each part of the effect that differs and that no change in ``reported`` is about."""
+    if sides.old is None:
+        return
+    for part in differing(sides.old, sides.new, EFFECT):
+        if not _is_reported_program(sides, part) and not any(_is_about(each.path, part.route) for each in reported):
+            yield _change(sides, part)
+
+
+def _is_reported_program(sides: Sides, part: Part) -> bool:
+    """Return whether the part is a program or a package that ``check_programs`` reports."""
+    assert sides.before is not None
+    kind, *place = part.route[1:] or ("",)
+    if part.route[0] != "backend" or kind not in {"shell", "python", "plugin"}:
+        return False
+    is_text = place in (["files"], ["command", "script", "text"])
+    return place == ["requirements"] or (is_text and programs(sides.before) != programs(sides.after))
+
+
+def _is_about(reported: Route, route: Route) -> bool:
+    """Return whether a reported path covers ``route``. ``timeout`` in a spec is stored as ``timeout_ms``."""
+    if reported == ("sandbox",):  # what tools may do together is no change of this place
+        return False
+    if reported[:1] == ("sandbox",) and reported[1:2] not in {("limits",), ("env",)}:
+        return reported[:2] == route[:2] or (reported[1], *route[:2]) == ("workspace", "sandbox", "transaction")
+    is_all_of_backend = route[0] == "backend" and len(reported) < 3
+    return not is_all_of_backend and len(reported) <= len(route) and all(map(_is_step, reported, route))
+
+
+def _is_step(reported: str | int, stored: str | int) -> bool:
+    return reported == stored or str(stored).startswith(f"{reported}_")
+
+
+def _change(sides: Sides, part: Part) -> Change:
+    grade: Grade = "high"
+    words = f"a call does something else: {shown(part.route)}"
+    if part.route[:2] in {("sandbox", "env"), ("sandbox", "secret_env")}:
+        grade, words = "medium", "the tool's environment is another"
+    elif part.route[0] in _NARROWER:
+        grade, words = "low", f"{shown(part.route)} is another"
+    elif part.route[0] == "result":
+        grade, words = "medium", "results are made of the output in another way"
+    before, after = whole(written(part.before)), whole(written(part.after))
+    if before == after:  # as a text that only looks like a placeholder
+        before, after = whole(part.before), whole(part.after)
+    return sides.risk("RSK07", grade, words, part.route, before, after)

@@ -1,0 +1,23 @@
+"""The table of backends: its names are the tags of the specs, and each leads to a backend."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolc.backends import BACKEND_KINDS, load_backend
+from toolc.spec import PluginBackend, PythonBackend, ShellBackend
+from toolc.spec_http import HttpBackend
+
+
+def test_the_kinds_are_the_tags_of_the_specs() -> None:
+    assert set(BACKEND_KINDS) == {each.tag for each in (HttpBackend, PluginBackend, PythonBackend, ShellBackend)}
+
+
+@pytest.mark.parametrize("kind", BACKEND_KINDS)
+def test_each_kind_has_its_backend(kind: str) -> None:
+    assert type(load_backend(kind)).__module__ == f"toolc.backends.{kind}"
+
+
+def test_an_unknown_kind_is_a_key_error() -> None:
+    with pytest.raises(KeyError):
+        load_backend("base")

@@ -1,0 +1,21 @@
+"""How checks are registered and run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from checked import numbers
+
+from toolc.compiler.checks import TOOL_CHECKS
+
+
+def test_every_check_declares_the_keys_that_it_reads() -> None:
+    assert all(check.needs for check in TOOL_CHECKS)
+
+
+def test_a_check_skips_tools_with_invalid_keys(tmp_path: Path) -> None:
+    assert numbers(tmp_path, "{x: {type: strng}}", '{argv: [a, {when: z, argv: ["{{ z }}"]}]}') == [
+        "TC704",
+        "TC406",
+        "TC406",
+    ]

@@ -1,0 +1,15 @@
+"""Checks of the calls between tools: TC105 and TC106 (unknown tools and recursion), TC107 (depth)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from toolc.compiler.compile import compile_specs
+from toolc.data.pages import pages
+
+
+def test_a_mistake_in_the_arguments_does_not_hide_how_deep_calls_stand(tmp_path: Path) -> None:
+    spec = tmp_path / "tool.yaml"
+    spec.write_text(pages()["TC107"].bad.replace("{id: next,", '{id: next, args: {word: "{{ nothing }}"},'))
+    found = {each.code.number for each in compile_specs([spec]).diagnostics.sorted()}
+    assert found >= {"TC107", "TC406"}

@@ -1,0 +1,98 @@
+"""Checks of descriptions: TC204 (length), TC209 (similarity) and TC301 (parameters)."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from checked import findings, shell
+
+from toolc.compiler.checks.descriptions import check_similar_descriptions
+from toolc.compiler.compile import compile_specs
+
+LONG = "Search the archive of all messages by sender, subject and date, and return the newest hits first"
+
+
+def tools(*descriptions: str) -> str:
+    each = "".join(
+        f"  - {{name: {name}, description: '{text}', backend: {{shell: {{argv: [a]}}}}}}\n"
+        for name, text in zip(("alpha", "beta", "gamma"), descriptions, strict=False)
+    )
+    return f"toolc: 1\ntools:\n{each}"
+
+
+@pytest.mark.parametrize(
+    "other", [LONG, LONG.upper(), LONG + ".", LONG.replace(" ", "  "), "Search" + LONG[6:] + " now"]
+)
+def test_nearly_the_same(tmp_path: Path, other: str) -> None:
+    assert findings(tmp_path, "TC209", tools(LONG, other)) == [
+        "tool.yaml:4:31 this description is nearly that of 'alpha', the tool at tool.yaml:3:12"
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        LONG.replace("messages", "tickets").replace("sender", "reporter"),
+        "Search the archive of messages",
+        LONG + ". Use it for old ones only, and not for what came in today or yesterday",
+    ],
+)
+def test_what_sets_them_apart(tmp_path: Path, other: str) -> None:
+    assert findings(tmp_path, "TC209", tools(LONG, other)) == []
+
+
+def test_one_word_is_enough_if_it_is_that_of_the_names(tmp_path: Path) -> None:
+    more = ". Use it when the user asks what was written, by whom and when; do not use it to write, to delete or to"
+    more += " mark as read. An archive that is closed to the user gives an error that says so, and no hits at all"
+    text = tools(LONG + more, LONG.replace("messages", "tickets") + more)
+    named = text.replace("alpha", "list_messages").replace("beta", "list_ticket")
+    assert len(findings(tmp_path, "TC209", text)) == 1
+    assert findings(tmp_path, "TC209", named) == []
+
+
+def test_names_that_differ_do_not_tell_equal_descriptions_apart(tmp_path: Path) -> None:
+    text = tools(LONG, LONG).replace("alpha", "search_messages").replace("beta", "search_archive")
+    assert len(findings(tmp_path, "TC209", text)) == 1
+
+
+def test_short_descriptions_are_not_compared(tmp_path: Path) -> None:
+    assert findings(tmp_path, "TC209", tools("Say hello to the world.", "Say hello to the world.")) == []
+
+
+def test_each_of_several_names_the_first(tmp_path: Path) -> None:
+    assert len(findings(tmp_path, "TC209", tools(LONG, LONG, LONG))) == 2
+
+
+def test_time_grows_with_the_number_of_tools(tmp_path: Path) -> None:
+    (tmp_path / "tool.yaml").write_text(tools(LONG), encoding="utf-8")
+    (tool,) = compile_specs([tmp_path / "tool.yaml"]).located
+
+    def seconds(count: int) -> float:
+        start = time.process_time()
+        list(check_similar_descriptions([tool] * count))
+        return time.process_time() - start
+
+    seconds(500)
+    assert seconds(8000) < 16 * 4 * max(seconds(500), 0.001)
+
+
+COMMAND = '{argv: [a, "{{ a }}"]}'
+
+
+@pytest.mark.parametrize(
+    ("parameters", "found"),
+    [
+        ("{a: {type: string}}", ["tool.yaml:4:14 the parameter 'a' has no description"]),
+        ("{a: {type: string, description: ' '}}", ["tool.yaml:4:14 the parameter 'a' has no description"]),
+        (
+            "{type: object, properties: {a: {}}, required: [a]}",
+            ["tool.yaml:4:41 the parameter 'a' has no description"],
+        ),
+        ("{a: {type: string, description: A word}}", []),
+        ("{type: object, properties: {a: {$ref: '#/$defs/b'}}, required: [a], $defs: {b: {}}}", []),
+    ],
+)
+def test_parameters(tmp_path: Path, parameters: str, found: list[str]) -> None:
+    assert findings(tmp_path, "TC301", shell(parameters, COMMAND)) == found

@@ -1,0 +1,70 @@
+"""Checks of network access: TC503 (any address) and TC504 (broad destinations)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from checked import HEAD, findings, shell
+
+
+def spec(destination: str) -> str:
+    return shell("{}", "{argv: [a]}", f'sandbox:\n  network:\n    allow: [b.example.com:443, "{destination}"]\n')
+
+
+@pytest.mark.parametrize(
+    ("destination", "message"),
+    [
+        (
+            "*.example.com:443",
+            "'*.example.com' allows every host below example.com, those that do not exist yet too",
+        ),
+        ("169.254.169.254:80", "169.254.169.254 hands out the credentials of the machine that the tool runs on"),
+        (
+            "Metadata.Google.Internal.:80",
+            "metadata.google.internal hands out the credentials of the machine that the tool runs on",
+        ),
+        ("[fd00:ec2::254]:80", "fd00:ec2::254 hands out the credentials of the machine that the tool runs on"),
+        ("127.0.0.1:5432", "127.0.0.1 is the machine that toolc runs on, and everything that listens there"),
+        ("169.254.1.1:80", "169.254.1.1 is an address of the local link, where machines configure themselves"),
+        ("10.0.0.5:443", "10.0.0.5 is an address of a private network"),
+        ("8.8.8.8:53", "8.8.8.8 is an address that may be somebody else's tomorrow"),
+    ],
+)
+def test_what_a_reviewer_cannot_judge(tmp_path: Path, destination: str, message: str) -> None:
+    assert findings(tmp_path, "TC504", spec(destination)) == [f"tool.yaml:9:32 {message}"]
+
+
+@pytest.mark.parametrize("destination", ["a.example.com:443", "public:443"])
+def test_names_are_judged_elsewhere_or_fine(tmp_path: Path, destination: str) -> None:
+    assert findings(tmp_path, "TC504", spec(destination)) == []
+
+
+def test_any_public_address(tmp_path: Path) -> None:
+    more = 'sandbox: {network: {allow: ["a.example.com:443", "public:443"]}}\n'
+    assert findings(tmp_path, "TC503", shell("{}", "{argv: [a]}", more)) == [
+        "tool.yaml:7:51 this tool may connect to any public address"
+    ]
+
+
+def test_hosts_by_name(tmp_path: Path) -> None:
+    more = 'sandbox: {network: {allow: ["a.example.com:443"]}}\nannotations: {open_world: true}\n'
+    assert findings(tmp_path, "TC503", shell("{}", "{argv: [a]}", more)) == []
+
+
+def test_an_open_world_without_a_network(tmp_path: Path) -> None:
+    more = "annotations: {open_world: true}\n"
+    assert findings(tmp_path, "TC503", shell("{}", "{argv: [a]}", more)) == [
+        "tool.yaml:7:27 this tool says it deals with the outside world, and it has no network"
+    ]
+
+
+@pytest.mark.parametrize("annotations", ["{open_world: false}", "{}"])
+def test_a_tool_that_stays_inside(tmp_path: Path, annotations: str) -> None:
+    text = shell("{}", "{argv: [a]}", f"annotations: {annotations}\n")
+    assert findings(tmp_path, "TC503", text) == []
+
+
+def test_an_http_tool_reaches_its_own_url(tmp_path: Path) -> None:
+    text = f"{HEAD}annotations: {{open_world: true}}\nbackend: {{http: {{url: 'https://a.example.com/'}}}}\n"
+    assert findings(tmp_path, "TC503", text) == []

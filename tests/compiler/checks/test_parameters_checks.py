@@ -1,0 +1,139 @@
+"""Checks of parameters: TC303 (enums), TC308 (bounds), TC311 (objects) and TC406 (unused parameters)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from checked import HEAD, findings, messages, numbers, shell
+
+COMMAND = '{argv: [a, "{{ a }}"]}'
+
+
+def described(text: str, schema: str = "type: string") -> str:
+    return shell(f"{{a: {{{schema}, description: {json.dumps(text)}}}}}", COMMAND)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("State, one of: open, closed, all", "open, closed, all"),
+        ("One of open, closed or all.", "open, closed or all"),
+        ("Sort order; must be 'asc' or 'desc'.", "'asc' or 'desc'"),
+        ('Either "json" or "xml"', '"json" or "xml"'),
+        ("Level (one of `low`, `medium`, `high`)", "`low`, `medium`, `high`"),
+        ("Allowed values: a | b | c", "a | b | c"),
+        ("Valid values are: GET, POST; nothing else", "GET, POST"),
+        ("Options: fast (no checks), safe (all checks)", "fast (no checks), safe (all checks)"),
+    ],
+)
+def test_closed_sets(tmp_path: Path, text: str, values: str) -> None:
+    assert messages(tmp_path, "TC303", described(text)) == [f"'a' is a closed set in words only: {values}"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "One of the project's branches",
+        "Must be a file or folder.",
+        "Can be slow or fast.",
+        "Any of these words, in any order",
+        "Format, e.g. one of the names below",
+        "One of: json, xml, etc.",
+        "One of 'a', 'b' or any other name",
+        "Either a name or an address",
+        "One of red, green, or another colour",
+        "The name",
+    ],
+)
+def test_open_sets_and_other_sentences(tmp_path: Path, text: str) -> None:
+    assert findings(tmp_path, "TC303", described(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "count"),
+    [
+        ("type: string", 1),
+        ("type: [string, 'null']", 1),
+        ("type: array, items: {type: string}", 1),
+        ("type: string, enum: [x, y]", 0),
+        ("type: string, pattern: '^(x|y)$'", 0),
+        ("type: array, items: {type: string, enum: [x, y]}", 0),
+        ("type: integer", 0),
+    ],
+)
+def test_only_where_any_string_may_come(tmp_path: Path, schema: str, count: int) -> None:
+    assert len(findings(tmp_path, "TC303", described("One of: x, y", schema))) == count
+
+
+def test_the_finding_is_on_the_values(tmp_path: Path) -> None:
+    assert findings(tmp_path, "TC303", described("One of: x, y"))[0].startswith("tool.yaml:4:54 ")
+
+
+@pytest.mark.parametrize(
+    ("schema", "found"),
+    [
+        ("{type: object}", ["tool.yaml:4:24 'a' is an object of which nothing is said"]),
+        ("{type: [object, 'null']}", ["tool.yaml:4:24 'a' is an object of which nothing is said"]),
+        (
+            "{type: array, items: {type: object}}",
+            ["tool.yaml:4:45 each item of 'a' is an object of which nothing is said"],
+        ),
+        ("{type: object, properties: {b: {}}}", []),
+        ("{type: object, additionalProperties: true}", []),
+        ("{type: object, additionalProperties: {type: string}}", []),
+        ("{type: object, patternProperties: {'^x': {}}}", []),
+        ("{type: array, items: {type: string}}", []),
+        ("{}", []),
+    ],
+)  # fmt: skip
+def test_objects(tmp_path: Path, schema: str, found: list[str]) -> None:
+    assert findings(tmp_path, "TC311", shell(f"{{a: {schema}}}", '{argv: [a, --, "{{ a }}"]}')) == found
+
+
+@pytest.mark.parametrize(
+    "schema", ["type: string", "type: array, items: {type: string}", "type: integer, minimum: 1", "type: number"]
+)
+def test_without_a_bound(tmp_path: Path, schema: str) -> None:
+    text = shell(f"{{a: {{{schema}}}}}", '{argv: [a, "{{ a }}"]}')
+    assert messages(tmp_path, "TC308", text) == ["nothing bounds the parameter 'a'"]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "type: string, maxLength: 5",
+        "type: string, enum: [a]",
+        "type: string, pattern: '^a$'",
+        "type: string, format: date",
+        "type: array, items: {type: string}, maxItems: 3",
+        "type: integer, minimum: 1, maximum: 2",
+        "type: number, exclusiveMinimum: 0, exclusiveMaximum: 2",
+        "type: boolean",
+    ],
+)
+def test_with_a_bound(tmp_path: Path, schema: str) -> None:
+    text = shell(f"{{a: {{{schema}}}}}", '{argv: [a, --, "{{ a }}"]}')
+    assert findings(tmp_path, "TC308", text) == []
+
+
+def test_a_function_looks_after_its_own(tmp_path: Path) -> None:
+    text = f"{HEAD}parameters: {{a: {{type: string}}}}\nbackend: {{python: {{code: 'def hello(a): return a'}}}}\n"
+    assert findings(tmp_path, "TC308", text) == []
+
+
+@pytest.mark.parametrize(
+    ("shell", "codes"),
+    [
+        ("{argv: [a]}", ["TC406"]),
+        ('{argv: [a, "{{ x }}"]}', []),
+        ("{argv: [a, {when: x, argv: [b]}]}", []),
+        ('{argv: [a], stdin: "{{ x }}"}', []),
+        ('{script: "echo $x"}', ["TC406"]),
+        ('{script: "echo $ARG_xy"}', ["TC406"]),
+        ('{script: "echo \\"${ARG_x}\\" | cat"}', []),
+    ],
+)
+def test_parameters_that_nothing_uses(tmp_path: Path, shell: str, codes: list[str]) -> None:
+    assert numbers(tmp_path, "{x: {type: string}}", shell) == codes

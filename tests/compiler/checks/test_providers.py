@@ -1,0 +1,153 @@
+"""Checks of what providers accept: TC701 (Gemini), TC702 (strict mode), TC703 (choices), TC705 (losses)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from checked import findings, shell
+
+from toolc.api import write_build
+from toolc.compiler import codes
+from toolc.compiler.checks.providers import REJECTED_AT_ROOT, UNSUPPORTED_BY_GEMINI
+from toolc.compiler.compile import compile_specs
+from toolc.providers.gemini_schema import lower_schema
+from toolc.providers.lowering import REJECTED_AT_ROOT as REJECTED_BY_PROVIDERS
+from toolc.providers.lowering import LossLog
+from toolc.schema import JsonObject
+
+ARGV = '{argv: [a, {when: x, argv: ["{{ x }}"]}]}'
+
+
+def spec(parameters: str, providers: str) -> str:
+    return shell(parameters, ARGV, f"providers: {providers}\n")
+
+
+def write(folder: Path, text: str) -> bytes:
+    """The losses of a build of a spec."""
+    (folder / "built.yaml").write_text(text, encoding="utf-8")
+    write_build(compile_specs([folder / "built.yaml"]), folder / "build")
+    return (folder / "build/loss.json").read_bytes()
+
+
+def test_an_optional_parameter(tmp_path: Path) -> None:
+    text = spec("{x: {type: string, optional: true}}", "{openai_chat: {strict: true}}")
+    assert findings(tmp_path, "TC702", text) == [
+        "tool.yaml:4:14 'x' is optional, and strict mode requires every parameter"
+    ]
+
+
+def test_an_open_object(tmp_path: Path) -> None:
+    text = spec("{x: {type: object, properties: {y: {type: string}}}}", "{openai_responses: {strict: true}}")
+    assert findings(tmp_path, "TC702", text) == [
+        "tool.yaml:4:18 this object is open, and strict mode wants every object closed"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "found"),
+    [
+        ("{x: {type: object}}", "4:14 OpenAI's strict mode cannot say an object with names of a call's own"),
+        ("{x: {}}", "4:14 OpenAI's strict mode cannot say a value of which no type is said"),
+        (
+            "{x: {type: array, items: {anyOf: [{type: string}, {}]}}}",
+            "4:63 OpenAI's strict mode cannot say a value of which no type is said",
+        ),
+        (
+            "{type: object, properties: {x: {patternProperties: {a: {type: string}}}}, required: [x]}",
+            "4:45 OpenAI's strict mode cannot say patternProperties",
+        ),
+    ],
+)
+def test_what_strict_mode_cannot_say_at_all_is_what_the_build_cannot_lower(
+    tmp_path: Path, parameters: str, found: str
+) -> None:
+    text = spec(parameters, "{openai_chat: {strict: true}}")
+    wanted = f"tool.yaml:{found}; the definition is not strict"
+    assert findings(tmp_path, "TC702", text) == [wanted]
+    loss = json.loads(write(tmp_path, text))["openai_chat"]
+    assert [each["message"] for each in loss if "strict" in each["message"]] == [wanted.partition(" ")[2]]
+
+
+@pytest.mark.parametrize("providers", ["{}", "{openai_chat: {strict: false}}", "{anthropic: {strict: true}}"])
+def test_only_where_it_is_asked_for(tmp_path: Path, providers: str) -> None:
+    assert findings(tmp_path, "TC702", spec("{x: {type: string, optional: true}}", providers)) == []
+
+
+def test_what_strict_mode_can_say(tmp_path: Path) -> None:
+    closed = "{x: {type: object, properties: {}, additionalProperties: false}}"
+    assert findings(tmp_path, "TC702", spec(closed, "{openai_chat: {strict: true}}")) == []
+
+
+@pytest.mark.parametrize("keyword", sorted(REJECTED_AT_ROOT - {"const", "enum", "not"}))
+def test_the_root(tmp_path: Path, keyword: str) -> None:
+    parameters = f"{{type: object, properties: {{x: {{type: string}}}}, {keyword}: [{{required: [x]}}]}}"
+    assert findings(tmp_path, "TC703", shell(parameters, ARGV)) == [
+        f"tool.yaml:4:61 providers refuse '{keyword}' at the root of the parameters; a model reads it as words"
+    ]
+
+
+def test_the_list_is_the_providers_own() -> None:
+    assert REJECTED_AT_ROOT == REJECTED_BY_PROVIDERS
+
+
+def test_within_a_parameter_it_is_fine(tmp_path: Path) -> None:
+    parameters = "{x: {anyOf: [{type: string}, {type: integer}]}}"
+    assert findings(tmp_path, "TC703", shell(parameters, ARGV)) == []
+
+
+def test_each_keyword_at_its_place(tmp_path: Path) -> None:
+    parameters = "{x: {type: array, items: {type: string, pattern: '^a', minLength: 1}, uniqueItems: true}}"
+    text = shell(parameters, '{argv: [a, --, "{{ x }}"]}')
+    assert findings(tmp_path, "TC701", text) == [
+        "tool.yaml:4:53 Gemini does not take 'pattern': its models read it as words",
+        "tool.yaml:4:68 Gemini does not take 'minLength': its models read it as words",
+        "tool.yaml:4:83 Gemini does not take 'uniqueItems': its models read it as words",
+    ]
+
+
+def test_what_gemini_takes(tmp_path: Path) -> None:
+    parameters = "{x: {type: integer, minimum: 1, maximum: 9}, pattern: {enum: [a]}}"
+    text = shell(parameters, '{argv: [a, --, "{{ x }}", "{{ pattern }}"]}')
+    assert findings(tmp_path, "TC701", text) == []
+
+
+@pytest.mark.parametrize("keyword", sorted(UNSUPPORTED_BY_GEMINI))
+def test_the_provider_loses_it(keyword: str) -> None:
+    log = LossLog("tool")
+    lower_schema({"type": "object", "properties": {"x": {keyword: 1}}}, log)
+    assert [loss.pointer for loss in log.found] == [f"/parameters/properties/x/{keyword}"]
+
+
+def test_gemini_keywords_are_off_by_default() -> None:
+    assert not codes.GEMINI_KEYWORD.enabled
+
+
+LOSSY_ARGV = '{argv: [a, --, "{{ x }}"]}'
+
+
+def test_where_they_stand(tmp_path: Path) -> None:
+    text = shell("{x: {oneOf: [{type: string, format: date}, {type: integer}]}}", LOSSY_ARGV)
+    assert findings(tmp_path, "TC705", text) == [
+        "tool.yaml:4:18 Gemini reads 'oneOf' as 'anyOf': a value that fits several of them passes there",
+        "tool.yaml:4:41 Gemini takes 'format' of numbers only: its models read this one as words",
+    ]
+
+
+@pytest.mark.parametrize("schema", ["{anyOf: [{type: string}, {type: integer}]}", "{type: integer, format: int32}"])
+def test_what_is_read_alike(tmp_path: Path, schema: str) -> None:
+    assert findings(tmp_path, "TC705", shell(f"{{x: {schema}}}", LOSSY_ARGV)) == []
+
+
+@pytest.mark.parametrize(
+    "schema", [{"oneOf": [{"type": "string"}, {"type": "integer"}]}, {"type": "string", "format": "date"}]
+)
+def test_the_provider_says_so_too(schema: JsonObject) -> None:
+    log = LossLog("tool")
+    lower_schema({"type": "object", "properties": {"x": schema}}, log)
+    assert log.found
+
+
+def test_lossy_schemas_are_off_by_default() -> None:
+    assert not codes.LOSSY.enabled

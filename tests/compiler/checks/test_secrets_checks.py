@@ -1,0 +1,195 @@
+"""Checks of secrets: TC601 (literals), TC602 (exposure), TC603 (declarations), TC604 (variables)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from checked import HEAD, findings, messages, shell
+
+IN_ARGV = "a secret is written out in a command line"
+
+
+IN_URL = "a secret is written out in a URL"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "label: 'for {{ secrets.KEY }}'\n",
+        "deprecated: 'use {{ secrets.KEY }} instead'\n",
+        "tests: [{expect: {text: '{{ secrets.KEY }}'}}]\n",
+    ],
+)
+def test_a_name_that_nothing_replaces(tmp_path: Path, more: str) -> None:
+    key = more.split(":", 1)[0]
+    assert messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", more)) == [
+        f"nothing replaces a secret under '{key}': this stays as it stands"
+    ]
+
+
+def test_a_name_is_found_however_it_is_spelt(tmp_path: Path) -> None:
+    said = ["nothing replaces a secret under 'label': this stays as it stands"]
+    for label in (r'"{{ \x73ecrets.KEY }}"', r'"{{ \u0073ecrets.KEY }}"', '"{{ sec\\\n  rets.KEY }}"'):
+        assert messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", f"label: {label}\n")) == said
+
+
+def test_a_name_in_a_command_line_is_an_error_of_the_same_number(tmp_path: Path) -> None:
+    text = shell("{}", '{argv: [a, "--key={{ secrets.KEY }}"]}', "sandbox: {secrets: {KEY: {expose: env}}}\n")
+    assert findings(tmp_path, "TC602", text) == ["tool.yaml:6:28 the secret 'KEY' cannot stand here"]
+
+
+@pytest.mark.parametrize("name", ["password", "api_key", "API_KEY", "client_secret"])
+def test_a_parameter_that_asks_for_a_secret(tmp_path: Path, name: str) -> None:
+    text = shell(f"{{{name}: {{type: string}}}}", f'{{argv: [a, --, "{{{{ {name} }}}}"]}}')
+    assert findings(tmp_path, "TC602", text) == [
+        f"tool.yaml:4:14 '{name}' asks the model for a secret: it then stands in the conversation and in logs"
+    ]
+
+
+@pytest.mark.parametrize("name", ["token", "page_token", "key", "max_tokens", "password_length"])
+def test_other_parameters(tmp_path: Path, name: str) -> None:
+    text = shell(f"{{{name}: {{type: string}}}}", f'{{argv: [a, --, "{{{{ {name} }}}}"]}}')
+    assert findings(tmp_path, "TC602", text) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("{argv: [psql, --password=hunter2]}", [IN_ARGV]),
+        ("{argv: [a, --api-key=abc]}", [IN_ARGV]),
+        ('{argv: [psql, "postgres://me:hunter2@db.example.com/shop"]}', [IN_URL]),
+        ("{script: 'curl https://me:hunter2@a.example.com/ | cat'}", [IN_URL]),
+        ("{script: 'psql --password=$PASSWORD | cat'}", []),
+        ("{argv: [a, --password=/run/secrets/db]}", []),
+        ("{argv: [a, --password-file=db]}", []),
+        ("{script: 'curl https://me:$PASSWORD@a.example.com/ | cat'}", []),
+        ('{argv: [a, "https://a.example.com:8080/@me"]}', []),
+    ],
+)
+def test_a_secret_that_is_written_out(tmp_path: Path, command: str, expected: list[str]) -> None:
+    assert messages(tmp_path, "TC602", shell("{}", command)) == expected
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "reported"),
+    [
+        ("DB_PASSWORD", "hunter2", True),
+        ("API_KEY", "abc", True),
+        ("TOKEN", "abc", True),
+        ("DB_PASSWORD", "/run/secrets/db", False),
+        ("DB_PASSWORD", "${DB_PASSWORD}", False),
+        ("TOKEN", "", False),
+        ("TOKENIZER", "fast", False),
+        ("PASSWORD_FILE", "db", False),
+    ],
+)
+def test_a_variable_that_says_it_is_one(tmp_path: Path, variable: str, value: str, *, reported: bool) -> None:
+    more = f"sandbox:\n  env: {{{variable}: '{value}'}}\n"
+    found = messages(tmp_path, "TC602", shell("{}", "{argv: [a]}", more))
+    message = f"the value of '{variable}' is written out, and its name says that it is a secret"
+    assert found == ([message] if reported else [])
+
+
+def http(token: str, secrets: str) -> str:
+    url = "    url: https://a.example.com/\n"
+    return f'{HEAD}backend:\n  http:\n{url}    headers: {{X-T: "{token}"}}\nsandbox:\n  secrets: {secrets}\n'
+
+
+def test_a_name_without_a_declaration(tmp_path: Path) -> None:
+    assert findings(tmp_path, "TC603", http("Key {{ secrets.TOKN }}", "{TOKEN: {hosts: [a.example.com]}}")) == [
+        "tool.yaml:7:25 the secret 'TOKN' is not declared under sandbox.secrets",
+        "tool.yaml:9:13 the secret 'TOKEN' is declared, and nothing names it",
+    ]
+
+
+@pytest.mark.parametrize("token", ["{{ secrets.TOKEN }}", "a {{ secrets['TOKEN'] }}"])
+def test_a_secret_that_is_used(tmp_path: Path, token: str) -> None:
+    assert findings(tmp_path, "TC603", http(token, "{TOKEN: {hosts: [a.example.com]}}")) == []
+
+
+@pytest.mark.parametrize(
+    ("secret", "reported"),
+    [("{expose: env}", False), ("{expose: file}", False), ("{hosts: [a.example.com]}", True)],
+)
+def test_a_command_reads_what_it_is_given(tmp_path: Path, secret: str, *, reported: bool) -> None:
+    text = shell("{}", "{argv: [a]}", f"sandbox: {{secrets: {{TOKEN: {secret}}}}}\n")
+    found = findings(tmp_path, "TC603", text)
+    assert found == (["tool.yaml:7:21 the secret 'TOKEN' is declared, and nothing names it"] if reported else [])
+
+
+def spec(value: str) -> str:
+    return shell("{}", "{argv: [a]}", f"sandbox:\n  env:\n    V: '{value}'\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "found", "column"),
+    [
+        ("${HOME}", "${HOME}", 9),
+        ("$HOME/bin", "$HOME", 9),
+        ("a ${TZ:-UTC} b", "${TZ:-UTC}", 11),
+        ("%APPDATA%", "%APPDATA%", 9),
+        ("${env:TZ}", "${env:TZ}", 9),
+        ("*", "*", 9),
+    ],
+)
+def test_what_nothing_fills_in(tmp_path: Path, value: str, found: str, column: int) -> None:
+    assert findings(tmp_path, "TC604", spec(value)) == [
+        f"tool.yaml:9:{column} '{found}' stays as it stands: a variable under 'env' is a constant"
+    ]
+
+
+@pytest.mark.parametrize("value", ["UTC", "/usr/bin:/bin", "costs $5", "100%", "a*b", "$", "\\$ "])
+def test_constants(tmp_path: Path, value: str) -> None:
+    assert findings(tmp_path, "TC604", spec(value)) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "found", "column"), [("${API_KEY}", "${API_KEY}", 30), ("--key=$API_KEY", "$API_KEY", 36)]
+)
+def test_nothing_fills_in_a_plugins_command(tmp_path: Path, word: str, found: str, column: int) -> None:
+    text = f"{HEAD}backend:\n  plugin: {{command: [notes, '{word}']}}\n"
+    assert findings(tmp_path, "TC604", text) == [
+        f"tool.yaml:5:{column} '{found}' stays as it stands: nothing is filled into a word of 'command'"
+    ]
+
+
+def test_code_in_a_plugins_command_has_variables_of_its_own(tmp_path: Path) -> None:
+    text = f"{HEAD}backend:\n  plugin: {{command: [sh, -c, 'exec notes --key $API_KEY']}}\n"
+    assert findings(tmp_path, "TC604", text) == []
+
+
+KEY = "AKIA" + "Q3EGRZ7PXYB2MNKL"
+
+
+"""In two parts, so that nobody who looks for secrets finds one here."""
+
+
+def test_in_a_value_and_in_a_comment(tmp_path: Path) -> None:
+    text = shell("{}", "{argv: [a]}", f"sandbox: {{env: {{V: '{KEY}'}}}} # was {KEY}\n")
+    assert findings(tmp_path, "TC601", text) == [
+        "tool.yaml:7:21 this looks like an AWS access key",
+        "tool.yaml:7:51 this looks like an AWS access key",
+    ]
+
+
+def test_in_a_file_of_a_script(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text(f"export ID={KEY}\n", encoding="utf-8")
+    assert findings(tmp_path, "TC601", shell("{}", "{file: run.sh}")) == [
+        "run.sh:1:11 this looks like an AWS access key"
+    ]
+
+
+def test_in_a_python_file_and_the_files_it_takes_along(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(f"def hello():\n    return '{KEY}'\n", encoding="utf-8")
+    (tmp_path / "b.txt").write_text(KEY, encoding="utf-8")
+    text = f"{HEAD}backend: {{python: {{file: a.py, files: ['*.txt']}}}}\n"
+    assert findings(tmp_path, "TC601", text) == [
+        "a.py:2:13 this looks like an AWS access key",
+        "b.txt:1:1 this looks like an AWS access key",
+    ]
+
+
+def test_inline_code_is_reported_where_it_stands(tmp_path: Path) -> None:
+    text = f"{HEAD}backend:\n  python:\n    code: |\n      def hello():\n          return '{KEY}'\n"
+    assert findings(tmp_path, "TC601", text) == ["tool.yaml:8:19 this looks like an AWS access key"]

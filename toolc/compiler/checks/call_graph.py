@@ -1,0 +1,131 @@
+"""Checks of the calls between tools: TC105 and TC106 (unknown tools and recursion), TC107 (depth)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Mapping as AnyMapping
+
+from toolc.calls import MAX_DEPTH, by_name, called, circle, depth
+from toolc.compiler import codes
+from toolc.compiler.checks.base import tool_set_check
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Mapping, Node, Scalar
+from toolc.compiler.document import Sequence as SequenceNode
+from toolc.compiler.reader import suggestion
+from toolc.diagnostics import Diagnostic
+from toolc.source import Span
+
+
+@tool_set_check("TC106")
+def check_call_cycles(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
+    """Report each call of an unknown tool and each cycle of calls: all tools are known only here."""
+    if not any(map(_may_call, tools)):
+        return
+    known = {name: tool for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}
+    targets = {tool.spec.name: frozenset(_targets(tool, known)) for tool in tools}
+    circular = _in_circles(targets)
+    for tool in tools:
+        for name, span in tool_references(tool):
+            called = known.get(name)
+            if called is None:
+                yield _unknown(name, span, known)
+            elif tool.spec.name in circular and called.spec.name in circular[tool.spec.name]:
+                message = f"'{tool.spec.name}' would call itself by way of '{name}'"
+                yield Diagnostic(codes.CALL_CIRCLE, message, span, "break the circle")
+
+
+def tool_references(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
+    """Yield the name of each tool that ``tool`` calls, with its position.
+
+    The names are found even if another part of the backend is invalid, so that all errors are reported together.
+    """
+    if not _may_call(tool):
+        return
+    steps = tool.node_at("backend", "composite", "steps")
+    named = tool.node_at("backend", "agent", "tools")
+    for node in (
+        *(step.get("tool") for step in _items(steps) if isinstance(step, Mapping)),
+        *_items(named),
+    ):
+        if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
+            yield node.value, node.span
+
+
+def _may_call(tool: LocatedTool) -> bool:
+    return tool.spec.backend.tag in {"composite", "agent"} or "backend" in tool.damaged
+
+
+def _items(node: Node | None) -> tuple[Node, ...]:
+    return node.items if isinstance(node, SequenceNode) else ()
+
+
+def _targets(tool: LocatedTool, known: AnyMapping[str, LocatedTool]) -> Iterator[str]:
+    for name, _ in tool_references(tool):
+        if name in known:
+            yield known[name].spec.name
+
+
+def _in_circles(calls: AnyMapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+    """Return the tools of the same cycle for each tool in a cycle of calls (Tarjan's algorithm, iterative)."""
+    order, low, stack, on_stack = dict[str, int](), dict[str, int](), list[str](), set[str]()
+    circles: dict[str, frozenset[str]] = {}
+    for start in sorted(calls):
+        work = [(start, iter(sorted(calls[start])))] if start not in order else []
+        while work:
+            name, following = work[-1]
+            if name not in order:
+                order[name] = low[name] = len(order)
+                stack.append(name)
+                on_stack.add(name)
+            for each in following:
+                if each not in order:
+                    work.append((each, iter(sorted(calls.get(each, ())))))
+                    break
+                if each in on_stack:
+                    low[name] = min(low[name], order[each])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[name])
+                if low[name] == order[name]:
+                    circle = _popped(stack, on_stack, name)
+                    if len(circle) > 1 or name in calls.get(name, ()):
+                        circles |= dict.fromkeys(circle, circle)
+    return circles
+
+
+def _popped(stack: list[str], on_stack: set[str], until: str) -> frozenset[str]:
+    at = stack.index(until)
+    found = frozenset(stack[at:])
+    del stack[at:]
+    on_stack -= found
+    return found
+
+
+def _unknown(name: str, span: Span, known: AnyMapping[str, LocatedTool]) -> Diagnostic:
+    together = "name a tool of the specs that are compiled together; for one of another file name the folder"
+    hint = suggestion(name, known) or _brought(name) or together
+    return Diagnostic(codes.DANGLING, f"there is no tool '{name[:80]}'", span, hint)
+
+
+def _brought(name: str) -> str:
+    """Return a hint to add the built-in tool with this name; empty if there is none."""
+    from toolc.compiler.builtin import builtin_names  # lazy: only for a message
+
+    return f"it comes with toolc: write builtin: [{name}] into toolc.yaml" if name in builtin_names() else ""
+
+
+@tool_set_check("TC107")
+def check_call_depth(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
+    """Report each tool whose calls are nested too deeply."""
+    callers = [tool for tool in tools if called(tool.spec)]
+    if not callers:
+        return
+    known = by_name(tool.spec for tool in tools)
+    for tool in callers:
+        # A circle has no depth, and a page of its own.
+        deep = 0 if circle(tool.spec, known) else depth(tool.spec, known)
+        if deep > MAX_DEPTH:
+            message = f"calls stand {deep} deep in each other here, and {MAX_DEPTH} is the most"
+            hint = "let it call what does the work more directly"
+            yield Diagnostic(codes.CALL_DEPTH, message, tool.key_span("backend"), hint)

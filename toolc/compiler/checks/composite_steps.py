@@ -1,0 +1,119 @@
+"""Checks of the steps of composites: TC412 (arguments) and TC413 (conditions)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from toolc.calls import by_name
+from toolc.compiler import codes
+from toolc.compiler.checks.base import tool_check, tool_set_check
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.reader import listed, suggestion
+from toolc.compiler.templates import OF_A_STEP
+from toolc.diagnostics import Diagnostic
+
+_HEAD: Final = frozenset(
+    {"subexpression", "index_expression", "projection", "value_projection", "filter_projection", "flatten", "pipe"}
+)
+"""Of these only the first part is about the root; the others are about what it found."""
+
+_ALL: Final = frozenset(
+    {
+        "comparator", "and_expression", "or_expression", "not_expression", "function_expression", "key_val_pair",
+        "multi_select_list", "multi_select_dict",
+    }
+)  # fmt: skip
+
+
+@tool_check("TC413", needs={"parameters"})
+def check_step_conditions(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each name in a condition that is not a parameter, an earlier step or a part of one."""
+    backend = tool.spec.backend
+    if backend.tag != "composite":
+        return
+    ids = [step.id for step in backend.steps]
+    for index, step in enumerate(backend.steps):
+        before = ids[:index] if backend.strategy in {"sequential", "pipeline"} else []
+        for route in _routes_of(step.condition) if step.condition else ():
+            found = _problem(route, tool, before, ids)
+            if found:
+                message, hint = found
+                span = tool.span("backend", "composite", "steps", index, "if")
+                span = tool.source.locate(span, ".".join(route))
+                yield Diagnostic(codes.CONDITION, message, span, hint)
+
+
+def _problem(
+    route: tuple[str, ...], tool: LocatedTool, before: list[str], ids: list[str]
+) -> tuple[str, str] | None:
+    """Return the message and the hint about an invalid chain of names; None for a valid one."""
+    root, name, what = (*route, "", "")[:3]
+    if root not in {"args", "steps"}:
+        return f"a condition sees 'args' and 'steps', and no '{root}'", _root_hint(root, tool, ids)
+    if root == "args":
+        declared = tool.spec.parameters.properties
+        if not name or name in declared:
+            return None
+        known = f"the parameters are {listed(sorted(declared))}" if declared else "the tool declares no parameters"
+        return f"there is no parameter '{name}'", suggestion(name, declared) or known
+    if name and "" in ids and name not in ids:
+        return None  # perhaps it is that of the step whose id could not be read
+    if name and name in ids and name not in before:
+        return f"the step '{name}' has no result yet when this one starts", "ask for a step that comes before"
+    if name and name not in before:
+        known = f"the steps before are {listed(before)}" if before else "no step comes before"
+        return f"there is no step '{name}'", suggestion(name, before) or known
+    if what and what not in OF_A_STEP:
+        return f"a step has no '{what}'", suggestion(what, OF_A_STEP) or f"it has {listed(OF_A_STEP)}"
+    return None
+
+
+def _root_hint(name: str, tool: LocatedTool, ids: list[str]) -> str:
+    if name in tool.spec.parameters.properties:
+        return f"write args.{name}"
+    return f"write steps.{name}.outputs" if name in ids else "write args.NAME or steps.ID.outcome"
+
+
+def _routes_of(expression: str) -> Iterator[tuple[str, ...]]:
+    import jmespath  # few specs have a condition
+
+    yield from _routes(jmespath.compile(expression).parsed)
+
+
+def _routes(node: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
+    """Yield the chains of names that an expression begins at the root."""
+    kind = node["type"]
+    children = node.get("children")
+    parts = [each for each in children if isinstance(each, dict)] if isinstance(children, list) else []
+    if kind == "field":
+        yield (str(node["value"]),)
+    elif kind == "subexpression" and parts[0]["type"] == "field":
+        chain = []
+        for part in parts:
+            if part["type"] != "field":
+                break
+            chain.append(str(part["value"]))
+        yield tuple(chain)
+    elif kind in _HEAD:
+        yield from _routes(parts[0])
+    elif kind in _ALL:
+        for part in parts:
+            yield from _routes(part)
+
+
+@tool_set_check("TC412")
+def check_step_arguments(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
+    """Report each argument of a step that is missing, unknown or of a type that the called tool rejects."""
+    if not any(tool.spec.backend.tag == "composite" for tool in tools):
+        return
+    from toolc.compiler.checks.step_types import StepArguments  # lazy: few specs have steps
+
+    known = by_name(tool.spec for tool in tools if "parameters" not in tool.damaged)
+    giving = by_name(tool.spec for tool in tools if tool.damaged.isdisjoint({"backend", "result"}))
+    for tool in tools:
+        backend = tool.spec.backend
+        if backend.tag == "composite" and "parameters" not in tool.damaged:
+            for index, step in enumerate(backend.steps):
+                if step.tool and step.tool in known:
+                    yield from StepArguments(tool, backend, index, known, giving).findings()

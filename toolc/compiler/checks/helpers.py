@@ -1,0 +1,95 @@
+"""Helpers of several checks: the parameters and schemas of a tool, and a quick search in the text of a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Entry, Mapping, Scalar, Sequence
+from toolc.compiler.parameters import is_full_schema
+from toolc.source import SourceText
+
+_IN_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_NAMED = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
+_ONE = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
+
+
+def parameters(tool: LocatedTool) -> Iterator[tuple[Entry, Mapping]]:
+    """Yield each declared parameter: its entry, whose key is its name, and its schema."""
+    node = tool.node.get("parameters")
+    if isinstance(node, Mapping) and is_full_schema(node):
+        node = node.get("properties")
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        if isinstance(entry.value, Mapping):
+            yield entry, entry.value
+
+
+def subschemas(schema: Mapping) -> Iterator[Mapping]:
+    """Yield ``schema`` and every schema inside it."""
+    yield schema
+    for entry in schema.entries:
+        value = entry.value
+        if entry.key in _NAMED and isinstance(value, Mapping):
+            inner = tuple(each.value for each in value.entries)
+        elif entry.key in _IN_LISTS and isinstance(value, Sequence):
+            inner = value.items
+        elif entry.key in _ONE:
+            inner = (value,)
+        else:
+            continue
+        for each in inner:
+            if isinstance(each, Mapping):
+                yield from subschemas(each)
+
+
+def all_subschemas(tool: LocatedTool) -> Iterator[Mapping]:
+    """Yield every schema within the tool's ``parameters``."""
+    node = tool.node.get("parameters")
+    if isinstance(node, Mapping) and is_full_schema(node):
+        yield from subschemas(node)
+    elif isinstance(node, Mapping):
+        for _, schema in parameters(tool):
+            yield from subschemas(schema)
+
+
+def has_type(schema: Mapping, name: str) -> bool:
+    """Return whether ``schema`` has ``type: name``, alone or as ``[name, "null"]``."""
+    kind = schema.get("type")
+    found = kind.items if isinstance(kind, Sequence) else (kind,)
+    names = [each.value for each in found if isinstance(each, Scalar)]
+    return [each for each in names if each != "null"] == [name]
+
+
+def has_keyword(schema: Mapping, *keywords: str) -> bool:
+    """Return whether ``schema`` has one of these keywords."""
+    return any(entry.key in keywords for entry in schema.entries)
+
+
+def text_of(schema: Mapping, keyword: str) -> str:
+    """Return the string under ``keyword``; empty where there is none."""
+    node = schema.get(keyword)
+    return node.value if isinstance(node, Scalar) and isinstance(node.value, str) else ""
+
+
+_RESPELLS: Final = re.compile(r"\\[xuU\s]")
+"""Escapes of YAML and TOML by which a string holds characters that are not written, or not contiguously."""
+
+
+def text_may_contain(tool: LocatedTool, parts: tuple[str, ...]) -> bool:
+    """Return whether a string of ``tool`` may contain one of ``parts`` (printable ASCII without spaces)."""
+    return bool(tool.defaults) or _text_may_contain(tool.source, parts)
+
+
+# A file may have thousands of tools.
+@lru_cache(maxsize=16)
+def _text_may_contain(source: SourceText, parts: tuple[str, ...]) -> bool:
+    return any(part in source.text for part in parts) or _may_differ(source)
+
+
+@lru_cache(maxsize=4)
+def _may_differ(source: SourceText) -> bool:
+    """Return whether strings may differ from the text of the file, because of escapes or project variables."""
+    return "vars" in source.text or bool(_RESPELLS.search(source.text))

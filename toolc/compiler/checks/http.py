@@ -1,0 +1,79 @@
+"""Checks of HTTP tools: TC405 (URLs), TC408 (unencrypted requests) and TC410 (mapping of errors)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from toolc.compiler import codes
+from toolc.compiler.checks.base import tool_check
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.edits import fix, replace
+from toolc.diagnostics import Diagnostic
+from toolc.hosts import is_loopback
+from toolc.source import Span
+from toolc.template import Placeholder, Template
+
+if TYPE_CHECKING:
+    from toolc.spec_http import Field, Url
+
+
+@tool_check("TC408", needs={"backend"})
+def check_unencrypted_urls(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each URL of the backend that starts with ``http://`` and leads to another machine."""
+    for host, span in _plain(tool):
+        if not (is_loopback(host) or host.endswith(".localhost")):
+            yield Diagnostic(
+                codes.PLAIN_HTTP, f"what is sent to {host} over http can be read and changed on the way",
+                place := tool.source.locate(span, "http://"), "write https://",
+                fix("write https://", replace(tool.source, place, "http://", "https://")),
+            )  # fmt: skip
+
+
+def _plain(tool: LocatedTool) -> Iterator[tuple[str, Span]]:
+    backend = tool.spec.backend
+    if backend.tag == "http":
+        if not isinstance(backend.url, Template) and backend.url.scheme == "http":
+            yield backend.url.host, tool.span("backend", "http", "url")
+        auth = backend.auth
+        if auth is not None and auth.tag == "oauth2" and auth.token_url.scheme == "http":
+            yield auth.token_url.host, tool.span("backend", "http", "auth", "oauth2", "token_url")
+    elif backend.tag == "agent" and backend.base_url.scheme == "http":
+        yield backend.base_url.host, tool.span("backend", "agent", "base_url")
+
+
+@tool_check("TC405", needs={"backend"})
+def check_double_encoding(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each placeholder in the path or query of a URL that is percent-encoded twice.
+
+    The decoder checks that the host of a URL is a constant.
+    """
+    backend = tool.spec.backend
+    if backend.tag != "http":
+        return
+    for template, span in _encoded_anyway(tool, backend.url, backend.query):
+        for part in template.parts:
+            if isinstance(part, Placeholder) and any(each.name == "urlencode" for each in part.filters):
+                yield Diagnostic(
+                    codes.ENCODED_TWICE, f"'{part.name}' is encoded twice: a URL's values are encoded anyway",
+                    tool.source.locate(span, "urlencode"), "leave out the filter 'urlencode'",
+                )  # fmt: skip
+
+
+def _encoded_anyway(
+    tool: LocatedTool, url: Url | Template, query: tuple[Field, ...]
+) -> Iterator[tuple[Template, Span]]:
+    if not isinstance(url, Template):
+        yield url.path, tool.span("backend", "http", "url")
+    yield from ((field.value, tool.span("backend", "http", "query", field.name)) for field in query)
+
+
+@tool_check("TC410", needs={"backend"})
+def check_error_mapping(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report an HTTP backend without ``errors``. Off by default: the standard error kinds are often sufficient."""
+    backend = tool.spec.backend
+    if backend.tag == "http" and not backend.errors:
+        yield Diagnostic(
+            codes.UNMAPPED_STATUS, "this tool does not say what its service's error statuses mean",
+            tool.key_span("backend", "http"), 'add errors: [{status: "404", kind: not_found}]',
+        )  # fmt: skip

@@ -1,0 +1,151 @@
+"""Checks of text from a model that becomes code: TC401 (shell code) and TC407 (SQL and JSON)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.checks.base import tool_check
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Scalar
+from toolc.compiler.strings import strings
+from toolc.compiler.templates import parse
+from toolc.diagnostics import Diagnostic
+from toolc.source import Span
+from toolc.spec import Argv, Script, ShellBackend, WhenGroup
+from toolc.template import Placeholder, Template
+
+_WORDS: Final = r"(?:SELECT\s[^;\"]{1,400}?\sFROM|INSERT\s+INTO|UPDATE\s[^;\"]{1,200}?\sSET|DELETE\s+FROM)\s"
+# In capitals or small letters throughout: "Select one from these" is a sentence.
+_STATEMENT: Final = f"(?:{_WORDS}|{_WORDS.lower()})"
+_SQL: Final = re.compile(rf"\s*{_STATEMENT}")
+_SCRIPT_SQL: Final = rf"\b{_STATEMENT}[^;\"]{{0,2000}}?\$\{{?ARG_(?P<name>\w+)\}}?"  # for scripts alone
+_JSON_START: Final = re.compile(r'\s*(?:\{\s*"|\[\s*["{\[])')
+_JSON_END: Final = re.compile(r"[\]}]\s*$")
+
+_NOT_TEMPLATES: Final = frozenset({"script", "code", "interpreter", "instructions"})
+_HARMLESS_TYPES: Final = frozenset({"integer", "number", "boolean", "null"})
+
+_SQL_HINT: Final = "let the database bind it: e.g. psql -v name=…, and :'name' in the statement"
+
+
+@tool_check("TC407", needs={"backend", "parameters"})
+def check_text_built_from_arguments(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each text of the backend that is SQL or JSON with an inserted value that can change it (CWE-89).
+
+    SQL is a statement with a placeholder, anywhere in the backend, or with ``$ARG_name`` in a script. JSON is a
+    text that starts and ends like JSON, with a placeholder that does not use the filter ``json``. Values that can
+    do no harm are not reported: numbers, booleans and the values of an enum.
+    """
+    for node, text in strings(tool.node.get("backend"), _NOT_TEMPLATES):
+        if "{{" not in text:
+            continue
+        is_sql = bool(_SQL.match(text))
+        if not is_sql and not _JSON_START.match(text):
+            continue
+        template = parse(text).template
+        found = _harmful(template, tool, escaped_by=None if is_sql else "json")
+        if found is not None and (is_sql or _is_json(template)):
+            what, hint = ("SQL statement", _SQL_HINT) if is_sql else ("JSON", _json_hint(found))
+            message = f"a value of '{found}' becomes a part of this {what}, and can change what it says"
+            yield Diagnostic(codes.BUILT_TEXT, message, _place(tool, node, found), hint)
+    yield from _in_script(tool)
+
+
+def _harmful(template: Template, tool: LocatedTool, *, escaped_by: str | None) -> str | None:
+    """Return the first parameter in ``template`` whose value may be any text, and is not written by that filter."""
+    for part in template.parts:
+        if isinstance(part, Placeholder) and part.name in tool.spec.parameters.properties:
+            last = part.filters[-1].name if part.filters else ""
+            if last != escaped_by and not _is_harmless(part, tool):
+                return part.name
+    return None
+
+
+def _is_harmless(placeholder: Placeholder, tool: LocatedTool) -> bool:
+    schema = tool.spec.parameters.properties[placeholder.name]
+    if placeholder.keys:
+        return False
+    return "enum" in schema or "const" in schema or str(schema.get("type")) in _HARMLESS_TYPES
+
+
+def _json_hint(name: str) -> str:
+    return f"write {{{{ {name} | json }}}} without quotes around it: the filter adds them and escapes"
+
+
+def _is_json(template: Template) -> bool:
+    first, last = template.parts[0], template.parts[-1]
+    return isinstance(first, str) and isinstance(last, str) and bool(_JSON_END.search(last))
+
+
+def _place(tool: LocatedTool, node: Scalar, name: str) -> Span:
+    found = re.search(rf"\{{\{{\s*{name}\b[^}}]*\}}\}}", str(node.value))
+    return tool.source.locate(node.span, found[0]) if found else node.span
+
+
+def _in_script(tool: LocatedTool) -> Iterator[Diagnostic]:
+    backend = tool.spec.backend
+    if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Script):
+        return
+    span = tool.span("backend", "shell", "script")
+    for match in re.finditer(_SCRIPT_SQL, backend.command.text):
+        name = match["name"]
+        known = tool.spec.parameters.properties
+        if name in known and not _is_harmless(Placeholder(name), tool):
+            written = match[0][match[0].rindex("$") :]
+            message = f"a value of '{name}' becomes a part of this SQL statement, and can change what it says"
+            yield Diagnostic(codes.BUILT_TEXT, message, tool.source.locate(span, written), _SQL_HINT)
+
+
+SHELLS: Final = frozenset({"ash", "bash", "dash", "fish", "ksh", "mksh", "sh", "zsh"})
+_CODE_FOLLOWS: Final = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
+
+
+@tool_check("TC401", needs={"backend"})
+def check_shell_code(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each argument that a shell would run as code and that contains a placeholder (CWE-78).
+
+    Quotes inside the code do not make this safe. A placeholder that is the whole code is allowed: such a tool
+    declares openly that it runs its input, as a ``bash`` tool does.
+    """
+    backend = tool.spec.backend
+    if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Argv):
+        return
+    words = tuple(_words(backend.command))
+    if not any(_is_shell(_constant(template)) for template, _ in words):
+        return
+    shell_seen = code_follows = False
+    for template, route in words:
+        constant = _constant(template)
+        if code_follows and template.sole is None and template.names:
+            yield Diagnostic(
+                codes.SHELL_TEMPLATE, "a placeholder inside shell code can add commands to it", tool.span(*route),
+                "use 'script' and \"$ARG_name\", or name the program itself in 'argv'",
+            )  # fmt: skip
+        if code_follows:
+            shell_seen = False
+        code_follows = shell_seen and constant is not None and bool(_CODE_FOLLOWS.fullmatch(constant))
+        shell_seen = shell_seen or _is_shell(constant)
+
+
+def _words(argv: Argv) -> Iterator[tuple[Template, tuple[str | int, ...]]]:
+    """Yield each argument and its route."""
+    for index, element in enumerate(argv.elements):
+        route = ("backend", "shell", "argv", index)
+        if isinstance(element, WhenGroup):
+            yield from ((each, (*route, "argv", inner)) for inner, each in enumerate(element.argv))
+        else:
+            yield element, route
+
+
+def _constant(template: Template) -> str | None:
+    """Return the text of a template without placeholders; None for any other."""
+    if len(template.parts) == 1 and isinstance(template.parts[0], str):
+        return template.parts[0]
+    return None if template.parts else ""
+
+
+def _is_shell(constant: str | None) -> bool:
+    return constant is not None and constant.rpartition("/")[2] in SHELLS

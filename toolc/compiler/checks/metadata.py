@@ -1,0 +1,111 @@
+"""Checks of metadata: TC208 (label), TC801 (tests), TC803 (deprecation) and TC805 (annotations)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.checks.base import tool_check
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.diagnostics import Diagnostic
+from toolc.spec import PythonBackend, ShellBackend
+
+_DESTROYS: Final = frozenset(
+    {
+        "delete", "destroy", "drop", "erase", "kill", "purge", "terminate", "uninstall", "wipe",
+    }
+)  # fmt: skip
+_CHANGES: Final = frozenset(
+    {
+        "append", "assign", "cancel", "close", "create", "deploy", "insert", "install", "merge", "move", "post",
+        "publish", "push", "put", "remove", "rename", "replace", "rm", "send", "set", "submit", "update",
+        "upload", "write",
+    }
+)  # fmt: skip
+_READS: Final = frozenset(
+    {
+        "count", "describe", "fetch", "find", "get", "inspect", "list", "lookup", "query", "read", "search",
+        "show", "stat", "status", "view",
+    }
+)  # fmt: skip
+_KNOWN: Final = _DESTROYS | _CHANGES | _READS
+_WORD: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
+
+
+@tool_check("TC805", needs={"annotations", "backend", "name", "sandbox"})
+def check_annotations(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report annotations that contradict each other or the verb of the name, and missing annotations.
+
+    A client asks its user before it runs a destructive tool, and does not ask for one that only reads, so a wrong
+    annotation is worse than none. The verb is the first word of the name, or else the last (``file_delete``). Only
+    unambiguous verbs count: ``remove_accents`` and ``set_of_words`` destroy nothing.
+    """
+    said = tool.spec.annotations
+    verb = _verb(tool.spec.name)
+    if said.read_only and said.destructive:
+        yield _contradiction(tool, "destructive", "this tool cannot only read and be destructive too")
+    elif said.read_only and (verb in _DESTROYS or (verb in _CHANGES and _can_change(tool))):
+        yield _contradiction(tool, "read_only", f"this tool says it only reads, and its name says '{verb}'")
+    elif said.destructive is False and verb in _DESTROYS:
+        yield _contradiction(tool, "destructive", f"this tool says it destroys nothing, and its name says '{verb}'")
+    elif said.destructive and verb in _READS:
+        yield _contradiction(tool, "destructive", f"this tool says it is destructive, and its name says '{verb}'")
+    if said.read_only is None and said.destructive is None:
+        yield Diagnostic(
+            codes.NO_ANNOTATION, "this tool does not say whether it only reads or may destroy something",
+            tool.span("name"), "add annotations: {read_only: true}, or {destructive: true} or false",
+        )  # fmt: skip
+
+
+def _contradiction(tool: LocatedTool, key: str, message: str) -> Diagnostic:
+    hint = "clients ask their users, or do not, by this word: correct it, or rename the tool"
+    return Diagnostic(codes.CONTRADICTION, message, tool.span("annotations", key), hint)
+
+
+def _verb(name: str) -> str | None:
+    words = [word.lower() for word in _WORD.findall(name)]
+    return next((word for word in (*words[:1], *words[-1:]) if word in _KNOWN), None)
+
+
+def _can_change(tool: LocatedTool) -> bool:
+    """Return whether there is anything outside a call that the tool could change; TC505 is about the workspace."""
+    computes = isinstance(tool.spec.backend, ShellBackend | PythonBackend)
+    return not computes or bool(tool.spec.sandbox.network.allow)
+
+
+# Words that lead to what comes instead, a date by which it goes, or a name with an underscore: a tool's.
+_SAYS: Final = (  # compiled where a tool is deprecated: start-up time
+    r"\b(?:call|instead|merged|moved|prefer|renamed|replace[ds]?|replacement|see|successor|superseded|switch|try|use)\b"
+    r"|\b(?:after|by|from|in|on|until)\s+(?:\w+\s+)?20[0-9]{2}\b|\b20[0-9]{2}-[0-9]{2}|\w_\w|[a-z]-[a-z]|`[^`]+`"
+)
+
+
+@tool_check("TC803", needs={"deprecated"})
+def check_replacement(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report a ``deprecated`` text that names no replacement and does not state that there is none."""
+    text = tool.spec.deprecated
+    if text is not None and not re.search(_SAYS, text, re.IGNORECASE):
+        yield Diagnostic(
+            codes.NO_REPLACEMENT, "this does not say what to use instead", tool.span("deprecated"),
+            "a model reads it: write e.g. 'use find_text instead', or when it goes and that nothing replaces it",
+        )  # fmt: skip
+
+
+@tool_check("TC801", needs={"examples", "tests"})
+def check_tests(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report a tool without ``tests`` and ``examples``. Off by default: a small tool may need neither."""
+    if not tool.spec.tests and not tool.spec.examples:
+        yield Diagnostic(
+            codes.NO_TEST, "this tool has no test and no example", tool.span("name"),
+            "add 'tests', calls with what must come of them; 'toolc test' runs them in the sandbox",
+        )  # fmt: skip
+
+
+@tool_check("TC208", needs={"label", "name"})
+def check_label(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report a tool without ``label``. Off by default: only users who confirm calls need it."""
+    if tool.spec.label is None:
+        message = f"'{tool.spec.name}' has no label"
+        yield Diagnostic(codes.LABEL, message, tool.span("name"), "add label: with a few words for people")

@@ -1,0 +1,265 @@
+"""Checks of text that a model reads: TC210 (invisible), TC211 (instructions), TC213 (markup), TC214 (URLs)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.checks.base import tool_check
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.edits import fix
+from toolc.compiler.runs import ALPHANUMERIC, has_run, table
+from toolc.compiler.visible import Visible
+from toolc.diagnostics import Diagnostic, Edit, Fix
+
+_HIDDEN: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
+)
+_JOINERS: Final = frozenset("\u200c\u200d")
+_EMOJI_STYLE: Final = frozenset("\ufe0e\ufe0f")
+_KEYCAP_BASES: Final = frozenset("0123456789#*")
+# Letters of Cyrillic and Greek that look like Latin ones; signs such as μ, Ω and Δ are used with Latin letters.
+_POSING: Final = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТУХІЈЅԌοορνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")  # noqa: RUF001  that is the point
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+
+
+def first_hidden(text: str) -> str:
+    """Return the first character of ``text`` that cannot be seen, as ``U+200B``; empty where there is none."""
+    found = (match for match in _HIDDEN.finditer(text) if not _is_ordinary(text, match))
+    return next((f"U+{ord(match[0][0]):04X}" for match in found), "")
+
+
+@tool_check("TC210", needs={"description", "name"})
+def check_hidden_text(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report the first invisible character, and the first word of mixed scripts, of each string that a model reads.
+
+    Zero-width characters, bidirectional controls and the tag block (U+E0000) have been used for hidden instructions
+    in descriptions. Characters that ordinary text needs are allowed: joiners in emoji and in scripts that require
+    them, and the selector that turns a character into an emoji.
+    """
+    for each in tool.visible if not tool.words.isascii() else ():
+        if not each.text.isascii():
+            yield from _hidden(tool, each)
+            yield from _lookalike(tool, each)
+
+
+def _hidden(tool: LocatedTool, each: Visible) -> Iterator[Diagnostic]:
+    for match in _HIDDEN.finditer(each.text):
+        if _is_ordinary(each.text, match):
+            continue
+        first = match[0][0]
+        name = unicodedata.name(first, "an unassigned character").lower()
+        message = f"{each.what} has a character that cannot be seen: U+{ord(first):04X}, {name}"
+        span = each.place(tool.source, match[0])
+        yield Diagnostic(codes.HIDDEN_TEXT, message, span, "delete it, or type the text anew", _fix(tool, each))
+        return
+
+
+def _fix(tool: LocatedTool, each: Visible) -> Fix | None:
+    """Return a fix that deletes all such characters, if the string is written without escapes."""
+    written, start = tool.source.between(each.span), tool.source.offset(each.span.start)
+    edits = [
+        Edit(tool.source.span(start + match.start(), start + match.end()), "")
+        for match in _HIDDEN.finditer(written)
+        if not _is_ordinary(written, match)
+    ]
+    return fix("delete what cannot be seen", *edits) if edits else None
+
+
+def _is_ordinary(text: str, match: re.Match[str]) -> bool:
+    """Return whether ordinary text needs these characters here."""
+    before = text[match.start() - 1] if match.start() else " "
+    after = text[match.end()] if match.end() < len(text) else " "
+    style, joiner = match[0][0], match[0][-1]
+    emoji = unicodedata.category(before) in {"So", "Sk", "Sm", "Po"} or before in _KEYCAP_BASES
+    if match[0] in _EMOJI_STYLE:
+        return emoji
+    if joiner not in _JOINERS or len(match[0]) > 2 or (len(match[0]) == 2 and style not in _EMOJI_STYLE):
+        return False
+    return (emoji and unicodedata.category(after) == "So") or (_is_shaping(before) and _is_shaping(after))
+
+
+def _is_shaping(character: str) -> bool:
+    """Return whether a character belongs to a script without capitals, such as Arabic or Devanagari."""
+    return unicodedata.category(character) in {"Lo", "Mn", "Mc"}
+
+
+def _lookalike(tool: LocatedTool, each: Visible) -> Iterator[Diagnostic]:
+    for match in _WORD.finditer(each.text):
+        word = match[0]
+        posing = next((letter for letter in word if letter in _POSING), None)
+        if posing and any(letter.isascii() for letter in word):
+            name = unicodedata.name(posing).lower()
+            message = f"the word '{word[:60]}' in {each.what} mixes scripts: '{posing}' is {name}"
+            span = each.place(tool.source, word)
+            yield Diagnostic(codes.LOOKALIKE, message, span, "type the word anew in one script")
+            return
+
+
+# Compiled where there is something like it: start-up time.
+_TAG: Final = (
+    r"(?i)</?(?:system|assistant|important|critical|instructions?|developer|admin|hidden|secret_?instructions?"
+    r"|system[-_ ](?:prompt|message|reminder)|tool[-_]?(?:calls?|results?|use)|function_calls?|antml:\w+)\b"
+    r"[^<>\n]{0,80}>"
+    r"|<\|[a-z_]{2,30}\|>|\[/?(?:INST|SYSTEM)\]|<</?SYS>>"
+)
+_BRACKET: Final = re.compile(r"\[/?(?:INST|SYSTEM)", re.IGNORECASE)
+_PLACEHOLDER: Final = re.compile(r"<(?:system|assistant|developer|admin|instructions?)>", re.IGNORECASE)
+_COMMENT: Final = re.compile(r"<!--")
+_ESCAPE: Final = re.compile("\x1b|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
+_WRITTEN_ESCAPE: Final = re.compile(r"\\(?:u00|b|f)")
+_ENCODED: Final = table(f"{ALPHANUMERIC}+/")
+_BLOB: Final = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{80,}={0,2}")
+
+
+@tool_check("TC213", needs={"description", "name"})
+def check_markup(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each part of a string that is not plain text; data may contain tags and comments.
+
+    A model can read ``<system>`` as a message of that role, and a terminal or a rendered page hides an escape
+    sequence or a comment from the reviewer.
+    """
+    for each in tool.visible if _may_have(tool.words) else ():
+        found = _found(each)
+        if found:
+            part, message = found
+            hint = "take it out, and say what matters in plain words"
+            yield Diagnostic(codes.MARKUP, f"{each.what} {message}", each.place(tool.source, part), hint)
+
+
+def _may_have(words: str) -> bool:
+    """Return whether there can be a finding in a text of all strings, as JSON has them."""
+    if "<" in words or not words.isprintable() or _BRACKET.search(words) or _WRITTEN_ESCAPE.search(words):
+        return True
+    return has_run(words, _ENCODED, 80)
+
+
+def _found(each: Visible) -> tuple[str, str] | None:
+    text = each.text
+    if match := _ESCAPE.search(text):
+        return match[0], f"has a control character: U+{ord(match[0]):04X}"
+    if each.role != "prose":
+        return None
+    if ("<" in text or "[" in text) and (match := re.search(_TAG, text)) and not _is_placeholder(text, match):
+        return match[0], f"has a tag that can pass for a message of another role: '{match[0]}'"
+    if match := _COMMENT.search(text):
+        return match[0], "has a comment, which is hidden where it is rendered"
+    if len(text) >= 80 and (match := _BLOB.search(text)) and _is_random(match[0]):
+        return match[0], f"has {len(match[0])} characters of encoded data, which nobody can review"
+    return None
+
+
+def _is_placeholder(text: str, match: re.Match[str]) -> bool:
+    """Return whether a tag is a blank to fill in, as in ``<system>-<name>``: never closed, and part of a word."""
+    if not _PLACEHOLDER.fullmatch(match[0]) or f"</{match[0][1:]}".lower() in text.lower():
+        return False
+    around = text[match.start() - 1 : match.start()] + text[match.end() : match.end() + 1]
+    return any(not character.isspace() and character not in ".!?" for character in around)
+
+
+def _is_random(blob: str) -> bool:
+    """Return whether it has capitals, small letters and digits all through, as words and paths do not."""
+    quarter = len(blob) // 4
+    parts = [blob[at : at + quarter] for at in range(0, 4 * quarter, quarter)]
+    mixed = [part for part in parts if re.search("[a-z]", part) and re.search("[A-Z]", part)]
+    return len(mixed) == len(parts) and len(set(blob)) > 16 and bool(re.search("[0-9]", blob))
+
+
+_PHRASES: Final = r"""
+(?:ignore|disregard|forget|override|bypass) (?:(?:all|any|every|the|your|my|of) ){0,3}
+    (?:previous|prior|above|earlier|preceding|former|system) (?:instruction|prompt|guideline|command|rule)s?
+(?:do not|don.?t|never|must not|without) (?:ever )?(?:tell|inform|mention|reveal|show)(?:ing)?
+    (?: (?:it|this|that|anything|them)){0,2}(?: to)? the user
+(?:hide|conceal|keep) (?:this|it|that|these|everything) (?:\w+ ){0,2}from the user
+(?:do not|don.?t|never|without) ask(?:ing)? (?:the )?users? for (?:confirmation|permission|approval|consent)
+without the user.?s? (?:knowledge|consent|permission|approval)
+before (?:using|calling|invoking|running) (?:any|every|all) (?:of the )?(?:other )?tools?
+(?:before|instead of|rather than) (?:any|all|every) other tools?
+(?:reveal|repeat|print|output|disclose|leak|pass) (?:(?:all|of|your|the|its|full|entire) ){0,3}
+    (?:system prompt|(?:hidden|initial|system) instructions)
+exfiltrate (?:\w+ ){0,4}(?:data|credential|secret|key|password|token|file)s?
+you are now (?:a|an|in|no longer|free|unrestricted)
+from now on you (?:are|must|will|should)
+new (?:system )?instructions (?:follow|for the model|for you)
+(?:read|contents? of) (?:the )?(?:file )?~/\.(?:ssh|aws|gnupg|cursor|netrc|kube)
+"""
+"""One phrase a line, indented where it goes on; a space stands for any space and punctuation between words."""
+
+_JOINED: Final = _PHRASES.strip().replace("\n    ", "").replace("\n", "|")
+_SUSPICIOUS: Final = rf"\b(?:{_JOINED})\b".replace(" ", r"\W{1,3}")  # compiled where a mark is found: start-up time
+_MARKS: Final = (
+    "ignore", "disregard", "forget", "override", "bypass", "user", "tool", "prompt", "instruction", "exfiltrate",
+    "now", "~/",
+)  # fmt: skip
+"""Every phrase holds one of these, and looking for them is much faster than the pattern."""
+
+
+def _may_match(text: str) -> bool:
+    if " " not in text:
+        return False
+    if not text.isascii():  # some letters beyond ASCII match too
+        return True
+    small = text.lower()
+    for mark in _MARKS:  # noqa: SIM110  any() takes three times as long, and every tool is asked for all marks
+        if mark in small:
+            return True
+    return False
+
+
+def first_order(text: str) -> str:
+    """Return the first words of ``text`` that give a model orders; empty where there are none."""
+    match = re.search(_SUSPICIOUS, text, re.IGNORECASE) if _may_match(text) else None
+    return " ".join(match[0].split())[:80] if match else ""
+
+
+@tool_check("TC211", needs={"description", "name"})
+def check_instructions(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report the first instruction to the model in each string that it reads.
+
+    Each phrase has been used in attacks, and a description does not need it. Such phrases occur in 8 of 755 tools
+    of a public catalogue.
+    """
+    for each in tool.visible if _may_match(tool.words) else ():
+        match = re.search(_SUSPICIOUS, each.text, re.IGNORECASE) if _may_match(each.text) else None
+        if match:
+            words = " ".join(match[0].split())
+            message = f"{each.what} gives the model orders: '{words[:80]}'"
+            yield Diagnostic(
+                codes.SUSPICIOUS_WORDS, message, each.place(tool.source, match[0]),
+                "say what the tool does; how a model behaves is for its own instructions",
+            )  # fmt: skip
+
+
+_URL: Final = re.compile(
+    r"\b(?:https?|ftp|wss?)://(?:[^\s/@]{1,100}@)?([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\])", re.I
+)
+_FOR_EXAMPLES: Final = frozenset(
+    {"example.com", "example.net", "example.org", "example", "localhost", "test", "invalid"}
+)
+
+
+@tool_check("TC214", needs={"description", "name"})
+def check_urls(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report the first URL of each description that leads to a real host.
+
+    Names reserved for examples (RFC 2606) are allowed. Off by default: many URLs lead to documentation.
+    """
+    for each in tool.visible:
+        if each.role != "prose" or "://" not in each.text:
+            continue
+        for match in _URL.finditer(each.text):
+            host = match[1].lower().rstrip(".")
+            if not _is_within(host, _FOR_EXAMPLES.union(tool.hosts)):
+                message = f"{each.what} names a URL of '{host}'"
+                hint = f"say in words what stands there, or let it be with lint: {{hosts: [{host}]}} in toolc.yaml"
+                yield Diagnostic(codes.FOREIGN_URL, message, each.place(tool.source, match[0]), hint)
+                break
+
+
+def _is_within(host: str, domains: frozenset[str]) -> bool:
+    labels = host.split(".")
+    return any(".".join(labels[index:]) in domains for index in range(len(labels)))

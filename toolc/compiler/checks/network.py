@@ -1,0 +1,86 @@
+"""Checks of network access: TC503 (any address) and TC504 (broad destinations)."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.checks.base import tool_check
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Scalar, Sequence
+from toolc.diagnostics import Diagnostic
+from toolc.hosts import HostError, parse_destination
+from toolc.spec import Destination, PythonBackend, ShellBackend
+
+_METADATA: Final = frozenset(
+    {
+        "100.100.100.200", "169.254.169.254", "169.254.170.2", "192.0.0.192", "fd00:ec2::254", "instance-data",
+        "metadata", "metadata.azure.internal", "metadata.google.internal",
+    }
+)  # fmt: skip
+"""Where clouds answer a machine's questions about itself: AWS, Azure, Google, Oracle, Alibaba."""
+
+
+@tool_check("TC504", needs={"sandbox"})
+def check_broad_destinations(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each destination that is a wildcard, an IP address or a metadata service.
+
+    A wildcard allows names that do not exist yet, an IP address does not identify its owner, and the metadata
+    service of a cloud gives out the credentials of the machine.
+    """
+    node = tool.node_at("sandbox", "network", "allow") if tool.spec.sandbox.network.allow else None
+    for item in node.items if isinstance(node, Sequence) else ():
+        if not isinstance(item, Scalar) or not isinstance(item.value, str):
+            continue
+        try:
+            found = _finding(parse_destination(item.value))
+        except HostError:
+            continue
+        if found:
+            yield Diagnostic(codes.WIDE_EGRESS, found[0], item.span, found[1])
+
+
+def _finding(entry: Destination) -> tuple[str, str] | None:
+    """Return the message and the hint about an entry, None where it is an ordinary host."""
+    if entry.kind == "wildcard":
+        message = f"'*.{entry.host}' allows every host below {entry.host}, those that do not exist yet too"
+        return message, "list the hosts that the tool needs"
+    if entry.host in _METADATA:
+        message = f"{entry.host} hands out the credentials of the machine that the tool runs on"
+        return message, "remove it; what the tool needs to know comes as a parameter or a secret"
+    try:
+        address = ipaddress.ip_address(entry.host)
+    except ValueError:
+        return None
+    if address.is_loopback:
+        return f"{entry.host} is the machine that toolc runs on, and everything that listens there", "name a host"
+    if address.is_link_local:
+        return f"{entry.host} is an address of the local link, where machines configure themselves", "name a host"
+    whose = "of a private network" if address.is_private else "that may be somebody else's tomorrow"
+    return f"{entry.host} is an address {whose}", "name the host, whose certificate says who it is"
+
+
+@tool_check("TC503", needs={"annotations", "backend", "sandbox"})
+def check_unrestricted_network(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report ``public:443`` in an allow-list, and ``open_world: true`` without any network.
+
+    The second finding is off by default: ``open_world`` is true by default in MCP, so tools imported from there
+    often declare it.
+    """
+    allow = tool.spec.sandbox.network.allow
+    if any(each.kind == "public" for each in allow):
+        span = tool.span("sandbox", "network", "allow")
+        yield Diagnostic(
+            codes.ANY_NETWORK, "this tool may connect to any public address",
+            tool.source.locate(span, "public:443"), "list the hosts it needs, such as api.example.com:443",
+        )  # fmt: skip
+    elif tool.spec.annotations.open_world and not allow and isinstance(
+        tool.spec.backend, ShellBackend | PythonBackend
+    ):  # fmt: skip
+        yield Diagnostic(
+            codes.NO_NETWORK, "this tool says it deals with the outside world, and it has no network",
+            tool.span("annotations", "open_world"),
+            "list the hosts it needs under sandbox: {network: {allow: [...]}}, or write open_world: false",
+        )  # fmt: skip

@@ -1,0 +1,139 @@
+"""Checks of what providers accept: TC701 (Gemini), TC702 (strict mode), TC703 (choices), TC705 (losses)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.helpers import all_subschemas, has_type, parameters
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Mapping
+from toolc.compiler.parameters import is_full_schema
+from toolc.diagnostics import Diagnostic
+from toolc.schema import LISTS_OF_SCHEMAS
+from toolc.source import Span
+
+
+@tool_check("TC702", needs={"parameters", "providers"})
+def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report what OpenAI's strict mode cannot represent, or represents differently, in a tool that requests it.
+
+    Strict mode requires every property and closes every object. An optional value becomes "a value or null", which
+    a model fills in more often. The lowering of the provider decides what cannot be represented at all.
+    """
+    asking = (each.provider for each in tool.spec.providers if each.strict and each.provider.startswith("openai"))
+    provider = next(asking, None)
+    if provider is None:
+        return
+    from toolc.providers.lowering import LossLog  # start-up time: few tools ask for strict mode
+    from toolc.providers.openai_strict import strict_parameters
+    from toolc.providers.strict import CLOSES
+
+    losses = LossLog(tool.spec.name)
+    if strict_parameters(tool.spec, provider, losses) is None:
+        why = losses.found[-1]
+        hint = "say it in another way, or leave strict out: the definition goes without it"
+        yield Diagnostic(codes.STRICT, why.message, _place(tool, why.pointer), hint)
+        return
+    required = tool.spec.parameters.required
+    for entry, _ in parameters(tool):
+        if entry.key not in required:
+            yield Diagnostic(
+                codes.STRICT, f"'{entry.key}' is optional, and strict mode requires every parameter",
+                entry.key_span, f"require it, or leave strict out: '{entry.key}' becomes a value or null",
+            )  # fmt: skip
+    for loss in losses.found:
+        if loss.message.endswith(CLOSES):
+            yield Diagnostic(
+                codes.STRICT, "this object is open, and strict mode wants every object closed",
+                _first_key(tool, loss.pointer), "add additionalProperties: false",
+            )  # fmt: skip
+
+
+def _place(tool: LocatedTool, pointer: str) -> Span:
+    """Return the position of the node at a JSON Pointer into the schema of the tool, or of the nearest one."""
+    route = _route(tool, pointer)
+    names = [step for step in route if isinstance(step, str)]
+    return tool.key_span(*names) if len(names) == len(route) else tool.span(*route)
+
+
+def _first_key(tool: LocatedTool, pointer: str) -> Span:
+    """Return the first key of the schema at ``pointer``: another key can be written next to it."""
+    node = tool.node_at(*_route(tool, pointer))
+    return node.entries[0].key_span if isinstance(node, Mapping) and node.entries else _place(tool, pointer)
+
+
+def _route(tool: LocatedTool, pointer: str) -> list[str | int]:
+    """Return the keys and indices from the tool's map to what a JSON Pointer into its schema is about."""
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+    root = tool.node.get("parameters")
+    if len(steps) > 1 and isinstance(root, Mapping) and not is_full_schema(root):
+        del steps[1]  # the shorthand has its parameters where a schema has its 'properties'
+    return [
+        int(step) if above in LISTS_OF_SCHEMAS else step for above, step in zip(["", *steps], steps, strict=False)
+    ]
+
+
+REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
+
+
+@tool_check("TC703", needs={"parameters"})
+def check_choice_at_root(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each keyword at the root of the parameters that a provider rejects there.
+
+    The lowering moves such a keyword into the description (see ``toolc.providers.lowering``), so it constrains the
+    model only when the call is validated.
+    """
+    schema = tool.spec.parameters.value
+    for key in sorted(REJECTED_AT_ROOT & schema.keys()) if not REJECTED_AT_ROOT.isdisjoint(schema) else ():
+        yield Diagnostic(
+            codes.ROOT_CHOICE, f"providers refuse '{key}' at the root of the parameters; a model reads it as words",
+            tool.key_span("parameters", key),
+            "make two tools, or one parameter with an enum that says which of the others count",
+        )  # fmt: skip
+
+
+UNSUPPORTED_BY_GEMINI: Final = frozenset(
+    {
+        "allOf", "contains", "contentEncoding", "contentMediaType", "contentSchema", "dependentRequired",
+        "dependentSchemas", "else", "exclusiveMaximum", "exclusiveMinimum", "if", "maxContains", "maxLength",
+        "maxProperties", "minContains", "minLength", "minProperties", "multipleOf", "not", "pattern",
+        "patternProperties", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties", "uniqueItems",
+    }
+)  # fmt: skip
+"""Keywords that restrict values and that Gemini's subset lacks."""
+
+
+@tool_check("TC701", needs={"parameters"})
+def check_gemini_keywords(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each keyword that restricts values and that Gemini does not accept. Off by default.
+
+    The list is that of Gemini's documentation of ``parametersJsonSchema``, as in ``toolc.providers.gemini_schema``,
+    which this check must not import; a test compares the two.
+    """
+    for schema in all_subschemas(tool):
+        for entry in schema.entries:
+            if entry.key in UNSUPPORTED_BY_GEMINI:
+                yield Diagnostic(
+                    codes.GEMINI_KEYWORD, f"Gemini does not take '{entry.key}': its models read it as words",
+                    entry.key_span, "nothing is lost when a call is validated; say the rule in the description too",
+                )  # fmt: skip
+
+
+@tool_check("TC705", needs={"parameters"})
+def check_lossy_schemas(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each ``oneOf``, and each ``format`` of a value that is not a number. Off by default.
+
+    The loss report of a provider lists everything that its definition cannot represent; this check reports what the
+    schema alone shows. Keywords that are rejected belong to TC701 and TC703.
+    """
+    for schema in all_subschemas(tool):
+        if schema is not tool.node.get("parameters") and (entry := schema.entry("oneOf")):
+            message = "Gemini reads 'oneOf' as 'anyOf': a value that fits several of them passes there"
+            hint = "write anyOf where the choices exclude each other anyway"
+            yield Diagnostic(codes.LOSSY, message, entry.key_span, hint)
+        if (entry := schema.entry("format")) and not (has_type(schema, "integer") or has_type(schema, "number")):
+            message = "Gemini takes 'format' of numbers only: its models read this one as words"
+            yield Diagnostic(codes.LOSSY, message, entry.key_span, "give an example of the form in the description")

@@ -1,0 +1,99 @@
+"""Checks of the sandbox: TC404 and TC505 (workspace), TC501 and TC502 (image), TC506 (user)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.helpers import has_keyword, parameters
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.diagnostics import Diagnostic
+from toolc.spec import PythonBackend, ShellBackend
+
+_FILES: Final = frozenset(
+    {
+        "dir", "directory", "file", "file_name", "file_path", "filename", "filepath", "files", "path", "paths",
+    }
+)  # fmt: skip
+"""Not "folder": mail and bookmarks have those too."""
+
+
+@tool_check("TC404", needs={"annotations", "backend", "parameters", "sandbox"})
+def check_missing_workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each parameter named like a file in a tool without access to files.
+
+    The sandbox contains only the workspace. Without one, a call with a path of the user finds nothing. Tools that
+    can get files elsewhere are not reported: from their image, from packed files, from the network, from values in
+    the spec, or if the backend is neither a command nor a function. A tool with ``open_world: true`` means an
+    external path (in a repository, on a cluster); TC503 reports its missing network.
+    """
+    if _FILES.isdisjoint(tool.spec.parameters.properties):
+        return
+    if tool.spec.sandbox.workspace != "none" or not _has_no_files(tool):
+        return
+    for entry, schema in parameters(tool):
+        if entry.key in _FILES and not has_keyword(schema, "enum", "const"):
+            yield Diagnostic(
+                codes.NO_WORKSPACE, f"'{entry.key}' names a file, and this tool can reach none: no workspace",
+                entry.key_span, "add sandbox: {workspace: ro}, or rename it if it is no file",
+            )  # fmt: skip
+
+
+def _has_no_files(tool: LocatedTool) -> bool:
+    sandbox = tool.spec.sandbox
+    if sandbox.image or sandbox.build or sandbox.network.allow or tool.spec.annotations.open_world:
+        return False
+    match tool.spec.backend:
+        case ShellBackend():
+            return True
+        case PythonBackend(files=files):
+            return len(files) == 1
+        case _:
+            return False
+
+
+@tool_check("TC505", needs={"annotations", "sandbox"})
+def check_read_only_workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report ``read_only: true`` with a workspace that can be changed permanently."""
+    mode, transaction = tool.spec.sandbox.workspace, tool.spec.sandbox.transaction
+    thrown_away = transaction is not None and transaction.commit == "never"
+    if tool.spec.annotations.read_only and mode not in {"none", "ro"} and not thrown_away:
+        yield Diagnostic(
+            codes.READ_ONLY_WRITES, f"this tool says it only reads, and it can write: its workspace is '{mode}'",
+            tool.span("sandbox", "workspace"), "write workspace: ro, or read_only: false",
+        )  # fmt: skip
+
+
+@tool_check("TC501", needs={"sandbox"})
+def check_image_tag(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report an image without a tag or digest. A tag is sufficient, because the lock file pins its digest."""
+    image = tool.spec.sandbox.image
+    # A colon before the last slash belongs to a registry's port.
+    if image is not None and not {"@", ":"} & set(image.rpartition("/")[2]):
+        yield Diagnostic(
+            codes.IMAGE_TAG, f"the image '{image}' has no tag, so it is whatever 'latest' is on the day",
+            tool.span("sandbox", "image"), f"name a version or a digest, as in {image}:1.2 or {image}@sha256:…",
+        )  # fmt: skip
+
+
+@tool_check("TC502", needs={"sandbox"})
+def check_image_latest(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report an image with the tag ``latest``. A digest makes the tag irrelevant."""
+    image = tool.spec.sandbox.image
+    if image is not None and image.endswith(":latest"):
+        yield Diagnostic(
+            codes.IMAGE_LATEST, f"the image '{image}' is another one with every release of its makers",
+            tool.span("sandbox", "image"), "name the tag of a version",
+        )  # fmt: skip
+
+
+@tool_check("TC506", needs={"sandbox"})
+def check_root_user(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report a workspace without ``run_as: nonroot``, because root can own it. Off by default."""
+    if tool.spec.sandbox.workspace != "none" and tool.spec.sandbox.run_as is None:
+        yield Diagnostic(
+            codes.MAY_BE_ROOT, "this tool runs as root where root owns the workspace",
+            tool.span("sandbox", "workspace"), "add run_as: nonroot under 'sandbox'",
+        )  # fmt: skip

@@ -1,0 +1,191 @@
+"""Checks of secrets: TC601 (literals), TC602 (exposure), TC603 (declarations), TC604 (variables)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.helpers import parameters, text_may_contain
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Mapping, Node, Scalar
+from toolc.compiler.reader import listed, suggestion
+from toolc.compiler.secret_patterns import find_secrets
+from toolc.compiler.strings import strings
+from toolc.diagnostics import Diagnostic
+from toolc.source import SourceText
+from toolc.spec import PluginBackend, PythonBackend, Script, ShellBackend
+
+_READ_BY_OTHERS: Final = ("label", "description", "deprecated", "parameters", "examples", "tests")
+_PLACEHOLDER: Final = re.compile(r"\{\{-?\s*secrets\b[^}]{0,200}\}\}")
+
+_ASKS: Final = frozenset(
+    {
+        "access_key", "access_token", "api_key", "api_token", "apikey", "auth_token", "bearer_token",
+        "client_secret", "passphrase", "passwd", "password", "private_key", "secret", "secret_key", "ssh_key",
+    }
+)  # fmt: skip
+_LITERAL: Final = r"(?!\{\{|\$|/|\*+$|<|true$|false$|none$)[^\s{}]+"
+# Both compiled where there is something like it: start-up time.
+_OPTION: Final = rf"--(?:api-?key|access-?token|auth-?token|pass(?:word)?|secret|token)=(?P<value>{_LITERAL})"
+_URL: Final = r"(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@{}]{1,100}:(?P<value>[^\s/@{}$<*]{1,200})@"
+_VARIABLE: Final = re.compile(r"(?:.*_)?(?:API_?KEY|PASSWD|PASSWORD|PRIVATE_KEY|SECRET|SECRET_KEY|TOKEN)")
+_VALUE: Final = re.compile(_LITERAL, re.IGNORECASE)
+
+_DECLARE: Final = "declare it under sandbox.secrets: its value comes from whoever runs the tool"
+
+
+@tool_check("TC602", needs={"parameters"})
+def check_exposed_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each secret that a model, a process list or a log can show.
+
+    A secret is exposed if a placeholder (``{{ secrets.TOKEN }}``) is in text for a model or in a test, where it is
+    not replaced; if it is a parameter; or if it is written literally in a command line, a URL or a variable whose
+    name indicates a secret. The decoder checks the other places, with the same number.
+    """
+    for key in _READ_BY_OTHERS if text_may_contain(tool, ("secrets",)) else ():
+        for node, text in strings(tool.node.get(key)):
+            for match in _PLACEHOLDER.finditer(text) if "secrets" in text else ():
+                yield Diagnostic(
+                    codes.MISPLACED_SECRET, f"nothing replaces a secret under '{key}': this stays as it stands",
+                    tool.source.locate(node.span, match[0]), "name secrets where they are used, in the backend",
+                )  # fmt: skip
+    asks = not _ASKS.isdisjoint(map(str.lower, tool.spec.parameters.properties))
+    for entry, _ in parameters(tool) if asks else ():
+        if entry.key.lower() in _ASKS:
+            message = f"'{entry.key}' asks the model for a secret: it then stands in the conversation and in logs"
+            yield Diagnostic(codes.MISPLACED_SECRET, message, entry.key_span, _DECLARE)
+    yield from _written_out(tool)
+
+
+def _written_out(tool: LocatedTool) -> Iterator[Diagnostic]:
+    for node, text in strings(tool.node.get("backend")) if text_may_contain(tool, ("=", "@")) else ():
+        for mark, pattern, where in (("--", _OPTION, "a command line"), ("://", _URL, "a URL")):
+            for match in re.finditer(pattern, text) if mark in text else ():
+                span = tool.source.locate(node.span, match["value"])
+                yield Diagnostic(codes.MISPLACED_SECRET, f"a secret is written out in {where}", span, _DECLARE)
+    env = tool.node_at("sandbox", "env")
+    for entry in env.entries if isinstance(env, Mapping) else ():
+        value = entry.value.value if isinstance(entry.value, Scalar) else None
+        if isinstance(value, str) and _VARIABLE.fullmatch(entry.key.upper()) and _VALUE.fullmatch(value):
+            message = f"the value of '{entry.key}' is written out, and its name says that it is a secret"
+            yield Diagnostic(codes.MISPLACED_SECRET, message, entry.value.span, _DECLARE)
+
+
+_NAMED_SECRET: Final = re.compile(r"""\{\{-?\s*secrets(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])[^}]{0,200}\}\}""")
+_CODE: Final = frozenset({"script", "code"})
+
+
+@tool_check("TC603", needs={"backend", "sandbox"})
+def check_secret_declarations(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each secret that is used without a declaration, or declared without use.
+
+    A secret with ``expose: env`` or ``file`` is always passed to the tool; a secret of the broker is used only
+    where ``{{ secrets.NAME }}`` is written.
+    """
+    declared = {secret.name: secret for secret in tool.spec.sandbox.secrets}
+    if not declared and not text_may_contain(tool, ("secrets",)):
+        return
+    used: set[str] = set()
+    for node in (tool.node.get("backend"), tool.node_at("sandbox", "env")):
+        for scalar, match in _named(node):
+            name = match[1] or match[2]
+            used.add(name)
+            if name not in declared:
+                known = f"the secrets are {listed(sorted(declared))}" if declared else f"add secrets: {{{name}: …}}"
+                yield Diagnostic(
+                    codes.UNDECLARED_SECRET, f"the secret '{name}' is not declared under sandbox.secrets",
+                    tool.source.locate(scalar.span, match[0]), suggestion(name, declared) or known,
+                )  # fmt: skip
+    for name, secret in sorted(declared.items()):
+        if secret.expose == "broker" and name not in used:
+            yield Diagnostic(
+                codes.UNUSED_SECRET, f"the secret '{name}' is declared, and nothing names it",
+                tool.key_span("sandbox", "secrets", name),
+                f"write {{{{ secrets.{name} }}}} where it is needed, say expose: env, or remove it",
+            )  # fmt: skip
+
+
+def _named(node: Node | None) -> Iterator[tuple[Scalar, re.Match[str]]]:
+    for scalar, text in strings(node, _CODE):
+        yield from ((scalar, match) for match in _NAMED_SECRET.finditer(text))
+
+
+# $NAME, ${NAME}, ${NAME:-default}, %NAME% and ${env:NAME}; names of environments are in capitals.
+_EXPANSION: Final = re.compile(
+    r"\$\{?[A-Z_][A-Z0-9_]+\b(?:[:?+-][^}]{0,200})?\}?|%[A-Z_][A-Z0-9_]+%|\$\{env[:.][^}]{0,200}\}"
+)
+
+
+@tool_check("TC604", needs={"backend", "sandbox"})
+def check_unexpanded_variables(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each value under ``env``, and part of a plugin's command, that refers to an environment variable.
+
+    These values are constants: toolc expands nothing in them, and a build never reads its environment.
+    """
+    for variable in tool.spec.sandbox.env:
+        span = tool.span("sandbox", "env", variable.name)
+        if variable.value == "*" or variable.name == "*":
+            found = variable.value
+        elif match := _EXPANSION.search(variable.value):
+            found = match[0]
+        else:
+            continue
+        yield Diagnostic(
+            codes.ENV_EXPANSION, f"'{found}' stays as it stands: a variable under 'env' is a constant",
+            tool.source.locate(span, found),
+            "write the value itself; what is secret or differs from user to user belongs under sandbox.secrets",
+        )  # fmt: skip
+    if isinstance(tool.spec.backend, PluginBackend):
+        yield from _in_command(tool, tool.spec.backend.command)
+
+
+def _in_command(tool: LocatedTool, command: tuple[str, ...]) -> Iterator[Diagnostic]:
+    for index, word in enumerate(command):
+        match = _EXPANSION.search(word)
+        # A word with spaces is code, as after 'sh -c', whose own variables those are.
+        if match and not re.search(r"\s", word):
+            yield Diagnostic(
+                codes.ENV_EXPANSION,
+                f"'{match[0]}' stays as it stands: nothing is filled into a word of 'command'",
+                tool.source.locate(tool.span("backend", "plugin", "command", index), match[0]),
+                "let the plugin read a variable of sandbox.env; what is secret or differs from user to user "
+                "belongs under sandbox.secrets, with expose: env",
+            )
+
+
+_HINT: Final = "revoke it, for it is in the history too; declare it under sandbox.secrets and refer to its name"
+
+
+def check_text_for_secrets(source: SourceText) -> Iterator[Diagnostic]:
+    """Yield each secret that is written in a file."""
+    for found in find_secrets(source.text):
+        span = source.span(found.start, found.end)
+        yield Diagnostic(codes.SECRET, f"this looks like {found.kind}", span, _HINT)
+
+
+@tool_check("TC601", needs={"backend"})
+def check_literal_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each secret in the files that are packed into the tool."""
+    for path, text in _files(tool):
+        place = PurePosixPath(tool.path).parent / path
+        yield from check_text_for_secrets(SourceText(place.as_posix(), text))
+
+
+def _files(tool: LocatedTool) -> Iterator[tuple[str, str]]:
+    match tool.spec.backend:
+        case PythonBackend(files=files):
+            inline = tool.node_at("backend", "python", "code") is not None
+            entry = tool.spec.backend.entry
+            yield from (
+                (each.path, each.text) for each in files if each.text and not (inline and each.path == entry)
+            )
+        case ShellBackend(command=Script(text=text)):
+            node = tool.node_at("backend", "shell", "file")
+            if isinstance(node, Scalar):
+                yield str(node.value), text
+        case _:
+            pass

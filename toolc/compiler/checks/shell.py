@@ -1,0 +1,198 @@
+"""Checks of shell commands: TC402 (scripts with one command) and TC403 (arguments read as options)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.checks.base import tool_check
+from toolc.compiler.checks.injection import SHELLS
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Scalar
+from toolc.compiler.edits import fix, insert_item, is_toml, replace, written
+from toolc.diagnostics import Diagnostic, Edit, Fix
+from toolc.schema import JsonObject, JsonValue, Schema
+from toolc.source import Span
+from toolc.spec import Argv, Script, ShellBackend, WhenGroup
+from toolc.template import Template, as_text
+
+_ARGUMENT: Final = r"\$(?:ARG_[A-Za-z_][A-Za-z0-9_]*|\{ARG_[A-Za-z_][A-Za-z0-9_]*\})"
+_WORD: Final = re.compile(
+    rf"""(?P<bare>[A-Za-z0-9_./:=@%+,-]+) | '(?P<single>[^'\n]*)' | "(?P<double>(?:[^"\\$`\n]|{_ARGUMENT})*)" """,
+    re.VERBOSE,
+)
+_VARIABLE: Final = re.compile(r"\$\{?ARG_([A-Za-z_][A-Za-z0-9_]*)\}?")
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_PLAIN: Final = re.compile(r"[A-Za-z_./@+-][A-Za-z0-9_./@+-]*|[1-9][0-9]*")
+_OF_THE_SHELL: Final = frozenset(
+    {
+        ".", ":", "alias", "break", "case", "cd", "command", "continue", "eval", "exit", "export", "for",
+        "function", "getopts", "hash", "if", "local", "read", "readonly", "return", "set", "shift", "source",
+        "test", "time", "times", "trap", "type", "ulimit", "umask", "unalias", "unset", "until", "wait",
+        "while",
+    }
+)  # fmt: skip
+
+
+@tool_check("TC402", needs={"backend", "parameters"})
+def check_single_command(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report a script of one line that contains one command.
+
+    toolc does not analyze the arguments of a script: in ``wc -w "$ARG_path"`` a path that starts with ``-`` is an
+    option of ``wc``, while ``argv`` rejects it. Scripts that need the shell (operators, globs, variables, builtins)
+    and commands that are shells are not reported.
+    """
+    backend = tool.spec.backend
+    if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Script):
+        return
+    script = backend.command
+    if tool.node_at("backend", "shell", "script") is None or script.interpreter != Script(text="").interpreter:
+        return
+    argv = _as_argv(script.text, tool.spec.parameters)
+    if argv is not None:
+        span = tool.span("backend", "shell", "script")
+        yield Diagnostic(
+            codes.ONE_COMMAND, "this script is one command, which needs no shell",
+            tool.source.locate(span, _lines(script.text)[0]),
+            f"write argv: [{', '.join(argv)}] (an argument that may start with '-' wants '--' before it)",
+            _argv_fix(tool, argv),
+        )  # fmt: skip
+
+
+def _argv_fix(tool: LocatedTool, argv: list[str]) -> Fix | None:
+    """Return a fix that replaces the script by ``argv``, if the backend has no other keys."""
+    node = tool.node_at("backend", "shell", "script")
+    text = written(tool.source, node.span) if isinstance(node, Scalar) and not node.vars else ""
+    if not isinstance(node, Scalar) or not text or "#" in text or text[0] == "*":
+        return None
+    items = [each if each.startswith('"') or not is_toml(tool.source) else f'"{each}"' for each in argv]
+    key = replace(tool.source, tool.key_span("backend", "shell", "script"), "script", "argv")
+    return fix("write it as argv", key, Edit(node.span, f"[{', '.join(items)}]"))
+
+
+def _lines(text: str) -> list[str]:
+    lines = (line.strip() for line in text.split("\n"))
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _as_argv(text: str, parameters: Schema) -> list[str] | None:
+    """Return the items of ``argv`` that do what the script does, as YAML; None where there are none."""
+    lines = _lines(text)
+    words = _words(lines[0].removeprefix("exec ")) if len(lines) == 1 else None
+    if (
+        not words
+        or words[0] in _OF_THE_SHELL
+        or PurePosixPath(words[0]).name in SHELLS
+        or _ASSIGNMENT.match(words[0])
+    ):
+        return None
+    if any("{{" in word for word in words):
+        return None
+    names = {name for word in words for name in _VARIABLE.findall(word)}
+    if any(name not in parameters.properties or parameters.may_be_absent(name) for name in names):
+        return None
+    return [_quoted(word) for word in words]
+
+
+def _words(line: str) -> list[str] | None:
+    """Return the words of a command line that the shell only splits; None for any other."""
+    words: list[str] = []
+    at = 0
+    while at < len(line):
+        match = _WORD.match(line, at)
+        at = match.end() if match else at
+        if match is None or not (at == len(line) or line[at] == " "):
+            return None
+        if match["single"] is not None and "$" in match["single"]:
+            return None
+        words.append(next(group for group in match.groups() if group is not None))
+        while at < len(line) and line[at] == " ":
+            at += 1
+    return words
+
+
+def _quoted(word: str) -> str:
+    if _PLAIN.fullmatch(word):
+        return word
+    written = _VARIABLE.sub(r"{{ \1 }}", word).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{written}"'
+
+
+_END_OF_OPTIONS: Final = Template(("--",))
+
+
+@tool_check("TC403", needs={"backend", "parameters"})
+def check_leading_dash(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """Report each separate argument with a declared value that starts with ``-``.
+
+    A call with such an argument is rejected, unless ``--`` precedes it or ``allow_dash`` names the parameter,
+    because a program could read it as an option. Only certain cases are reported: a default, an enum, a constant,
+    or a number that can be negative.
+    """
+    backend = tool.spec.backend
+    if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Argv):
+        return
+    properties = tool.spec.parameters.properties
+    if not any(map(_dashed_value, properties.values())):
+        return
+    is_fixed = False  # one '--' is sufficient for all later arguments
+    for template, route in _before_end_of_options(backend.command):
+        placeholder = template.sole
+        if placeholder is None or placeholder.keys or placeholder.filters or placeholder.name in backend.allow_dash:
+            continue
+        dashed = _dashed_value(properties.get(placeholder.name, {}))
+        if dashed is not None:
+            span = tool.span(*route)
+            yield Diagnostic(
+                codes.LEADING_DASH,
+                f"'{placeholder.name}' may be {dashed}, and a call with it is refused: it looks like an option",
+                span,
+                f"put '--' before it, or if the program needs no '--' write allow_dash: [{placeholder.name}]",
+                None if is_fixed else _dash_fix(tool, backend.command, template, span),
+            )
+            is_fixed = True
+
+
+def _dash_fix(tool: LocatedTool, argv: Argv, template: Template, span: Span) -> Fix | None:
+    """Return a fix that inserts ``--`` before the argument, unless options follow it."""
+    elements = [
+        each for group in argv.elements for each in (group.argv if isinstance(group, WhenGroup) else (group,))
+    ]
+    later = elements[elements.index(template) + 1 :]
+    if any(isinstance(part, str) and part.startswith("-") for each in later for part in each.parts[:1]):
+        return None
+    return fix("put '--' before it", insert_item(tool.source, span, "--"))
+
+
+def _before_end_of_options(argv: Argv) -> Iterator[tuple[Template, tuple[str | int, ...]]]:
+    """Yield each argument that a program may read as an option, and its route."""
+    for index, element in enumerate(argv.elements):
+        route = ("backend", "shell", "argv", index)
+        if element == _END_OF_OPTIONS:
+            return
+        if isinstance(element, Template):
+            yield element, route
+        elif _END_OF_OPTIONS not in element.argv:
+            yield from ((each, (*route, "argv", inner)) for inner, each in enumerate(element.argv))
+
+
+def _dashed_value(schema: JsonObject) -> str | None:
+    if schema.get("type") == "array":
+        items = schema.get("items")
+        schema = items if isinstance(items, dict) else {}
+    enum = schema.get("enum")
+    values: list[JsonValue] = [
+        *(enum if isinstance(enum, list) else ()),
+        schema.get("const"),
+        schema.get("default"),
+    ]
+    for value in values:
+        if isinstance(value, str | int | float) and str(value).startswith("-"):
+            return repr(as_text(value))
+    for bound in (schema.get("minimum"), schema.get("exclusiveMinimum")):
+        if isinstance(bound, int | float) and bound < 0:
+            return "a negative number"
+    return None

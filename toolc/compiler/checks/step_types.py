@@ -1,0 +1,274 @@
+"""Types of the values in composites: what steps receive and return, and which arguments a tool accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from toolc.compiler import codes
+from toolc.compiler.decode_schema import check_instance
+from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.document import Mapping as MappingNode
+from toolc.compiler.document import Scalar
+from toolc.compiler.reader import Findings, listed, suggestion
+from toolc.compiler.uses import templates
+from toolc.compiler.value_shapes import ANYTHING, TEXT, Shape, in_words
+from toolc.diagnostics import Diagnostic, Diagnostics
+from toolc.schema import JsonObject, Schema
+from toolc.source import Span
+from toolc.spec import ShellBackend, ToolSpec
+from toolc.spec_composite import CompositeBackend, Step
+from toolc.spec_http import HttpBackend
+from toolc.template import STEPS, Placeholder, Template
+from toolc.template_json import JsonList, JsonMap, JsonTemplate
+
+_FIXED: Final[Mapping[str, Shape]] = {
+    "text": TEXT,
+    "outcome": TEXT,
+    "error": Shape(
+        {
+            "type": ["object", "null"],
+            "properties": {"kind": {"type": "string"}, "message": {"type": "string"}},
+            "additionalProperties": False,
+        },
+        {},
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NoSuchKeyError(Exception):
+    """A placeholder that names a key which nothing has there: ``key``, where only ``known`` are."""
+
+    key: str
+    known: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the templates of a step can name: the composite's parameters, and steps by their ids.
+
+    A step whose tool is not known gives anything.
+    """
+
+    parameters: Schema
+    steps: Mapping[str, ToolSpec | None]
+
+    def shape(self, template: Template) -> Shape:
+        """Return the type of the value of a template. Raise ``NoSuchKeyError`` if a key does not exist."""
+        sole = template.sole
+        for part in template.parts:
+            if isinstance(part, Placeholder):
+                found = self._named(part)
+                if part is sole and not part.filters:
+                    return found
+        return TEXT
+
+    def may_be_absent(self, template: Template) -> str:
+        """Return the parameter that ``template`` names and a call may lack; empty where it names none."""
+        names = sorted(name for name in template.names if self.parameters.may_be_absent(name))
+        return names[0] if names else ""
+
+    def _named(self, placeholder: Placeholder) -> Shape:
+        keys = list(placeholder.keys)
+        if placeholder.name == STEPS:
+            step, what, *keys = keys
+            found = outputs(self.steps.get(step)) if what == "outputs" else _FIXED.get(what, ANYTHING)
+        else:
+            found = Shape(self.parameters.properties.get(placeholder.name, {}), self.parameters.value)
+        for key in keys:
+            if found.keys is not None and key not in found.keys:
+                raise NoSuchKeyError(key, found.keys)
+            if "object" not in found.types:
+                raise NoSuchKeyError(key, frozenset())
+            found = found.key(key)
+        return found
+
+
+def outputs(tool: ToolSpec | None) -> Shape:
+    """Return the type of the output of a tool, as in ``toolc.runtime.step_results.Ran.data``."""
+    if tool is None:
+        return ANYTHING
+    if tool.result_schema is not None:
+        return Shape.of(tool.result_schema)
+    backend = tool.backend
+    if isinstance(backend, ShellBackend | HttpBackend):
+        gives_text = tool.result.format != "json" and tool.result.select is None
+        return TEXT if gives_text else ANYTHING
+    if isinstance(backend, CompositeBackend) and backend.strategy in {"sequential", "parallel"}:
+        ids: JsonObject = {step.id: {} for step in backend.steps}
+        return Shape({"type": "object", "properties": ids, "additionalProperties": False}, {})
+    return ANYTHING
+
+
+_DEFINED: Final = ("$defs", "definitions")
+
+
+@dataclass(frozen=True, slots=True)
+class StepArguments:
+    """The arguments of the step ``index`` of a composite that could be decoded.
+
+    ``tools`` are those that it may call, by name, and ``giving`` those of which it is known what they give.
+    """
+
+    tool: LocatedTool
+    backend: CompositeBackend
+    index: int
+    tools: Mapping[str, ToolSpec]
+    giving: Mapping[str, ToolSpec]
+
+    def findings(self) -> Iterator[Diagnostic]:
+        """Yield each argument that is missing, unknown, or of a type that the called tool does not take."""
+        node = self.tool.node_at(*self._route, "args")
+        if node is not None and not isinstance(node, MappingNode):
+            return
+        written = frozenset(node.by_key) if node is not None else frozenset[str]()
+        given = {entry.key: entry.value for entry in self._step.args.entries}
+        yield from self._unknown(written)
+        yield from self._missing(written)
+        for name, value in given.items():
+            wanted = Shape(self._parameters.properties.get(name, {}), self._parameters.value)
+            yield from self._differs(value, wanted, f"{self._step.tool}.{name}", ("args", name))
+            if name in self._parameters.required:
+                yield from self._perhaps_absent(name, value)
+
+    @property
+    def _step(self) -> Step:
+        return self.backend.steps[self.index]
+
+    @property
+    def _parameters(self) -> Schema:
+        return self.tools[self._step.tool].parameters
+
+    @property
+    def _known(self) -> Known:
+        steps = {step.id: self.giving.get(step.tool) for step in self.backend.steps}
+        return Known(self.tool.spec.parameters, steps)
+
+    def _unknown(self, written: frozenset[str]) -> Iterator[Diagnostic]:
+        declared = self._parameters.properties
+        if self._parameters.value.get("additionalProperties") is not False:
+            return
+        for name in sorted(written - declared.keys()):
+            message = f"'{self._step.tool}' has no parameter '{name}'"
+            hint = suggestion(name, declared) or (
+                f"its parameters are {listed(sorted(declared))}" if declared else "it has no parameters"
+            )
+            yield Diagnostic(codes.STEP_ARGUMENTS, message, self._key_span(name), hint)
+
+    def _missing(self, written: frozenset[str]) -> Iterator[Diagnostic]:
+        missing = sorted(self._parameters.required - written)
+        if self.backend.strategy == "pipeline" and self.index:
+            yield from self._handed_on(missing, are_read=len(written) == len(self._step.args.entries))
+            return
+        for name in missing:
+            message = f"'{self._step.tool}' needs '{name}', and this step does not pass it on"
+            hint = f"add it to the step's args, e.g. args: {{{name}: …}}"
+            yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
+
+    def _handed_on(self, missing: Sequence[str], *, are_read: bool) -> Iterator[Diagnostic]:
+        """Report a pipeline step without exactly one parameter for the previous output, or of another type."""
+        tool = self._step.tool
+        if len(missing) > 1:
+            message = f"a pipeline hands one value on, and '{tool}' needs {listed(missing)}"
+            hint = "give all but one of them in the step's args"
+            yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
+        elif (
+            are_read
+            and not missing
+            and not any(
+                isinstance(part, Placeholder) and part.name == STEPS
+                for template in templates(self._step.args)
+                for part in template.parts
+            )
+        ):
+            message = f"nothing that the step before gives reaches '{tool}'"
+            hint = "leave out of args the parameter that it is to become, or use {{ steps.ID.outputs }}"
+            yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
+        for name in missing[:1]:
+            wanted = Shape(self._parameters.properties.get(name, {}), self._parameters.value).types
+            got = outputs(self.giving.get(self.backend.steps[self.index - 1].tool)).types
+            # A text is what it says, whatever the data: see ``handed_on``.
+            if len(missing) == 1 and wanted != {"string"} and wanted.isdisjoint(got):
+                message = f"{tool}.{name} is {in_words(wanted)}, and the step before gives {in_words(got)}"
+                hint = "put a step between them that makes the one of the other"
+                yield Diagnostic(codes.STEP_ARGUMENTS, message, self._span("tool"), hint)
+
+    def _differs(
+        self, value: JsonTemplate, wanted: Shape, what: str, route: tuple[str | int, ...]
+    ) -> Iterator[Diagnostic]:
+        if not any(template.sole or len(template.parts) > 1 for template in templates(value)):
+            yield from self._constant(wanted, what, route)
+        elif isinstance(value, Template):
+            yield from self._filled(value, wanted, what, route)
+        elif isinstance(value, JsonMap):
+            if "object" not in wanted.types:
+                yield self._mismatch(what, wanted, "this is a map", route)
+            for entry in value.entries:
+                yield from self._differs(
+                    entry.value, wanted.key(entry.key), f"{what}.{entry.key}", (*route, entry.key)
+                )
+        elif isinstance(value, JsonList):
+            if "array" not in wanted.types:
+                yield self._mismatch(what, wanted, "this is a list", route)
+            for at, item in enumerate(value.items):
+                yield from self._differs(item, wanted.item, f"{what}[{at}]", (*route, at))
+
+    def _constant(self, wanted: Shape, what: str, route: tuple[str | int, ...]) -> Iterator[Diagnostic]:
+        node = self.tool.node_at(*self._route, *route)
+        if node is not None and isinstance(wanted.schema, dict):
+            diagnostics = Diagnostics()
+            # With the definitions that its references lead to.
+            schema = Schema({**{key: wanted.root[key] for key in _DEFINED if key in wanted.root}, **wanted.schema})
+            check_instance(node, schema, what, codes.STEP_ARGUMENTS, Findings(self.tool.source, diagnostics))
+            yield from diagnostics.sorted()
+
+    def _filled(
+        self, value: Template, wanted: Shape, what: str, route: tuple[str | int, ...]
+    ) -> Iterator[Diagnostic]:
+        try:
+            got = self._known.shape(value).types
+        except NoSuchKeyError as error:
+            hint = suggestion(error.key, error.known) or (
+                f"the keys are {listed(sorted(error.known))}" if error.known else "it is no map"
+            )
+            message = f"there is no key '{error.key}' in what this names"
+            yield Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(route), hint)
+            return
+        if wanted.types.isdisjoint(got):
+            hint = "" if value.sole else "a placeholder that stands alone, in quotes, keeps its type"
+            yield self._mismatch(what, wanted, f"'{self._written(route)}' is {in_words(got)}", route, hint)
+
+    def _perhaps_absent(self, name: str, value: JsonTemplate) -> Iterator[Diagnostic]:
+        absent = self._known.may_be_absent(value) if isinstance(value, Template) else ""
+        if absent:
+            message = f"'{self._step.tool}' needs '{name}', and the parameter '{absent}' may be absent"
+            hint = f"make '{absent}' required, or give it a default"
+            yield Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(("args", name)), hint)
+
+    def _mismatch(
+        self, what: str, wanted: Shape, got: str, route: tuple[str | int, ...], hint: str = ""
+    ) -> Diagnostic:
+        message = f"{what} is {in_words(wanted.types)}, and {got}"
+        return Diagnostic(codes.STEP_ARGUMENTS, message, self._value_span(route), hint)
+
+    @property
+    def _route(self) -> tuple[str | int, ...]:
+        return ("backend", "composite", "steps", self.index)
+
+    def _span(self, *route: str | int) -> Span:
+        return self.tool.span(*self._route, *route)
+
+    def _key_span(self, name: str) -> Span:
+        node = self.tool.node_at(*self._route, "args")
+        entry = node.entry(name) if isinstance(node, MappingNode) else None
+        return entry.key_span if entry else self._span("args")
+
+    def _written(self, route: tuple[str | int, ...]) -> str:
+        node = self.tool.node_at(*self._route, *route)
+        return str(node.value)[:80] if isinstance(node, Scalar) else ""
+
+    def _value_span(self, route: tuple[str | int, ...]) -> Span:
+        """Return a template without the quotes around it."""
+        return self.tool.source.locate(self._span(*route), self._written(route))

@@ -1,0 +1,1 @@
+"""Files shipped with toolc: rule pages, advisories, probes and schemas."""

@@ -1,0 +1,125 @@
+"""Risks of network access: RSK01 and RSK13 (destinations), RSK08 (requests) and RSK11 (data flows)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from toolc.authority import Granted, authority
+from toolc.hosts import covers, show_destination
+from toolc.review.change import Change
+from toolc.review.risk.base import Sides, gained, risk_rule
+from toolc.review.state import State
+from toolc.spec import Destination, ToolSpec
+from toolc.spec_agent import AgentBackend
+from toolc.spec_http import HttpBackend, Method, Url
+
+PUBLIC: Final = "RSK13"
+
+_ALLOW: Final = ("sandbox", "network", "allow")
+
+
+@risk_rule("RSK01")
+def check_destinations(sides: Sides) -> Iterator[Change]:
+    """Report each destination that no earlier one covers, and other changes that widen where a call can go."""
+    had = [each.value for each in sides.permissions_before.hosts]
+    before = _shown(sides.permissions_before.hosts)
+    for each in gained(sides.permissions_before.hosts, sides.permissions_after.hosts):
+        if any(covers(other, each.value) for other in had):
+            continue
+        name = show_destination(each.value)
+        rule = PUBLIC if each.value.kind == "public" else "RSK01"
+        words = "any public address" if each.value.kind == "public" else name
+        yield sides.risk(rule, "high", f"a call may now reach {words}{each.by}", _ALLOW, before, name)
+    yield from _url(sides)
+
+
+def _url(sides: Sides) -> Iterator[Change]:
+    was, now = _url_of(sides.before), _url_of(sides.after)
+    route = ("backend", "http", "url")
+    if now is not None and not isinstance(now, Url) and (was is None or isinstance(was, Url)):
+        words = "the caller chooses the URL, within what the tool may reach"
+        yield sides.risk("RSK01", "high", words, ("backend", "http", "url_from_argument"))
+    elif isinstance(now, Url) and now.scheme == "http" and not (isinstance(was, Url) and was.scheme == "http"):
+        yield sides.risk("RSK01", "high", "requests are sent without TLS", route, _scheme(was), "http")
+
+
+def _scheme(url: object) -> str | None:
+    return url.scheme if isinstance(url, Url) else None
+
+
+def _url_of(tool: ToolSpec | None) -> object:
+    return tool.backend.url if tool and isinstance(tool.backend, HttpBackend) else None
+
+
+def _shown(hosts: Sequence[Granted[Destination]]) -> str | None:
+    return ", ".join(show_destination(each.value) for each in hosts) or None
+
+
+_STRENGTH: Final[dict[Method, int]] = {
+    "OPTIONS": 0,
+    "HEAD": 0,
+    "GET": 0,
+    "POST": 1,
+    "PUT": 2,
+    "PATCH": 2,
+    "DELETE": 3,
+}
+
+
+@risk_rule("RSK08")
+def check_requests(sides: Sides) -> Iterator[Change]:
+    """Report a stronger method, another host and another authentication. A new tool is reported by RSK01."""
+    was, now = sides.before.backend if sides.before else None, sides.after.backend
+    if isinstance(was, HttpBackend) and isinstance(now, HttpBackend):
+        if _STRENGTH[now.method] > _STRENGTH[was.method]:
+            words = "the request is a stronger one"
+            yield sides.risk("RSK08", "high", words, ("backend", "http", "method"), was.method, now.method)
+        if type(was.auth) is not type(now.auth):
+            words = "requests prove who asks in another way"
+            yield sides.risk("RSK08", "high", words, ("backend", "http", "auth"), _tag(was.auth), _tag(now.auth))
+    before, after = _host(sides.before), _host(sides.after)
+    if before and after and before != after:
+        route = ("backend", "http", "url") if isinstance(now, HttpBackend) else ("backend", "agent", "base_url")
+        yield sides.risk("RSK08", "high", "requests go to another host", route, before, after)
+
+
+def _tag(auth: object) -> str | None:
+    tag = getattr(auth, "tag", None)
+    return tag if isinstance(tag, str) else None
+
+
+def _host(tool: ToolSpec | None) -> str | None:
+    backend = tool.backend if tool else None
+    url = backend.url if isinstance(backend, HttpBackend) else None
+    url = backend.base_url if isinstance(backend, AgentBackend) else url
+    return f"{url.scheme}://{url.host}:{url.port}" if isinstance(url, Url) else None
+
+
+@risk_rule("RSK11")
+def check_data_flows(sides: Sides) -> Iterator[Change]:
+    """Report a tool that, with the tools it calls, can now read private data and send it away."""
+    was = _parts(sides.state_before, [sides.old.spec.name] if sides.old else [])
+    if sides.old and not all(was) and all(_parts(sides.state_after, [sides.after.name])):
+        words = "one call may now read private data and send it away"
+        yield sides.risk("RSK11", "high", words, ("sandbox",))
+
+
+def toolset_data_flows(sides: Sides) -> Iterator[Change]:
+    """Yield each toolset that the tool is in and that is more than before, where the tool has a part in it."""
+    for name, members in sorted(sides.state_after.toolsets.items()):
+        mine = _parts(sides.state_after, [sides.after.name])
+        if sides.after.name not in members or not any(mine) or not all(_parts(sides.state_after, members)):
+            continue
+        had = _parts(sides.state_before, sides.state_before.toolsets.get(name, ()))
+        if any(part and not before for part, before in zip(mine, had, strict=True)):
+            words = f"with it the toolset {name} may read private data and send it away"
+            yield sides.risk("RSK11", "high", words, ("toolsets", name))
+
+
+def _parts(state: State, names: Iterable[str]) -> tuple[bool, bool]:
+    """Return whether these tools can read private data, and whether they can connect to unlisted hosts."""
+    all_of = [authority(tool, state.by_name) for name in names if (tool := state.by_name.get(name))]
+    has_private = any(each.workspaces or each.secrets for each in all_of)
+    reaches_anyone = any(host.value.kind != "exact" for each in all_of for host in each.hosts)
+    return has_private, reaches_anyone

@@ -1,0 +1,154 @@
+"""Risks of the sandbox: RSK03 (image), RSK04 (isolation), RSK05 (limits) and RSK13 (lifetime)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Final
+
+from toolc.authority import Authority
+from toolc.review.change import Change, Grade
+from toolc.review.risk.base import Sides, gained, risk_rule, steps_suffix
+from toolc.spec import Build, Limits, MinIsolation, ToolSpec
+from toolc.spec_agent import AgentBackend
+from toolc.spec_composite import CompositeBackend
+
+
+@risk_rule("RSK03")
+def check_image(sides: Sides) -> Iterator[Change]:
+    """Report another image, or another folder that an image is built from."""
+    was, now = sides.before, sides.after
+    if isinstance(now.backend, CompositeBackend):
+        return
+    before, after = _image(was), _image(now)
+    if before != after and (was is not None or now.sandbox.image or now.sandbox.build):
+        words, grade = _judged(was, now)
+        route = ("sandbox", "build" if now.sandbox.build else "image")
+        yield sides.risk("RSK03", grade, words, route, before, after)
+    elif was and was.sandbox.build and now.sandbox.build and was.sandbox.build != now.sandbox.build:
+        changed = ", ".join(_changed(was.sandbox.build, now.sandbox.build)[:10])
+        words = f"the image is built from other files: {changed}"
+        both = _digest(was.sandbox.build), _digest(now.sandbox.build)
+        yield sides.risk("RSK03", "high", words, ("sandbox", "build"), *both)
+
+
+def _judged(was: ToolSpec | None, now: ToolSpec) -> tuple[str, Grade]:
+    old, new = was.sandbox.image if was else None, now.sandbox.image
+    if old and new:
+        name, _, digest = old.partition("@")
+        new_name, _, new_digest = new.partition("@")
+        if digest and not new_digest:
+            return "the image is no longer named by its digest", "high"
+        if digest and new_digest and name == new_name:
+            return "a call runs in another build of its image", "medium"
+        if name.rpartition("/")[0] != new_name.rpartition("/")[0]:
+            return "the image comes from elsewhere", "high"
+    return "a call runs in another image", "high"
+
+
+def _image(tool: ToolSpec | None) -> str | None:
+    if tool is None:
+        return None
+    return f"build: {tool.sandbox.build.folder}" if tool.sandbox.build else tool.sandbox.image or "the base image"
+
+
+def _digest(build: Build) -> str:
+    """Return a digest of the files, so that two changes of them are distinct."""
+    held = [[file.path, file.text, file.base64] for file in build.files]
+    return f"sha256:{hashlib.sha256(json.dumps(held).encode()).hexdigest()}"
+
+
+def _changed(old: Build, new: Build) -> list[str]:
+    before, after = ({file.path: file for file in build.files} for build in (old, new))
+    return [path for path in sorted(before.keys() | after.keys()) if before.get(path) != after.get(path)]
+
+
+_STRENGTH: Final[dict[MinIsolation, int]] = {"namespace": 0, "gvisor": 1, "vm": 2}
+
+
+@risk_rule("RSK04")
+def check_isolation(sides: Sides) -> Iterator[Change]:
+    """Report a removed ``run_as: nonroot`` and a weaker ``min_isolation``, but not of a new tool."""
+    if sides.old is None:
+        return
+    if _weakest(sides.permissions_after) < _weakest(sides.permissions_before):
+        names = [*_STRENGTH]
+        before, after = names[_weakest(sides.permissions_before)], names[_weakest(sides.permissions_after)]
+        words = "a call may run with weaker isolation"
+        yield sides.risk("RSK04", "critical", words, ("sandbox", "min_isolation"), before, after)
+    if (
+        _may_be_root(sides.permissions_after)
+        and not _may_be_root(sides.permissions_before)
+        and sides.permissions_before.users
+    ):
+        words = "a call may run as the user 0 of its sandbox"
+        yield sides.risk("RSK04", "critical", words, ("sandbox", "run_as"), "nonroot", "any user")
+
+
+def _weakest(authority: Authority) -> int:
+    return min((_STRENGTH[each.value] for each in authority.isolation), default=max(_STRENGTH.values()))
+
+
+def _may_be_root(authority: Authority) -> bool:
+    return any(each.value == "any" for each in authority.users)
+
+
+_KEYS: Final = {each.name: each.name.removesuffix("_ms").removesuffix("_bytes") for each in fields(Limits)}
+
+
+_SIZES: Final = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1))
+
+
+@risk_rule("RSK05")
+def check_limits(sides: Sides) -> Iterator[Change]:
+    """Report each limit that is higher than before; for a new tool, higher than the default."""
+    own = {each.name: float(getattr(Limits(), each.name)) for each in fields(Limits)}
+    had = {each.value.name: each.value.amount for each in sides.permissions_before.limits} if sides.old else own
+    for each in sides.permissions_after.limits:
+        name, amount = each.value.name, each.value.amount
+        before = had.get(name, own[name])
+        if amount > before:
+            was, now = shown_amount(name, before), shown_amount(name, amount)
+            words = f"a call may use more: {_KEYS[name]} went from {was} to {now}{steps_suffix(each)}"
+            yield sides.risk("RSK05", "medium", words, ("sandbox", "limits", _KEYS[name]), was, now)
+    before_tries, after_tries = _attempts(sides.before), _attempts(sides.after)
+    if after_tries > before_tries:
+        words = "a call that failed is made again more often"
+        yield sides.risk("RSK05", "medium", words, ("retry",), str(before_tries), str(after_tries))
+    yield from _agent(sides)
+
+
+def shown_amount(name: str, amount: float) -> str:
+    """Return an amount as a spec writes it: ``8GiB``, ``90s``, ``1.5``."""
+    if name.endswith("_bytes"):
+        unit, size = next((unit, size) for unit, size in _SIZES if amount % size == 0)
+        return f"{int(amount // size)}{unit}"
+    if name.endswith("_ms"):
+        return f"{int(amount // 1000)}s" if amount % 1000 == 0 else f"{int(amount)}ms"
+    return f"{amount:g}"
+
+
+def _attempts(tool: ToolSpec | None) -> int:
+    return tool.retry.attempts if tool and tool.retry else 1
+
+
+def _agent(sides: Sides) -> Iterator[Change]:
+    was, now = sides.before.backend if sides.before else None, sides.after.backend
+    if not isinstance(was, AgentBackend) or not isinstance(now, AgentBackend):
+        return
+    for name in ("max_turns", "max_tokens", "token_budget"):
+        before, after = getattr(was, name), getattr(now, name)
+        if after > before:
+            words = f"the sub-agent may do more: {name} went from {before} to {after}"
+            yield sides.risk("RSK05", "medium", words, ("backend", "agent", name), str(before), str(after))
+
+
+@risk_rule("RSK13")
+def check_lifetime(sides: Sides) -> Iterator[Change]:
+    """Report ``lifetime: session`` where it was not set before."""
+    for each in gained(sides.permissions_before.lifetimes, sides.permissions_after.lifetimes):
+        if each.value == "session":
+            words = f"all calls of a session share one sandbox{each.by}"
+            yield sides.risk("RSK13", "high", words, ("sandbox", "lifetime"), "call", "session")

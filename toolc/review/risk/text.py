@@ -1,0 +1,105 @@
+"""Risks of text and metadata: RSK09 (annotations), RSK10 (text that a model reads) and RSK12 (tags)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from toolc.compiler.checks.model_text import first_hidden, first_order
+from toolc.review.change import Change, Grade, Route
+from toolc.review.risk.base import Sides, risk_rule
+from toolc.review.surface import shown, texts
+
+_COMMANDING: Final = re.compile(
+    r"\b(?:always|never|must|before (?:using|calling)|first call|instead of)\b", re.IGNORECASE
+)
+_HOST: Final = re.compile(
+    r"\b(?:https?://\S+|(?:[a-z0-9-]+\.)+(?:com|net|org|io|dev|ai|app|xyz|info|co)\b)", re.IGNORECASE
+)
+_STRUCTURE: Final = frozenset({"type", "required", "format", "$schema", "$ref"})
+_DIALECT: Final = re.compile(r"https?://json-schema\.org/[\w/.-]*#?")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
+
+
+@risk_rule("RSK10")
+def check_model_text(sides: Sides) -> Iterator[Change]:
+    """Report each string that changed, graded by what is new in it. Of a new tool only high grades are reported."""
+    before = texts(sides.old) if sides.old else {}
+    others = (sides.state_after.names | sides.state_after.tools.keys()) - {sides.after.name}
+    for route, now in texts(sides.new).items():
+        was = before.get(route, "")
+        if was == now or route == ("name",) or (route[-1] == "$schema" and _DIALECT.fullmatch(now)):
+            continue
+        grade, why = _judged(was, now, others)
+        if why or (sides.old is not None and not _is_structure(route)):
+            words = f"the model reads other words at {shown(route)}{why}"
+            yield replace(sides.risk("RSK10", grade, words, route, was, now), kind="surface")
+
+
+def _is_structure(route: Route) -> bool:
+    """Return whether the string is a keyword value that contract rules report, such as a type."""
+    named = [step for step in route if isinstance(step, str)]
+    return route[0] in {"parameters", "result_schema"} and named[-1] in _STRUCTURE
+
+
+def _judged(was: str, now: str, others: frozenset[str] | set[str]) -> tuple[Grade, str]:
+    """Return the grade, and a text with the reason for it."""
+    if hidden := first_hidden(now):
+        return "critical", f", with a character that cannot be seen ({hidden})"
+    if (order := first_order(now)) and order != first_order(was):
+        return "critical", f", which give the model orders: '{order}'"
+    if new := _new(_HOST, was, now):
+        return "high", f", which name {new}"
+    if _new(_BASE64, was, now):
+        return "high", ", with text that nobody can read"
+    named = sorted(name for name in (_words(now) - _words(was)) & others if len(name) > 3)
+    if named:
+        return "high", f", which name the tool {named[0]}"
+    if new := _new(_COMMANDING, was, now):
+        return "high", f", which say '{new}'"
+    return "medium", ""
+
+
+def _new(pattern: re.Pattern[str], was: str, now: str) -> str:
+    """Return the first match in ``now`` that ``was`` does not have; empty where there is none."""
+    before = {match.lower() for match in pattern.findall(was)}
+    return next((match for match in pattern.findall(now) if match.lower() not in before), "")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[\w-]+", text))
+
+
+_HINTS: Final = ("read_only", "destructive", "idempotent", "open_world")
+_WORDS: Final = {None: "nothing", True: "true", False: "false"}
+
+
+@risk_rule("RSK09")
+def check_annotations(sides: Sides) -> Iterator[Change]:
+    """Report each annotation that changed, and a confirmation that is no longer required."""
+    was, now = sides.before, sides.after
+    if was is None:
+        return
+    for name in _HINTS:
+        before, after = getattr(was.annotations, name), getattr(now.annotations, name)
+        if before != after:
+            words = f"clients are told otherwise of {name}"
+            yield sides.risk("RSK09", "high", words, ("annotations", name), _WORDS[before], _WORDS[after])
+    if was.confirm and not now.confirm:
+        yield sides.risk("RSK09", "high", "no person is asked before a call", ("confirm",), "true", "false")
+
+
+def check_tags(sides: Sides) -> Iterator[Change]:
+    """Yield each tag that a tool lost, and, as the least of risks, each that it got."""
+    if sides.before is None:
+        return
+    before, after = sides.before.tags, sides.after.tags
+    for tag in before:
+        if tag not in after:
+            words = f"the tag {tag} is gone: what is denied or to be approved by it passes the tool over"
+            yield sides.risk("RSK12", "high", words, ("tags",), tag, None)
+    for tag in after:
+        if tag not in before:
+            yield sides.risk("RSK12", "low", f"the tool has the tag {tag} now", ("tags",), None, tag)
