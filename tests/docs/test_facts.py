@@ -151,7 +151,7 @@ def test_bounds_of_policies() -> None:
 
 def test_review_rules(golden: bool) -> None:
     lines = [f"| {each.number} | {each.kind} | {each.name} |" for each in rules()]
-    table = "\n".join(["| rule | kind | name |", "|---|---|---|", *lines, ""])
+    table = "\n".join(["| Rule | Kind | Reported change |", "|---|---|---|", *lines, ""])
     page = Page.read("reference/review-rules")
     head, mark, shown = page.text.partition("<!-- rules -->\n")
     if golden:
