@@ -120,6 +120,7 @@ def comments() -> list[Any]:
     return [each["body"] for each in found[1:]]
 
 
+@pytest.mark.slow
 def test_the_action_reviews_a_pull_request_in_one_comment(pull_request: Repository) -> None:
     for name in ("check", "build", "lock", "diff", "comment"):
         step(name)
@@ -144,6 +145,7 @@ def test_the_action_reviews_a_pull_request_in_one_comment(pull_request: Reposito
     step("fail", fail_on="risk:critical")
 
 
+@pytest.mark.needs_engine
 def test_the_action_runs_the_tests_and_refuses_what_is_not_right(pull_request: Repository) -> None:
     step("test")
     pull_request.write({"central.yml": "policy: {hosts: []}\n"})
@@ -163,6 +165,7 @@ def test_no_input_is_a_part_of_a_script() -> None:
     assert [each["with"]["category"] for each in STEPS.values() if "uses" in each] == ["toolc-check", "toolc-diff"]
 
 
+@pytest.mark.slow
 def test_a_name_with_a_quote_in_it_stays_a_name(pull_request: Repository) -> None:
     step("check", specs="$(touch owned); echo '", status=2)
     assert not Path("owned").exists()
@@ -181,6 +184,7 @@ def test_the_workflow_has_the_least_permissions_and_is_safe_for_forks() -> None:
     assert set(action["with"]) <= set(ACTION["inputs"])
 
 
+@pytest.mark.needs_engine
 def test_the_template_for_gitlab_does_the_same(pull_request: Repository) -> None:
     variables = {**GITLAB["variables"], "CI_MERGE_REQUEST_DIFF_BASE_SHA": pull_request.git("rev-parse", "HEAD^1")}
     script("\n".join(GITLAB["toolc review"]["script"]), variables)
@@ -200,6 +204,7 @@ def test_the_template_for_gitlab_does_the_same(pull_request: Repository) -> None
     assert 'failures="0"' in Path("toolc-test.xml").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_hooks_for_pre_commit_run_as_they_stand(pull_request: Repository) -> None:
     lines = [f"{hook['entry']} {' '.join(hook['args'])}" for hook in HOOKS]
     assert lines == ["toolc check specs", "toolc lock --check specs"]
