@@ -45,6 +45,7 @@ from toolc.runtime.transaction_rules import PROTECTED
 from toolc.runtime.transaction_view import MOST_ENTRIES
 from toolc.secret_sources import MIN_CHARACTERS
 from toolc.spec import Expect, Limits
+from toolc.template import FILTERS
 
 DEADLINES = {
     "Query the daemon": docker_daemon.ASK_SECONDS,
@@ -118,6 +119,11 @@ def _keys(schema: Any) -> set[str]:
     for alternative in (*schema.get("oneOf", ()), *schema.get("anyOf", ()), *schema.get("allOf", ())):
         found |= _keys(alternative)
     return found
+
+
+def test_filters_of_templates() -> None:
+    listed = re.findall(r"the filters ((?:`\w+`(?:, | and )?)+)", text_of("reference/spec-format"))
+    assert re.findall(r"`(\w+)`", listed[0]) == [*FILTERS]
 
 
 def test_default_limits() -> None:
