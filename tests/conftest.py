@@ -23,7 +23,7 @@ from toolc.plan import Profile
 settings.register_profile("toolc", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("toolc")
 
-LONG: Final = frozenset({"conformance", "engines", "integration", "soak"})
+LONG: Final = frozenset({"conformance", "docs", "engines", "integration", "soak"})
 """Folders whose tests mostly wait for sandboxes."""
 
 

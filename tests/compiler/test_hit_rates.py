@@ -27,15 +27,16 @@ TABLE = Path(__file__).parent.parent.parent / "docs" / "reference" / "check-rate
 MOST = 0.02
 WARNINGS = [code for code in codes.ALL if code.severity is Severity.WARNING]
 HEAD = """\
-# Hit rates
+# Check rates
 
-In how many of the {count} good tools of `tests/corpus` each warning has a finding. One that fires on more than
-2 % of them is off by default; `--select` and the project file turn it on. Written by `make golden`.
+The number of tools for which each warning is reported, out of the {count} good tools of `tests/corpus`. A warning that is
+reported for more than 2 % of them is off by default; `--select` and the project file turn it on. `make golden` writes
+this page.
 
-The last column is the rate over {outside} tools of public MCP servers, counted once (see
-`tests/corpus/outside.json`). A definition has no backend, sandbox or test, so there is none for those.
+The last column is the rate over {outside} tools of public MCP servers, counted once (see `tests/corpus/outside.json`). It
+is empty for warnings about backends, sandboxes and tests, which public definitions do not have.
 
-| code | what | by default | tools | rate | outside |
+| Code | Summary | Default | Tools | Rate | Public servers |
 |---|---|---|---:|---:|---:|
 """
 _ABOUT_DEFINITIONS = ("TC2", "TC3", "TC7", "TC805")

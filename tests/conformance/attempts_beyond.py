@@ -171,7 +171,7 @@ _SOCKETS: Final = {
     "a raw socket of any protocol": "socket.socket(2, 3, 255)",
     "a raw socket of IPv6": "socket.socket(10, 3, 58)",
     "a pair of TIPC sockets": "socket.socketpair(30, 5)",
-    "an abstract socket that somebody listens on": "abstract_sockets()",
+    "an abstract socket with a listener": "abstract_sockets()",
     "an address for loopback": "fcntl.ioctl(socket.socket(), 0x8916, b'lo' + bytes(38))",
     "other flags for loopback": "fcntl.ioctl(socket.socket(), 0x8914, b'lo' + bytes(38))",
     "a route": "fcntl.ioctl(socket.socket(), 0x890b, bytes(120))",
@@ -293,7 +293,7 @@ _FILES: Final = {
     "a file capability": "attribute('security.capability', bytes.fromhex('01000002' + '02000000' + '00' * 12))",
     "a measure of integrity": "attribute('security.ima', b'x')",
     "a trusted attribute": "attribute('trusted.x', b'y')",
-    "a file that nobody can change": "flag_immutable()",
+    "a file that cannot be changed": "flag_immutable()",
     "freezing the file system": "fcntl.ioctl(os.open('/tmp', os.O_RDONLY), 0xc0045877, bytes(4))",
     "trimming the file system": "fcntl.ioctl(os.open('/tmp', os.O_RDONLY), 0xc0185879, bytes(24))",
     "where a file lies on its disk": "fcntl.ioctl(os.open('/etc/passwd', os.O_RDONLY), 1, bytes(4))",
@@ -317,7 +317,7 @@ _FILES: Final = {
     "a mount that allows set-user-id or devices": "loose_mounts()",
     "injecting into a terminal": "fcntl.ioctl(0, 0x5412, b'x')",
     "pasting into a console": "fcntl.ioctl(0, 0x541c, b'\\x03')",
-    "a terminal of somebody's": "os.open('/dev/tty', os.O_RDWR)",
+    "another user's terminal": "os.open('/dev/tty', os.O_RDWR)",
     "more queues of messages than are its share": "queues()",
 }  # fmt: skip
 

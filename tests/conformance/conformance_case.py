@@ -16,7 +16,7 @@ Expected: TypeAlias = "Mapping[str, JsonValue | re.Pattern[str]]"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What an engine does otherwise: why, in words for ``docs/reference/engine-behaviour.md``, and what the envelope is there."""
+    """What an engine does otherwise: the reason, for ``docs/reference/engine-behaviour.md``, and the envelope."""
 
     why: str
     expect: Expected

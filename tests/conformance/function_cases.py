@@ -25,12 +25,12 @@ CASES: Final = (
         expect={**OK, "text": "", "structured": None},
     ),
     Case(
-        name="bytes that are a picture are a picture",
+        name="bytes that are an image are an image",
         backend=python("def run():\n    return b'\\x89PNG\\r\\n\\x1a\\n' + bytes(10)"),
         expect={**OK, "text": "", "images": ["image/png 48f237fb4ca6"]},
     ),
     Case(
-        name="bytes that are no picture are an error with the remedy",
+        name="bytes that are not an image are an error with the remedy",
         backend=python("def run():\n    return b'abc'"),
         expect=fails("serialization", re.compile(r"the function returned 3 bytes that are not a PNG.*")),
     ),
@@ -61,7 +61,7 @@ CASES: Final = (
         },
     ),
     Case(
-        name="ctx.error says the kind",
+        name="ctx.error sets the kind",
         backend=python("def run(ctx):\n    raise ctx.error('rate_limit', 'slow down')"),
         expect=fails("rate_limit", "slow down"),
     ),
@@ -110,7 +110,7 @@ CASES: Final = (
         expect=fails("execution", "the process ended with status 0 and no answer"),
     ),
     Case(
-        name="a function whose process is killed says by what",
+        name="a function whose process is killed reports the signal",
         backend=python("import os\ndef run():\n    os.kill(os.getpid(), 11)"),
         expect=fails("execution", "the function's process was killed by SIGSEGV"),
     ),
@@ -183,7 +183,7 @@ CASES: Final = (
         expect=says("hi"),
     ),
     Case(
-        name="an exception whose words fail is still an error",
+        name="an exception whose text cannot be read is still an error",
         backend=python(
             "class Odd(Exception):\n    def __str__(self): raise ValueError\ndef run():\n    raise Odd()"
         ),

@@ -11,7 +11,7 @@ _BYTES: Final = "a file of many megabytes and any bytes can be written and read 
 _WRITTEN: Final = "a file that a tool writes is its owner's, with the usual mode"
 _OVER: Final = "files can be written over, emptied and read where they are empty"
 _NAMES: Final = "names of any bytes can be read and made"
-_NO_FILE: Final = "a folder is no file and a missing one neither"
+_NO_FILE: Final = "a folder is not a file, and neither is a missing path"
 _REFUSED: Final = "a file that its owner may not read or write is refused"
 _PATHS: Final = "paths may be relative, absolute and in folders that are made on the way"
 
@@ -41,15 +41,15 @@ SAME_AS: Final = {
     "test_exec_output": "a program's stdout is the text of its success",
     "test_exec_stderr": "stderr of a success is a detail and not for the model",
     "test_exec_output_utf": "text in UTF-8 comes as it is",
-    "test_exec_stderr_utf": "stderr that is no UTF-8 is replaced too",
+    "test_exec_stderr_utf": "stderr that is not UTF-8 is replaced too",
     "test_exec_returncode": "an exit status that is not 0 is an error with both streams",
-    "test_exec_timeout": "a call that takes too long is ended and what it said is kept",
+    "test_exec_timeout": "a call that takes too long is ended and its output is kept",
     "test_exec_timeout_not_raised_on_fast_signal_death": "SIGTERM ends the tool as it ends any program",
     "test_exec_timeout_kills_process": "a tool that ignores every signal ends at its deadline",
     "test_exec_timeout_kills_child_processes": "a fork bomb ends at its deadline",
-    "test_exec_permission_error": "a text file is no program",
-    "test_exec_env_vars": "an environment holds the base, the call's id and what the spec says",
-    "test_exec_input_text": "stdin holds what the spec says",
+    "test_exec_permission_error": "a text file is not a program",
+    "test_exec_env_vars": "an environment has the base, the call's id and the variables of the spec",
+    "test_exec_input_text": "stdin contains what the spec sets",
     "test_exec_input_shell_special": "an argument is one argument whatever it holds",
     "test_exec_input_binary": "what goes in comes out while it is still coming in",
     "test_exec_input_large": "stdin may be many megabytes",

@@ -19,7 +19,7 @@ CASES: Final = (
         expect={**OK, "text": "out\n", "stderr": "err\n"},
     ),
     Case(
-        name="a program may say nothing at all",
+        name="a program may write nothing",
         backend=command("true"),
         expect={**OK, "text": "", "exit_status": 0},
     ),
@@ -39,7 +39,7 @@ CASES: Final = (
         expect=fails("exit_status", "the command ended with exit status 255", exit_status=255),
     ),
     Case(
-        name="an exit status means what the spec says it means",
+        name="an exit status has the meaning that the spec gives it",
         backend=shell("exit 2", errors={"2": "invalid_args"}),
         expect=fails("invalid_args", "the command ended with exit status 2"),
     ),
@@ -69,12 +69,12 @@ CASES: Final = (
         expect=fails("not_found", "command not found: no-such-program", outcome="not_started"),
     ),
     Case(
-        name="a folder is no program",
+        name="a folder is not a program",
         backend=command("/usr"),
         expect=fails("not_found", "/usr: Permission denied", outcome="not_started"),
     ),
     Case(
-        name="a text file is no program",
+        name="a text file is not a program",
         backend=command("/etc/passwd"),
         expect=fails("not_found", "/etc/passwd: Permission denied", outcome="not_started"),
     ),
@@ -89,7 +89,7 @@ CASES: Final = (
         ),
     ),
     Case(
-        name="SIGKILL from the tool itself is no lack of memory",
+        name="SIGKILL from the tool itself is not a lack of memory",
         backend=shell("kill -KILL $$"),
         expect=fails("exit_status", "the command was killed by SIGKILL"),
     ),
@@ -114,7 +114,7 @@ CASES: Final = (
         expect=says("y\n"),
     ),
     Case(
-        name="an environment holds the base, the call's id and what the spec says",
+        name="an environment has the base, the call's id and the variables of the spec",
         backend=command("env", "-u", "_"),
         sandbox={"env": {"GREETING": "hello world", "LANG": "C"}},
         expect=says(
@@ -174,7 +174,7 @@ CASES: Final = (
         expect=says("0\n"),
     ),
     Case(
-        name="stdin holds what the spec says",
+        name="stdin contains what the spec sets",
         backend=command("cat", stdin="{{ text }}"),
         args={"text": "zwölf\n"},
         expect=says("zwölf\n"),
@@ -243,7 +243,7 @@ CASES: Final = (
         expect=fails("exit_status", "the command ended with exit status 1", text="[exit status 1]"),
     ),
     Case(
-        name="usage is told of every call",
+        name="every call reports its resource usage",
         backend=shell("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"),
         expect={**OK, "usage": ["duration_ms", "cpu_ms", "peak_memory_bytes"]},
     ),
@@ -258,7 +258,7 @@ CASES: Final = (
         expect=says("UTC\n"),
     ),
     Case(
-        name="ls and stat tell of a path",
+        name="ls and stat report a path",
         backend=shell("ls -d /tmp; stat -c %F /tmp"),
         expect=says("/tmp\ndirectory\n"),
         differs={

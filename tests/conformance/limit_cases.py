@@ -17,7 +17,7 @@ _HOG: Final = "hog = []\nwhile True: hog.append(bytearray(b'x' * (1 << 20)))"
 
 CASES: Final = (
     Case(
-        name="a call that takes too long is ended and what it said is kept",
+        name="a call that takes too long is ended and its output is kept",
         backend=shell("echo so far; sleep 1000"),
         sandbox=limits(timeout="100s"),
         hurry=0.5,

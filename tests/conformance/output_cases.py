@@ -17,7 +17,7 @@ CASES: Final = (
         expect=says("grüße 東京 👩‍🚀 𐍈"),
     ),
     Case(
-        name="bytes that are no UTF-8 are replaced and the rest is kept",
+        name="bytes that are not UTF-8 are replaced and the rest is kept",
         backend=shell(r"printf 'a\377b\303(c\355\240\200d'"),
         expect=says("a\ufffdb\ufffd(c\ufffd\ufffd\ufffdd"),
     ),
@@ -32,7 +32,7 @@ CASES: Final = (
         expect=says("a\r\nb\rc\n\n"),
     ),
     Case(
-        name="stderr that is no UTF-8 is replaced too",
+        name="stderr that is not UTF-8 is replaced too",
         backend=shell(r"printf 'a\377' >&2"),
         expect={**OK, "stderr": "a\ufffd"},
     ),
@@ -95,13 +95,13 @@ CASES: Final = (
         expect=fails("output_limit", re.compile(r"the command wrote 3007 bytes, more than its output limit, .*")),
     ),
     Case(
-        name="a picture is told by its first bytes",
+        name="an image is recognized by its first bytes",
         backend=shell(_PNG),
         result={"format": "image"},
         expect={**OK, "text": "", "images": ["image/png 5e2fb2205b8b"]},
     ),
     Case(
-        name="output that should be a picture and is not is an error",
+        name="output that should be an image and is not is an error",
         backend=command("echo", "no picture"),
         result={"format": "image"},
         expect=fails("serialization", "the command's output is not a PNG, JPEG, GIF or WebP image"),
@@ -142,7 +142,7 @@ CASES: Final = (
         expect={**OK, "text": "out\nfd\n", "stderr": "err\n"},
     ),
     Case(
-        name="output is told while the tool runs, also of a call that never ends",
+        name="output is sent while the tool runs, also for a call that never ends",
         backend=shell("echo first; echo error >&2; sleep 1000"),
         sandbox=limits(timeout="100s"),
         hurry=1,

@@ -69,7 +69,7 @@ CASES: Final = (
         args={"name": "wörld"},
     ),
     _case(
-        "a picture of a plugin's is a picture",
+        "an image of a plugin is an image",
         "data = base64.b64encode(b'\\x89PNG\\r\\n\\x1a\\n' + bytes(10)).decode()\n"
         "say({'content': [{'type': 'image', 'mimeType': 'image/png', 'data': data}]})",
         {**ANSWERED, "text": "", "images": ["image/png 48f237fb4ca6"]},
@@ -80,7 +80,7 @@ CASES: Final = (
         fails("execution", "Error: no such city", outcome="answered"),
     ),
     _case(
-        "a plugin that ends in a call is an error with its exit status and its last words",
+        "a plugin that exits during a call is an error with its exit status and its stderr",
         "sys.stderr.write('boom\\n')\nsys.exit(3)",
         fails(
             "execution",

@@ -30,7 +30,7 @@ _ROOTLESS: Final = (
 )
 _GVISOR: Final = (
     "gVisor's own kernel answers, not the host's: it hides less of process 1, and devices, priorities, scores, "
-    "queues, large pages and marks of packets that a tool makes there are its own"
+    "queues, large pages and marks of packets that a tool makes there belong to the sandbox"
 )
 _GVISORS: Final = (
     "a better priority", "a block device", "a character device", "a mark for packets",
@@ -41,7 +41,7 @@ _GVISORS: Final = (
     "reading /proc/1/task/1/environ", "tunnel", "x86 system calls",
 )  # fmt: skip
 _ROOTS: Final = (
-    "the owner of root's workspace is root without capabilities: he sees how many files process 1 has open, can "
+    "the owner of root's workspace is root without capabilities: it sees how many files process 1 has open, can "
     "make it the first to go when memory runs out, and reads what the image lets only root read; the workspace "
     "is mounted as it is on the host"
 )
@@ -72,7 +72,7 @@ CASES: Final = (
         },
     ),
     Case(
-        name="nobody is refused every attempt on the kernel and the host",
+        name="user nobody is refused every attempt on the kernel and the host",
         backend=python(TOOL),
         sandbox=limits(timeout="250s", output="1MiB"),
         varies=("stdout",),

@@ -39,8 +39,8 @@ IMAGES: Final = (
         cases=(*invocation_cases.CASES, *output_cases.CASES, *function_cases.CASES),
         lacks={
             "a file that is not executable ends a script with 126": "/etc/passwd",
-            "a folder is no program": "/usr",
-            "a text file is no program": "/etc/passwd",
+            "a folder is not a program": "/usr",
+            "a text file is not a program": "/etc/passwd",
             "text in the locale's encoding is UTF-8": "the program locale",
             "a file that may not be written is denied or an error of the file": "/usr",
             "no signal is blocked or ignored but the one for files too large": "a shell that leaves SIGQUIT alone",

@@ -15,16 +15,16 @@ from inspect_behaviours import SAME_AS
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "engine-behaviour.md"
 
 HEAD = """\
-# The engines, behaviour by behaviour
+# Engine behavior
 
-Written by `pytest tests/conformance --golden` from the cases of the conformance suite; do not edit it. Each row is
-a tool that is called on every engine; the results are compared with what is expected and with each other:
-"same" means that both hold. What an engine does otherwise has a number, is explained below, and is tested too.
+`pytest tests/conformance --golden` writes this page from the cases of the conformance suite; do not edit it. Each
+row is a tool that is called on every engine. "same" means that the result is the expected one and the same on all
+engines. Numbered differences are explained below and are tested too.
 
-`docker` is a container, `docker+gvisor` one of gVisor's (`min_isolation: gvisor`), `oci root` and `oci user` are
-the oci engine started by root and by an ordinary user with control groups of his own. That his tools are user 0 of
-a user namespace is left out of the comparison. Run on Linux 6.18 with cgroup v1, Docker 20.10, runc 1.1.5 and
-gVisor 20221219; other versions may differ.
+`docker` is a container, `docker+gvisor` a container with gVisor (`min_isolation: gvisor`). `oci root` and `oci
+user` are the oci engine started by root, and by an ordinary user with delegated control groups. The comparison
+ignores that the tools of an ordinary user run as user 0 of a user namespace. The cases ran on Linux 6.18 with
+cgroup v1, Docker 20.10, runc 1.1.5 and gVisor 20221219; other versions may differ.
 """
 
 
@@ -55,13 +55,13 @@ def render() -> str:
     for chapter, cases in CHAPTERS.items():
         parts.append(f"## {chapter}\n\n{_table(cases, reasons)}")
     parts.append(f"## Differences\n\n{_numbered(reasons)}")
-    parts.append(f"## What is attempted on the host\n\n{_attempted()}")
-    parts.append(f"## The portable suite of inspect_ai\n\n{_same_as()}")
+    parts.append(f"## Attempts on the host and the kernel\n\n{_attempted()}")
+    parts.append(f"## Cases of inspect_ai\n\n{_same_as()}")
     return "\n".join(parts)
 
 
 def _table(cases: tuple[Case, ...], reasons: list[str]) -> str:
-    lines = [f"| behaviour | {' | '.join(CONFIGURATIONS)} |", f"|---|{'---|' * len(CONFIGURATIONS)}"]
+    lines = [f"| behavior | {' | '.join(CONFIGURATIONS)} |", f"|---|{'---|' * len(CONFIGURATIONS)}"]
     for case in cases:
         cells = [_cell(case.differs.get(each), reasons) for each in CONFIGURATIONS]
         lines.append(f"| {case.name} | {' | '.join(cells)} |")
@@ -86,8 +86,9 @@ ALIKE: Final = (
 def _attempted() -> str:
     """What is attempted beyond the probes, a chapter at a time and a line for each kind."""
     about = (
-        "In the chapter above, each in a process of its own and each refused unless a difference says otherwise: "
-        "what\n[`toolc doctor --probe`](../guides/checking-a-host.md) attempts, and beyond that what follows.\n"
+        "The cases of the chapter above attempt the following, in addition to the probes of\n"
+        "[`toolc doctor --probe`](../guides/checking-a-host.md). Each runs in a separate process.\n"
+        "Every attempt is refused unless a difference is listed.\n"
     )
     parts = [about]
     for chapter, attempts in ATTEMPTS.items():
@@ -107,5 +108,5 @@ def _bullet(text: str) -> str:
 
 
 def _same_as() -> str:
-    lines = ["| its test | the behaviour here |", "|---|---|"]
+    lines = ["| Test of inspect_ai | Behavior |", "|---|---|"]
     return "\n".join([*lines, *(f"| {name} | {ours} |" for name, ours in SAME_AS.items()), ""])

@@ -12,7 +12,7 @@ _RW: Final = {"workspace": "rw"}
 _FILES: Final = {"a.txt": b"alpha\n", "folder/b.txt": b"beta\n"}
 
 _GVISOR_STATUS: Final = "gVisor does not show all of /proc/self/status"
-_ROOTLESS: Final = "an ordinary user is user 0 of a user namespace of his own, who holds no capability"
+_ROOTLESS: Final = "an ordinary user is user 0 of a separate user namespace and holds no capability"
 _PASSWD: Final = (
     "passwd(5) is the image's own, and has no line for the owner of a workspace: whoami and ssh want one; "
     "USER, LOGNAME and HOME are set"
@@ -25,7 +25,7 @@ def _in_rootless(expect: Expected) -> dict[str, Difference]:
 
 CASES: Final = (
     Case(
-        name="a tool without a workspace is nobody",
+        name="a tool without a workspace runs as user nobody",
         backend=shell("id -u; id -g; id -G"),
         expect={**says("65534\n65534\n65534\n"), "user": "65534:65534"},
         differs=_in_rootless({**OK, "text": re.compile(r"0\n0\n0\b.*\n"), "user": "0:0"}),
@@ -223,7 +223,7 @@ CASES: Final = (
         expect=says("both\n"),
     ),
     Case(
-        name="nobody's home is in the sandbox",
+        name="no home directory is in the sandbox",
         backend=shell("cd /home; ls -A; test -d /Users && cd /Users && ls -A; echo none"),
         expect=says("none\n"),
     ),
@@ -308,7 +308,7 @@ CASES: Final = (
         expect=says("new0\n"),
     ),
     Case(
-        name="a folder is no file and a missing one neither",
+        name="a folder is not a file, and neither is a missing path",
         backend=python(
             "def run():\n"
             "    found = []\n"

@@ -146,6 +146,7 @@ def test_the_action_reviews_a_pull_request_in_one_comment(pull_request: Reposito
 
 
 @pytest.mark.slow
+@pytest.mark.needs_engine
 def test_the_action_runs_the_tests_and_refuses_what_is_not_right(pull_request: Repository) -> None:
     step("test")
     pull_request.write({"central.yml": "policy: {hosts: []}\n"})
@@ -185,6 +186,7 @@ def test_the_workflow_has_the_least_permissions_and_is_safe_for_forks() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.needs_engine
 def test_the_template_for_gitlab_does_the_same(pull_request: Repository) -> None:
     variables = {**GITLAB["variables"], "CI_MERGE_REQUEST_DIFF_BASE_SHA": pull_request.git("rev-parse", "HEAD^1")}
     script("\n".join(GITLAB["toolc review"]["script"]), variables)

@@ -45,6 +45,7 @@ from toolc.runtime.transaction_rules import PROTECTED
 from toolc.runtime.transaction_view import MOST_ENTRIES
 from toolc.secret_sources import MIN_CHARACTERS
 from toolc.spec import Expect, Limits
+from toolc.template import FILTERS
 
 DEADLINES = {
     "Query the daemon": docker_daemon.ASK_SECONDS,
@@ -120,6 +121,11 @@ def _keys(schema: Any) -> set[str]:
     return found
 
 
+def test_filters_of_templates() -> None:
+    listed = re.findall(r"the filters ((?:`\w+`(?:, | and )?)+)", text_of("reference/spec-format"))
+    assert re.findall(r"`(\w+)`", listed[0]) == [*FILTERS]
+
+
 def test_default_limits() -> None:
     table = rows("reference/spec-format", "## Sandbox")
     limits = Limits()
@@ -151,7 +157,7 @@ def test_bounds_of_policies() -> None:
 
 def test_review_rules(golden: bool) -> None:
     lines = [f"| {each.number} | {each.kind} | {each.name} |" for each in rules()]
-    table = "\n".join(["| rule | kind | name |", "|---|---|---|", *lines, ""])
+    table = "\n".join(["| Rule | Kind | Reported change |", "|---|---|---|", *lines, ""])
     page = Page.read("reference/review-rules")
     head, mark, shown = page.text.partition("<!-- rules -->\n")
     if golden:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from pages import DOCS, ROOT, Page
+from pages import DOCS, ROOT, Example, Page
 from scripted_model import AnthropicSpeech, OpenAISpeech, ScriptedModel
 from scripted_server import Asked, ScriptedServer, json_reply, reply
 
@@ -94,7 +95,15 @@ SETUPS = {
 """What a page needs besides the files that it shows. Each yields the text to replace in the page."""
 
 
-@pytest.mark.parametrize("name", PAGES)
+def _marks(name: str) -> list[pytest.MarkDecorator]:
+    """Return the marks of a page's test: whether its examples call tools, or run other commands."""
+    examples = [step.text for step in Page.read(name).steps() if isinstance(step, Example)]
+    if any(re.search(r"Executor|\.execute\(|toolc (run|test|import)\b", text) for text in examples):
+        return [pytest.mark.needs_engine]
+    return [pytest.mark.slow] if examples else []
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=_marks(name)) for name in PAGES])
 def test_examples_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "page"
     folder.mkdir()

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from pages import DOCS, ROOT
 
+pytestmark = pytest.mark.slow
+
 LOADED = {"img": "src", "script": "src", "iframe": "src", "source": "src", "video": "src", "object": "data"}
 """Elements that a browser loads, with the attribute of their URL."""
 

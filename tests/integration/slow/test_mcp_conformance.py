@@ -19,10 +19,10 @@ from toolc.engines.select import probe
 NAMES = (
     "a program's stdout is the text of its success",
     "an exit status that is not 0 is an error with both streams",
-    "bytes that are no UTF-8 are replaced and the rest is kept",
+    "bytes that are not UTF-8 are replaced and the rest is kept",
     "a function that takes too long is ended",
     "data that a function returns is structured and as text too",
-    "an exception whose words fail is still an error",
+    "an exception whose text cannot be read is still an error",
 )
 
 
