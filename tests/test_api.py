@@ -37,8 +37,8 @@ from toolc import (
     result_to_json,
 )
 from toolc.engines.fake import FakeEngine
-from toolc.plan import Exec, Plan, Profile
-from toolc.result import Capture, Outcome, Resource
+from toolc.model.plan import Exec, Plan, Profile
+from toolc.model.result import Capture, Outcome, Resource
 
 HELLO = """\
 toolc: 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from toolc import assets
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 
 def test_a_checkout_has_them_beside_the_package() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from toolc.api import event_to_json
-from toolc.attempt import Attempt
-from toolc.events import ToolConnect
+from toolc.model.events import ToolConnect
+from toolc.model.result import ConnectionAttempt
 
-REFUSED = Attempt(
+REFUSED = ConnectionAttempt(
     host="other.example.com",
     port=443,
     allowed=False,

@@ -6,24 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from toolc.authority import OWN, Granted, Limit, authority
-from toolc.calls import by_name
-from toolc.schema import Schema
-from toolc.spec import (
-    Argv,
-    Destination,
-    Limits,
-    Network,
-    PythonBackend,
-    Sandbox,
-    Secret,
-    ShellBackend,
-    ToolSpec,
-    Transaction,
-)
-from toolc.spec_composite import CompositeBackend, Step
-from toolc.spec_http import HttpBackend, OAuth2Auth, Url
-from toolc.template import Template
+from toolc.model.call_graph import by_name
+from toolc.model.json_schema import Schema
+from toolc.model.permissions import OWN, Grant, Limit, permissions_of
+from toolc.model.spec.code_backends import Argv, PythonBackend, ShellBackend
+from toolc.model.spec.composed_backends import CompositeBackend, Step
+from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
+from toolc.model.spec.sandbox import Destination, Limits, NetworkSpec, SandboxSpec, SecretSpec, TransactionSpec
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import Template
 
 
 def host(name: str, port: int = 443) -> Destination:
@@ -35,12 +26,12 @@ SHELL = ToolSpec(
     description="Fetch.",
     parameters=Schema({"type": "object"}),
     backend=ShellBackend(command=Argv(elements=(Template(("curl",)),))),
-    sandbox=Sandbox(
+    sandbox=SandboxSpec(
         image="curl:8",
         workspace="transaction",
-        transaction=Transaction(writes=("out/*",)),
-        network=Network(allow=(host("b.example"), host("a.example"))),
-        secrets=(Secret(name="TOKEN", hosts=("a.example",), expose="env"),),
+        transaction=TransactionSpec(writes=("out/*",)),
+        network=NetworkSpec(allow=(host("b.example"), host("a.example"))),
+        secrets=(SecretSpec(name="TOKEN", hosts=("a.example",), expose="env"),),
         limits=Limits(timeout_ms=5000, memory_bytes=1000),
         run_as="nonroot",
     ),
@@ -56,13 +47,13 @@ HTTP = replace(
             client_secret=Template(()),
         ),
     ),
-    sandbox=Sandbox(limits=Limits(memory_bytes=2000)),
+    sandbox=SandboxSpec(limits=Limits(memory_bytes=2000)),
 )
 PYTHON = replace(
     SHELL,
     name="count",
     backend=PythonBackend(entry="a.py", function="f", files=(), requirements=("numpy==2.0",)),
-    sandbox=Sandbox(),
+    sandbox=SandboxSpec(),
     aliases=("tally",),
 )
 
@@ -75,7 +66,7 @@ def composite(name: str, **steps: str) -> ToolSpec:
         backend=CompositeBackend(
             strategy="sequential", steps=tuple(Step(id=step, tool=tool) for step, tool in steps.items())
         ),
-        sandbox=Sandbox(limits=Limits(timeout_ms=60_000), network=Network(allow=(host("unused.example"),))),
+        sandbox=SandboxSpec(limits=Limits(timeout_ms=60_000), network=NetworkSpec(allow=(host("unused.example"),))),
     )
 
 
@@ -85,55 +76,55 @@ TOOLS = by_name([SHELL, HTTP, PYTHON, INNER, OUTER])
 
 
 def test_a_tool_has_what_its_own_sandbox_has() -> None:
-    found = authority(SHELL, TOOLS)
+    found = permissions_of(SHELL, TOOLS)
 
-    assert found.hosts == (Granted(host("a.example")), Granted(host("b.example")))
-    assert found.workspaces == (Granted("transaction"),)
-    assert found.transactions == (Granted(Transaction(writes=("out/*",))),)
-    assert found.images == (Granted("curl:8"),)
-    assert found.users == (Granted("nonroot"),)
-    assert Granted(Limit("memory_bytes", 1000)) in found.limits
+    assert found.hosts == (Grant(host("a.example")), Grant(host("b.example")))
+    assert found.workspaces == (Grant("transaction"),)
+    assert found.transactions == (Grant(TransactionSpec(writes=("out/*",))),)
+    assert found.images == (Grant("curl:8"),)
+    assert found.users == (Grant("nonroot"),)
+    assert Grant(Limit("memory_bytes", 1000)) in found.limits
     assert found.tools == found.missing == ()
 
 
 def test_an_http_tool_reaches_the_hosts_of_its_own_urls() -> None:
-    assert authority(HTTP, TOOLS).hosts == (Granted(host("a.example")), Granted(host("id.example", 8443)))
+    assert permissions_of(HTTP, TOOLS).hosts == (Grant(host("a.example")), Grant(host("id.example", 8443)))
 
 
 def test_a_composite_has_what_its_steps_have_and_says_which_brings_it() -> None:
-    found = authority(OUTER, TOOLS)
+    found = permissions_of(OUTER, TOOLS)
 
     assert found.tools == (
-        Granted("ask", ("first",)),
-        Granted("count", ("both",)),
-        Granted("fetch", ("both", "last")),
-        Granted("inner", ("both",)),
+        Grant("ask", ("first",)),
+        Grant("count", ("both",)),
+        Grant("fetch", ("both", "last")),
+        Grant("inner", ("both",)),
     )
-    assert found.missing == (Granted("gone", ("lost",)),)
+    assert found.missing == (Grant("gone", ("lost",)),)
     assert found.hosts == (
-        Granted(host("a.example"), ("first", "both", "last")),
-        Granted(host("b.example"), ("both", "last")),
-        Granted(host("id.example", 8443), ("first",)),
+        Grant(host("a.example"), ("first", "both", "last")),
+        Grant(host("b.example"), ("both", "last")),
+        Grant(host("id.example", 8443), ("first",)),
     )
-    assert found.secrets == (Granted(Secret(name="TOKEN", hosts=("a.example",), expose="env"), ("both", "last")),)
-    assert found.images == (Granted("curl:8", ("both", "last")), Granted(None, ("first", "both")))
-    assert found.requirements == (Granted("numpy==2.0", ("both",)),)
-    assert found.users == (Granted("any", ("first", "both")), Granted("nonroot", ("both", "last")))
+    assert found.secrets == (Grant(SecretSpec(name="TOKEN", hosts=("a.example",), expose="env"), ("both", "last")),)
+    assert found.images == (Grant("curl:8", ("both", "last")), Grant(None, ("first", "both")))
+    assert found.requirements == (Grant("numpy==2.0", ("both",)),)
+    assert found.users == (Grant("any", ("first", "both")), Grant("nonroot", ("both", "last")))
 
 
 def test_of_each_limit_it_has_the_highest_and_of_the_time_its_own() -> None:
-    limits = {each.value.name: each for each in authority(OUTER, TOOLS).limits}
+    limits = {each.value.name: each for each in permissions_of(OUTER, TOOLS).limits}
 
-    assert limits["timeout_ms"] == Granted(Limit("timeout_ms", 60_000), (OWN,))
-    assert limits["memory_bytes"] == Granted(Limit("memory_bytes", Limits().memory_bytes), ("both",))
+    assert limits["timeout_ms"] == Grant(Limit("timeout_ms", 60_000), (OWN,))
+    assert limits["memory_bytes"] == Grant(Limit("memory_bytes", Limits().memory_bytes), ("both",))
 
 
 def test_a_circle_ends_where_it_closes() -> None:
     one, two = composite("one", a="two", b="fetch"), composite("two", c="one")
-    found = authority(one, by_name([one, two, SHELL]))
+    found = permissions_of(one, by_name([one, two, SHELL]))
 
     assert [each.value for each in found.tools] == ["fetch", "one", "two"]
-    assert found.workspaces == (Granted("transaction", ("b",)),)
+    assert found.workspaces == (Grant("transaction", ("b",)),)
 
 
 @pytest.mark.slow
@@ -141,11 +132,11 @@ def test_what_brings_nothing_more_costs_nothing_more() -> None:
     """Eight levels of a hundred steps each are as many calls as nobody could count."""
     levels = [composite("c0", **{f"s{at}": "fetch" for at in range(100)})]
     levels += [composite(f"c{n}", **{f"s{at}": f"c{n - 1}" for at in range(100)}) for n in range(1, 9)]
-    assert len(authority(levels[-1], by_name([SHELL, *levels])).hosts) == 2
+    assert len(permissions_of(levels[-1], by_name([SHELL, *levels])).hosts) == 2
 
 
 def test_it_reads_as_a_spec_does() -> None:
-    told = authority(OUTER, TOOLS).to_json()
+    told = permissions_of(OUTER, TOOLS).to_json()
 
     assert told["hosts"] == [
         {"value": "a.example:443", "by": ["first", "both", "last"]},

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.calls import by_name, called, circle, depth, reachable
-from toolc.schema import Schema
-from toolc.spec import Argv, ShellBackend, ToolSpec
-from toolc.spec_composite import CompositeBackend, Step
-from toolc.template import Template
+from toolc.model.call_graph import by_name, called, circle, depth, reachable
+from toolc.model.json_schema import Schema
+from toolc.model.spec.code_backends import Argv, ShellBackend
+from toolc.model.spec.composed_backends import CompositeBackend, Step
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import Template
 
 
 def shell(name: str, *aliases: str) -> ToolSpec:

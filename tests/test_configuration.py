@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from toolc.configuration import Configuration, configuration_folder, load_configuration
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 from toolc.secret_sources import EnvSource
 
 

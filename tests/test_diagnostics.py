@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from toolc.diagnostics import Code, Diagnostics, Severity
-from toolc.source import Position, SourceText, Span
+from toolc.model.diagnostics import Code, Diagnostics, Severity
+from toolc.model.source import Position, SourceText, Span
 
 LATE = Code("TC900", Severity.ERROR, "late")
 EARLY = Code("TC901", Severity.WARNING, "early")

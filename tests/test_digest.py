@@ -7,12 +7,14 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.calls import by_name
-from toolc.digest import canonical, digests
-from toolc.schema import JsonValue, Schema
-from toolc.spec import Argv, Limits, Sandbox, ShellBackend, ToolSpec
-from toolc.spec_composite import CompositeBackend, Step
-from toolc.template import Template
+from toolc.model.call_graph import by_name
+from toolc.model.json_schema import JsonValue, Schema
+from toolc.model.registry_file import canonical, digests
+from toolc.model.spec.code_backends import Argv, ShellBackend
+from toolc.model.spec.composed_backends import CompositeBackend, Step
+from toolc.model.spec.sandbox import Limits, SandboxSpec
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import Template
 
 TOOL = ToolSpec(
     name="ls",
@@ -36,7 +38,7 @@ def test_words_for_the_model_move_the_surface_alone() -> None:
 
 
 def test_what_a_call_does_moves_the_effect_alone() -> None:
-    changed = digests(replace(TOOL, sandbox=Sandbox(limits=Limits(pids=129))))
+    changed = digests(replace(TOOL, sandbox=SandboxSpec(limits=Limits(pids=129))))
     assert changed.surface == digests(TOOL).surface
     assert changed.effect != digests(TOOL).effect
 
@@ -53,7 +55,7 @@ def caller(*tools: str) -> ToolSpec:
 def test_what_is_called_moves_the_effect_of_what_calls_it() -> None:
     inner, outer = replace(caller("ls"), name="inner"), caller("inner")
     was = digests(outer, by_name([TOOL, inner]))
-    for changed in (replace(TOOL, sandbox=Sandbox(workspace="rw")), replace(TOOL, description="List them.")):
+    for changed in (replace(TOOL, sandbox=SandboxSpec(workspace="rw")), replace(TOOL, description="List them.")):
         now = digests(outer, by_name([changed, inner]))
         assert (now.surface, now.effect != was.effect) == (was.surface, True)
     assert digests(outer, by_name([replace(TOOL, owner="us"), inner])) == was

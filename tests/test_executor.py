@@ -30,9 +30,9 @@ from toolc import (
     UsageError,
 )
 from toolc.engines.fake import FakeEngine
-from toolc.events import BatchEnd, BatchEvent, CallEvent
-from toolc.plan import Exec, Plan
-from toolc.result import Capture, Outcome, Text
+from toolc.model.events import BatchEnd, BatchEvent, CallEvent
+from toolc.model.plan import Exec, Plan
+from toolc.model.result import Capture, Outcome, Text
 
 TOOLS = """\
 toolc: 1

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.hosts import HostError, canonical_host, covers, parse_destination
-from toolc.spec import Destination
+from toolc.model.destinations import HostError, canonical_host, covers, parse_destination
+from toolc.model.spec.sandbox import Destination
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.json_pointer import list_index, tokens
+from toolc.model.json_schema import list_index, tokens
 
 
 @pytest.mark.parametrize(

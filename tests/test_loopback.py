@@ -5,21 +5,21 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.hosts import is_loopback, parse_destination
-from toolc.loopback import Forward, Loopback, loopback, proxy_environment
+from toolc.model.destinations import is_loopback, parse_destination
+from toolc.model.plan import LoopbackProxy, PortForward, loopback, proxy_environment
 
 
-def found(*allow: str) -> Loopback:
+def found(*allow: str) -> LoopbackProxy:
     return loopback([parse_destination(each) for each in allow])
 
 
 def test_nothing_is_allowed_and_nothing_listens() -> None:
-    assert found() == Loopback()
+    assert found() == LoopbackProxy()
     assert proxy_environment(found()) == ()
 
 
 def test_each_name_has_an_address_of_its_own_with_all_its_ports() -> None:
-    assert found("b.example:443", "a.example:22", "b.example:80") == Loopback(
+    assert found("b.example:443", "a.example:22", "b.example:80") == LoopbackProxy(
         hosts=(
             ("127.0.1.1", "a.example"),
             ("127.0.1.1", "a.example."),
@@ -27,9 +27,9 @@ def test_each_name_has_an_address_of_its_own_with_all_its_ports() -> None:
             ("127.0.1.2", "b.example."),
         ),
         forwards=(
-            Forward(address="127.0.1.1", port=22, host="a.example"),
-            Forward(address="127.0.1.2", port=80, host="b.example"),
-            Forward(address="127.0.1.2", port=443, host="b.example"),
+            PortForward(address="127.0.1.1", port=22, host="a.example"),
+            PortForward(address="127.0.1.2", port=80, host="b.example"),
+            PortForward(address="127.0.1.2", port=443, host="b.example"),
         ),
         proxy="127.0.1.3",
         direct=("127.0.0.1", "::1", "a.example", "b.example", "localhost"),
@@ -38,16 +38,16 @@ def test_each_name_has_an_address_of_its_own_with_all_its_ports() -> None:
 
 def test_loopback_addresses_are_listened_on_as_they_stand() -> None:
     assert found("127.0.0.1:8080", "[::1]:8080", "127.9.9.9:1").forwards == (
-        Forward(address="127.0.0.1", port=8080, host="127.0.0.1"),
-        Forward(address="127.9.9.9", port=1, host="127.9.9.9"),
-        Forward(address="::1", port=8080, host="::1"),
+        PortForward(address="127.0.0.1", port=8080, host="127.0.0.1"),
+        PortForward(address="127.9.9.9", port=1, host="127.9.9.9"),
+        PortForward(address="::1", port=8080, host="::1"),
     )
 
 
 def test_localhost_is_listened_on_and_a_literal_goes_before_it() -> None:
-    assert found("localhost:80").forwards == (Forward(address="127.0.0.1", port=80, host="localhost"),)
+    assert found("localhost:80").forwards == (PortForward(address="127.0.0.1", port=80, host="localhost"),)
     assert found("localhost:80", "127.0.0.1:80").forwards == (
-        Forward(address="127.0.0.1", port=80, host="127.0.0.1"),
+        PortForward(address="127.0.0.1", port=80, host="127.0.0.1"),
     )
 
 
@@ -59,7 +59,7 @@ def test_no_name_gets_an_address_that_an_entry_names() -> None:
 
 def test_what_cannot_be_listed_goes_through_the_proxy() -> None:
     for entry in ("*.example.com:443", "public:443", "10.0.0.5:5432", "[2001:db8::1]:443"):
-        assert found(entry) == Loopback(proxy="127.0.1.1", direct=("127.0.0.1", "::1", "localhost"))
+        assert found(entry) == LoopbackProxy(proxy="127.0.1.1", direct=("127.0.0.1", "::1", "localhost"))
 
 
 def test_a_name_is_reached_without_the_proxy_unless_something_below_it_may_need_one() -> None:

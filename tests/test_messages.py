@@ -11,7 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from toolc import Audio, Image, Resource, Text, ToolCall, ToolResult, UsageError, tool_calls, tool_messages
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
 
 PNG = Image(b"\x89PNG\r\n\x1a\n", "image/png")
 MP3 = Audio(b"ID3", "audio/mpeg")

@@ -9,41 +9,14 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.calls import called
-from toolc.digest import canonical, digests, parse, register, registry_bytes
-from toolc.errors import RegistryError
-from toolc.registry import RegisteredTool, RegistryFile, registry_from_json, tool_to_json
-from toolc.schema import JsonObject, JsonValue, Schema
-from toolc.spec import (
-    EFFECT,
-    SURFACE,
-    Annotations,
-    Argv,
-    Build,
-    Destination,
-    EnvVar,
-    Expect,
-    File,
-    Limits,
-    Network,
-    PluginBackend,
-    ProviderChoice,
-    PythonBackend,
-    Result,
-    Retry,
-    Sandbox,
-    Script,
-    Secret,
-    SecretEnvVar,
-    ShellBackend,
-    Test,
-    ToolSpec,
-    Transaction,
-    WhenGroup,
-)
-from toolc.spec_agent import AgentBackend
-from toolc.spec_composite import CompositeBackend, Step
-from toolc.spec_http import (
+from toolc.model.call_graph import called
+from toolc.model.errors import RegistryError
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.registry import RegisteredTool, RegistryFile, registry_from_json, tool_to_json
+from toolc.model.registry_file import canonical, digests, parse, register, registry_bytes
+from toolc.model.spec.code_backends import Argv, File, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
+from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend, Step
+from toolc.model.spec.http_backend import (
     ApiKeyAuth,
     BasicAuth,
     BearerAuth,
@@ -64,8 +37,38 @@ from toolc.spec_http import (
     TextBody,
     Url,
 )
-from toolc.template import Filter, Placeholder, Template
-from toolc.template_json import JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate
+from toolc.model.spec.sandbox import (
+    Build,
+    Destination,
+    EnvVar,
+    Limits,
+    NetworkSpec,
+    SandboxSpec,
+    SecretEnvVar,
+    SecretSpec,
+    TransactionSpec,
+)
+from toolc.model.spec.tool import (
+    EFFECT,
+    SURFACE,
+    Annotations,
+    Expect,
+    ProviderChoice,
+    ResultSpec,
+    Retry,
+    Test,
+    ToolSpec,
+)
+from toolc.model.template import (
+    Filter,
+    JsonConstant,
+    JsonEntry,
+    JsonList,
+    JsonMap,
+    JsonTemplate,
+    Placeholder,
+    Template,
+)
 
 words = st.text(max_size=8)
 floats = st.floats(allow_nan=False, allow_infinity=False)
@@ -152,18 +155,19 @@ tools = st.builds(
     examples=st.tuples(st.dictionaries(words, json_values, max_size=2)),
     result_schema=st.none() | st.builds(Schema, st.dictionaries(words, json_values, max_size=2)),
     providers=st.tuples(st.builds(ProviderChoice, provider=words, strict=st.booleans())),
-    result=st.builds(Result, files=st.tuples(templates), select=st.none() | words, template=st.none() | words),
+    result=st.builds(ResultSpec, files=st.tuples(templates), select=st.none() | words, template=st.none() | words),
     retry=st.none() | st.builds(Retry),
     confirm=st.booleans(),
     sandbox=st.builds(
-        Sandbox,
+        SandboxSpec,
         build=st.none() | st.builds(Build, folder=words, files=st.tuples(st.builds(File, path=words, text=words))),
-        transaction=st.none() | st.builds(Transaction, writes=st.tuples(words)),
+        transaction=st.none() | st.builds(TransactionSpec, writes=st.tuples(words)),
         network=st.builds(
-            Network, allow=st.tuples(st.builds(Destination, kind=st.just("exact"), host=words, port=st.just(443)))
+            NetworkSpec,
+            allow=st.tuples(st.builds(Destination, kind=st.just("exact"), host=words, port=st.just(443))),
         ),
         secret_env=st.tuples(st.builds(SecretEnvVar, name=words, value=templates)),
-        secrets=st.tuples(st.builds(Secret, name=words, hosts=st.tuples(words))),
+        secrets=st.tuples(st.builds(SecretSpec, name=words, hosts=st.tuples(words))),
         env=st.tuples(st.builds(EnvVar, name=words, value=words)),
         limits=st.builds(Limits, cpus=st.floats(0.1, 8)),
     ),

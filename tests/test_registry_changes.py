@@ -10,11 +10,11 @@ import pytest
 
 from toolc import Cancellation, Executor, FunctionTool, Registry, RegistryError, UsageError, build, define, tool
 from toolc.engines.select import Selection
-from toolc.plan import Profile
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Profile
 from toolc.runtime.caller import CallContext, nobody
 from toolc.runtime.executor import Calls
 from toolc.runtime.setting import Setting
-from toolc.schema import JsonObject
 
 SPECS = """\
 toolc: 1

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.errors import UsageError
-from toolc.result import Capture, Text, ToolFailure, ToolResult
-from toolc.schema import JsonValue
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonValue
+from toolc.model.result import Capture, Text, ToolFailure, ToolResult
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ import yaml
 from reviewing import difference
 
 from toolc.cli.explain import compile_example
-from toolc.compiler import codes
-from toolc.compiler.checks import TOOL_CHECKS, TOOL_SET_CHECKS, check_each
+from toolc.compiler.checks import check_each
+from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS
 from toolc.data.pages import PageCode, RulePage, pages, parse_page
+from toolc.model import codes
 from toolc.reporters.text import render
 from toolc.review.rules import rules
 

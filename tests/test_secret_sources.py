@@ -12,7 +12,7 @@ import pytest
 
 from toolc import secret_sources
 from toolc.configuration import configuration_folder, load_configuration
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 from toolc.secret_sources import (
     CommandSource,
     EnvSource,

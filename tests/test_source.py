@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.source import Position, SourceText, Span
+from toolc.model.source import Position, SourceText, Span
 
 
 def test_a_span_is_named_as_editors_and_compilers_do() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.template import Filter, Placeholder, Template, TemplateError, evaluate
+from toolc.model.template import Filter, Placeholder, Template, TemplateError, evaluate
 
 
 def test_strings_stand_as_they_are_and_the_rest_as_compact_json() -> None:

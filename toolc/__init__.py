@@ -17,13 +17,16 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from toolc.api import Registry, build, event_to_json, result_to_json
-    from toolc.call import ToolCall
-    from toolc.changes import Ask, Change, Proposal
     from toolc.compiler.build_output import Built
     from toolc.configuration import Configuration
-    from toolc.confirmation import Allow, Confirm, Deny
-    from toolc.errors import (
-        BatchError,
+    from toolc.executor import Executor
+    from toolc.functions.define import define, tool
+    from toolc.functions.step import step
+    from toolc.functions.tool import ComposedTool, FunctionTool
+    from toolc.messages import tool_calls, tool_messages
+    from toolc.model.call import Allow, Ask, Confirm, Deny, Proposal, ToolCall
+    from toolc.model.call import FileChange as Change
+    from toolc.model.errors import (
         InfrastructureError,
         MissingExtraError,
         NoEngineError,
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
         ToolcError,
         UsageError,
     )
-    from toolc.events import (
+    from toolc.model.events import (
         BatchEnd,
         BatchEvent,
         Event,
@@ -44,14 +47,9 @@ if TYPE_CHECKING:
         ToolStart,
         ToolUpdate,
     )
-    from toolc.executor import Executor
-    from toolc.functions.define import define, tool
-    from toolc.functions.step import step
-    from toolc.functions.tool import ComposedTool, FunctionTool
-    from toolc.messages import tool_calls, tool_messages
-    from toolc.result import Audio, Content, Image, Resource, Text, ToolFailure, ToolResult
+    from toolc.model.result import Audio, BatchError, Content, Image, Resource, Text, ToolFailure, ToolResult
+    from toolc.model.spec.tool import ToolSpec
     from toolc.runtime.cancellation import Cancellation
-    from toolc.spec import ToolSpec
 
 __all__ = [
     "Allow",
@@ -109,46 +107,46 @@ __version__ = "0.1.0"
 
 # Imported on first use: `import toolc` and `toolc --version` load none of these modules.
 _DEFINITIONS: Final = {
-    "Allow": "toolc.confirmation.Allow",
-    "Ask": "toolc.changes.Ask",
-    "Audio": "toolc.result.Audio",
-    "BatchEnd": "toolc.events.BatchEnd",
-    "BatchError": "toolc.errors.BatchError",
-    "BatchEvent": "toolc.events.BatchEvent",
+    "Allow": "toolc.model.call.Allow",
+    "Ask": "toolc.model.call.Ask",
+    "Audio": "toolc.model.result.Audio",
+    "BatchEnd": "toolc.model.events.BatchEnd",
+    "BatchError": "toolc.model.result.BatchError",
+    "BatchEvent": "toolc.model.events.BatchEvent",
     "Built": "toolc.compiler.build_output.Built",
     "Cancellation": "toolc.runtime.cancellation.Cancellation",
-    "Change": "toolc.changes.Change",
+    "Change": "toolc.model.call.FileChange",
     "ComposedTool": "toolc.functions.tool.ComposedTool",
     "Configuration": "toolc.configuration.Configuration",
-    "Confirm": "toolc.confirmation.Confirm",
-    "Content": "toolc.result.Content",
-    "Deny": "toolc.confirmation.Deny",
-    "Event": "toolc.events.Event",
+    "Confirm": "toolc.model.call.Confirm",
+    "Content": "toolc.model.result.Content",
+    "Deny": "toolc.model.call.Deny",
+    "Event": "toolc.model.events.Event",
     "Executor": "toolc.executor.Executor",
     "FunctionTool": "toolc.functions.tool.FunctionTool",
-    "Image": "toolc.result.Image",
-    "InfrastructureError": "toolc.errors.InfrastructureError",
-    "MissingExtraError": "toolc.errors.MissingExtraError",
-    "NoEngineError": "toolc.errors.NoEngineError",
-    "Proposal": "toolc.changes.Proposal",
+    "Image": "toolc.model.result.Image",
+    "InfrastructureError": "toolc.model.errors.InfrastructureError",
+    "MissingExtraError": "toolc.model.errors.MissingExtraError",
+    "NoEngineError": "toolc.model.errors.NoEngineError",
+    "Proposal": "toolc.model.call.Proposal",
     "Registry": "toolc.api.Registry",
-    "RegistryError": "toolc.errors.RegistryError",
-    "Resource": "toolc.result.Resource",
-    "SandboxDiedError": "toolc.errors.SandboxDiedError",
-    "SpecError": "toolc.errors.SpecError",
-    "Text": "toolc.result.Text",
-    "ToolCall": "toolc.call.ToolCall",
-    "ToolConnect": "toolc.events.ToolConnect",
-    "ToolDenied": "toolc.events.ToolDenied",
-    "ToolEnd": "toolc.events.ToolEnd",
-    "ToolFailure": "toolc.result.ToolFailure",
-    "ToolResult": "toolc.result.ToolResult",
-    "ToolRetry": "toolc.events.ToolRetry",
-    "ToolSpec": "toolc.spec.ToolSpec",
-    "ToolStart": "toolc.events.ToolStart",
-    "ToolUpdate": "toolc.events.ToolUpdate",
-    "ToolcError": "toolc.errors.ToolcError",
-    "UsageError": "toolc.errors.UsageError",
+    "RegistryError": "toolc.model.errors.RegistryError",
+    "Resource": "toolc.model.result.Resource",
+    "SandboxDiedError": "toolc.model.errors.SandboxDiedError",
+    "SpecError": "toolc.model.errors.SpecError",
+    "Text": "toolc.model.result.Text",
+    "ToolCall": "toolc.model.call.ToolCall",
+    "ToolConnect": "toolc.model.events.ToolConnect",
+    "ToolDenied": "toolc.model.events.ToolDenied",
+    "ToolEnd": "toolc.model.events.ToolEnd",
+    "ToolFailure": "toolc.model.result.ToolFailure",
+    "ToolResult": "toolc.model.result.ToolResult",
+    "ToolRetry": "toolc.model.events.ToolRetry",
+    "ToolSpec": "toolc.model.spec.tool.ToolSpec",
+    "ToolStart": "toolc.model.events.ToolStart",
+    "ToolUpdate": "toolc.model.events.ToolUpdate",
+    "ToolcError": "toolc.model.errors.ToolcError",
+    "UsageError": "toolc.model.errors.UsageError",
     "build": "toolc.api.build",
     "define": "toolc.functions.define.define",
     "event_to_json": "toolc.api.event_to_json",

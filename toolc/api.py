@@ -12,13 +12,14 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-from toolc import checked
 from toolc.assets import asset
 from toolc.compiler.build_output import Built, render, write
-from toolc.diagnostics import Diagnostics
-from toolc.digest import parse, registry_bytes
-from toolc.errors import UsageError
-from toolc.events import (
+from toolc.executor import Executor
+from toolc.messages import find_provider
+from toolc.model import argument_checks
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.errors import UsageError
+from toolc.model.events import (
     BatchEnd,
     BatchEvent,
     CallEvent,
@@ -29,14 +30,12 @@ from toolc.events import (
     ToolStart,
     ToolUpdate,
 )
-from toolc.executor import Executor
-from toolc.messages import find_provider
-from toolc.registry import RegisteredTool, RegistryFile, registry_from_json
-from toolc.registry_file import read_registry
-from toolc.result import Content, Image, Resource, Text, ToolResult
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ToolSpec
-from toolc.spec_function import HostFunction
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.registry import RegisteredTool, RegistryFile, registry_from_json
+from toolc.model.registry_file import parse, read_registry, registry_bytes
+from toolc.model.result import Content, Image, Resource, Text, ToolResult
+from toolc.model.spec.code_backends import HostFunction
+from toolc.model.spec.tool import ToolSpec
 from toolc.tools import Tools
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class Registry:
         diagnostics: Diagnostics | None = None,
         parts: Tools | None = None,
     ) -> None:
-        checked.optional("file", file, RegistryFile, "a RegistryFile")
+        argument_checks.optional("file", file, RegistryFile, "a RegistryFile")
         # Changed by being replaced as a whole, so that whoever reads needs no lock.
         self._tools = Tools().added(file.tools if file else ())
         self.parts = parts or Tools()
@@ -86,7 +85,7 @@ class Registry:
         Raises ``UsageError`` (nothing there, no such tool), ``SpecError`` (specs with errors) and
         ``RegistryError`` (a registry that is damaged, or does not match its own digests).
         """
-        source, name = split_target(str(checked.path("path", path)))
+        source, name = split_target(str(argument_checks.path("path", path)))
         if source.suffix == ".json":
             registry = cls(read_registry(source))
         else:
@@ -174,7 +173,7 @@ class Registry:
         """A registry of those tools here that a project file's ``toolsets`` names so. Raises ``UsageError``."""
         if not self._toolsets:
             raise UsageError(f"there is no toolset {name!r:.60}; there are none: a project file names them")
-        checked.one_of("toolset", name, self.toolsets)
+        argument_checks.one_of("toolset", name, self.toolsets)
         return self.only(*(member for member in self._toolsets[name] if member in self))
 
     def definitions(self, provider: str) -> list[JsonValue]:
@@ -259,11 +258,11 @@ def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
     """
     from toolc.compiler.compile import compile_specs  # only a build needs the compiler
 
-    several = (paths,) if isinstance(paths, str | Path) else checked.items("paths", paths, "paths")
+    several = (paths,) if isinstance(paths, str | Path) else argument_checks.sequence("paths", paths, "paths")
     if not several:
         raise UsageError("there is nothing to build; name a spec file or a folder of specs")
-    where = checked.path("out", out)
-    return write_build(compile_specs([checked.path("paths", path) for path in several]), where)
+    where = argument_checks.path("out", out)
+    return write_build(compile_specs([argument_checks.path("paths", path) for path in several]), where)
 
 
 def write_build(compilation: Compilation, out: str | Path) -> Built:
@@ -279,7 +278,7 @@ def write_build(compilation: Compilation, out: str | Path) -> Built:
 
 def result_to_json(result: ToolResult) -> JsonObject:
     """A result as JSON, bytes in base64. ``structured`` is there only where the tool gave data."""
-    checked.of_type("result", result, ToolResult, "a toolc.ToolResult")
+    argument_checks.of_type("result", result, ToolResult, "a toolc.ToolResult")
     error: JsonValue = {"kind": result.error.kind, "message": result.error.message} if result.error else None
     value: JsonObject = {"content": [_content_to_json(block) for block in result.content]}
     if result.structured is not None:
@@ -295,7 +294,7 @@ def event_to_json(event: BatchEvent) -> JsonObject:
     """
     if isinstance(event, BatchEnd):
         return {"event": "batch_end", "results": [result_to_json(result) for result in event.results]}
-    checked.of_type("event", event, CallEvent, "an event of toolc")
+    argument_checks.of_type("event", event, CallEvent, "an event of toolc")
     about: JsonObject = {"name": event.name, "call_id": event.call_id}
     if event.parent_call_id is not None:
         about["parent_call_id"] = event.parent_call_id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 
 def asset(name: str) -> Path:

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolc.engines.base import LIMITS
-from toolc.engines.names import AUTO, engine_names
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
+from toolc.model.plan import AUTO, LIMITS, engine_names
 from toolc.secret_sources import SecretSource, read_sources
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def _repository(folder: Path) -> Path | None:
 def _read(path: Path) -> Configuration:
     from toolc.compiler.load import load_project  # YAML is slow to import, and most users have no such file
     from toolc.compiler.reader import Findings
-    from toolc.diagnostics import Diagnostics
+    from toolc.model.diagnostics import Diagnostics
 
     diagnostics = Diagnostics()
     document = load_project(path, str(path), diagnostics, what="the configuration")

@@ -12,35 +12,33 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from weakref import finalize
 
-from toolc import checked
-from toolc.call import ToolCall
-from toolc.changes import Ask
 from toolc.configuration import Configuration, load_configuration
-from toolc.confirmation import Confirm
 from toolc.engines.base import Engine
-from toolc.engines.names import engine_names
 from toolc.engines.select import Selection, close_unused, in_use, select, selection
-from toolc.errors import NoEngineError, UsageError
-from toolc.events import BatchEvent, Event, Listener
-from toolc.lock import Lock
 from toolc.messages import find_provider
-from toolc.plan import Profile
+from toolc.model import argument_checks
+from toolc.model.call import Ask, Confirm, ToolCall
+from toolc.model.errors import NoEngineError, UsageError
+from toolc.model.events import BatchEvent, Event, Listener
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.lock_file import Lock
+from toolc.model.plan import Profile, engine_names
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import ToolResult
+from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import Policy
-from toolc.registry import RegisteredTool
-from toolc.result import ToolResult
 from toolc.runtime import async_calls
 from toolc.runtime.batch import Mode, Order, Steer, new_call_id, with_ids
 from toolc.runtime.caller import nobody
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.denial import Denials
-from toolc.runtime.executor import Calls, Setting, execute
+from toolc.runtime.executor import Calls, execute
 from toolc.runtime.session import IDLE_SECONDS, Sessions
+from toolc.runtime.setting import Setting
 from toolc.runtime.shelf import Shelf
 from toolc.runtime.streaming import events
 from toolc.runtime.whole_batch import WholeBatch
-from toolc.schema import JsonObject, JsonValue
 from toolc.secret_sources import SecretStore
-from toolc.spec import ToolSpec
 
 if TYPE_CHECKING:
     from toolc.api import Registry
@@ -82,19 +80,19 @@ class Executor:
     ) -> None:
         from toolc.api import Registry  # which imports this module
 
-        checked.of_type("registry", registry, Registry, "a toolc.Registry")
+        argument_checks.of_type("registry", registry, Registry, "a toolc.Registry")
         if isinstance(engine, str) and engine not in engine_names():
             raise UsageError(f"there is no engine {engine!r}; choose one of: {', '.join(engine_names())}")
         if not (engine is None or isinstance(engine, str) or callable(getattr(engine, "refusal", None))):
             raise UsageError(f"engine is a name or an Engine, and not {engine!r:.60}; or leave it out")
         if session_idle != math.inf:
-            checked.seconds("a session_idle", session_idle)
-        checked.hook("ask", ask)
-        checked.hook("confirm", confirm)
-        checked.optional("configuration", configuration, Configuration, "a toolc.Configuration")
-        checked.optional("secrets", secrets, SecretStore, "a SecretStore")
-        checked.optional("lock", lock, Lock, "a Lock")
-        checked.optional("policy", policy, Policy, "a Policy")
+            argument_checks.seconds("a session_idle", session_idle)
+        argument_checks.hook("ask", ask)
+        argument_checks.hook("confirm", confirm)
+        argument_checks.optional("configuration", configuration, Configuration, "a toolc.Configuration")
+        argument_checks.optional("secrets", secrets, SecretStore, "a SecretStore")
+        argument_checks.optional("lock", lock, Lock, "a Lock")
+        argument_checks.optional("policy", policy, Policy, "a Policy")
         configuration = configuration or load_configuration()
         self.registry = registry
         self._denials = Denials()
@@ -102,7 +100,7 @@ class Executor:
         self._setting = Setting(
             choose=self._choose,
             accept_unenforced=configuration.accept_unenforced,
-            workspace=checked.path("workspace", workspace) if workspace is not None else None,
+            workspace=argument_checks.path("workspace", workspace) if workspace is not None else None,
             timeout_ms=_milliseconds(timeout) if timeout is not None else None,
             ask=ask,
             confirm=confirm,
@@ -173,9 +171,9 @@ class Executor:
         sandbox could not do its work.
         """
         tool = self._registered(name)
-        call = ToolCall(name=name, arguments=arguments, call_id=checked.call_id(call_id or new_call_id()))
-        checked.listener("on_event", on_event)
-        checked.hook("confirm", confirm)
+        call = ToolCall(name=name, arguments=arguments, call_id=argument_checks.call_id(call_id or new_call_id()))
+        argument_checks.listener("on_event", on_event)
+        argument_checks.hook("confirm", confirm)
         _check_open(cancellation)
         setting = self._setting if confirm is None else replace(self._setting, confirm=confirm)
         with in_use():
@@ -244,7 +242,7 @@ class Executor:
         Raises ``UsageError`` for an order that makes no sense, before anything starts, and ``BatchError``, which
         holds every result, once all is over and calls could not be made.
         """
-        checked.listener("on_event", on_event)
+        argument_checks.listener("on_event", on_event)
         _check_open(cancellation)
         batch = self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout)
         with nullcontext(cancellation) if cancellation else Cancellation() as given:
@@ -336,8 +334,8 @@ class Executor:
         return call
 
     def _batch(self, calls: Iterable[ToolCall], order: Order, timeout: float | None) -> WholeBatch:
-        checked.hook("steer", order.steer)
-        seconds = None if timeout is None else checked.seconds("a timeout", timeout)
+        argument_checks.hook("steer", order.steer)
+        seconds = None if timeout is None else argument_checks.seconds("a timeout", timeout)
         return WholeBatch(
             calls=with_ids(calls), order=order, timeout=seconds, made=Calls(self._setting, self._called)
         )
@@ -363,10 +361,10 @@ def _own_tools(shelf: Shelf | None) -> tuple[RegisteredTool, ...]:
 
 
 def _check_open(cancellation: Cancellation | None) -> None:
-    given = checked.optional("cancellation", cancellation, Cancellation, "a toolc.Cancellation")
+    given = argument_checks.optional("cancellation", cancellation, Cancellation, "a toolc.Cancellation")
     if given and not given.is_cancelled and given.fileno() < 0:
         raise UsageError("cancellation is closed, and could end no call any more; make the call inside its with")
 
 
 def _milliseconds(timeout: float) -> int:
-    return max(1, round(checked.seconds("a timeout", timeout) * 1000))
+    return max(1, round(argument_checks.seconds("a timeout", timeout) * 1000))

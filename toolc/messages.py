@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from toolc import checked
-from toolc.call import ToolCall
-from toolc.errors import UsageError
-from toolc.provider_names import PROVIDER_NAMES
+from toolc.model import argument_checks
+from toolc.model.call import ToolCall
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject
+from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.result import ToolResult
 from toolc.providers import load_provider
 from toolc.providers.answers import Answer
 from toolc.providers.base import Provider
-from toolc.result import ToolResult
-from toolc.schema import JsonObject
 
 
 def tool_calls(provider: str, response: object) -> tuple[ToolCall, ...]:
@@ -40,11 +40,11 @@ def tool_messages(provider: str, calls: Sequence[ToolCall], results: Sequence[To
     dicts, as the SDK's ``messages``, ``input`` or ``contents`` takes them; for ``mcp`` each is a
     ``CallToolResult``. Raises ``UsageError``.
     """
-    checked.items("calls", calls, "ToolCall")
-    checked.items("results", results, "ToolResult")
+    argument_checks.sequence("calls", calls, "ToolCall")
+    argument_checks.sequence("results", results, "ToolResult")
     for call, result in zip(calls, results, strict=False):
-        checked.of_type("each of calls", call, ToolCall, "a toolc.ToolCall")
-        checked.of_type("each of results", result, ToolResult, "a toolc.ToolResult")
+        argument_checks.of_type("each of calls", call, ToolCall, "a toolc.ToolCall")
+        argument_checks.of_type("each of results", result, ToolResult, "a toolc.ToolResult")
     if len(calls) != len(results):
         raise UsageError(f"there are {len(calls)} calls and {len(results)} results; each call needs its own")
     return find_provider(provider).messages([Answer(*each) for each in zip(calls, results, strict=True)])
@@ -52,7 +52,7 @@ def tool_messages(provider: str, calls: Sequence[ToolCall], results: Sequence[To
 
 def find_provider(name: str) -> Provider:
     """The provider of this name. Raises ``UsageError`` that lists all."""
-    return load_provider(checked.one_of("provider", name, PROVIDER_NAMES))
+    return load_provider(argument_checks.one_of("provider", name, PROVIDER_NAMES))
 
 
 def _plain(response: object) -> JsonObject:

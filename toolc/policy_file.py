@@ -7,8 +7,8 @@ from pathlib import Path
 from toolc.compiler.decode_policy import decode_policy_file
 from toolc.compiler.load import load_project
 from toolc.compiler.reader import Findings
-from toolc.diagnostics import Diagnostics
-from toolc.errors import UsageError
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.errors import UsageError
 from toolc.policy.policy import Policy
 
 __all__ = ["read_policy"]

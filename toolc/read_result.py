@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from toolc.functions.define import define
-from toolc.registry import RegisteredTool
-from toolc.result import Text, ToolResult
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import Text, ToolResult
 from toolc.runtime.oversized import READ_RESULT
 from toolc.runtime.shelf import Shelf
 

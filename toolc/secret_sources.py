@@ -22,7 +22,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
     from toolc.compiler.document import Node
@@ -253,7 +253,7 @@ def load_secrets(path: Path) -> dict[str, SecretSource]:
     from toolc.compiler.document import Scalar  # as above
     from toolc.compiler.load import load_project
     from toolc.compiler.reader import Findings
-    from toolc.diagnostics import Diagnostics
+    from toolc.model.diagnostics import Diagnostics
 
     if not path.exists():
         raise UsageError(f"there is no file {path}; --secrets takes one of lines like NAME: value")
@@ -280,9 +280,9 @@ def load_secrets(path: Path) -> dict[str, SecretSource]:
 
 
 def _source(node: Node, what: str, findings: Findings) -> SecretSource | None:
-    from toolc.compiler import codes  # as above
     from toolc.compiler.document import Mapping as MappingNode
     from toolc.compiler.reader import Reader, list_of, text
+    from toolc.model import codes  # as above
 
     if not isinstance(node, MappingNode):
         message = f"{what} says where the value is, and is not the value itself"

@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from toolc import calls
-from toolc.errors import UsageError
-from toolc.registry import RegisteredTool
+from toolc.model import call_graph
+from toolc.model.errors import UsageError
+from toolc.model.registry import RegisteredTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class Tools:
 
     def parts(self, callers: Iterable[RegisteredTool]) -> Tools:
         """Those among these that ``callers`` may call, directly or not."""
-        specs = calls.by_name(tool.spec for tool in self.by_name.values())
-        found = {name for caller in callers for name in calls.reachable(caller.spec, specs)}
+        specs = call_graph.by_name(tool.spec for tool in self.by_name.values())
+        found = {name for caller in callers for name in call_graph.reachable(caller.spec, specs)}
         return Tools().added(tool for name, tool in self.by_name.items() if name in found)
 
     def get(self, name: object) -> RegisteredTool | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from toolc.backends.content import MalformedError, read_content
-from toolc.result import Audio, Image, Resource, Text
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
+from toolc.model.result import Audio, Image, Resource, Text
 
 GIF = "R0lGODlh"
 

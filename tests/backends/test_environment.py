@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from toolc.backends.environment import environment
-from toolc.call import BoundCall
-from toolc.schema import Schema
-from toolc.spec import Argv, EnvVar, Sandbox, ShellBackend, ToolSpec
+from toolc.model.call import BoundCall
+from toolc.model.json_schema import Schema
+from toolc.model.spec.code_backends import Argv, ShellBackend
+from toolc.model.spec.sandbox import EnvVar, SandboxSpec
+from toolc.model.spec.tool import ToolSpec
 
 
-def variables(sandbox: Sandbox) -> dict[str, str]:
+def variables(sandbox: SandboxSpec) -> dict[str, str]:
     backend = ShellBackend(command=Argv(elements=()))
     spec = ToolSpec(name="t", description="d", parameters=Schema({}), backend=backend, sandbox=sandbox)
     call = BoundCall(tool=spec, arguments={}, call_id="c")
@@ -18,12 +20,12 @@ def variables(sandbox: Sandbox) -> dict[str, str]:
 
 
 def test_without_a_workspace_there_is_nothing_for_git() -> None:
-    assert set(variables(Sandbox())) == {"PATH", "HOME", "LOGNAME", "USER", "LANG", "TOOLC_CALL_ID"}
+    assert set(variables(SandboxSpec())) == {"PATH", "HOME", "LOGNAME", "USER", "LANG", "TOOLC_CALL_ID"}
 
 
 @pytest.mark.parametrize("mode", ["ro", "rw"])
 def test_git_trusts_the_workspace_whoever_owns_it(mode: str) -> None:
-    found = variables(Sandbox(workspace="ro" if mode == "ro" else "rw"))
+    found = variables(SandboxSpec(workspace="ro" if mode == "ro" else "rw"))
     assert {name: value for name, value in found.items() if name.startswith("GIT")} == {
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": "safe.directory",
@@ -32,13 +34,15 @@ def test_git_trusts_the_workspace_whoever_owns_it(mode: str) -> None:
 
 
 def test_in_a_transaction_git_that_only_looks_writes_nothing() -> None:
-    found = variables(Sandbox(workspace="transaction"))
+    found = variables(SandboxSpec(workspace="transaction"))
     assert (found["GIT_OPTIONAL_LOCKS"], found["GIT_CONFIG_COUNT"]) == ("0", "2")
     assert (found["GIT_CONFIG_KEY_1"], found["GIT_CONFIG_VALUE_1"]) == ("diff.autoRefreshIndex", "false")
 
 
 def test_a_spec_that_sets_its_own_wins() -> None:
     assert (
-        variables(Sandbox(workspace="rw", env=(EnvVar(name="GIT_CONFIG_COUNT", value="0"),)))["GIT_CONFIG_COUNT"]
+        variables(SandboxSpec(workspace="rw", env=(EnvVar(name="GIT_CONFIG_COUNT", value="0"),)))[
+            "GIT_CONFIG_COUNT"
+        ]
         == "0"
     )

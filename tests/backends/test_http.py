@@ -8,13 +8,12 @@ import pytest
 
 from toolc.backends.base import PlanError
 from toolc.backends.http import Http
-from toolc.call import BoundCall
-from toolc.plan import Plan, Profile
-from toolc.plan_http import Base64, FormPart, HttpCall, MultipartForm, Named, PlainBody, Slot
-from toolc.result import Capture, Outcome, Resource, Text, ToolFailure, ToolResult
-from toolc.schema import JsonObject, JsonValue, Schema
-from toolc.spec import Annotations, Destination, Network, Result, Sandbox, ToolSpec
-from toolc.spec_http import (
+from toolc.model.call import BoundCall
+from toolc.model.http_plan import Base64, FormPart, HttpCall, MultipartForm, Named, PlainBody, Slot
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.plan import Plan, Profile
+from toolc.model.result import Capture, Outcome, Resource, Text, ToolFailure, ToolResult
+from toolc.model.spec.http_backend import (
     ApiKeyAuth,
     BasicAuth,
     BearerAuth,
@@ -30,8 +29,9 @@ from toolc.spec_http import (
     TextBody,
     Url,
 )
-from toolc.template import Filter, Placeholder, Template
-from toolc.template_json import JsonConstant, JsonEntry, JsonList, JsonMap
+from toolc.model.spec.sandbox import Destination, NetworkSpec, SandboxSpec
+from toolc.model.spec.tool import Annotations, ResultSpec, ToolSpec
+from toolc.model.template import Filter, JsonConstant, JsonEntry, JsonList, JsonMap, Placeholder, Template
 
 TOKEN = Template((Placeholder("secrets", ("TOKEN",)),))
 
@@ -298,7 +298,7 @@ def test_a_call_may_reach_the_list_and_its_own_url() -> None:
         description="d",
         parameters=Schema({}),
         backend=backend,
-        sandbox=Sandbox(network=Network(allow=(listed,))),
+        sandbox=SandboxSpec(network=NetworkSpec(allow=(listed,))),
     )
     found = Http().plan(backend, BoundCall(tool=tool, arguments={}, call_id="c"), Profile())
     assert found.allow == (Destination(kind="exact", host="api.example.com", port=443), listed)
@@ -345,7 +345,7 @@ def test_only_what_may_be_sent_twice_is_retried(method: str, idempotent: bool | 
         parameters=Schema({}),
         backend=backend,
         annotations=Annotations(idempotent=idempotent),
-        result=Result(template="x"),
+        result=ResultSpec(template="x"),
     )
     found = Http().plan(backend, BoundCall(tool=tool, arguments={"a": 1}, call_id="c"), Profile()).invocation
     assert isinstance(found, HttpCall)
@@ -356,7 +356,7 @@ def test_only_what_may_be_sent_twice_is_retried(method: str, idempotent: bool | 
 def read(reply: JsonObject) -> ToolResult:
     data = json.dumps(reply).encode()
     outcome = Outcome(ending="exited", reply=Capture(head=data, total_bytes=len(data)))
-    return Http().read(HttpBackend(url=url("/")), Result(), outcome)
+    return Http().read(HttpBackend(url=url("/")), ResultSpec(), outcome)
 
 
 def test_what_the_guest_says_of_the_response_is_in_the_details() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from toolc.backends import BACKEND_KINDS, load_backend
-from toolc.spec import PluginBackend, PythonBackend, ShellBackend
-from toolc.spec_http import HttpBackend
+from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBackend
+from toolc.model.spec.http_backend import HttpBackend
 
 
 def test_the_kinds_are_the_tags_of_the_specs() -> None:

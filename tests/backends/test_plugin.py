@@ -9,11 +9,12 @@ import pytest
 
 from toolc.backends.plugin import Plugin, difference
 from toolc.backends.plugin_lines import Description, Offer
-from toolc.call import BoundCall
-from toolc.plan import PluginCall, Profile
-from toolc.result import Capture, Ending, Outcome, Text, ToolFailure, ToolResult
-from toolc.schema import JsonObject, Schema
-from toolc.spec import File, PluginBackend, Result, ResultFormat, ToolSpec
+from toolc.model.call import BoundCall
+from toolc.model.json_schema import JsonObject, Schema
+from toolc.model.plan import PluginCall, Profile
+from toolc.model.result import Capture, Ending, Outcome, Text, ToolFailure, ToolResult
+from toolc.model.spec.code_backends import File, PluginBackend
+from toolc.model.spec.tool import ResultFormat, ResultSpec, ToolSpec
 
 BACKEND = PluginBackend(
     command=("python3", "./tool.py", "--verbose", "lib/b.py"),
@@ -33,7 +34,7 @@ def said(data: bytes) -> Capture:
 
 
 def read(outcome: Outcome, form: ResultFormat = "text") -> ToolResult:
-    return Plugin().read(BACKEND, Result(format=form), outcome)
+    return Plugin().read(BACKEND, ResultSpec(format=form), outcome)
 
 
 def answered(value: object, stderr: bytes = b"") -> Outcome:

@@ -20,8 +20,8 @@ from toolc.backends.plugin_lines import (
     read_message,
     read_offer,
 )
-from toolc.result import Audio, Image, Text
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
+from toolc.model.result import Audio, Image, Text
 
 PNG = b"\x89PNG\r\n\x1a\n rest"
 WAV = b"RIFF\x04\0\0\0WAVE"

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolc.backends.python import Python
-from toolc.call import BoundCall
-from toolc.plan import Profile, PythonCall
-from toolc.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult
-from toolc.schema import JsonValue, Schema
-from toolc.spec import File, PythonBackend, Result, ResultFormat, ToolSpec
+from toolc.model.call import BoundCall
+from toolc.model.json_schema import JsonValue, Schema
+from toolc.model.plan import Profile, PythonCall
+from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult
+from toolc.model.spec.code_backends import File, PythonBackend
+from toolc.model.spec.tool import ResultFormat, ResultSpec, ToolSpec
 
 FILES = (File(path="tool.py", text="def main(): ...\n"),)
 BACKEND = PythonBackend(entry="tool.py", function="main", files=FILES)
@@ -30,7 +31,7 @@ def read_bytes(
         stderr=Capture(head=stderr, total_bytes=len(stderr)),
         reply=Capture(head=reply, total_bytes=len(reply)),
     )
-    return Python().read(BACKEND, Result(format=format_), outcome)
+    return Python().read(BACKEND, ResultSpec(format=format_), outcome)
 
 
 def read(reply: JsonValue, format_: ResultFormat = "text") -> ToolResult:
@@ -135,25 +136,27 @@ def test_no_answer_raises(reply: bytes) -> None:
 
 def test_no_answer_at_all_says_how_the_process_ended() -> None:
     outcome = Outcome(ending="exited", status=3, stderr=Capture(head=b"bye", total_bytes=3))
-    assert Python().read(BACKEND, Result(), outcome) == ToolResult(
+    assert Python().read(BACKEND, ResultSpec(), outcome) == ToolResult(
         content=(Text("bye\n[the process ended with status 3 and no answer]"),),
         error=ToolFailure("execution", "the process ended with status 3 and no answer"),
     )
 
 
 def test_arguments_too_large_to_send_are_invalid() -> None:
-    result = Python().read(BACKEND, Result(), Outcome(ending="not_started", reason="40000555 bytes are too many"))
+    result = Python().read(
+        BACKEND, ResultSpec(), Outcome(ending="not_started", reason="40000555 bytes are too many")
+    )
     assert result.error == ToolFailure("invalid_args", "40000555 bytes are too many")
 
 
 def test_a_crash_is_named() -> None:
-    error = Python().read(BACKEND, Result(), Outcome(ending="signaled", status=11)).error
+    error = Python().read(BACKEND, ResultSpec(), Outcome(ending="signaled", status=11)).error
     assert error == ToolFailure("execution", "the function's process was killed by SIGSEGV")
 
 
 def test_a_cut_answer_is_an_output_limit_error() -> None:
     outcome = Outcome(ending="exited", reply=Capture(head=b'{"content":', total_bytes=10**6))
-    error = Python().read(BACKEND, Result(), outcome).error
+    error = Python().read(BACKEND, ResultSpec(), outcome).error
     assert error is not None
     assert error.kind == "output_limit"
 

@@ -6,23 +6,14 @@ import pytest
 
 from toolc.backends.base import PlanError
 from toolc.backends.shell import MAX_ARGUMENT_BYTES, Shell
-from toolc.call import BoundCall
-from toolc.plan import Exec, Plan, Profile
-from toolc.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult
-from toolc.schema import JsonObject, JsonValue, Schema
-from toolc.spec import (
-    Argv,
-    EnvVar,
-    ExitError,
-    File,
-    Result,
-    Sandbox,
-    Script,
-    ShellBackend,
-    ToolSpec,
-    WhenGroup,
-)
-from toolc.template import Filter, Placeholder, Template
+from toolc.model.call import BoundCall
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.plan import Exec, Plan, Profile
+from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult
+from toolc.model.spec.code_backends import Argv, ExitError, File, Script, ShellBackend, WhenGroup
+from toolc.model.spec.sandbox import EnvVar, SandboxSpec
+from toolc.model.spec.tool import ResultSpec, ToolSpec
+from toolc.model.template import Filter, Placeholder, Template
 
 PNG = b"\x89PNG\r\n\x1a\nrest"
 
@@ -41,7 +32,11 @@ def plan(backend: ShellBackend, /, **arguments: JsonValue) -> Plan:
 
 def plan_with_env(backend: ShellBackend, env: tuple[EnvVar, ...], arguments: JsonObject) -> Plan:
     tool = ToolSpec(
-        name="t", description="d", parameters=Schema({"type": "object"}), backend=backend, sandbox=Sandbox(env=env)
+        name="t",
+        description="d",
+        parameters=Schema({"type": "object"}),
+        backend=backend,
+        sandbox=SandboxSpec(env=env),
     )
     return Shell().plan(backend, BoundCall(tool=tool, arguments=arguments, call_id="call_1"), Profile())
 
@@ -73,10 +68,10 @@ def read(
     status: int = 0,
     stdout: bytes = b"",
     stderr: bytes = b"",
-    result: Result | None = None,
+    result: ResultSpec | None = None,
 ) -> ToolResult:
     outcome = Outcome(ending="exited", status=status, stdout=captured(stdout), stderr=captured(stderr))
-    return Shell().read(backend or ShellBackend(command=Argv(elements=())), result or Result(), outcome)
+    return Shell().read(backend or ShellBackend(command=Argv(elements=())), result or ResultSpec(), outcome)
 
 
 def shell(success: tuple[int, ...] | None = (0,), *errors: ExitError) -> ShellBackend:
@@ -304,19 +299,19 @@ def test_127_is_not_found_unless_the_spec_says_otherwise() -> None:
 
 def test_a_command_that_could_not_be_started_is_not_found() -> None:
     outcome = Outcome(ending="not_started", reason="command not found: frobnicate")
-    result = Shell().read(shell(), Result(), outcome)
+    result = Shell().read(shell(), ResultSpec(), outcome)
     assert result.error == ToolFailure("not_found", "command not found: frobnicate")
 
 
 def test_a_signal_is_named() -> None:
     outcome = Outcome(ending="signaled", status=11, stdout=captured(b"half"))
-    result = Shell().read(shell(None), Result(), outcome)
+    result = Shell().read(shell(None), ResultSpec(), outcome)
     assert result.error == ToolFailure("exit_status", "the command was killed by SIGSEGV")
     assert result.text == "half\n[killed by SIGSEGV]"
 
 
 def test_json_is_data_and_its_own_text() -> None:
-    result = read(stdout=b' {"a": [1, 2.5]}\n', result=Result(format="json"))
+    result = read(stdout=b' {"a": [1, 2.5]}\n', result=ResultSpec(format="json"))
     assert result == ToolResult(content=(Text('{"a": [1, 2.5]}'),), structured=({"a": [1, 2.5]},))
 
 
@@ -335,12 +330,12 @@ def test_json_is_data_and_its_own_text() -> None:
     ],
 )
 def test_output_that_is_not_json_is_a_serialization_error(stdout: bytes, why: str) -> None:
-    error = read(stdout=stdout, result=Result(format="json")).error
+    error = read(stdout=stdout, result=ResultSpec(format="json")).error
     assert error == ToolFailure("serialization", f"the command's output is not JSON: {why}")
 
 
 def test_half_a_surrogate_pair_cannot_reach_a_stream() -> None:
-    result = read(stdout=b'["\\ud800", "\\ud83d\\ude00"]', result=Result(format="json"))
+    result = read(stdout=b'["\\ud800", "\\ud83d\\ude00"]', result=ResultSpec(format="json"))
     assert result.structured == (["?", "\U0001f600"],)
 
 
@@ -354,17 +349,17 @@ def test_half_a_surrogate_pair_cannot_reach_a_stream() -> None:
     ],
 )
 def test_an_image_is_known_by_its_first_bytes(data: bytes, mime_type: str) -> None:
-    assert read(stdout=data, result=Result(format="image")).content == (Image(data, mime_type),)
+    assert read(stdout=data, result=ResultSpec(format="image")).content == (Image(data, mime_type),)
 
 
 def test_what_is_no_image_is_a_serialization_error() -> None:
-    error = read(stdout=b"<svg/>", result=Result(format="image")).error
+    error = read(stdout=b"<svg/>", result=ResultSpec(format="image")).error
     assert error == ToolFailure("serialization", "the command's output is not a PNG, JPEG, GIF or WebP image")
 
 
 @pytest.mark.parametrize("format_", ["json", "image"])
 def test_a_cut_result_without_meaning_is_an_output_limit_error(format_: str) -> None:
-    result = Result(format="json" if format_ == "json" else "image")
+    result = ResultSpec(format="json" if format_ == "json" else "image")
     outcome = Outcome(ending="exited", stdout=captured(PNG, cut_bytes=1000))
     error = Shell().read(shell(), result, outcome).error
     assert error is not None
@@ -374,9 +369,9 @@ def test_a_cut_result_without_meaning_is_an_output_limit_error(format_: str) -> 
 
 def test_cut_text_is_no_error_and_says_what_is_missing() -> None:
     outcome = Outcome(ending="exited", stdout=Capture(head=b"aa", tail=b"zz", total_bytes=10))
-    assert Shell().read(shell(), Result(), outcome) == ToolResult(content=(Text("aa\n[6 bytes cut]\nzz"),))
+    assert Shell().read(shell(), ResultSpec(), outcome) == ToolResult(content=(Text("aa\n[6 bytes cut]\nzz"),))
 
 
 def test_format_none_returns_nothing_but_failures() -> None:
-    assert read(stdout=b"noise", result=Result(format="none")) == ToolResult(content=())
-    assert read(stdout=b"noise", status=1, result=Result(format="none")).text == "noise\n[exit status 1]"
+    assert read(stdout=b"noise", result=ResultSpec(format="none")) == ToolResult(content=())
+    assert read(stdout=b"noise", status=1, result=ResultSpec(format="none")).text == "noise\n[exit status 1]"

@@ -26,10 +26,10 @@ from toolc.api import write_build
 from toolc.compiler import cache, cache_answers
 from toolc.compiler.build_output import write
 from toolc.compiler.cache_build import BuildCache
-from toolc.compiler.checks import TOOL_CHECKS, TOOL_SET_CHECKS
+from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.settings import NO_SETTINGS
-from toolc.provider_names import PROVIDER_NAMES
+from toolc.model.provider_names import PROVIDER_NAMES
 
 COUNT = 2_000
 ROUNDS = 3

@@ -27,23 +27,24 @@ from http_tools import http_spec
 from servers import json_server
 from targets import judged
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.backends.http import Http
-from toolc.call import BoundCall
 from toolc.engines.base import Engine
 from toolc.engines.select import load
-from toolc.events import Event, ToolConnect
+from toolc.executor import Executor
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.told import NETWORK_ARGUMENT
-from toolc.plan import Profile
+from toolc.model.call import BoundCall
+from toolc.model.events import Event, ToolConnect
+from toolc.model.plan import Profile
+from toolc.model.spec.http_backend import HttpBackend
+from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.conversation import Conversation
 from toolc.runtime.egress import Broker, Egress
 from toolc.runtime.http_call import prepared
 from toolc.runtime.secrets import CallSecrets
 from toolc.runtime.wire import Line, Listening
-from toolc.spec import ToolSpec
-from toolc.spec_http import HttpBackend
 
 ROUNDS = 15
 PEER = "httpx.Client, a connection per call"

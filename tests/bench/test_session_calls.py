@@ -17,9 +17,10 @@ from time import perf_counter
 
 import pytest
 
-from toolc.api import Executor, Registry
-from toolc.engines.names import ENGINES
+from toolc.api import Registry
 from toolc.engines.select import probe
+from toolc.executor import Executor
+from toolc.model.plan import ENGINES
 
 ROUNDS = 300
 PLUGIN = '''

@@ -21,7 +21,7 @@ import pytest
 from servers import DOWNLOAD_BYTES, PEER, RELAY, peer, relay
 
 from toolc import Executor, Registry
-from toolc.errors import NoEngineError
+from toolc.model.errors import NoEngineError
 
 ROUNDS = 3
 TARGET = 1 / 4

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.engines.names import AUTO, engine_names
 from toolc.engines.select import select
-from toolc.errors import NoEngineError
-from toolc.plan import Profile
+from toolc.model.errors import NoEngineError
+from toolc.model.plan import AUTO, Profile, engine_names
 
 
 def engines() -> list[object]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from toolc.cli.arguments import read_arguments
-from toolc.errors import UsageError
-from toolc.schema import JsonObject, JsonValue, Schema
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
 
 OBJECT = """'{"path": "README.md"}'"""
 NONE = Schema({"type": "object"})

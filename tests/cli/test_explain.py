@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from toolc.cli import main
-from toolc.compiler import codes
-from toolc.diagnostics import Code
+from toolc.model import codes
+from toolc.model.diagnostics import Code
 from toolc.review.rules import ReviewRule, rules
 
 CHECKS = Path(__file__).parent.parent.parent / "docs" / "reference" / "checks.md"

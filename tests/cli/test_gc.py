@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from toolc.cli.gc import command
 from toolc.engines.base import Leftover
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 from toolc.runtime import leftovers
 from toolc.runtime.leftovers import Survey
 

@@ -12,7 +12,7 @@ from toolc.engines import images
 from toolc.engines.docker_build import Built, Say
 from toolc.engines.packages import Packages
 from toolc.engines.unpacked import Stored
-from toolc.errors import NoEngineError, UsageError
+from toolc.model.errors import NoEngineError, UsageError
 
 BASE = Built(
     name="base", tag="toolc/base:1.0", id="sha256:a", recipe="sha256:b", base="debian:12", size_bytes=200 * 1024**2

@@ -15,7 +15,7 @@ import pytest
 
 from toolc.engines.docker_host import NoHostError, find_socket
 from toolc.engines.images import base_tag
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 PATIENCE = 60.0
 

@@ -24,8 +24,8 @@ from cli_engines import engines
 from toolc.cli import live
 from toolc.cli.live import Live, LiveOutput, Progress
 from toolc.cli.printed import print_rest
-from toolc.events import ToolUpdate
-from toolc.result import ToolResult
+from toolc.model.events import ToolUpdate
+from toolc.model.result import ToolResult
 
 TOOLC = (sys.executable, "-m", "toolc")
 SPECS = """\

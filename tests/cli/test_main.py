@@ -16,7 +16,7 @@ import pytest
 
 from toolc.cli import COMMANDS, main
 from toolc.cli.failure import exit_code
-from toolc.errors import InfrastructureError, UsageError
+from toolc.model.errors import InfrastructureError, UsageError
 
 TOOLC = (sys.executable, "-m", "toolc")
 

@@ -8,12 +8,13 @@ from typing import TypeAlias
 
 import pytest
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.cli import main
 from toolc.engines.fake import FakeEngine
+from toolc.executor import Executor
+from toolc.model.result import Capture, Outcome
 from toolc.policy.policy import PolicyError
 from toolc.policy_file import read_policy
-from toolc.result import Capture, Outcome
 
 Toolc: TypeAlias = Callable[..., tuple[int, str, str]]
 SPEC = """\
@@ -107,9 +108,9 @@ def test_a_program_s_policy_refuses_before_anything_starts() -> None:
 
 
 def test_what_reads_long_results_on_is_under_no_policy_and_no_lock() -> None:
-    from toolc.lock import Lock, locked
+    from toolc.model.lock_file import Lock, locked
 
-    lock = locked([Registry.load("specs").registered("hello")], lambda _: (None, ()), "toolc.lock")
+    lock = locked([Registry.load("specs").registered("hello")], lambda _: (None, ()), "toolc.model.lock_file")
     Path("central.yml").write_text("policy: {backends: [shell], require: [tests]}\n", encoding="utf-8")
     engine = FakeEngine(lambda _: Outcome(ending="exited"))
     with Executor(
@@ -117,7 +118,7 @@ def test_what_reads_long_results_on_is_under_no_policy_and_no_lock() -> None:
         engine=engine,
         keep_results=True,
         policy=read_policy("central.yml"),
-        lock=Lock("toolc.lock", lock.tools),
+        lock=Lock("toolc.model.lock_file", lock.tools),
     ) as executor:
         result = executor.run("read_result", {"id": "none"})
     assert result.error is not None

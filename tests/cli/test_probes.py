@@ -13,18 +13,19 @@ from typing import Any
 import pytest
 from cli_engines import engines
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.cli.probes import FOLDER, Answer, load_probes, load_tools, run_probes
 from toolc.configuration import Configuration
 from toolc.data.probes import attempts
 from toolc.engines import docker_body
 from toolc.engines.docker import DockerEngine
 from toolc.engines.fake import FakeEngine
-from toolc.errors import InfrastructureError
-from toolc.plan import Plan, Profile, PythonCall
-from toolc.result import Capture, Outcome
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import MinIsolation
+from toolc.executor import Executor
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import Plan, Profile, PythonCall
+from toolc.model.result import Capture, Outcome
+from toolc.model.spec.sandbox import MinIsolation
 
 HOST: attempts.Host = {"secret": "/dev/null", "word": "", "socket": "", "port": 1}
 TRACES = {"follow_link", "write_read_only", "leave_processes", "leave_files", "find_files", "leave_mounts"}

@@ -16,10 +16,9 @@ import pytest
 from cli_engines import engines
 
 from toolc.cli import main
-from toolc.engines.names import engine_names
 from toolc.engines.select import select
-from toolc.errors import NoEngineError
-from toolc.plan import Profile
+from toolc.model.errors import NoEngineError
+from toolc.model.plan import Profile, engine_names
 
 TOOLC = (sys.executable, "-m", "toolc")
 SPECS = """\

@@ -18,7 +18,7 @@ from transaction_cases import DONE
 from toolc.cli.run import command
 from toolc.engines import select
 from toolc.engines.fake import FakeEngine
-from toolc.result import Capture, Outcome
+from toolc.model.result import Capture, Outcome
 
 SPEC = """
 toolc: 1
@@ -147,7 +147,7 @@ import sys, threading
 sys.path.insert(0, {helpers!r})
 from toolc.engines import select
 from toolc.engines.fake import FakeEngine
-from toolc.result import Capture, Outcome
+from toolc.model.result import Capture, Outcome
 import click
 import toolc.executor
 asked, reported = threading.Event(), threading.Event()

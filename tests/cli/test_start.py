@@ -29,12 +29,12 @@ annotations: {read_only: true}
 tests: [{args: {path: a}, expect: {text: "1 a\\n"}}]
 """
 ELSEWHERE = {
-    "toolc.engines.base", "toolc.engines.select", "toolc.plan",  # sandboxes
-    "toolc.api", "toolc.registry", "rfc8785",  # registries
+    "toolc.engines.base", "toolc.engines.select", "toolc.model.plan",  # sandboxes
+    "toolc.api", "toolc.model.registry", "rfc8785",  # registries
     "toolc.compiler.load_toml", "toolc.compiler.toml_positions", "tomli",  # the other language
     "toolc.compiler.decode_http", "toolc.compiler.decode_python", "toolc.compiler.decode_agent",  # other backends
     "toolc.compiler.http_agreement",
-    "toolc.spec_http", "toolc.spec_composite", "toolc.template_json",  # their types
+    "toolc.model.spec.http_backend", "toolc.model.spec.composed_backends", "toolc.model.template",  # their types
     "toolc.compiler.cache_pieces", "toolc.compiler.build_output",  # several files
     "toolc.compiler.workers", "pickle", "multiprocessing",  # many files
     "toolc.compiler.yaml_syntax",  # messages about syntax errors
@@ -67,8 +67,8 @@ def test_an_answer_that_is_known_needs_no_compiler(folder: Path) -> None:
     (folder / ".git").mkdir()
     code = f"from toolc.compiler import cache_answers; cache_answers._RACY_NS = -(10 ** 18)\n{LOADED}"
     first, second = (loaded(folder, "check", "one.yaml", code=code) for _ in range(2))
-    assert first >= {"toolc.spec", "toolc.compiler.compile", "yaml"}
-    assert sorted(second & {"toolc.spec", "toolc.compiler.compile", "yaml"}) == []
+    assert first >= {"toolc.model.spec.tool", "toolc.compiler.compile", "yaml"}
+    assert sorted(second & {"toolc.model.spec.tool", "toolc.compiler.compile", "yaml"}) == []
 
 
 def test_the_version_imports_no_command(folder: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.diagnostics import Diagnostic, Diagnostics
-from toolc.source import Position, SourceText
+from toolc.model.diagnostics import Diagnostic, Diagnostics
+from toolc.model.source import Position, SourceText
 
 LONGEST: Final = 400
 """The longest message; more would fill a screen."""

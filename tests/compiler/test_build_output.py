@@ -9,10 +9,10 @@ import pytest
 
 from toolc.compiler.build_output import depends_on_others, join, render, split
 from toolc.compiler.compile import compile_specs
-from toolc.digest import canonical
-from toolc.provider_names import PROVIDER_NAMES
+from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.registry import RegistryFile
+from toolc.model.registry_file import canonical
 from toolc.providers import load_provider
-from toolc.registry import RegistryFile
 
 ROOT = Path(__file__).parents[2]
 

@@ -16,7 +16,7 @@ from toolc.compiler import cache_answers
 from toolc.compiler.cache import check_specs
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.settings import Settings
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Report
 

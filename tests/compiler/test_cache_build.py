@@ -21,8 +21,8 @@ from toolc.compiler.compile import compile_specs
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.document import Document
 from toolc.compiler.find import Found
-from toolc.diagnostics import Diagnostics
-from toolc.errors import SpecError, UsageError
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.errors import SpecError, UsageError
 from toolc.providers import anthropic_strict
 
 SPEC = """\

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from toolc.compiler import codes
-from toolc.diagnostics import Code
+from toolc.model import codes
+from toolc.model.diagnostics import Code
 
 
 def test_all_lists_every_declaration() -> None:

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.decode_sandbox import MIN_TIMEOUT_MS
-from toolc.digest import canonical, parse
-from toolc.errors import SpecError, UsageError
-from toolc.registry import registry_from_json
-from toolc.schema import JsonValue
+from toolc.model.errors import SpecError, UsageError
+from toolc.model.json_schema import JsonValue
+from toolc.model.registry import registry_from_json
+from toolc.model.registry_file import canonical, parse
 
 POSITIVE = Path(__file__).parent / "specs" / "positive"
 
@@ -101,7 +101,7 @@ import sys
 from pathlib import Path
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.decode_sandbox import MIN_TIMEOUT_MS
-from toolc.digest import canonical
+from toolc.model.registry_file import canonical
 from toolc.reporters.text import render
 compilation = compile_specs([Path(path) for path in sys.argv[1:]])
 found = render(compilation.diagnostics, color=False)

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from compiled import ECHO, HEAD, compile_text, found_in, tool_of
 
-from toolc.schema import Schema
-from toolc.spec import Argv, Limits, PythonBackend, Sandbox, Script, ShellBackend, ToolSpec
-from toolc.template import Template
+from toolc.model.json_schema import Schema
+from toolc.model.spec.code_backends import Argv, PythonBackend, Script, ShellBackend
+from toolc.model.spec.sandbox import Limits, SandboxSpec
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import Template
 
 
 def test_what_a_spec_does_not_say_has_its_default(tmp_path: Path) -> None:
@@ -161,7 +163,7 @@ def test_each_placeholder_is_found_where_it_stands(tmp_path: Path) -> None:
 
 def test_a_workspace_is_a_word_or_a_map(tmp_path: Path) -> None:
     for written in ("rw", "{mode: rw}"):
-        assert tool_of(tmp_path, f"{HEAD}{ECHO}sandbox: {{workspace: {written}}}\n").sandbox == Sandbox(
+        assert tool_of(tmp_path, f"{HEAD}{ECHO}sandbox: {{workspace: {written}}}\n").sandbox == SandboxSpec(
             workspace="rw"
         )
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from compiled import HEAD, compile_text, found_in, tool_of
 
-from toolc.digest import digests
-from toolc.spec_agent import AgentBackend
-from toolc.spec_http import Url
-from toolc.template import Placeholder, Template
+from toolc.model.registry_file import digests
+from toolc.model.spec.composed_backends import AgentBackend
+from toolc.model.spec.http_backend import Url
+from toolc.model.template import Placeholder, Template
 
 QUESTION = "parameters: {question: {type: string, maxLength: 99, description: What to answer}}\n"
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from compiled import found_in, tool_of
 
-from toolc.spec import Secret
-from toolc.spec_http import (
+from toolc.model.spec.http_backend import (
     ApiKeyAuth,
     Field,
     FormBody,
@@ -22,8 +21,8 @@ from toolc.spec_http import (
     TextBody,
     Url,
 )
-from toolc.template import Placeholder, Template
-from toolc.template_json import JsonConstant, JsonEntry, JsonList, JsonMap
+from toolc.model.spec.sandbox import SecretSpec
+from toolc.model.template import JsonConstant, JsonEntry, JsonList, JsonMap, Placeholder, Template
 
 HEAD = "toolc: 1\nname: call_api\ndescription: Call the service and return what it answers.\n"
 PARAMETERS = "parameters: {id: {type: string}, note: {type: string, optional: true}}\n"
@@ -151,7 +150,7 @@ sandbox: {{secrets: {{KEY: {{hosts: [A.example.]}}}}}}
     assert tool.backend.auth == ApiKeyAuth(place="header", name="X-Key", value=value)
     assert not value.names
     assert value.secrets == {"KEY"}
-    assert tool.sandbox.secrets == (Secret(name="KEY", hosts=("a.example",)),)
+    assert tool.sandbox.secrets == (SecretSpec(name="KEY", hosts=("a.example",)),)
     assert tool.backend.pagination == Pagination(style=LinkPages(), max_items=9)
     assert tool.backend.errors == (
         HttpErrorRule(kind="not_found", status="404"),

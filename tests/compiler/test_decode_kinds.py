@@ -8,22 +8,12 @@ import pytest
 from compiled import HEAD, compile_text, found_in, tool_of
 
 from toolc.compiler.decode_providers import PROVIDERS as NAMED_PROVIDERS
-from toolc.provider_names import PROVIDER_NAMES
-from toolc.spec import (
-    Build,
-    Destination,
-    EnvVar,
-    File,
-    PluginBackend,
-    PythonBackend,
-    Retry,
-    SecretEnvVar,
-    ShellBackend,
-    Transaction,
-)
-from toolc.spec_composite import CompositeBackend, Step
-from toolc.template import Placeholder, Template
-from toolc.template_json import JsonEntry, JsonMap
+from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.spec.code_backends import File, PluginBackend, PythonBackend, ShellBackend
+from toolc.model.spec.composed_backends import CompositeBackend, Step
+from toolc.model.spec.sandbox import Build, Destination, EnvVar, SecretEnvVar, TransactionSpec
+from toolc.model.spec.tool import Retry
+from toolc.model.template import JsonEntry, JsonMap, Placeholder, Template
 
 ECHO = "backend: {shell: {argv: [echo, hello]}}\n"
 
@@ -124,8 +114,8 @@ def test_a_transaction_has_what_becomes_of_changes(tmp_path: Path) -> None:
         HEAD + ECHO + "sandbox: {workspace: {mode: transaction, commit: success, writes: [src/**, ./a]}}\n",
     ).sandbox
 
-    assert (short.workspace, short.transaction) == ("transaction", Transaction(commit="ask", writes=()))
-    assert long.transaction == Transaction(commit="success", writes=("a", "src/**"))
+    assert (short.workspace, short.transaction) == ("transaction", TransactionSpec(commit="ask", writes=()))
+    assert long.transaction == TransactionSpec(commit="success", writes=("a", "src/**"))
     assert tool_of(tmp_path, HEAD + ECHO + "sandbox: {workspace: {mode: rw}}\n").sandbox.transaction is None
 
 

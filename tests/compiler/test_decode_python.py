@@ -8,8 +8,8 @@ import pytest
 from compiled import HEAD, compile_text, found_in, tool_of
 
 from toolc.compiler.compile import compile_specs
+from toolc.model.spec.code_backends import File, PythonBackend
 from toolc.reporters.text import render
-from toolc.spec import File, PythonBackend
 
 FILE = HEAD + "parameters: {who: {type: string}}\nbackend: {python: {file: hello.py}}\n"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from toolc.compiler.compile import compile_specs
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject
 
 DRAFTS = {
     "06": "http://json-schema.org/draft-06/schema#",

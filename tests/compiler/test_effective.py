@@ -10,7 +10,7 @@ from compiled import compile_text
 from project_cases import TOOL, compiled, lines
 
 from toolc.compiler.effective import effective
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 FORMAT = "format 1 default"
 

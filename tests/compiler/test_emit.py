@@ -12,7 +12,7 @@ import pytest
 
 from toolc.compiler import emit
 from toolc.compiler.emit import MANIFEST, write
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 FIRST = {"registry.json": b"{}", "providers/a.json": b"[1]", "loss.json": b"[]"}
 SECOND = {"registry.json": b"{2}", "providers/b.json": b"[2]"}

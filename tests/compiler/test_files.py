@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolc.compiler.files import MAX_FILE_BYTES, FileError, Folder, relative_path
-from toolc.spec import File
+from toolc.model.spec.code_backends import File
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolc.compiler.find import Found, find
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 
 def make(folder: Path, *names: str, text: str = "toolc: 1\n") -> None:

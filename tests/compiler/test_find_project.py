@@ -10,7 +10,7 @@ from project_cases import TOOL, lines, write
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.find_project import Projects
 from toolc.compiler.project import NO_PROJECT
-from toolc.diagnostics import Diagnostics
+from toolc.model.diagnostics import Diagnostics
 
 
 @pytest.fixture(autouse=True)

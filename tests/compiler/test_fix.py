@@ -19,8 +19,8 @@ from toolc.compiler.find_project import Projects
 from toolc.compiler.fix import mend
 from toolc.compiler.load import load_data
 from toolc.compiler.settings import NO_SETTINGS, Settings
-from toolc.diagnostics import Diagnostics, Edit, Fix, Severity
-from toolc.source import Position, Span
+from toolc.model.diagnostics import Diagnostics, Edit, Fix, Severity
+from toolc.model.source import Position, Span
 
 SETTINGS = Settings(severity={"TC305": Severity.WARNING})
 HEAD = "toolc: 1\nname: hello\n"

@@ -14,8 +14,8 @@ from toolc.compiler import decode_schema
 from toolc.compiler.flawless_schemas import is_flawless
 from toolc.compiler.load import load_data
 from toolc.compiler.reader import Findings
-from toolc.diagnostics import Diagnostic, Diagnostics
-from toolc.schema import JsonObject, JsonValue, Schema
+from toolc.model.diagnostics import Diagnostic, Diagnostics
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
 
 _CHOICES: list[JsonValue] = [None, True, 1, 1.5, "a", [], ["a", 1.5], {}]
 _VALUES = st.sampled_from(_CHOICES)

@@ -22,8 +22,8 @@ from toolc.compiler.document import Document
 from toolc.compiler.find import Found
 from toolc.compiler.gather import gather_many
 from toolc.compiler.settings import NO_SETTINGS, Settings
-from toolc.diagnostics import Diagnostics
-from toolc.errors import SpecError
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.errors import SpecError
 from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Report
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler import codes
 from toolc.compiler.compile import Compilation, compile_specs
 from toolc.compiler.settings import Settings
-from toolc.diagnostics import Code, Severity
+from toolc.model import codes
+from toolc.model.diagnostics import Code, Severity
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 OUTSIDE = json.loads((CORPUS / "outside.json").read_text(encoding="utf-8"))

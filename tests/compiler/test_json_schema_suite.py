@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import pytest
 
-from toolc.compiler import codes
 from toolc.compiler.decode_schema import check_instance, check_schema
 from toolc.compiler.document import Mapping, Node
 from toolc.compiler.load_yaml import parse_yaml
 from toolc.compiler.reader import Findings
-from toolc.diagnostics import Diagnostics
-from toolc.schema import Schema
-from toolc.source import SourceText
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.json_schema import Schema
+from toolc.model.source import SourceText
 
 GROUPS: Final[list[dict[str, Any]]] = json.loads(
     (Path(__file__).parent.parent / "data" / "json-schema-test-suite.json").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import pytest
 
 from toolc.compiler.document import Document, to_json
 from toolc.compiler.load import MAX_BYTES, load
-from toolc.diagnostics import Diagnostics
+from toolc.model.diagnostics import Diagnostics
 from toolc.reporters.text import render
 
 

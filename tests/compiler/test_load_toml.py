@@ -13,8 +13,8 @@ from places import shown
 
 from toolc.compiler.document import Mapping, Node, Scalar, Sequence, to_json
 from toolc.compiler.load_toml import parse_toml
-from toolc.diagnostics import Diagnostics
-from toolc.source import SourceText, Span
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.source import SourceText, Span
 
 
 def parse(text: str) -> tuple[Node | None, list[str]]:

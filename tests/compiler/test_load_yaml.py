@@ -13,8 +13,8 @@ from places import shown
 
 from toolc.compiler.document import Mapping, Node, Scalar, Sequence, to_json
 from toolc.compiler.load_yaml import parse_yaml
-from toolc.diagnostics import Diagnostics
-from toolc.source import SourceText, Span
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.source import SourceText, Span
 
 
 @pytest.fixture(params=["libyaml", "pure"])

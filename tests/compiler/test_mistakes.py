@@ -13,7 +13,7 @@ from places import complaint
 from project_cases import expected
 
 from toolc.compiler.compile import compile_specs
-from toolc.diagnostics import Diagnostics
+from toolc.model.diagnostics import Diagnostics
 from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Report
 from toolc.reporters.text import printable

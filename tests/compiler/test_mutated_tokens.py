@@ -19,8 +19,8 @@ from toolc.compiler.find import Found
 from toolc.compiler.find_project import Projects
 from toolc.compiler.load import load_data
 from toolc.compiler.settings import NO_SETTINGS
-from toolc.diagnostics import Diagnostics
-from toolc.source import Span
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.source import Span
 
 COUNT = int(os.environ.get("TOOLC_MUTATIONS", "20"))
 

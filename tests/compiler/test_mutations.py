@@ -17,7 +17,7 @@ from toolc.compiler.compile import Alone, compile_data
 from toolc.compiler.find import Found
 from toolc.compiler.find_project import Projects
 from toolc.compiler.settings import Settings
-from toolc.diagnostics import Diagnostics
+from toolc.model.diagnostics import Diagnostics
 
 COUNT = int(os.environ.get("TOOLC_MUTATIONS", "20"))
 SECONDS = 1.0

@@ -13,7 +13,7 @@ from toolc.compiler.find import Found
 from toolc.compiler.find_project import Projects
 from toolc.compiler.gather import FileOutline, outline_of, piece_of, without_nodes
 from toolc.compiler.settings import NO_SETTINGS
-from toolc.diagnostics import Diagnostics
+from toolc.model.diagnostics import Diagnostics
 
 PLAIN = """\
 toolc: 1

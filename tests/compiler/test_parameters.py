@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from compiled import HEAD, compile_text, found_in, tool_of
 
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
 
 PYTHON = "backend: {python: {code: 'def hello(**arguments): ...'}}\n"
 

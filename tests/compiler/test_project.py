@@ -9,8 +9,9 @@ import pytest
 from project_cases import TOOL, compiled, expected, lines, report, write
 
 from toolc.compiler.compile import compile_specs
-from toolc.errors import UsageError
-from toolc.spec import Limits, ShellBackend
+from toolc.model.errors import UsageError
+from toolc.model.spec.code_backends import ShellBackend
+from toolc.model.spec.sandbox import Limits
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolc.compiler.rewrite import rewrite
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 
 def names(folder: Path) -> list[str]:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from project_cases import TOOL, compiled, lines, write
 
-from toolc.compiler import codes
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.settings import Settings, complaint, severity_of
-from toolc.diagnostics import Severity
+from toolc.model import codes
+from toolc.model.diagnostics import Severity
 
 OFF, WARNING, ERROR = None, Severity.WARNING, Severity.ERROR
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler import codes
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.settings import Settings
-from toolc.diagnostics import Severity
+from toolc.model import codes
+from toolc.model.diagnostics import Severity
 from toolc.reporters.text import render
 
 SPECS = Path(__file__).parent / "specs"

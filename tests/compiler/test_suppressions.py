@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from compiled import compile_text, found_in
 
-from toolc.diagnostics import MOST_ALIKE
+from toolc.model.diagnostics import MOST_ALIKE
 
 HEAD = "toolc: 1\nname: hello\n"
 TAIL = "backend: {shell: {argv: [echo, hello]}}\n"

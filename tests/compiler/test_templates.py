@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolc.compiler.templates import parse
-from toolc.template import Filter, Placeholder
+from toolc.model.template import Filter, Placeholder
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 from toolc.compiler.document import to_json
 from toolc.compiler.load import load_data
 from toolc.compiler.load_toml import parse_toml
-from toolc.diagnostics import Diagnostics
-from toolc.source import SourceText
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.source import SourceText
 
 CASES: Final[list[dict[str, Any]]] = json.loads(
     (Path(__file__).parent.parent / "data" / "toml-test.json").read_text(encoding="utf-8")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from toolc.compiler.document import Scalar
 from toolc.compiler.reader import Findings
 from toolc.compiler.units import duration, render_size, size
-from toolc.diagnostics import Diagnostics
-from toolc.source import SourceText
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.source import SourceText
 
 
 def test_units(tmp_path: Path) -> None:

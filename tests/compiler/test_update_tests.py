@@ -9,7 +9,7 @@ import pytest
 
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.update_tests import Route, Update, update_tests
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
 
 YAML = """\
 toolc: 1

@@ -9,9 +9,9 @@ import pytest
 from project_cases import TOOL, compiled, expected, lines, report
 
 from toolc.compiler import decode
-from toolc.digest import digests
-from toolc.spec import Argv, Script, ShellBackend
-from toolc.template import Placeholder, Template
+from toolc.model.registry_file import digests
+from toolc.model.spec.code_backends import Argv, Script, ShellBackend
+from toolc.model.template import Placeholder, Template
 
 VARS = "vars: {url: 'https://api.example.com', port: 8080, big: true, brace: 'a{', empty: ''}\n"
 

@@ -8,8 +8,8 @@ from places import shown
 
 from toolc.compiler.document import to_json
 from toolc.compiler.load_yaml import parse_yaml
-from toolc.diagnostics import Diagnostics
-from toolc.source import SourceText
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.source import SourceText
 
 
 @pytest.fixture(params=["libyaml", "pure"])

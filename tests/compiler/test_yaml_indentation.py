@@ -6,8 +6,8 @@ import pytest
 from places import shown
 
 from toolc.compiler.load_yaml import parse_yaml
-from toolc.diagnostics import Diagnostics
-from toolc.source import SourceText
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.source import SourceText
 
 
 @pytest.mark.parametrize(

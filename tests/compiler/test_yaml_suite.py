@@ -13,8 +13,8 @@ import pytest
 
 from toolc.compiler.document import to_json
 from toolc.compiler.load_yaml import parse_yaml
-from toolc.diagnostics import Diagnostic, Diagnostics
-from toolc.source import SourceText
+from toolc.model.diagnostics import Diagnostic, Diagnostics
+from toolc.model.source import SourceText
 
 CASES: Final[list[dict[str, Any]]] = json.loads(
     (Path(__file__).parent.parent / "data" / "yaml-test-suite.json").read_text(encoding="utf-8")

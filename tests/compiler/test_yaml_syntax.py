@@ -7,8 +7,8 @@ from typing import Final
 import pytest
 
 from toolc.compiler.load_yaml import parse_yaml
-from toolc.diagnostics import Diagnostic, Diagnostics
-from toolc.source import SourceText
+from toolc.model.diagnostics import Diagnostic, Diagnostics
+from toolc.model.source import SourceText
 
 
 def finding(text: str) -> Diagnostic:

@@ -19,16 +19,17 @@ from typing import Final, cast
 from attempts_beyond import LISTENER
 from conformance_case import Case
 
-from toolc.api import Executor, Registry, result_to_json
+from toolc.api import Registry, result_to_json
 from toolc.engines.base import Engine, Sandbox
 from toolc.engines.docker_sandbox import DockerSandbox
 from toolc.engines.oci_sandbox import OciSandbox
-from toolc.errors import InfrastructureError
-from toolc.events import Event, ToolUpdate
-from toolc.plan import Profile
-from toolc.result import ToolResult
+from toolc.executor import Executor
+from toolc.model.errors import InfrastructureError
+from toolc.model.events import Event, ToolUpdate
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import Profile
+from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
-from toolc.schema import JsonObject, JsonValue
 
 CALLERS: Final = 3
 """How many calls at once: a call is half waiting, and each must be undisturbed by its neighbours."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 Expected: TypeAlias = "Mapping[str, JsonValue | re.Pattern[str]]"
 """Keys of an envelope (see ``conformance_batch.envelope``) and their values; a pattern must match all of a text."""

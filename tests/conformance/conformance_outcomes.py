@@ -10,7 +10,7 @@ from configurations import CONFIGURATIONS
 from conformance_batch import run_batch
 from conformance_case import Case
 
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject
 
 
 class Outcomes:

@@ -11,11 +11,12 @@ from clients_image import clients_image
 from configurations import CONFIGURATIONS, Configuration
 from local_servers import Servers
 
-from toolc.api import Executor, Registry, result_to_json
+from toolc.api import Registry, result_to_json
 from toolc.configuration import Configuration as UserConfiguration
 from toolc.engines.base import Engine
+from toolc.executor import Executor
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime.egress_names import Answer
-from toolc.schema import JsonObject, JsonValue
 
 CA: Final = 'printf %s "$CA" >/tmp/ca.pem\n'
 """The line of a script that leaves the servers' authority in a file."""

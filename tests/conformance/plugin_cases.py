@@ -8,7 +8,7 @@ from typing import Final
 
 from conformance_case import Case, Expected, fails, limits
 
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 _PLUGIN: Final = """\
 import base64, json, os, signal, sys, time

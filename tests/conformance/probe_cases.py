@@ -11,7 +11,7 @@ from typing import Final
 from attempts_beyond import NAMES, TOOL
 from conformance_case import Case, Difference, limits, python
 
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject
 
 
 def _refused_but(why: str, *done: str) -> Difference:

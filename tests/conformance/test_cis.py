@@ -12,12 +12,13 @@ import pytest
 from configurations import CONFIGURATIONS
 from conformance_case import Case, python
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_body import GVISOR_MEMORY, GVISOR_OWN, GVISOR_THREADS, OWNER_LABEL
 from toolc.engines.owner import Owner
-from toolc.events import Event, ToolUpdate
-from toolc.plan import Profile
+from toolc.executor import Executor
+from toolc.model.events import Event, ToolUpdate
+from toolc.model.plan import Profile
 from toolc.runtime.cancellation import Cancellation
 
 LIMITS: Final = Profile().limits

@@ -15,12 +15,13 @@ import pytest
 from bypass_attempts import ADDRESSES, ALLOW, GREETINGS, HOSTS, SPELLINGS
 from configurations import CONFIGURATIONS
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.configuration import Configuration as UserConfiguration
 from toolc.engines.base import Engine
+from toolc.executor import Executor
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime import egress_names
 from toolc.runtime.egress_names import Answer
-from toolc.schema import JsonObject, JsonValue
 
 INSIDE: Final = ".inside.toolc.test"
 """Names below this lead, one each, to what no name may lead to."""

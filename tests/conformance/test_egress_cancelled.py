@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 from configurations import CONFIGURATIONS
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.configuration import Configuration
 from toolc.engines.base import Engine
-from toolc.events import Event, ToolUpdate
+from toolc.executor import Executor
+from toolc.model.events import Event, ToolUpdate
+from toolc.model.json_schema import JsonObject
 from toolc.runtime.cancellation import Cancellation
-from toolc.schema import JsonObject
 
 GIGABYTE = 1024 * 1024 * 1024
 

@@ -10,12 +10,13 @@ import pytest
 from egress_calls import CA, Call, available, everywhere, network, run, text
 from local_servers import tcp
 
-from toolc.api import Executor, Registry, result_to_json
+from toolc.api import Registry, result_to_json
 from toolc.configuration import Configuration as UserConfiguration
 from toolc.engines.base import Engine
-from toolc.events import Event, ToolUpdate
+from toolc.executor import Executor
+from toolc.model.events import Event, ToolUpdate
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime.cancellation import Cancellation
-from toolc.schema import JsonObject, JsonValue
 
 pytestmark = pytest.mark.timeout(300)  # whoever comes first waits until the image of the clients is built
 

@@ -20,16 +20,17 @@ import pytest
 from configurations import CONFIGURATIONS
 from conformance_batch import control_group, processes_in
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.configuration import Configuration
 from toolc.engines.base import Engine, Sandbox
-from toolc.errors import SandboxDiedError
-from toolc.plan import Exec, Plan, Profile
+from toolc.executor import Executor
+from toolc.model.errors import SandboxDiedError
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Exec, Plan, Profile
+from toolc.model.spec.sandbox import Destination, MinIsolation
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress import Egress
 from toolc.runtime.wire import converse
-from toolc.schema import JsonObject
-from toolc.spec import Destination, MinIsolation
 
 PRELUDE = r"""
 import os, signal, struct, sys, time

@@ -13,15 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.compiler.compile import compile_specs
-from toolc.digest import canonical, parse
 from toolc.engines.select import load
-from toolc.events import ToolEnd, ToolUpdate
-from toolc.registry import registry_from_json
+from toolc.executor import Executor
+from toolc.model.events import ToolEnd, ToolUpdate
+from toolc.model.registry import registry_from_json
+from toolc.model.registry_file import canonical, parse
+from toolc.model.spec.code_backends import Script, ShellBackend
 from toolc.reporters.text import render
 from toolc.runtime.unready import unready
-from toolc.spec_backends import Script, ShellBackend
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "guides" / "examples"

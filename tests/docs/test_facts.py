@@ -9,7 +9,6 @@ from typing import Any
 from pages import Page
 
 from toolc.api import Registry
-from toolc.calls import MAX_DEPTH
 from toolc.cli import COMMANDS
 from toolc.cli.probes import load_probes
 from toolc.compiler.policies import CODES
@@ -30,10 +29,14 @@ from toolc.guest.context import KINDS
 from toolc.guest.frames import MAX_CONNECTIONS
 from toolc.guest.http_error import STATUS_KINDS
 from toolc.guest.http_request import MAX_BODY
-from toolc.hosts import parse_destination, show_destination
-from toolc.loopback import loopback, proxy_environment
+from toolc.model.call_graph import MAX_DEPTH
+from toolc.model.destinations import parse_destination, show_destination
+from toolc.model.plan import loopback, proxy_environment
+from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.spec.sandbox import Limits
+from toolc.model.spec.tool import Expect
+from toolc.model.template import FILTERS
 from toolc.policy.policy import Policy
-from toolc.provider_names import PROVIDER_NAMES
 from toolc.review.rules import rules
 from toolc.runtime import egress, egress_told, transaction_journal, wire
 from toolc.runtime.agent_calls import MAX_AT_ONCE, MAX_CALLS
@@ -44,8 +47,6 @@ from toolc.runtime.result_files import MOST_FILES
 from toolc.runtime.transaction_rules import PROTECTED
 from toolc.runtime.transaction_view import MOST_ENTRIES
 from toolc.secret_sources import MIN_CHARACTERS
-from toolc.spec import Expect, Limits
-from toolc.template import FILTERS
 
 DEADLINES = {
     "Query the daemon": docker_daemon.ASK_SECONDS,

@@ -15,8 +15,8 @@ from scripted_model import AnthropicSpeech, OpenAISpeech, ScriptedModel
 from scripted_server import Asked, ScriptedServer, json_reply, reply
 
 from toolc.compiler.compile import compile_specs
+from toolc.model.json_schema import JsonValue
 from toolc.reporters.text import render
-from toolc.schema import JsonValue
 
 GENERATED = {"reference/checks", "reference/engine-behaviour", "reference/check-rates"}
 """Pages that other tests write and compare. Their blocks are not examples to run."""

@@ -8,14 +8,15 @@ from pathlib import Path
 
 from scripted_model import ScriptedModel
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.engines.base import Engine
 from toolc.engines.fake import FakeEngine
-from toolc.events import Listener
-from toolc.plan import Exec, Plan
-from toolc.result import Capture, Outcome, ToolResult
+from toolc.executor import Executor
+from toolc.model.events import Listener
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import Exec, Plan
+from toolc.model.result import Capture, Outcome, ToolResult
 from toolc.runtime.cancellation import Cancellation
-from toolc.schema import JsonObject, JsonValue
 from toolc.secret_sources import GivenSource, SecretStore
 
 KEY = "sk-correct-horse-battery-staple"

@@ -29,9 +29,9 @@ from toolc.engines.base import Engine
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_host import NoHostError
 from toolc.engines.oci import OciEngine
-from toolc.plan import Profile
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import MinIsolation
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import Profile
+from toolc.model.spec.sandbox import MinIsolation
 
 USER: Final = 1234
 """The ordinary user, and his group."""

@@ -16,8 +16,8 @@ from toolc.engines.docker_body import OWNER_LABEL
 from toolc.engines.docker_http import Client
 from toolc.engines.docker_sandbox import DockerSandbox
 from toolc.engines.owner import Owner
-from toolc.plan import Mount, Profile
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
+from toolc.model.plan import Mount, Profile
 
 PATIENCE = 60.0
 """Seconds that anything may take on a loaded machine."""

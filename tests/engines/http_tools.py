@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.engines.base import Engine
-from toolc.result import ToolResult
-from toolc.schema import JsonObject, JsonValue
+from toolc.executor import Executor
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import ToolResult
 from toolc.secret_sources import GivenSource, SecretStore
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from toolc.engines.docker_host import find_socket
 from toolc.engines.select import load
-from toolc.plan import Profile
+from toolc.model.plan import Profile
 
 BUSYBOX = shutil.which("busybox", path="/bin:/usr/bin:/usr/local/bin")
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}

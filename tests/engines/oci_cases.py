@@ -12,8 +12,8 @@ import pytest
 
 from toolc.engines.oci import OciEngine
 from toolc.engines.oci_sandbox import OciSandbox
-from toolc.plan import Mount, Profile
-from toolc.spec import MIB, Limits
+from toolc.model.plan import Mount, Profile
+from toolc.model.spec.sandbox import MIB, Limits
 
 needs_oci = pytest.mark.skipif(
     not OciEngine().probe().available or os.geteuid() != 0,

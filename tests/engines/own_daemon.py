@@ -24,7 +24,7 @@ from toolc.engines import oci_cgroup
 from toolc.engines.docker_daemon import connect
 from toolc.engines.docker_host import NoHostError, find_socket
 from toolc.engines.images import base_tag
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
 
 SECONDS = 60.0
 """How long a daemon may take to start or to stop."""

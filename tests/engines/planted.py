@@ -17,8 +17,8 @@ from urllib.parse import quote
 import docker
 
 from toolc.engines.base import Engine, Sandbox
-from toolc.plan import Profile
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Profile
 from toolc.secret_sources import GivenSource, SecretStore
 
 VALUES = {

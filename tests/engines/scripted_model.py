@@ -10,8 +10,8 @@ from typing import Protocol, TypeAlias
 
 from scripted_server import Asked, ScriptedServer, json_reply
 
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec_agent import AgentProvider
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.spec.composed_backends import AgentProvider
 
 Said: TypeAlias = "JsonObject | bytes | Callable[[Asked, socket.socket], None]"
 """One answer: a body of JSON, a whole response, or a function that answers on the connection."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
 
 SECONDS: Final = 60.0
 """How long the server waits for a client that says nothing."""

@@ -19,12 +19,13 @@ from agent_tools import KEY, SAY, agent_tool, ask_helper, registry_of, told
 from scripted_model import SPEECHES, OpenAISpeech, ScriptedModel, Speech, messages, objects
 from scripted_server import Asked, json_reply
 
-from toolc.api import Executor, event_to_json, result_to_json
+from toolc.api import event_to_json, result_to_json
 from toolc.engines.select import load
-from toolc.events import Event, ToolUpdate
+from toolc.executor import Executor
+from toolc.model.events import Event, ToolUpdate
+from toolc.model.json_schema import JsonObject
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.secret_forms import forms
-from toolc.schema import JsonObject
 from toolc.secret_sources import GivenSource, SecretStore
 
 pytestmark = pytest.mark.skipif(not load("oci").probe().available, reason="needs the engine that needs no daemon")

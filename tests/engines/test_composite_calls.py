@@ -12,12 +12,13 @@ import pytest
 from configurations import CONFIGURATIONS
 from scripted_server import Answer, ScriptedServer, json_reply
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.engines.oci import OciEngine
 from toolc.engines.owner import Owner
-from toolc.events import Event, ToolEnd, ToolStart
+from toolc.executor import Executor
+from toolc.model.events import Event, ToolEnd, ToolStart
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime.cancellation import Cancellation
-from toolc.schema import JsonObject, JsonValue
 from toolc.secret_sources import SecretStore, load_secrets
 
 SECRET = "correct-horse-battery-staple"

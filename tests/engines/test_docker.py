@@ -32,9 +32,9 @@ from toolc.engines import docker_container
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.passing import TRIES
-from toolc.errors import InfrastructureError
-from toolc.plan import Profile
-from toolc.spec import MIB, Limits
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Profile
+from toolc.model.spec.sandbox import MIB, Limits
 
 __all__ = ["client", "engine"]
 

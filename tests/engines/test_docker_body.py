@@ -14,9 +14,9 @@ from toolc.engines.docker_daemon import Daemon
 from toolc.engines.docker_http import Client
 from toolc.engines.docker_runtime import Runtime
 from toolc.engines.oci_config import MASKED_PATHS, READONLY_PATHS
-from toolc.plan import Mount, Profile
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import MIB, Limits
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import Mount, Profile
+from toolc.model.spec.sandbox import MIB, Limits
 
 DAEMON = Daemon(client=Client("/run/docker.sock", "/v1.41"), cpus=2, architecture="x86_64")
 ROOTLESS = replace(DAEMON, rootless=True)

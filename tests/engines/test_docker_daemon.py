@@ -11,7 +11,7 @@ from toolc.engines.docker_daemon import Daemon, choose_version, connect, parse
 from toolc.engines.docker_host import NoHostError
 from toolc.engines.docker_http import Client
 from toolc.engines.docker_runtime import Runtime
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 CLIENT = Client("/run/docker.sock", "/v1.41")
 

@@ -16,8 +16,8 @@ from toolc.engines import docker_container, docker_daemon, docker_events, docker
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_http import Client
 from toolc.engines.owner import Owner
-from toolc.errors import InfrastructureError
-from toolc.plan import Profile
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Profile
 
 __all__ = ["client", "engine"]
 

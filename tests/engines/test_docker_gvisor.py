@@ -20,12 +20,12 @@ from toolc.engines import docker_failures, oci_seccomp
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_daemon import connect
 from toolc.engines.docker_runtime import Runtime
-from toolc.errors import InfrastructureError, SandboxDiedError
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
-from toolc.plan import Exec, Plan, Profile
+from toolc.model.errors import InfrastructureError, SandboxDiedError
+from toolc.model.plan import Exec, Plan, Profile
+from toolc.model.spec.sandbox import MIB, EnvVar, Limits
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.wire import converse
-from toolc.spec import MIB, EnvVar, Limits
 
 LIMITS = Limits(memory_bytes=128 * MIB, pids=16, tmp_bytes=4 * MIB)
 PATH = (EnvVar(name="PATH", value="/usr/bin:/bin"),)
@@ -261,7 +261,7 @@ def test_a_line_from_a_live_one(engine: DockerEngine) -> None:
 OWNER = """
 import sys
 from toolc.engines.docker import DockerEngine
-from toolc.plan import Profile
+from toolc.model.plan import Profile
 sandbox = DockerEngine(sys.argv[1]).start(Profile(min_isolation="gvisor"), ["-I", "-S", "-c", "print(1); input()"])
 print(sandbox.container, flush=True)
 sandbox.read()

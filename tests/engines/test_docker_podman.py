@@ -13,7 +13,7 @@ from toolc.engines.docker_body import LocalImage, create_body, refusal
 from toolc.engines.docker_daemon import Daemon
 from toolc.engines.docker_http import Client
 from toolc.engines.docker_podman import filter_file, tmpfs_options
-from toolc.plan import Profile
+from toolc.model.plan import Profile
 
 DAEMON = Daemon(client=Client("/run/podman/podman.sock"), cpus=2, architecture="x86_64", podman=True)
 

@@ -22,10 +22,10 @@ from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_sandbox import KILLED_BY_DAEMON
 from toolc.engines.images import base_tag
 from toolc.engines.oom import KILLED_FROM_OUTSIDE
-from toolc.errors import InfrastructureError
-from toolc.events import Event, ToolUpdate
-from toolc.plan import Profile
-from toolc.result import ToolResult
+from toolc.model.errors import InfrastructureError
+from toolc.model.events import Event, ToolUpdate
+from toolc.model.plan import Profile
+from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
 
 ENDED = f"the sandbox ended before its call did; it said:\n{KILLED_BY_DAEMON}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from toolc.engines.docker_runtime import Runtime, choose, runtimes
-from toolc.schema import JsonObject
-from toolc.spec import MinIsolation
+from toolc.model.json_schema import JsonObject
+from toolc.model.spec.sandbox import MinIsolation
 
 DEBIAN_12: JsonObject = {
     "DefaultRuntime": "runc",

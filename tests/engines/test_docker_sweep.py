@@ -21,7 +21,7 @@ from toolc.engines.docker_body import OWNER_LABEL
 from toolc.engines.docker_http import Client
 from toolc.engines.images import base_tag
 from toolc.engines.owner import Owner
-from toolc.plan import Profile
+from toolc.model.plan import Profile
 
 __all__ = ["client", "engine"]
 
@@ -30,7 +30,7 @@ import os, select, signal, sys
 from toolc.engines import docker_container, docker_http
 from toolc.engines.docker import DockerEngine
 from toolc.engines.owner import Owner
-from toolc.plan import Profile
+from toolc.model.plan import Profile
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)

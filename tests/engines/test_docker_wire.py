@@ -29,11 +29,11 @@ from toolc.engines.docker_sandbox import DockerSandbox
 from toolc.engines.docker_stream import AttachedStream
 from toolc.engines.docker_wire import Listener, WireStream
 from toolc.engines.owner import Owner, shared_directory
-from toolc.errors import InfrastructureError
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.frames import LENGTH
 from toolc.guest.told import NETWORK_ARGUMENT
-from toolc.plan import Profile
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Profile
 
 __all__ = ["client", "engine"]
 

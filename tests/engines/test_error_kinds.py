@@ -12,7 +12,7 @@ from scripted_server import ScriptedServer, reply
 
 from toolc import Cancellation, Executor, Registry, ToolCall, ToolResult
 from toolc.engines.oci import OciEngine
-from toolc.spec import ErrorKind
+from toolc.model.spec.code_backends import ErrorKind
 
 TOOLS = """\
 toolc: 1

@@ -4,8 +4,8 @@ import threading
 
 from toolc.engines.base import Engine, Sandbox
 from toolc.engines.fake import FakeEngine
-from toolc.plan import Profile
-from toolc.result import Outcome
+from toolc.model.plan import Profile
+from toolc.model.result import Outcome
 
 
 def test_it_is_an_engine_that_refuses_nothing() -> None:

@@ -21,8 +21,8 @@ from toolc.engines import owner
 from toolc.engines.docker import DockerEngine
 from toolc.engines.images import export_image
 from toolc.engines.oci import OciEngine
-from toolc.errors import InfrastructureError
-from toolc.plan import Profile
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Profile
 
 pytestmark = needs_oci
 

@@ -12,7 +12,7 @@ import pytest
 from toolc.engines import guest_python, runtime_program, store
 from toolc.engines.guest_python import Facts, facts
 from toolc.engines.stream import SocketStream
-from toolc.errors import InfrastructureError, NoPythonError
+from toolc.model.errors import InfrastructureError, NoPythonError
 
 GOOD = b'{"version": [3, 12], "libc": "glibc 2.36", "machine": "x86_64"}'
 

@@ -15,8 +15,8 @@ from http_tools import call_http, failed, http_spec
 from scripted_server import Answer, Asked, ScriptedServer, json_reply, reply
 
 from toolc.engines.oci import OciEngine
-from toolc.result import ToolResult
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject
+from toolc.model.result import ToolResult
 
 SECRET = "s3cret/with+signs"
 

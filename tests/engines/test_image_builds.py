@@ -17,9 +17,10 @@ from toolc.engines import docker_build, images
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.passing import TRIES
-from toolc.errors import InfrastructureError
-from toolc.schema import JsonValue
-from toolc.spec import Build, File
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonValue
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import Build
 
 __all__ = ["client", "engine"]
 
@@ -117,7 +118,7 @@ SLOW = """
 import os, sys
 from toolc.engines import docker_build, images
 from toolc.engines.docker_http import Client
-from toolc.spec import Build, File
+from toolc.model.spec.tool import Build, File
 text = "ARG BASE\\nFROM ${BASE}\\nRUN sleep 1000.%s\\n" % sys.argv[1]
 build = Build(folder="image", files=(File(path="image/Dockerfile", text=text),))
 images.ensure_built(Client(sys.argv[2], sys.argv[3]), build)

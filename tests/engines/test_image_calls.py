@@ -15,16 +15,17 @@ import pytest
 from configurations import CONFIGURATIONS
 from image_cases import archive, busybox, in_docker, needs_busybox, one_program, remove, usable
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.engines import guest_python, oci_images, select
 from toolc.engines.base import Engine, ImageUsed
 from toolc.engines.images import list_images
 from toolc.engines.select import load
-from toolc.errors import InfrastructureError
-from toolc.lock import Lock, LockError, locked
-from toolc.plan import Profile
-from toolc.result import Text, ToolResult
-from toolc.schema import JsonObject
+from toolc.executor import Executor
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject
+from toolc.model.lock_file import Lock, LockError, locked
+from toolc.model.plan import Profile
+from toolc.model.result import Text, ToolResult
 
 BUSYBOX = f"toolc-test/busybox:{os.getpid()}"
 ONE = f"toolc-test/one:{os.getpid()}"
@@ -428,19 +429,20 @@ def test_an_approved_image_and_approved_packages_are_what_is_used(engine: str, t
     digest = hashlib.sha256((index / "greeting-2.0-py3-none-any.whl").read_bytes()).hexdigest()
     assert pins.packages == (f"greeting==2.0@sha256:{digest}",)
     registry = registry_of(tmp_path, spec)
-    lock = locked([registry.registered("tool")], lambda _: (image, pins.packages), "toolc.lock")
+    lock = locked([registry.registered("tool")], lambda _: (image, pins.packages), "toolc.model.lock_file")
     with Executor(registry, engine=engine, lock=lock) as executor:
         assert executor.run("tool", {}).structured == (["hello", "/opt/toolc/site/greeting/__init__.py"],)
     wheel(index, "greeting", "2.0", "WORD = 'another'\n")
     other = Lock(
-        "toolc.lock", {"tool": replace(lock.tools["tool"], packages=(f"greeting==2.0@sha256:{'0' * 64}",))}
+        "toolc.model.lock_file",
+        {"tool": replace(lock.tools["tool"], packages=(f"greeting==2.0@sha256:{'0' * 64}",))},
     )
     with (
         Executor(registry, engine=engine, lock=other) as executor,
         pytest.raises(InfrastructureError, match="greeting"),
     ):
         executor.run("tool", {})
-    other = Lock("toolc.lock", {"tool": replace(lock.tools["tool"], image=f"sha256:{'0' * 64}")})
+    other = Lock("toolc.model.lock_file", {"tool": replace(lock.tools["tool"], image=f"sha256:{'0' * 64}")})
     with (
         Executor(registry, engine=engine, lock=other) as executor,
         pytest.raises(LockError, match="is not the one"),

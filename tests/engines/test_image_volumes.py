@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolc.engines.image_volumes import volumes
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 
 @pytest.mark.parametrize("path", ["/data", "/data/", "//data", "/./data/."])

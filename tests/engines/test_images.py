@@ -20,7 +20,7 @@ from toolc.engines import docker_debian, images
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_build import RECIPE_LABEL
 from toolc.engines.docker_http import Client
-from toolc.errors import InfrastructureError, NoEngineError, UsageError
+from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
 
 __all__ = ["client", "engine"]
 

@@ -16,7 +16,7 @@ from toolc import Executor, Registry, ToolResult
 from toolc.configuration import Configuration
 from toolc.engines.base import Engine
 from toolc.engines.oci import OciEngine
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 TOOLS = r"""
 toolc: 1

@@ -21,9 +21,9 @@ from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.fake import FakeEngine
 from toolc.engines.oci import OciEngine
 from toolc.engines.owner import Owner
-from toolc.result import Outcome
+from toolc.model.json_schema import JsonValue
+from toolc.model.result import Outcome
 from toolc.runtime import leftovers, scratch
-from toolc.schema import JsonValue
 
 __all__ = ["client", "dead_owner", "engine"]
 

@@ -14,7 +14,7 @@ import pytest
 from configurations import CONFIGURATIONS, as_user
 from gvisor_daemon import gvisor_socket
 
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
 
 SPEC = """\
 toolc: 1

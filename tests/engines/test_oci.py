@@ -21,9 +21,9 @@ from toolc.engines import oci_probe
 from toolc.engines.oci import OciEngine
 from toolc.engines.owner import Owner
 from toolc.engines.passing import TRIES
-from toolc.errors import InfrastructureError
-from toolc.plan import Mount, Profile
-from toolc.spec import MIB, Limits
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Mount, Profile
+from toolc.model.spec.sandbox import MIB, Limits
 
 pytestmark = needs_oci
 

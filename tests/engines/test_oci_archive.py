@@ -16,8 +16,8 @@ import pytest
 
 from toolc.engines import oci_archive
 from toolc.engines.oci_archive import ZSTD, open_archive
-from toolc.errors import InfrastructureError
-from toolc.schema import JsonObject
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject
 
 MACHINE = oci_archive._machine()
 

@@ -13,7 +13,7 @@ from configurations import USER, as_user
 
 from toolc.engines import oci_cgroup
 from toolc.engines.oci_cgroup import CONTROLLERS, can_limit
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give folders to a user")
 

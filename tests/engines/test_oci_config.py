@@ -13,9 +13,9 @@ from toolc.engines.oci_fitting import Fitting
 from toolc.engines.oci_rootfs import Interpreter
 from toolc.engines.oci_user import UNUSED, Identity, Pair, identity
 from toolc.engines.stream import SocketStream
-from toolc.plan import Mount, Profile
-from toolc.schema import JsonObject
-from toolc.spec import MIB, Limits
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Mount, Profile
+from toolc.model.spec.sandbox import MIB, Limits
 
 SYSTEM = Interpreter(path="/usr/bin/python3.11", prefix=None)
 

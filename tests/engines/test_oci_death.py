@@ -23,7 +23,7 @@ from oci_cases import HOSTILE, SMALL, mount, read_line, start
 from pathlib import Path
 from toolc.engines.oci import OciEngine
 from toolc.engines.owner import Owner
-from toolc.plan import Profile
+from toolc.model.plan import Profile
 print(Owner.current().label(), flush=True)
 engine = OciEngine()
 profile = Profile(workspace=mount(Path(sys.argv[2])), limits=SMALL)

@@ -9,7 +9,7 @@ from oci_cases import needs_oci, traces, until
 
 from toolc.engines import oci_sandbox
 from toolc.engines.oci_sandbox import OciSandbox, Place
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 pytestmark = needs_oci
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from toolc.engines.oci_unpack import MAX_BYTES, MAX_METADATA, Budget, LayerReader, resolve, unpack
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 Entry = tuple[tarfile.TarInfo, bytes]
 

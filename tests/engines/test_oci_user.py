@@ -12,15 +12,16 @@ import pytest
 from configurations import CONFIGURATIONS, as_user
 from oci_cases import needs_oci, read_line, run, start, until
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.configuration import Configuration
 from toolc.engines import oci_cgroup
 from toolc.engines.base import Engine
 from toolc.engines.oci import OciEngine
-from toolc.errors import InfrastructureError
-from toolc.plan import Profile
-from toolc.schema import JsonValue
-from toolc.spec import MIB, Limits
+from toolc.executor import Executor
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonValue
+from toolc.model.plan import Profile
+from toolc.model.spec.sandbox import MIB, Limits
 
 pytestmark = needs_oci
 

@@ -15,7 +15,7 @@ from transaction_cases import call, tool
 from toolc.engines import oci_sandbox, oom
 from toolc.engines.oci import OciEngine
 from toolc.engines.oom import KILLED_FROM_OUTSIDE, kernel_kills, may_have_killed
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 
 def test_a_kernel_that_says_nothing_may_have_done_anything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from image_cases import usable
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.engines import images
+from toolc.executor import Executor
 
 HOLDS = {
     "python": "python3 -m pip --version; python3 -c 'import requests, yaml, venv'",

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolc.engines.owner import Owner, dead_directories
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 
 def owner_of(pid: int) -> Owner:

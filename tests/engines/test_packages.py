@@ -16,9 +16,9 @@ from oci_cases import needs_oci
 from toolc.engines import packages, requirements, store
 from toolc.engines.guest_python import Facts
 from toolc.engines.oci import OciEngine
-from toolc.errors import InfrastructureError
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
-from toolc.plan import Profile
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Profile
 
 LONG_AGO = time.time() - (packages.UNUSED_DAYS + 1) * 24 * 3600
 

@@ -13,15 +13,17 @@ from pathlib import Path
 import pytest
 from image_cases import usable
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.compiler.compile import compile_specs
 from toolc.engines import docker_build
 from toolc.engines.docker_build import BASE_LABEL
 from toolc.engines.docker_daemon import connect
 from toolc.engines.docker_host import find_socket
 from toolc.engines.images import BUILD_LABEL, base_tag, build_tag
+from toolc.executor import Executor
+from toolc.model.spec.code_backends import PluginBackend
+from toolc.model.spec.tool import ToolSpec
 from toolc.reporters.text import render
-from toolc.spec import PluginBackend, ToolSpec
 
 FOLDER = Path(__file__).parents[2] / "specs" / "plugins"
 SPECS = {path.parent.name: path for path in sorted(FOLDER.glob("*/*.yaml"))}

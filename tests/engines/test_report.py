@@ -10,7 +10,6 @@ from toolc.engines import docker_report, oci_probe, oci_report
 from toolc.engines.advisories import Advisory, Component, Concern
 from toolc.engines.base import Capabilities, Enforcement, Probe
 from toolc.engines.fake import FakeEngine
-from toolc.engines.names import ENGINES
 from toolc.engines.report import (
     EngineReport,
     Remedy,
@@ -21,9 +20,9 @@ from toolc.engines.report import (
     restrictions,
     strongest,
 )
-from toolc.plan import Profile
-from toolc.result import Outcome
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import ENGINES, Profile
+from toolc.model.result import Outcome
 
 DEBIAN: JsonObject = {
     "Version": "20.10.24+dfsg1",

@@ -11,7 +11,7 @@ import pytest
 
 from toolc.engines import requirements, store
 from toolc.engines.guest_python import Facts
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 DEBIAN = Facts(version=(3, 11), libc="glibc 2.36", machine="x86_64")
 ALPINE = Facts(version=(3, 12), libc="", machine="aarch64")

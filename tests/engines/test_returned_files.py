@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from configurations import CONFIGURATIONS, USER
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.configuration import Configuration
 from toolc.engines.base import Engine
-from toolc.result import Image, Resource, ToolResult
-from toolc.schema import JsonObject, JsonValue
+from toolc.executor import Executor
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Image, Resource, ToolResult
 
 SCRIPT = r"""
 printf '\211PNG\r\n\032\n%s' "$ARG_word" >drawn

@@ -20,14 +20,15 @@ from http_tools import call_http, http_spec
 from planted import STORE, VALUES, Hunter, Overhearing, assert_clean, in_files, leaks
 from scripted_server import ScriptedServer, reply
 
-from toolc.api import Executor, Registry, build, event_to_json, result_to_json
+from toolc.api import Registry, build, event_to_json, result_to_json
 from toolc.engines.base import Engine
 from toolc.engines.docker_host import find_socket
-from toolc.errors import ToolcError
-from toolc.events import Event, ToolUpdate
-from toolc.result import Image
+from toolc.executor import Executor
+from toolc.model.errors import ToolcError
+from toolc.model.events import Event, ToolUpdate
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Image
 from toolc.runtime.cancellation import Cancellation
-from toolc.schema import JsonObject, JsonValue
 from toolc.secret_sources import GivenSource, SecretStore
 
 BY_BROKER = VALUES["BY_BROKER"]

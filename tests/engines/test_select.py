@@ -8,22 +8,22 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from toolc.engines import names, select
+from toolc.engines import select
 from toolc.engines.base import (
     Capabilities,
     Enforcement,
     Engine,
     Leftover,
-    LimitName,
     Pins,
     Probe,
     Sandbox,
     limits_refusal,
     offer,
 )
-from toolc.errors import NoEngineError, UsageError
-from toolc.plan import Profile
-from toolc.spec import MinIsolation
+from toolc.model import plan
+from toolc.model.errors import NoEngineError, UsageError
+from toolc.model.plan import LimitName, Profile
+from toolc.model.spec.sandbox import MinIsolation
 
 
 @dataclass
@@ -67,7 +67,7 @@ WORKS = Probe(available=True, version="1")
 
 @pytest.fixture
 def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, Stub]:
-    stubs = {name: Stub(name, WORKS) for name in names.ENGINES}
+    stubs = {name: Stub(name, WORKS) for name in plan.ENGINES}
     loaded: dict[str, Engine] = dict(stubs.items())
     monkeypatch.setattr(select, "_LOADED", select._Loaded(engines=loaded))
     return stubs
@@ -78,11 +78,11 @@ def absent(reason: str, remedy: str) -> Probe:
 
 
 def test_the_words_of_the_option() -> None:
-    assert names.engine_names() == ("auto", "docker", "oci")
+    assert plan.engine_names() == ("auto", "docker", "oci")
 
 
 def test_every_engine_is_its_module() -> None:
-    for name in names.ENGINES:
+    for name in plan.ENGINES:
         assert select.load(name).name == name
         assert select.load(name) is select.load(name)
 

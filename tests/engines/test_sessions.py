@@ -18,14 +18,15 @@ from pathlib import Path
 import pytest
 from configurations import CONFIGURATIONS
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.engines.base import Engine
-from toolc.engines.names import ENGINES
 from toolc.engines.select import load
-from toolc.events import Event, ToolUpdate
-from toolc.result import ToolResult
+from toolc.executor import Executor
+from toolc.model.events import Event, ToolUpdate
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import ENGINES
+from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
-from toolc.schema import JsonObject, JsonValue
 
 PLUGIN = """
 import json, os, socket, sys

@@ -14,8 +14,8 @@ from http_tools import call_http, failed
 
 from toolc.engines.base import Engine
 from toolc.engines.oci import OciEngine
-from toolc.result import Image, Text, ToolResult
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Image, Text, ToolResult
 
 PICTURE = "\\x89PNG\\r\\n\\x1a\\n"
 

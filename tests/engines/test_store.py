@@ -14,7 +14,7 @@ import pytest
 
 from toolc.engines import store
 from toolc.engines.owner import Owner
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 
 @pytest.fixture

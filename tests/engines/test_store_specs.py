@@ -11,9 +11,10 @@ from typing import TypeAlias
 import pytest
 from configurations import CONFIGURATIONS
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.engines.oci import OciEngine
-from toolc.schema import JsonValue
+from toolc.executor import Executor
+from toolc.model.json_schema import JsonValue
 
 SPECS = Path(__file__).parents[2] / "specs"
 Call: TypeAlias = Callable[..., JsonValue]

@@ -13,9 +13,9 @@ from oci_cases import needs_oci
 
 from toolc.engines import oci_images, store, unpacked
 from toolc.engines.oci import OciEngine
-from toolc.errors import InfrastructureError
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
-from toolc.plan import Profile
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Profile
 
 
 @pytest.fixture(autouse=True)

@@ -87,7 +87,7 @@ def test_what_a_dead_owner_left_is_removed_by_the_next_call(
 
 
 def test_a_state_folder_that_others_may_write_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from toolc.errors import InfrastructureError
+    from toolc.model.errors import InfrastructureError
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     (tmp_path / "toolc" / "scratch").mkdir(parents=True)

@@ -15,10 +15,11 @@ from test_workspace_views import configuration, give, workspace
 from transaction_cases import call, tool
 
 from toolc.engines.base import Engine
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonValue
+from toolc.model.spec.sandbox import WorkspaceMode
+from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.beneath import RENAME_EXCHANGE, Root, rename
-from toolc.schema import JsonValue
-from toolc.spec import ToolSpec, WorkspaceMode
 
 __all__ = ["configuration", "workspace"]
 

@@ -14,8 +14,8 @@ from transaction_cases import call, paths, told, tool, tree
 
 from toolc.engines import images
 from toolc.engines.base import Engine
-from toolc.events import Event, ToolUpdate
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.events import Event, ToolUpdate
+from toolc.model.json_schema import JsonObject, JsonValue
 
 BEFORE = {
     "a": "a\n", "b": "b\n", "d": "folder", "d/sub": "folder", "d/sub/y": "y\n", "d/x": "x\n",

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from toolc.call import ToolCall
-from toolc.changes import Ask
 from toolc.engines.base import Engine
 from toolc.engines.fake import FakeEngine
 from toolc.engines.select import Selection
-from toolc.plan import Plan
-from toolc.registry import RegisteredTool
-from toolc.result import Capture, Outcome, ToolResult
+from toolc.model.call import Ask, ToolCall
+from toolc.model.events import Listener
+from toolc.model.json_schema import JsonObject, Schema
+from toolc.model.plan import Plan
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import Capture, Outcome, ToolResult
+from toolc.model.spec.code_backends import Argv, ShellBackend
+from toolc.model.spec.sandbox import MIB, Commit, Limits, MinIsolation, SandboxSpec, TransactionSpec
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import Template
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.executor import Listener, Setting, execute
-from toolc.schema import JsonObject, Schema
-from toolc.spec import MIB, Argv, Commit, Limits, MinIsolation, Sandbox, ShellBackend, ToolSpec, Transaction
-from toolc.template import Template
+from toolc.runtime.executor import execute
+from toolc.runtime.setting import Setting
 
 DONE = Outcome(ending="exited", stdout=Capture(head=b"done\n", total_bytes=5))
 FAILED = Outcome(ending="exited", status=1)
@@ -38,10 +41,10 @@ def tool(
         description="d",
         parameters=Schema({"type": "object", "properties": {}}),
         backend=ShellBackend(command=Argv(elements=words)),
-        sandbox=Sandbox(
+        sandbox=SandboxSpec(
             workspace="transaction",
             image=image,
-            transaction=Transaction(commit=commit, writes=writes),
+            transaction=TransactionSpec(commit=commit, writes=writes),
             limits=Limits(memory_bytes=128 * MIB),
             min_isolation=min_isolation,
         ),

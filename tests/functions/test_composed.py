@@ -25,10 +25,10 @@ from toolc import (
     step,
     tool,
 )
-from toolc.calls import MAX_DEPTH
 from toolc.engines.fake import FakeEngine
 from toolc.functions.define import Definition
-from toolc.lock import Lock, LockError
+from toolc.model.call_graph import MAX_DEPTH
+from toolc.model.lock_file import Lock, LockError
 from toolc.secret_sources import GivenSource, SecretStore
 from toolc.serve.mcp import make_server
 
@@ -260,7 +260,7 @@ def test_deny_lists_and_confirmation_hold_for_its_steps() -> None:
 
 def test_a_lock_does_not_approve_it() -> None:
     with (
-        Executor(registry_of(counting()), lock=Lock("toolc.lock", {})) as executor,
+        Executor(registry_of(counting()), lock=Lock("toolc.model.lock_file", {})) as executor,
         pytest.raises(LockError, match="does not approve the tool report"),
     ):
         executor.run("report", {"word": "x"})

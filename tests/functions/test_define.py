@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from toolc import FunctionTool, UsageError, define, tool
-from toolc.schema import JsonObject
-from toolc.spec import Annotations
-from toolc.spec_function import HostFunction
+from toolc.model.json_schema import JsonObject
+from toolc.model.spec.code_backends import HostFunction
+from toolc.model.spec.tool import Annotations
 
 
 @tool

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 import pytest
 
 from toolc.functions.hints import HintError, read_hint
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 
 class Unit(Enum):

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from namespace_sandbox import NamespaceSandbox
 
-from toolc.events import Stream
-from toolc.plan import Exec, Invocation, Plan, Profile, PythonCall
-from toolc.result import Content, Outcome
+from toolc.model.events import Stream
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Exec, Invocation, Plan, Profile, PythonCall
+from toolc.model.result import Content, Outcome
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import EnvVar, Limits
 from toolc.runtime.wire import converse
-from toolc.schema import JsonObject
-from toolc.spec import EnvVar, File, Limits
 
 PATH = EnvVar(name="PATH", value="/usr/bin:/bin")
 

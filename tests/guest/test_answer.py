@@ -9,7 +9,7 @@ from toolc.guest.answer import failure, success
 from toolc.guest.blocks import SerializationError
 from toolc.guest.context import KINDS, Context
 from toolc.guest.updates import Updates
-from toolc.spec import ErrorKind
+from toolc.model.spec.code_backends import ErrorKind
 
 CTX = Context("c", -1, Updates(-1))
 GIF = b"GIF89a..."

@@ -19,7 +19,7 @@ from toolc.guest import frames, rehearsal
 from toolc.guest.bundle import bundle
 from toolc.guest.rehearsal import ANSWER
 from toolc.guest.told import NETWORK_ARGUMENT
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject
 
 SECONDS = 60.0
 FOR_EVER = ("0xffffffff", "0xffffffffffffffff", "0x0")

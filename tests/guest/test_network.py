@@ -16,7 +16,7 @@ import pytest
 from toolc.guest import frames
 from toolc.guest.frames import FrameError, FrameReader
 from toolc.guest.network import Network, NetworkError
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject
 
 PATIENCE = 60.0
 MAX_OUT = 256 * 1024

@@ -9,10 +9,11 @@ import pytest
 from real_guest import Guest
 
 from toolc.guest.answer import MAX_TRACEBACK
-from toolc.plan import PythonCall
-from toolc.result import Image, Outcome, Resource, Text
-from toolc.schema import JsonObject
-from toolc.spec import EnvVar, File
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import PythonCall
+from toolc.model.result import Image, Outcome, Resource, Text
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import EnvVar
 
 GIF = Image(b"GIF89a", "image/gif")
 

@@ -9,15 +9,16 @@ from collections.abc import Iterator, Sequence
 import pytest
 from namespace_sandbox import NamespaceSandbox
 
-from toolc.events import Stream
-from toolc.plan import Exec, Plan, Profile, PythonCall
-from toolc.result import Outcome
+from toolc.model.events import Stream
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Exec, Plan, Profile, PythonCall
+from toolc.model.result import Outcome
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.egress import Egress
 from toolc.runtime.served import Served
 from toolc.runtime.session_wire import EndedError, Turn
 from toolc.runtime.timing import Timing
-from toolc.schema import JsonObject
-from toolc.spec import EnvVar, File
 
 PATH = EnvVar(name="PATH", value="/usr/bin:/bin")
 CODE = """

@@ -10,8 +10,8 @@ from real_guest import Guest, stopped
 
 from toolc.guest import frames
 from toolc.guest.bundle import bundle
-from toolc.plan import Exec
-from toolc.spec import Limits
+from toolc.model.plan import Exec
+from toolc.model.spec.sandbox import Limits
 
 
 def test_output_streams_are_apart_and_the_status_is_the_programs(guest: Guest) -> None:

@@ -7,10 +7,11 @@ import base64
 import pytest
 from real_guest import Guest
 
-from toolc.errors import SandboxDiedError
-from toolc.plan import Exec, PythonCall
-from toolc.result import Outcome
-from toolc.spec import EnvVar, File, Limits
+from toolc.model.errors import SandboxDiedError
+from toolc.model.plan import Exec, PythonCall
+from toolc.model.result import Outcome
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import EnvVar, Limits
 
 
 def test_the_environment_is_the_plans_and_nothing_more(guest: Guest) -> None:

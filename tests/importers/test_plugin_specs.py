@@ -13,9 +13,10 @@ from toolc.backends.plugin import difference
 from toolc.backends.plugin_lines import Description, Offer
 from toolc.compiler.compile import compile_specs
 from toolc.importers.plugin import adapted, plugin_spec
-from toolc.plan import PluginCall
-from toolc.schema import JsonObject
-from toolc.spec import PluginBackend, ToolSpec
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import PluginCall
+from toolc.model.spec.code_backends import PluginBackend
+from toolc.model.spec.tool import ToolSpec
 
 STATS = Description(
     "stats",

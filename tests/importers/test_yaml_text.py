@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from toolc.compiler.document import to_json
 from toolc.compiler.load import load_data
-from toolc.diagnostics import Diagnostics
 from toolc.importers.yaml_text import yaml_text
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.json_schema import JsonObject, JsonValue
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 TRAPS = st.sampled_from(

@@ -8,7 +8,7 @@ import pytest
 
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.settings import NO_SETTINGS, Settings
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 from toolc.policy_file import read_policy
 
 ONE = """\

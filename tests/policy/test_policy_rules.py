@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from toolc.api import Registry
-from toolc.calls import by_name
+from toolc.model.call_graph import by_name
 from toolc.policy.policy import Approval, PolicyError, path_matches
 from toolc.policy.rules import refuse, violations
 from toolc.policy_file import read_policy

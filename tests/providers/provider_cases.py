@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from toolc.model.json_schema import JsonObject, Schema
+from toolc.model.spec.code_backends import Argv, ShellBackend
+from toolc.model.spec.tool import Annotations, ProviderChoice, ToolSpec
+from toolc.model.template import Template
 from toolc.providers.base import Lowering
-from toolc.schema import JsonObject, Schema
-from toolc.spec import Annotations, Argv, ProviderChoice, ShellBackend, ToolSpec
-from toolc.template import Template
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "providers"
 

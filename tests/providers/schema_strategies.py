@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 NAMES = ("a", "b", "c")
 TYPES = ("string", "integer", "number", "boolean", "null", "array", "object")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 import jsonschema
 from pydantic import TypeAdapter
 
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 GEMINI_KEYWORDS = frozenset(
     {

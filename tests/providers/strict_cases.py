@@ -7,7 +7,7 @@ import re
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 _BOTH = {"$defs", "$ref", "additionalProperties", "anyOf", "const", "description", "enum", "format", "items"}
 _BOTH |= {"minItems", "properties", "required", "title", "type"}

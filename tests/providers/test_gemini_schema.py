@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from sdk_checks import check_gemini_schema
 
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.providers.gemini_schema import MAX_NODES, lower_schema
 from toolc.providers.lowering import LossLog
-from toolc.schema import JsonObject, JsonValue
 
 ONE: JsonObject = {"$ref": "#/$defs/one"}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from provider_cases import tool
 
+from toolc.model.spec.tool import Annotations
 from toolc.providers.mcp import MCP
-from toolc.spec import Annotations
 
 
 def test_a_parameter_that_may_be_anything_or_nothing_is_spelled_as_an_object() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from toolc.model.json_schema import JsonObject
 from toolc.providers.merging import merge_all_of
 from toolc.providers.references import References
-from toolc.schema import JsonObject
 
 ROOT: JsonObject = {
     "$defs": {

@@ -13,11 +13,11 @@ from provider_cases import TOOLS, compare, losses_as_text, tool
 from schema_strategies import arguments, schemas
 from sdk_checks import SDK_CHECKS
 
-from toolc.digest import canonical
-from toolc.provider_names import PROVIDER_NAMES
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.registry_file import canonical
 from toolc.providers import _PROVIDERS, load_provider
 from toolc.providers.base import Provider
-from toolc.schema import JsonObject, JsonValue, Schema
 
 PROVIDERS = {name: load_provider(name) for name in PROVIDER_NAMES}
 each_provider = pytest.mark.parametrize("provider", PROVIDERS.values(), ids=PROVIDERS.keys())

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from provider_cases import TOOLS
 
-from toolc.call import ToolCall
+from toolc.model.call import ToolCall
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Image, Text, ToolResult
 from toolc.providers import load_provider
 from toolc.providers.answers import Answer
-from toolc.result import Image, Text, ToolResult
-from toolc.schema import JsonObject, JsonValue
 
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 

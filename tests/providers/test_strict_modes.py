@@ -12,14 +12,14 @@ from provider_cases import parameters, tool
 from schema_strategies import schemas
 from strict_cases import as_a_model_writes, check_anthropic, check_openai, strict_schemas, values_for
 
-from toolc.provider_names import PROVIDER_NAMES
+from toolc.model.json_schema import JsonObject, JsonValue, map_subschemas
+from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.spec.tool import ProviderChoice
 from toolc.providers import load_provider
 from toolc.providers.anthropic_strict import MODE as ANTHROPIC
 from toolc.providers.lowering import LossLog
 from toolc.providers.openai_strict import MODE as OPENAI
 from toolc.providers.strict import NotStrictError, StrictMode, lower_strict
-from toolc.schema import JsonObject, JsonValue, map_subschemas
-from toolc.spec import ProviderChoice
 from toolc.validation.absence import without_nulls
 
 STRICT = {name: (ProviderChoice(provider=name, strict=True),) for name in PROVIDER_NAMES}

@@ -14,10 +14,10 @@ import pytest
 from jsonschema import Draft4Validator
 
 from toolc.compiler.compile import compile_specs
-from toolc.diagnostics import Code, Diagnostics, Edit, Fix, Severity
+from toolc.model.diagnostics import Code, Diagnostics, Edit, Fix, Severity
+from toolc.model.source import Position, SourceText, Span
 from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Page, Report
-from toolc.source import Position, SourceText, Span
 
 NEGATIVE = Path(__file__).parent.parent / "compiler" / "specs" / "negative"
 SARIF = json.loads((Path(__file__).parent.parent / "data" / "sarif-2.1.0.json").read_text(encoding="utf-8"))

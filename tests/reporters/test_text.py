@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.diagnostics import Code, Diagnostics, Severity
+from toolc.model.diagnostics import Code, Diagnostics, Severity
+from toolc.model.source import Position, SourceText, Span
 from toolc.reporters.text import WIDTH, printable, render
-from toolc.source import Position, SourceText, Span
 
 BAD = Code("TC101", Severity.ERROR, "a key that has no meaning here")
 POOR = Code("TC204", Severity.WARNING, "a description that is too short")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from reviewing import PLAIN, difference
 
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 from toolc.review.accepted import read, without
 from toolc.review.fingerprint import fingerprint
 

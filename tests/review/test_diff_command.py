@@ -13,10 +13,10 @@ from repositories import Repository
 from reviewing import PLAIN
 
 from toolc.cli import main
-from toolc.digest import register, registry_bytes
-from toolc.registry import RegistryFile
+from toolc.model.json_schema import Schema
+from toolc.model.registry import RegistryFile
+from toolc.model.registry_file import register, registry_bytes
 from toolc.review.states import state_of
-from toolc.schema import Schema
 
 WIDER = f"{PLAIN.replace('50', '20')}sandbox: {{network: {{allow: [b.example.com:443]}}}}\n"
 SUMMARY = """\

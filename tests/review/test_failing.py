@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 from toolc.review.change import Change, Grade, Kind
 from toolc.review.compare import Difference, ToolDifference
 from toolc.review.failing import bars, fails

@@ -10,15 +10,15 @@ from typing import Final
 
 import pytest
 
-from toolc.calls import by_name
-from toolc.digest import register
-from toolc.errors import RegistryError
-from toolc.registry import registry_from_json
+from toolc.model.call_graph import by_name
+from toolc.model.errors import RegistryError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.registry import registry_from_json
+from toolc.model.registry_file import register
+from toolc.model.spec.tool import EFFECT, SURFACE, ToolSpec
 from toolc.review.compare import compare
 from toolc.review.state import Reviewed, State
 from toolc.review.states import state_of
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import EFFECT, SURFACE, ToolSpec
 
 SPECS: Final = Path(__file__).parent.parent / "compiler" / "specs" / "positive" / "formats.yaml"
 OTHERS: Final[tuple[JsonValue, ...]] = (None, True, False, 7, "other", [], {}, ["x"], {"x": 1})

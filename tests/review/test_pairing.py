@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from toolc.model.json_schema import Schema
+from toolc.model.spec.code_backends import Argv, PluginBackend, ShellBackend
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import Template
 from toolc.review.pairing import pairs
 from toolc.review.state import Reviewed, State
-from toolc.schema import Schema
-from toolc.spec import Argv, PluginBackend, ShellBackend, ToolSpec
-from toolc.template import Template
 
 LONG = "Count the words of one text file in the workspace, for questions about how long it is"
 

@@ -13,9 +13,9 @@ from reviewing import told
 
 from toolc.backends.plugin_lines import Description, Offer
 from toolc.importers.plugin import plugin_spec
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.compare import compare
 from toolc.review.states import two_states
-from toolc.schema import JsonObject, JsonValue
 
 SAFE: Final = 9007199254740991
 COMMAND: Final = ("notes-server",)

@@ -9,7 +9,7 @@ from repositories import Repository
 from reviewing import PLAIN, told
 
 from toolc.api import build
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 from toolc.review.compare import compare
 from toolc.review.states import state_of, two_states
 

@@ -12,13 +12,13 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
-from toolc.attempt import Attempt
 from toolc.guest import frames
 from toolc.guest.frames import FrameReader, encode
-from toolc.hosts import parse_destination
+from toolc.model.destinations import parse_destination
+from toolc.model.json_schema import JsonObject
+from toolc.model.result import ConnectionAttempt
 from toolc.runtime.egress import Broker, Egress, Requests
 from toolc.runtime.redaction import Redactor
-from toolc.schema import JsonObject
 
 PATIENCE = 60.0
 """How long anything is waited for, in seconds."""
@@ -29,7 +29,7 @@ class ByHand:
 
     def __init__(self, *allow: str, requests: Requests | None = None, redactor: Redactor | None = None) -> None:
         self.out = bytearray()
-        self.told: list[Attempt] = []
+        self.told: list[ConnectionAttempt] = []
         self.broker = Broker(
             [parse_destination(each) for each in allow],
             self.out,

@@ -6,20 +6,21 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from toolc.call import ToolCall
-from toolc.digest import digests
 from toolc.engines.fake import FakeEngine
 from toolc.engines.select import Selection
-from toolc.errors import UsageError
-from toolc.events import Event
-from toolc.plan import Exec, Plan
-from toolc.registry import RegisteredTool
-from toolc.result import Capture, Outcome, ToolResult
+from toolc.model.call import ToolCall
+from toolc.model.errors import UsageError
+from toolc.model.events import Event
+from toolc.model.json_schema import JsonObject, Schema
+from toolc.model.plan import Exec, Plan
+from toolc.model.registry import RegisteredTool
+from toolc.model.registry_file import digests
+from toolc.model.result import Capture, Outcome, ToolResult
+from toolc.model.spec.code_backends import Argv, ShellBackend
+from toolc.model.spec.tool import Annotations, Retry, ToolSpec
+from toolc.model.template import Placeholder, Template
 from toolc.runtime.executor import Find, execute
 from toolc.runtime.setting import Setting
-from toolc.schema import JsonObject, Schema
-from toolc.spec import Annotations, Argv, Retry, ShellBackend, ToolSpec
-from toolc.template import Placeholder, Template
 
 WORD: JsonObject = {
     "type": "object",

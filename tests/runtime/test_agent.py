@@ -15,15 +15,14 @@ from agent_tools import KEY, SAY, agent_tool, ask_helper, echoing, executor_of, 
 from scripted_model import SPEECHES, OpenAISpeech, ResponsesSpeech, ScriptedModel, Speech, inner, messages, objects
 from scripted_server import Asked, json_reply
 
-from toolc.call import BoundCall, ToolCall
-from toolc.confirmation import Allow, Deny
-from toolc.errors import InfrastructureError
-from toolc.events import Event, ToolConnect, ToolDenied, ToolEnd, ToolStart, ToolUpdate
-from toolc.plan import Plan
+from toolc.model.call import Allow, BoundCall, Deny, ToolCall
+from toolc.model.errors import InfrastructureError
+from toolc.model.events import Event, ToolConnect, ToolDenied, ToolEnd, ToolStart, ToolUpdate
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import Plan
+from toolc.model.result import Outcome, Text, ToolFailure
 from toolc.providers.answers import members
-from toolc.result import Outcome, Text, ToolFailure
 from toolc.runtime.agent_calls import MAX_AT_ONCE, MAX_CALLS
-from toolc.schema import JsonObject, JsonValue
 
 both_formats = pytest.mark.parametrize("speech", SPEECHES, ids=lambda speech: str(speech.provider))
 

@@ -9,7 +9,13 @@ from contextlib import suppress
 import pytest
 from agent_tools import KEY
 
-from toolc.attempt import Attempt
+from toolc.model.json_schema import Schema
+from toolc.model.result import ConnectionAttempt
+from toolc.model.spec.composed_backends import AgentBackend
+from toolc.model.spec.http_backend import Scheme, Url
+from toolc.model.spec.sandbox import Destination, SandboxSpec, SecretSpec
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import Placeholder, Template
 from toolc.runtime import egress_names
 from toolc.runtime.agent_api import opened
 from toolc.runtime.agent_model import ModelError
@@ -20,11 +26,6 @@ from toolc.runtime.egress_transport import RefusedError
 from toolc.runtime.patience import InterruptedWaitError, Patience
 from toolc.runtime.redaction import Redactor
 from toolc.runtime.secrets import CallSecrets
-from toolc.schema import Schema
-from toolc.spec import Destination, Sandbox, Secret, ToolSpec
-from toolc.spec_agent import AgentBackend
-from toolc.spec_http import Scheme, Url
-from toolc.template import Placeholder, Template
 
 SECRETS = CallSecrets(values={"KEY": KEY}, redactor=Redactor({"KEY": KEY}))
 
@@ -33,9 +34,9 @@ def entry(host: str, port: int) -> Destination:
     return Destination(kind="exact", host=host, port=port)
 
 
-def connect(allow: Destination, host: str, port: int) -> tuple[str, list[Attempt]]:
+def connect(allow: Destination, host: str, port: int) -> tuple[str, list[ConnectionAttempt]]:
     """Why there is no connection, empty where there is one; and what is told of it."""
-    told: list[Attempt] = []
+    told: list[ConnectionAttempt] = []
     with Cancellation() as cancellation:
         network = EgressNetwork((allow,), Patience(cancellation, math.inf), told.append)
         with suppress(RefusedError):
@@ -123,7 +124,7 @@ def tool(scheme: Scheme, host: str, hosts: tuple[str, ...]) -> ToolSpec:
             base_url=Url(scheme=scheme, host=host, port=443, path=Template(("/v1",))),
             api_key=Template((Placeholder("secrets", ("KEY",)),)),
         ),
-        sandbox=Sandbox(secrets=(Secret(name="KEY", hosts=hosts),)),
+        sandbox=SandboxSpec(secrets=(SecretSpec(name="KEY", hosts=hosts),)),
     )
 
 

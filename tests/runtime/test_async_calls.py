@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from toolc.events import Event, Listener, ToolUpdate
+from toolc.model.events import Event, Listener, ToolUpdate
 from toolc.runtime import async_calls
 from toolc.runtime.async_calls import MAX_AHEAD
 from toolc.runtime.caller import nobody

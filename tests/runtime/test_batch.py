@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from toolc.call import ToolCall
-from toolc.errors import BatchError, InfrastructureError, SandboxDiedError, UsageError
-from toolc.result import ToolResult, failure
+from toolc.model.call import ToolCall
+from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError
+from toolc.model.result import BatchError, ToolResult, failure
 from toolc.runtime.batch import Mode, Order, Steer, processors, run_batch, with_ids
 from toolc.runtime.cancellation import Cancellation
 

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.engines.fake import FakeEngine
-from toolc.plan import Plan, PythonCall
-from toolc.result import Capture, Image, Outcome, Resource, Text, ToolFailure, ToolResult
+from toolc.executor import Executor
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Plan, PythonCall
+from toolc.model.result import Capture, Image, Outcome, Resource, Text, ToolFailure, ToolResult
 from toolc.runtime.redaction import Redactor
 from toolc.runtime.secrets import redacted
-from toolc.schema import JsonObject
 from toolc.secret_sources import GivenSource, SecretStore
 
 KEY = "correct-horse"

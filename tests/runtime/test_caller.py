@@ -11,17 +11,17 @@ from time import monotonic
 import pytest
 from scripted_tools import Scripted, exited, finding, registered, tool
 
-from toolc.call import BoundCall
-from toolc.calls import MAX_DEPTH
-from toolc.events import Event, ToolEnd, ToolStart
-from toolc.result import Outcome, ToolFailure, ToolResult
+from toolc.model.call import BoundCall
+from toolc.model.call_graph import MAX_DEPTH
+from toolc.model.events import Event, ToolEnd, ToolStart
+from toolc.model.json_schema import JsonObject
+from toolc.model.result import Outcome, ToolFailure, ToolResult
+from toolc.model.spec.tool import Retry
 from toolc.runtime.caller import CallContext, Caller, as_part, nobody
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.composed_call import ComposedCall
 from toolc.runtime.denial import Denials
 from toolc.runtime.executor import Calls
-from toolc.schema import JsonObject
-from toolc.spec import Retry
 
 WORD: JsonObject = {"word": "a"}
 ECHO = tool("echo")

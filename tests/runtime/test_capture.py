@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.result import Capture
+from toolc.model.result import Capture
 from toolc.runtime.capture import HeadAndTail
 
 

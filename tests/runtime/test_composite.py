@@ -10,19 +10,18 @@ from typing import TypeAlias
 
 import pytest
 
-from toolc.call import BoundCall
-from toolc.errors import InfrastructureError
-from toolc.events import Event, ToolUpdate
-from toolc.result import Image, Text, ToolResult, failure
+from toolc.model.call import BoundCall
+from toolc.model.errors import InfrastructureError
+from toolc.model.events import Event, ToolUpdate
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.result import Image, Text, ToolResult, failure
+from toolc.model.spec.composed_backends import CompositeBackend, Step, Strategy
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate, Placeholder, Template
 from toolc.runtime.caller import CallContext, nobody
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.composite import MOST_AT_ONCE, Composite
 from toolc.runtime.step_results import StepOutcome
-from toolc.schema import JsonObject, JsonValue, Schema
-from toolc.spec import ToolSpec
-from toolc.spec_composite import CompositeBackend, Step, Strategy
-from toolc.template import Placeholder, Template
-from toolc.template_json import JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate
 
 Tool: TypeAlias = Callable[[JsonObject, CallContext], ToolResult]
 

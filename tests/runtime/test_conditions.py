@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime.conditions import ConditionError, holds
-from toolc.schema import JsonObject, JsonValue
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,12 @@ from toolc.guest.frames import (
     YIELDED,
     encode,
 )
-from toolc.plan import Exec, Plan, Profile, PythonCall
-from toolc.plan_http import HttpCall
-from toolc.result import Image
+from toolc.model.http_plan import HttpCall
+from toolc.model.plan import Exec, Plan, Profile, PythonCall
+from toolc.model.result import Image
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.conversation import Conversation, ProtocolError, Verdict, call_message
-from toolc.spec import EnvVar, File
 
 EXEC = Plan(
     profile=Profile(),

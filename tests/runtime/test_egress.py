@@ -13,12 +13,12 @@ import pytest
 from egress_guest import ByHand, echo, flood, server
 
 from toolc.guest import frames
+from toolc.model.json_schema import JsonValue
 from toolc.runtime import egress, egress_names, egress_told
 from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_names import Answer
 from toolc.runtime.egress_transport import Opening, RefusedError
 from toolc.runtime.redaction import Redactor
-from toolc.schema import JsonValue
 
 
 def test_bytes_go_both_ways_and_each_way_ends_by_itself() -> None:

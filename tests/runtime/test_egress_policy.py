@@ -9,10 +9,10 @@ from bypass_attempts import ADDRESSES, ALLOW, HOSTS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.hosts import parse_destination, show_destination
+from toolc.model.destinations import parse_destination, show_destination
+from toolc.model.spec.sandbox import Destination
 from toolc.runtime.egress_addresses import why_not_public
 from toolc.runtime.egress_policy import admit, decide
-from toolc.spec import Destination
 
 LIST = tuple(parse_destination(each) for each in ALLOW)
 

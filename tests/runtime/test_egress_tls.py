@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_server import certificate
 
-from toolc.hosts import canonical_host
+from toolc.model.destinations import canonical_host
 from toolc.runtime.egress_tls import MAX_BYTES, ServerName
 from toolc.runtime.egress_transport import RefusedError
 

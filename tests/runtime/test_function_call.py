@@ -29,11 +29,11 @@ from toolc import (
     ToolUpdate,
     tool,
 )
-from toolc.errors import RegistryError
 from toolc.functions.tool import FunctionTool
 from toolc.guest.pace import FREE_REPORTS
-from toolc.registry import registry_from_json, tool_to_json
-from toolc.result import ToolFailure
+from toolc.model.errors import RegistryError
+from toolc.model.registry import registry_from_json, tool_to_json
+from toolc.model.result import ToolFailure
 from toolc.runtime.function_context import FunctionContext
 
 PNG = b"\x89PNG\r\n\x1a\n"

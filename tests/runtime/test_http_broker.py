@@ -11,26 +11,26 @@ from bypass_attempts import ALLOW, URLS
 
 from toolc.backends.base import PlanError
 from toolc.backends.http_text import render_url
-from toolc.hosts import parse_destination
-from toolc.plan_http import FormPart, HttpCall, MultipartForm, Named, PlainBody, Reading, Slot, TokenRequest
+from toolc.model.destinations import parse_destination
+from toolc.model.http_plan import FormPart, HttpCall, MultipartForm, Named, PlainBody, Reading, Slot, TokenRequest
+from toolc.model.json_schema import JsonValue
+from toolc.model.spec.http_backend import CursorPages, Pagination
+from toolc.model.spec.sandbox import Destination, SecretSpec
+from toolc.model.template import Placeholder, Template
 from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_policy import decide
 from toolc.runtime.egress_transport import Opening, RefusedError
 from toolc.runtime.http_broker import HttpBroker
 from toolc.runtime.http_target import Target, parse_url
 from toolc.runtime.redaction import Redactor
-from toolc.schema import JsonValue
-from toolc.spec import Destination, Secret
-from toolc.spec_http import CursorPages, Pagination
-from toolc.template import Placeholder, Template
 
 VALUES = {"KEY": 'correct "horse" & co'}
-DECLARED = (Secret(name="KEY", hosts=("api.example.com",)),)
+DECLARED = (SecretSpec(name="KEY", hosts=("api.example.com",)),)
 CALL = HttpCall(method="GET", url="https://api.example.com:443/v1/items")
 
 
 def broker(
-    call: HttpCall, values: Mapping[str, str] = VALUES, declared: tuple[Secret, ...] = DECLARED
+    call: HttpCall, values: Mapping[str, str] = VALUES, declared: tuple[SecretSpec, ...] = DECLARED
 ) -> HttpBroker:
     def read_file(path: str) -> bytes:
         return f"<{path}>".encode()
@@ -190,7 +190,7 @@ def test_a_secret_goes_to_the_hosts_of_its_own_entry_and_over_tls() -> None:
     assert refusal(replace(call, url="http://api.example.com/")) == (
         "the secret 'KEY' goes over TLS only, and api.example.com is asked over http"
     )
-    declared = (Secret(name="KEY", hosts=("127.0.0.1",)),)
+    declared = (SecretSpec(name="KEY", hosts=("127.0.0.1",)),)
     assert broker(replace(call, url="http://127.0.0.1:8080/"), declared=declared).open(b"{}").port == 8080
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolc.model.json_schema import JsonValue
 from toolc.runtime.egress_transport import RefusedError
 from toolc.runtime.http_cursor import with_cursor
-from toolc.schema import JsonValue
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from toolc.plan_http import Named, Slot, TokenRequest
+from toolc.model.http_plan import Named, Slot, TokenRequest
 from toolc.runtime.egress_transport import PlainTransport
 from toolc.runtime.http_token import MAX_SECONDS, TokenCache, TokenTransport
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolc.events import Stream
+from toolc.model.events import Stream
 from toolc.runtime.live_output import LiveOutput, LiveText
 
 

@@ -8,20 +8,19 @@ from dataclasses import replace
 import pytest
 from scripted_tools import Scripted, exited, registered, tool
 
-from toolc.call import BoundCall, ToolCall
-from toolc.confirmation import Allow, Confirm, Deny
-from toolc.errors import InfrastructureError
-from toolc.events import ToolDenied, ToolEnd, ToolRetry
-from toolc.plan import Profile
-from toolc.result import Outcome, ToolFailure
+from toolc.model.call import Allow, BoundCall, Confirm, Deny, ToolCall
+from toolc.model.errors import InfrastructureError
+from toolc.model.events import ToolDenied, ToolEnd, ToolRetry
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Profile
+from toolc.model.result import Outcome, ToolFailure
+from toolc.model.spec.tool import Annotations, Retry
 from toolc.runtime.caller import CallContext
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.denial import Denials
 from toolc.runtime.executor import Calls, execute
 from toolc.runtime.retry import MAX_WAIT_MS, wait_ms
 from toolc.runtime.setting import Setting
-from toolc.schema import JsonObject
-from toolc.spec import Annotations, Retry
 
 WORD: JsonObject = {"word": "a"}
 ECHO = tool("echo", tags=("talk", "loud"))

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from toolc.result import Audio, Image, Resource, Text, ToolFailure, ToolResult
+from toolc.model.json_schema import JsonObject
+from toolc.model.result import Audio, Image, Resource, Text, ToolFailure, ToolResult
 from toolc.runtime.oversized import fitted, sized
-from toolc.schema import JsonObject
 
 WORDS = "abcdefghijklmnopqrstuvwxyz"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolc.guest.pace import FREE_REPORTS
-from toolc.result import Content, Image, Text
+from toolc.model.result import Content, Image, Text
 from toolc.runtime.redaction import Redactor
 from toolc.runtime.reports import LEAST, Reports
 

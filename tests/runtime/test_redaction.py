@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.errors import SandboxDiedError
+from toolc.model.errors import SandboxDiedError
 from toolc.runtime.redaction import RedactedStream, Redactor
 
 VALUE = 'pa/ss+w0rd "é&\\<1>\n2'

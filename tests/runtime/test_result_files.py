@@ -11,11 +11,13 @@ import pytest
 from transaction_cases import DONE, FAILED, call, doing
 
 from toolc.engines.fake import FakeEngine
-from toolc.result import Audio, Image, Resource, Text, ToolResult
+from toolc.model.json_schema import Schema
+from toolc.model.result import Audio, Image, Resource, Text, ToolResult
+from toolc.model.spec.code_backends import Argv, ShellBackend
+from toolc.model.spec.sandbox import Limits, SandboxSpec, TransactionSpec, WorkspaceMode
+from toolc.model.spec.tool import ResultSpec, ToolSpec
+from toolc.model.template import Placeholder, Template
 from toolc.runtime import result_folder
-from toolc.schema import Schema
-from toolc.spec import Argv, Limits, Result, Sandbox, ShellBackend, ToolSpec, Transaction, WorkspaceMode
-from toolc.template import Placeholder, Template
 
 PNG = b"\x89PNG\r\n\x1a\n..."
 WAV = b"RIFF\x24\0\0\0WAVEfmt "
@@ -29,10 +31,10 @@ def tool(*files: Template | str, mode: WorkspaceMode = "rw") -> ToolSpec:
         description="d",
         parameters=Schema({"type": "object", "properties": {"path": {"type": "string"}}}),
         backend=ShellBackend(command=Argv(elements=(Template(("draw",)),))),
-        result=Result(files=tuple(each if isinstance(each, Template) else Template((each,)) for each in files)),
-        sandbox=Sandbox(
+        result=ResultSpec(files=tuple(each if isinstance(each, Template) else Template((each,)) for each in files)),
+        sandbox=SandboxSpec(
             workspace=mode,
-            transaction=Transaction(commit="never") if mode == "transaction" else None,
+            transaction=TransactionSpec(commit="never") if mode == "transaction" else None,
             limits=Limits(output_bytes=1000),
         ),
     )

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from toolc.api import Executor, Registry
-from toolc.digest import register
+from toolc.api import Registry
 from toolc.engines.fake import FakeEngine
-from toolc.errors import RegistryError, UsageError
+from toolc.executor import Executor
 from toolc.functions.define import define
-from toolc.result import Capture, Outcome
+from toolc.model.errors import RegistryError, UsageError
+from toolc.model.json_schema import Schema
+from toolc.model.registry_file import register
+from toolc.model.result import Capture, Outcome
+from toolc.model.spec.composed_backends import CompositeBackend, Step
+from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.reviewed_calls import check_calls
-from toolc.schema import Schema
-from toolc.spec import ToolSpec
-from toolc.spec_composite import CompositeBackend, Step
 
 SPECS = """\
 toolc: 1

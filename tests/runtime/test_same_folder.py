@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from toolc.errors import InfrastructureError
 from toolc.guest.workspace import kernel
-from toolc.plan import Mount
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Mount
 from toolc.runtime.same_folder import check
 from toolc.runtime.workspace import mount
-from toolc.schema import JsonObject
 
 
 @pytest.fixture

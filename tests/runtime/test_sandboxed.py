@@ -10,19 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from toolc.call import ToolCall
 from toolc.engines.fake import FakeEngine, FakeSandbox
 from toolc.engines.select import Selection
-from toolc.errors import InfrastructureError, SandboxDiedError, UsageError
-from toolc.events import Event, ToolEnd, ToolStart, ToolUpdate
-from toolc.plan import Exec, Plan, Profile
-from toolc.registry import RegisteredTool
-from toolc.result import Capture, Outcome, Text, ToolFailure, ToolResult, Usage
+from toolc.model.call import ToolCall
+from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError
+from toolc.model.events import Event, Listener, ToolEnd, ToolStart, ToolUpdate
+from toolc.model.json_schema import JsonObject, Schema
+from toolc.model.plan import Exec, Plan, Profile
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import Capture, Outcome, Text, ToolFailure, ToolResult, Usage
+from toolc.model.spec.code_backends import Argv, ShellBackend
+from toolc.model.spec.sandbox import MIB, Limits, SandboxSpec, WorkspaceMode
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import Placeholder, Template
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.executor import Listener, Setting, execute
-from toolc.schema import JsonObject, Schema
-from toolc.spec import MIB, Argv, Limits, Sandbox, ShellBackend, ToolSpec, WorkspaceMode
-from toolc.template import Placeholder, Template
+from toolc.runtime.executor import execute
+from toolc.runtime.setting import Setting
 
 ECHO = ToolSpec(
     name="echo",
@@ -35,7 +38,7 @@ ECHO = ToolSpec(
         }
     ),
     backend=ShellBackend(command=Argv(elements=(Template(("echo",)), Template((Placeholder("word"),))))),
-    sandbox=Sandbox(limits=Limits(timeout_ms=100_000, memory_bytes=64 * MIB)),
+    sandbox=SandboxSpec(limits=Limits(timeout_ms=100_000, memory_bytes=64 * MIB)),
 )
 
 
@@ -180,7 +183,7 @@ def test_reports_of_progress_are_events_and_no_part_of_stderr() -> None:
 
 
 def test_the_profile_is_what_the_spec_says_and_the_callers_folder(tmp_path: Path) -> None:
-    sandbox = Sandbox(image="app:1", workspace="ro", min_isolation="gvisor", run_as="nonroot")
+    sandbox = SandboxSpec(image="app:1", workspace="ro", min_isolation="gvisor", run_as="nonroot")
     engine = WatchedEngine(Outcome(ending="exited"))
     run(engine, tool=replace(ECHO, sandbox=sandbox), workspace=tmp_path)
     (profile,) = engine.profiles
@@ -198,7 +201,7 @@ def test_a_tool_without_a_workspace_sees_none_even_if_there_is_one(tmp_path: Pat
 @pytest.mark.parametrize("mode", ["ro", "rw"])
 def test_a_tool_with_a_workspace_and_no_folder_is_a_usage_error(mode: WorkspaceMode) -> None:
     with pytest.raises(UsageError, match=r'Executor\(registry, workspace="DIR"\), at .* --workspace DIR$'):
-        run(WatchedEngine(Outcome(ending="exited")), tool=replace(ECHO, sandbox=Sandbox(workspace=mode)))
+        run(WatchedEngine(Outcome(ending="exited")), tool=replace(ECHO, sandbox=SandboxSpec(workspace=mode)))
 
 
 @pytest.mark.parametrize(
@@ -244,7 +247,7 @@ class StuckEngine(WatchedEngine):
 
 
 def test_a_timeout_lowers_the_specs_and_never_raises_it() -> None:
-    short = replace(ECHO, sandbox=Sandbox(limits=Limits(timeout_ms=50)))
+    short = replace(ECHO, sandbox=SandboxSpec(limits=Limits(timeout_ms=50)))
     for tool, timeout_ms in ((ECHO, 50), (short, 60_000)):
         engine = StuckEngine()
         result = run(engine, tool=tool, timeout_ms=timeout_ms)

@@ -16,18 +16,19 @@ from pathlib import Path
 
 import pytest
 
-from toolc.api import Executor, Registry
-from toolc.call import ToolCall
+from toolc.api import Registry
 from toolc.engines.fake import FakeEngine
-from toolc.errors import SandboxDiedError
-from toolc.events import Event, ToolUpdate
-from toolc.plan import Exec, Plan, PluginCall, Profile, PythonCall, SecretFile
-from toolc.result import Capture, Ending, Image, Outcome
+from toolc.executor import Executor
+from toolc.model.call import ToolCall
+from toolc.model.errors import SandboxDiedError
+from toolc.model.events import Event, ToolUpdate
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Exec, Plan, PluginCall, Profile, PythonCall, SecretFile
+from toolc.model.result import Capture, Ending, Image, Outcome
+from toolc.model.spec.sandbox import Destination, EnvVar
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.served import standing
-from toolc.schema import JsonObject
 from toolc.secret_sources import GivenSource, SecretStore
-from toolc.spec import Destination, EnvVar
 
 NOTES: JsonObject = {
     "toolc": 1,

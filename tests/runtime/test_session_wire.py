@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from toolc.errors import SandboxDiedError
 from toolc.guest import frames
 from toolc.guest.frames import FrameReader, encode
-from toolc.plan import Exec, Plan, Profile
+from toolc.model.errors import SandboxDiedError
+from toolc.model.plan import Exec, Plan, Profile
 from toolc.runtime.egress import Egress
 from toolc.runtime.session_wire import EndedError, SessionWire, Turn
 from toolc.runtime.worker_turn import take_program

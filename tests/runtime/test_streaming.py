@@ -7,9 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from toolc.events import Event, ToolStart, ToolUpdate
+from toolc.model.events import Event, Listener, ToolStart, ToolUpdate
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.executor import Listener
 from toolc.runtime.streaming import MAX_AHEAD, events
 
 START = ToolStart(name="t", call_id="c")

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from transaction_cases import DONE, FAILED, call, doing, paths, told, tool, tree
 
-from toolc.call import ToolCall
-from toolc.changes import Proposal
 from toolc.engines.select import Selection
-from toolc.errors import InfrastructureError
-from toolc.registry import RegisteredTool
-from toolc.result import Outcome
+from toolc.model.call import Proposal, ToolCall
+from toolc.model.errors import InfrastructureError
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import Outcome
+from toolc.model.spec.sandbox import Commit, SecretSpec
 from toolc.runtime import transaction_copy, transaction_diff
-from toolc.runtime.executor import Setting, execute
+from toolc.runtime.executor import execute
 from toolc.runtime.scratch import _base
-from toolc.spec import Commit, Secret
+from toolc.runtime.setting import Setting
 
 BEFORE = {"a": "a\n", "b": "b\n", "d": "folder", "d/x": "x\n", "d/sub": "folder", "d/sub/y": "y\n"}
 
@@ -360,7 +360,7 @@ def test_what_goes_wrong_with_files_is_told_without_secrets(workspace: Path) -> 
         raise InfrastructureError(f"nobody can be asked about {proposal.changes[0].shown_path}")
 
     spec = tool(commit="ask")
-    spec = replace(spec, sandbox=replace(spec.sandbox, secrets=(Secret(name="KEY", expose="env"),)))
+    spec = replace(spec, sandbox=replace(spec.sandbox, secrets=(SecretSpec(name="KEY", expose="env"),)))
     setting = Setting(
         choose=lambda _: Selection(doing(lambda view: (view / "correct-horse").touch())),
         workspace=workspace,

@@ -16,8 +16,8 @@ import pytest
 from test_transaction import AFTER, BEFORE, edit, scratches, workspace
 from transaction_cases import call, doing, told, tool, tree
 
-from toolc.errors import InfrastructureError
-from toolc.result import ToolResult
+from toolc.model.errors import InfrastructureError
+from toolc.model.result import ToolResult
 from toolc.runtime import scratch_sweep, transaction_commit
 from toolc.runtime.beneath import RENAME_EXCHANGE
 from toolc.runtime.beneath import rename as real_rename

@@ -13,8 +13,8 @@ from test_transaction import BEFORE, workspace
 from transaction_cases import DONE, call, doing, paths, told, tool, tree
 
 from toolc.engines.fake import FakeEngine, FakeSandbox
-from toolc.errors import InfrastructureError
-from toolc.plan import Profile
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Profile
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.transaction_clock import Moment
 

@@ -16,7 +16,7 @@ from test_transaction import AFTER, BEFORE, edit, workspace
 from transaction_cases import call, doing, tool, tree
 
 from toolc.engines import owner
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 from toolc.runtime import (
     leftovers,
     scratch,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.changes import Change
+from toolc.model.call import FileChange
 from toolc.runtime.transaction_rules import leads_outside, matches, refusal
 
 
@@ -43,19 +43,19 @@ def test_patterns(pattern: str, path: str, fits: bool) -> None:
         "Jenkinsfile",
         ".gitmodules", ".gitattributes", ".vscode/tasks.json", "sub/.idea/x.xml", ".envrc", ".mcp.json",
         ".claude/settings.json", ".cursor/rules", ".husky/pre-push", ".pre-commit-config.yaml", ".bashrc", ".npmrc",
-        ".devcontainer/devcontainer.json", "toolc.yaml", "toolc.lock", ".ssh/authorized_keys",
+        ".devcontainer/devcontainer.json", "toolc.yaml", "toolc.model.lock_file", ".ssh/authorized_keys",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("action", ["added", "changed", "deleted"])
 def test_what_others_act_on_is_protected_whether_it_exists_or_not(path: str, action: str) -> None:
     assert action in {"added", "changed", "deleted"}
-    change = Change(path=path, action="added" if action == "added" else "deleted")
+    change = FileChange(path=path, action="added" if action == "added" else "deleted")
     assert "is protected: programs outside of the sandbox act on it" in refusal(change, ("**", path), None)
 
 
 @pytest.mark.parametrize("target", [b".git/hooks", b"sub/.GIT", b".github", b"./.git"])
 def test_no_link_leads_to_what_is_protected(target: bytes) -> None:
-    change = Change(path="docs", action="added", kind="symlink")
+    change = FileChange(path="docs", action="added", kind="symlink")
     assert refusal(change, (), target) == "it is a symbolic link to what is protected"
     assert refusal(change, (), b"src/git") == ""
 
@@ -75,25 +75,25 @@ def test_no_link_leads_to_what_is_protected(target: bytes) -> None:
     ],
 )
 def test_ordinary_files_are_not_protected(path: str) -> None:
-    assert refusal(Change(path=path, action="added"), (), None) == ""
+    assert refusal(FileChange(path=path, action="added"), (), None) == ""
 
 
 def test_what_writes_does_not_list_is_refused() -> None:
-    assert refusal(Change(path="a", action="added"), ("src/**",), None) == "the spec's writes do not list it"
-    assert refusal(Change(path="src/a", action="deleted"), ("src/**",), None) == ""
-    assert refusal(Change(path="a", action="deleted"), (), None) == ""
+    assert refusal(FileChange(path="a", action="added"), ("src/**",), None) == "the spec's writes do not list it"
+    assert refusal(FileChange(path="src/a", action="deleted"), ("src/**",), None) == ""
+    assert refusal(FileChange(path="a", action="deleted"), (), None) == ""
 
 
 def test_a_new_folder_comes_with_what_may_be_in_it() -> None:
     for folder, reason in (("src", ""), ("src/out", ""), ("other", "the spec's writes do not list it")):
-        change = Change(path=folder, action="added", kind="directory")
+        change = FileChange(path=folder, action="added", kind="directory")
         assert refusal(change, ("src/out/*.txt",), None) == reason
 
 
 def test_fifos_sockets_and_devices_never_reach_the_real_files() -> None:
-    special = Change(path="pipe", action="added", kind="special")
+    special = FileChange(path="pipe", action="added", kind="special")
     assert refusal(special, (), None) == "it is a fifo, a socket or a device"
-    assert refusal(Change(path="pipe", action="deleted", kind="special"), (), None) == ""
+    assert refusal(FileChange(path="pipe", action="deleted", kind="special"), (), None) == ""
 
 
 @pytest.mark.parametrize(

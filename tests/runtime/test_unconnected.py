@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.attempt import Attempt
-from toolc.result import Image, Text, ToolFailure, ToolResult
+from toolc.model.result import ConnectionAttempt, Image, Text, ToolFailure, ToolResult
 from toolc.runtime.unconnected import with_reasons
 
 FAILED = ToolFailure("exit_status", "the command ended with exit status 56")
-DONE = Attempt(host="a.example", port=443, allowed=True, reason="a.example broke the connection off", bytes_in=9)
-DOWN = Attempt(host="d.example", port=443, allowed=True, reason="d.example, port 443: connection refused")
+DONE = ConnectionAttempt(
+    host="a.example", port=443, allowed=True, reason="a.example broke the connection off", bytes_in=9
+)
+DOWN = ConnectionAttempt(host="d.example", port=443, allowed=True, reason="d.example, port 443: connection refused")
 
 
-def refused(host: str) -> Attempt:
-    return Attempt(host=host, port=443, allowed=False, reason=f"no entry of network.allow covers {host}:443")
+def refused(host: str) -> ConnectionAttempt:
+    return ConnectionAttempt(
+        host=host, port=443, allowed=False, reason=f"no entry of network.allow covers {host}:443"
+    )
 
 
 def test_the_reasons_are_named_once_each() -> None:

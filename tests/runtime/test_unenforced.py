@@ -11,8 +11,8 @@ from toolc import Executor, NoEngineError, Registry
 from toolc.configuration import Configuration
 from toolc.engines.base import Capabilities, Enforcement, limits_refusal
 from toolc.engines.fake import FakeEngine
-from toolc.plan import Plan, Profile
-from toolc.result import Outcome
+from toolc.model.plan import Plan, Profile
+from toolc.model.result import Outcome
 
 SPEC = """\
 toolc: 1

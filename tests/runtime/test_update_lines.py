@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolc.guest.pace import FREE_REPORTS
-from toolc.result import Content, Image, Text
+from toolc.model.result import Content, Image, Text
 from toolc.runtime.redaction import Redactor
 from toolc.runtime.update_lines import UpdateLines
 

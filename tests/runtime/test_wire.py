@@ -9,14 +9,15 @@ from contextlib import closing, contextmanager
 import pytest
 
 from toolc.engines.fake import FakeEngine, FakeSandbox
-from toolc.errors import SandboxDiedError
 from toolc.guest import frames
-from toolc.plan import Exec, Plan, Profile, PythonCall
-from toolc.result import Capture, Content, Outcome, Usage
+from toolc.model.errors import SandboxDiedError
+from toolc.model.plan import Exec, Plan, Profile, PythonCall
+from toolc.model.result import Capture, Content, Outcome, Usage
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime import wire
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.wire import converse
-from toolc.spec import EnvVar, File
 
 PLAN = Plan(
     profile=Profile(),

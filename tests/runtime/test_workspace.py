@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from toolc.errors import UsageError
-from toolc.plan import Mount
+from toolc.model.errors import UsageError
+from toolc.model.plan import Mount
 from toolc.runtime.workspace import mount
 
 

@@ -8,14 +8,17 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from toolc.api import Executor, Registry
-from toolc.digest import digests
+from toolc.api import Registry
 from toolc.engines.fake import FakeEngine
-from toolc.plan import Plan, PythonCall
-from toolc.registry import RegisteredTool, RegistryFile
-from toolc.result import Capture, Outcome
-from toolc.schema import JsonObject, JsonValue, Schema
-from toolc.spec import File, PythonBackend, Sandbox, ToolSpec, WorkspaceMode
+from toolc.executor import Executor
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.plan import Plan, PythonCall
+from toolc.model.registry import RegisteredTool, RegistryFile
+from toolc.model.registry_file import digests
+from toolc.model.result import Capture, Outcome
+from toolc.model.spec.code_backends import File, PythonBackend
+from toolc.model.spec.sandbox import SandboxSpec, WorkspaceMode
+from toolc.model.spec.tool import ToolSpec
 
 Answer = Callable[[JsonObject], JsonObject]
 """From a call's arguments to the reply of the guest."""
@@ -34,7 +37,7 @@ def tool(name: str, *, workspace: WorkspaceMode = "none", **properties: JsonValu
         description=f"The tool {name}.",
         parameters=Schema(schema),
         backend=PythonBackend(entry="t.py", function=name, files=(File(path="t.py", text=""),)),
-        sandbox=Sandbox(workspace=workspace),
+        sandbox=SandboxSpec(workspace=workspace),
     )
 
 

@@ -14,12 +14,11 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
 from mcp.types import CallToolRequestParams, ElicitRequestParams, ElicitResult, TextContent
 
-from toolc.call import BoundCall
-from toolc.confirmation import Allow, Deny
 from toolc.engines.fake import FakeEngine
 from toolc.executor import Executor
-from toolc.result import Outcome
-from toolc.schema import JsonObject
+from toolc.model.call import Allow, BoundCall, Deny
+from toolc.model.json_schema import JsonObject
+from toolc.model.result import Outcome
 from toolc.serve.confirmation import Person, UnansweredError
 from toolc.serve.mcp import make_server
 

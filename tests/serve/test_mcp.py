@@ -15,14 +15,14 @@ from fake_tools import executor, registry, text, tool
 from mcp import Client, MCPError
 from mcp.types import AudioContent, EmbeddedResource, ImageContent, TextContent
 
-from toolc.errors import UsageError
-from toolc.result import Audio, Image, Resource, Text, ToolResult, failure
-from toolc.schema import JsonObject
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject
+from toolc.model.result import Audio, Image, Resource, Text, ToolResult, failure
+from toolc.model.spec.http_backend import HttpBackend
+from toolc.model.spec.sandbox import SandboxSpec
+from toolc.model.template import Template
 from toolc.serve.mcp import make_server, to_call_result
 from toolc.serve.ready import check_ready, check_workspace
-from toolc.spec import Sandbox
-from toolc.spec_http import HttpBackend
-from toolc.template import Template
 
 pytestmark = pytest.mark.anyio
 ECHO = tool("echo", words={"type": "string"})
@@ -208,7 +208,7 @@ def test_a_folder_that_no_call_could_have_is_refused_at_the_start(folder: str) -
 
 def test_tools_that_no_call_could_run_are_not_offered() -> None:
     http = HttpBackend(url=Template(("https://example.com/",)))
-    later = replace(tool("later"), backend=http, sandbox=Sandbox(lifetime="session"))
+    later = replace(tool("later"), backend=http, sandbox=SandboxSpec(lifetime="session"))
 
     check_ready(registry(ECHO))
     with pytest.raises(UsageError, match=r"tool 'later': this version of toolc compiles 'sandbox\.lifetime"):

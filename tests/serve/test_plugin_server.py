@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from fake_tools import executor, text, tool
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.engines.fake import FakeEngine
-from toolc.plan import Plan
-from toolc.result import Capture, Outcome
-from toolc.schema import JsonObject
+from toolc.executor import Executor
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Plan
+from toolc.model.result import Capture, Outcome
 from toolc.serve.plugin import PluginServer
 
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -10,15 +10,15 @@ import pytest
 from fake_tools import registry, tool
 from mcp import Client
 
-from toolc.api import Executor
 from toolc.engines.fake import FakeEngine
-from toolc.events import Event, ToolStart, ToolUpdate
-from toolc.plan import Plan
-from toolc.result import Capture, Outcome
+from toolc.executor import Executor
+from toolc.model.events import Event, ToolStart, ToolUpdate
+from toolc.model.plan import Plan
+from toolc.model.result import Capture, Outcome
+from toolc.model.spec.code_backends import Argv, ShellBackend
+from toolc.model.template import Template
 from toolc.serve.mcp import make_server
 from toolc.serve.progress import ProgressRelay
-from toolc.spec import Argv, ShellBackend
-from toolc.template import Template
 
 pytestmark = pytest.mark.anyio
 Notification = tuple[float, float | None, str | None]

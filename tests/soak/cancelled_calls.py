@@ -13,11 +13,12 @@ from pathlib import Path
 
 from many_calls import SPEC, growth, settled
 
-from toolc.api import Executor, Registry
-from toolc.call import ToolCall
+from toolc.api import Registry
 from toolc.engines.owner import Owner
-from toolc.events import Event
-from toolc.result import ToolResult
+from toolc.executor import Executor
+from toolc.model.call import ToolCall
+from toolc.model.events import Event
+from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
 
 BATCH = 100

@@ -22,12 +22,13 @@ from typing import Any, Final
 from remains import children
 from transaction_cases import tool
 
-from toolc.call import ToolCall
 from toolc.engines.owner import Owner
 from toolc.engines.select import Selection
-from toolc.events import Event, ToolUpdate
-from toolc.registry import RegisteredTool
-from toolc.runtime.executor import Setting, execute
+from toolc.model.call import ToolCall
+from toolc.model.events import Event, ToolUpdate
+from toolc.model.registry import RegisteredTool
+from toolc.runtime.executor import execute
+from toolc.runtime.setting import Setting
 
 STEPS: Final = (
     "before create", "create in flight", "created", "attached", "started", "source sent", "ready", "call sent",

@@ -17,8 +17,9 @@ from typing import Final
 
 from remains import children
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.engines.owner import Owner
+from toolc.executor import Executor
 
 SPEC = """\
 toolc: 1

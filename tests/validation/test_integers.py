@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.validation.integers import with_integers
 
 INTEGER: JsonObject = {"type": "integer"}

@@ -12,7 +12,7 @@ from typing import Any, Final
 from toolc.backends.base import Backend
 
 BACKEND_KINDS: Final = ("http", "plugin", "python", "shell")
-"""The tags of the backends in ``toolc.spec`` that run in a sandbox; each is the name of a module here."""
+"""The tags of the backends in ``toolc.model.spec.tool`` that run in a sandbox; each is the name of a module here."""
 
 
 # Any: each backend has a spec type of its own, which depends on the value of ``kind``.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from toolc.call import BoundCall
-from toolc.plan import Plan, Profile
-from toolc.result import Outcome, ToolResult
-from toolc.spec import Result
+from toolc.model.call import BoundCall
+from toolc.model.plan import Plan, Profile
+from toolc.model.result import Outcome, ToolResult
+from toolc.model.spec.tool import ResultSpec
 
 Kind_contra = TypeVar("Kind_contra", contravariant=True)
 
@@ -22,5 +22,5 @@ class Backend(Protocol[Kind_contra]):
     def plan(self, backend: Kind_contra, call: BoundCall, profile: Profile) -> Plan:
         """What this call asks of an engine. Raises ``PlanError``."""
 
-    def read(self, backend: Kind_contra, result: Result, outcome: Outcome) -> ToolResult:
+    def read(self, backend: Kind_contra, result: ResultSpec, outcome: Outcome) -> ToolResult:
         """The result of an outcome; ``details`` here are only those this backend knows of."""

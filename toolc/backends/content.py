@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from toolc.backends.output import AUDIO_TYPES, IMAGE_TYPES, audio_type, image_type
-from toolc.result import Audio, Content, Image, Resource, Text
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Audio, Content, Image, Resource, Text
 
 MAX_BLOCKS: Final = 100
 """How many content blocks one answer may hold."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.call import BoundCall
-from toolc.loopback import loopback, proxy_environment
-from toolc.spec import EnvVar
+from toolc.model.call import BoundCall
+from toolc.model.plan import loopback, proxy_environment
+from toolc.model.spec.sandbox import EnvVar
 
 BASE: Final = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",

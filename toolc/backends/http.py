@@ -10,14 +10,25 @@ from toolc.backends.environment import environment
 from toolc.backends.http_body import body
 from toolc.backends.http_text import encoded, field, header, render_url, secret_text, texts, written_path
 from toolc.backends.python import Python
-from toolc.call import BoundCall
-from toolc.plan import Plan, Profile
-from toolc.plan_http import Base64, HttpCall, Named, Reading, TokenRequest
-from toolc.result import Outcome, ToolResult
-from toolc.schema import JsonObject
-from toolc.spec import Destination, PythonBackend, Result
-from toolc.spec_http import ApiKeyAuth, Auth, BasicAuth, BearerAuth, Field, HttpBackend, OAuth2Auth, Url
-from toolc.template import Template, TemplateError
+from toolc.model.call import BoundCall
+from toolc.model.http_plan import Base64, HttpCall, Named, Reading, TokenRequest
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Plan, Profile
+from toolc.model.result import Outcome, ToolResult
+from toolc.model.spec.code_backends import PythonBackend
+from toolc.model.spec.http_backend import (
+    ApiKeyAuth,
+    Auth,
+    BasicAuth,
+    BearerAuth,
+    Field,
+    HttpBackend,
+    OAuth2Auth,
+    Url,
+)
+from toolc.model.spec.sandbox import Destination
+from toolc.model.spec.tool import ResultSpec
+from toolc.model.template import Template, TemplateError
 
 AUTHORIZATION: Final = "Authorization"
 
@@ -43,10 +54,10 @@ class Http:
             allow=_allow(backend, call.tool.sandbox.network.allow),
         )
 
-    def read(self, backend: HttpBackend, result: Result, outcome: Outcome) -> ToolResult:
+    def read(self, backend: HttpBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
         """Read the guest's answer, which is as little trusted as any function's."""
         # The guest has read the body as ``result.format`` says, and a template makes text of data.
-        read = Python().read(_ANSWERED, Result(), outcome)
+        read = Python().read(_ANSWERED, ResultSpec(), outcome)
         about = read.details.get("tool")
         if not isinstance(about, dict):
             return read

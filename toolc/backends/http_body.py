@@ -8,11 +8,10 @@ from typing import Final
 
 from toolc.backends.base import PlanError
 from toolc.backends.http_text import encoded, optional, secret_text, texts
-from toolc.plan_http import FormPart, MultipartForm, Piece, PlainBody, RequestBody
-from toolc.schema import JsonObject
-from toolc.spec_http import Body, Field, FormBody, JsonBody, MultipartBody, Part, TextBody
-from toolc.template import SECRETS, Template, evaluate
-from toolc.template_json import JsonConstant, JsonList, JsonMap, JsonTemplate
+from toolc.model.http_plan import FormPart, MultipartForm, Piece, PlainBody, RequestBody
+from toolc.model.json_schema import JsonObject
+from toolc.model.spec.http_backend import Body, Field, FormBody, JsonBody, MultipartBody, Part, TextBody
+from toolc.model.template import SECRETS, JsonConstant, JsonList, JsonMap, JsonTemplate, Template, evaluate
 
 JSON_TYPE: Final = "application/json"
 FORM_TYPE: Final = "application/x-www-form-urlencoded"

@@ -8,9 +8,9 @@ from typing import Final
 from urllib.parse import quote, quote_plus, unquote
 
 from toolc.backends.base import PlanError
-from toolc.plan_http import Named, Place, Slot
-from toolc.schema import JsonObject
-from toolc.template import SECRETS, Placeholder, Template, as_text, evaluate
+from toolc.model.http_plan import Named, Place, Slot
+from toolc.model.json_schema import JsonObject
+from toolc.model.template import SECRETS, Placeholder, Template, as_text, evaluate
 
 MAX_URL: Final = 8000
 """The longest URL, in characters: what RFC 9110 (4.1) has every server take."""

@@ -7,8 +7,8 @@ import math
 import signal
 from typing import Final, NoReturn
 
-from toolc.result import Capture
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
+from toolc.model.result import Capture
 
 IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """The pictures that every provider takes."""

@@ -10,11 +10,12 @@ from toolc.backends.base import Backend
 from toolc.backends.environment import environment
 from toolc.backends.output import parse_json, signal_name, with_note
 from toolc.backends.plugin_lines import Description, LineError, Offer, read_answer
-from toolc.call import BoundCall
-from toolc.plan import Plan, PluginCall, Profile
-from toolc.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult, failure
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import File, PluginBackend, Result
+from toolc.model.call import BoundCall
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import Plan, PluginCall, Profile
+from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult, failure
+from toolc.model.spec.code_backends import File, PluginBackend
+from toolc.model.spec.tool import ResultSpec
 
 TOOL_FOLDER: Final = "/tool"
 """Where a tool's files stand in its sandbox."""
@@ -37,7 +38,7 @@ class Plugin:
         )
         return Plan(profile=profile, invocation=invocation, call_id=call.call_id, env=environment(call))
 
-    def read(self, backend: PluginBackend, result: Result, outcome: Outcome) -> ToolResult:
+    def read(self, backend: PluginBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
         """Read the plugin's answer, or say what it did in place of one."""
         match outcome.ending:
             case "answered" if outcome.reply is not None:
@@ -112,7 +113,7 @@ def _short(value: JsonValue) -> str:
     return text if len(text) <= 120 else f"{text[:120]}..."
 
 
-def _answered(result: Result, outcome: Outcome, reply: Capture) -> ToolResult:
+def _answered(result: ResultSpec, outcome: Outcome, reply: Capture) -> ToolResult:
     if reply.truncated:
         message = (
             f"the plugin's answer is a line of more than {len(reply.head)} bytes, beyond its output limit; "
@@ -134,7 +135,7 @@ def _answered(result: Result, outcome: Outcome, reply: Capture) -> ToolResult:
     return _as_declared(ToolResult(content=answer.content, details=details), result)
 
 
-def _as_declared(read: ToolResult, result: Result) -> ToolResult:
+def _as_declared(read: ToolResult, result: ResultSpec) -> ToolResult:
     """Hold an answer to ``result.format``; ``text``, the default, lets the answer be what it is."""
     match result.format:
         case "text":

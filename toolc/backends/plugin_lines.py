@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from toolc.backends.output import AUDIO_TYPES, IMAGE_TYPES, audio_type, image_type, parse_json
-from toolc.result import Audio, Content, Image, Text
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Audio, Content, Image, Text
 
 DESCRIBE: Final = b'{"type":"describe"}\n'
 """Asks a plugin what it is, once at its start."""

@@ -13,11 +13,12 @@ from toolc.backends.base import Backend
 from toolc.backends.content import MalformedError, read_content
 from toolc.backends.environment import environment
 from toolc.backends.output import both_streams, parse_json, signal_name, with_note
-from toolc.call import BoundCall
-from toolc.plan import Plan, Profile, PythonCall
-from toolc.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult, failure
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ErrorKind, PythonBackend, Result
+from toolc.model.call import BoundCall
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import Plan, Profile, PythonCall
+from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult, failure
+from toolc.model.spec.code_backends import ErrorKind, PythonBackend
+from toolc.model.spec.tool import ResultSpec
 
 
 class Python:
@@ -30,7 +31,7 @@ class Python:
         )
         return Plan(profile=profile, invocation=invocation, call_id=call.call_id, env=environment(call))
 
-    def read(self, backend: PythonBackend, result: Result, outcome: Outcome) -> ToolResult:
+    def read(self, backend: PythonBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
         """Read the function's answer; one that makes no sense is an ``execution`` error."""
         if outcome.ending == "not_started":
             # The worker itself is the interpreter: only arguments that the wire cannot carry keep it from starting.
@@ -57,7 +58,7 @@ class Python:
         return read if read.is_error else _as_declared(read, result)
 
 
-def _as_declared(read: ToolResult, result: Result) -> ToolResult:
+def _as_declared(read: ToolResult, result: ResultSpec) -> ToolResult:
     """Hold an answer to ``result.format``; ``text``, the default, lets the answer's own type decide."""
     match result.format:
         case "text":

@@ -7,12 +7,14 @@ from typing import Final
 from toolc.backends.base import Backend, PlanError
 from toolc.backends.environment import environment
 from toolc.backends.output import both_streams, image_type, parse_json, signal_name, with_note
-from toolc.call import BoundCall
-from toolc.plan import Exec, Plan, Profile
-from toolc.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult, failure
-from toolc.schema import JsonValue
-from toolc.spec import Argv, EnvVar, ErrorKind, File, Result, Script, ShellBackend
-from toolc.template import Placeholder, Template, TemplateError, as_text, evaluate
+from toolc.model.call import BoundCall
+from toolc.model.json_schema import JsonValue
+from toolc.model.plan import Exec, Plan, Profile
+from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolResult, failure
+from toolc.model.spec.code_backends import Argv, ErrorKind, File, Script, ShellBackend
+from toolc.model.spec.sandbox import EnvVar
+from toolc.model.spec.tool import ResultSpec
+from toolc.model.template import Placeholder, Template, TemplateError, as_text, evaluate
 
 MAX_ARGUMENT_BYTES: Final = 131_071
 """The longest argument or ``NAME=value`` that Linux passes to a program (MAX_ARG_STRLEN less its NUL)."""
@@ -51,7 +53,7 @@ class Shell:
             )
         return Plan(profile=profile, invocation=invocation, call_id=call.call_id, env=env, stdin=stdin)
 
-    def read(self, backend: ShellBackend, result: Result, outcome: Outcome) -> ToolResult:
+    def read(self, backend: ShellBackend, result: ResultSpec, outcome: Outcome) -> ToolResult:
         """Judge an exit status, and read stdout as ``result.format`` says."""
         if outcome.ending == "not_started":
             return failure("not_found", outcome.reason or "the command could not be started")
@@ -78,7 +80,7 @@ def _kind(backend: ShellBackend, status: int) -> ErrorKind | None:
     return "not_found" if status == COMMAND_NOT_FOUND else "exit_status"
 
 
-def _read_stdout(result: Result, outcome: Outcome) -> ToolResult:
+def _read_stdout(result: ResultSpec, outcome: Outcome) -> ToolResult:
     stdout = outcome.stdout
     match result.format:
         case "none":
@@ -116,7 +118,7 @@ def _success(*content: Text | Image) -> ToolResult:
     return ToolResult(content=content)
 
 
-def _too_long(stdout: Capture, result: Result) -> str:
+def _too_long(stdout: Capture, result: ResultSpec) -> str:
     return (
         f"the command wrote {stdout.total_bytes} bytes, more than its output limit, "
         f"and {result.format} output has no meaning when it is cut; ask for less"

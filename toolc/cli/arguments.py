@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from toolc.errors import UsageError
-from toolc.schema import JsonObject, JsonValue, Schema
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
 
 
 def read_arguments(args: str | None, pairs: tuple[str, ...], schema: Schema) -> JsonObject:

@@ -13,7 +13,7 @@ from toolc.cli.lint import chosen, ignore_option, select_option
 from toolc.compiler.garbage import no_collection
 
 if TYPE_CHECKING:
-    from toolc.diagnostics import Diagnostics
+    from toolc.model.diagnostics import Diagnostics
 
 
 @click.command("build")
@@ -51,7 +51,7 @@ def command(
         _report(done.out, done.tools, done.providers, done.losses, said)
         return
     from toolc.compiler.build_output import write  # a valid build needs no compiler
-    from toolc.provider_names import PROVIDER_NAMES
+    from toolc.model.provider_names import PROVIDER_NAMES
 
     output = cache.build()
     print_findings(output.diagnostics, findings, format_name)

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from toolc.cli.cases import Tested, Verdict
 from toolc.cli.common import printable
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 Format: TypeAlias = Literal["text", "json", "junit"]
 FORMATS: Final[tuple[str, ...]] = get_args(Format)

@@ -20,9 +20,9 @@ from toolc.compiler.update_tests import Route, Update, update_tests
 
 if TYPE_CHECKING:
     from toolc.cli.cases import Tested
-    from toolc.result import ToolResult
-    from toolc.schema import JsonValue
-    from toolc.spec import Expect
+    from toolc.model.json_schema import JsonValue
+    from toolc.model.result import ToolResult
+    from toolc.model.spec.tool import Expect
 
 
 def update(tested: Sequence[Tested]) -> list[Tested]:

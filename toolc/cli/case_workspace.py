@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc.errors import UsageError
-from toolc.result import ToolResult
-from toolc.schema import JsonObject
-from toolc.spec import Expect, File
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject
+from toolc.model.result import ToolResult
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.tool import Expect
 
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 """The largest file that a test compares."""

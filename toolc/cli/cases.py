@@ -10,14 +10,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from toolc.cli.common import FINDINGS, compile_or_exit
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
     from toolc.api import Registry
     from toolc.cli.case_workspace import Changes
     from toolc.compiler.decode_tool import LocatedTool
-    from toolc.result import ToolResult
-    from toolc.spec import Test, ToolSpec
+    from toolc.model.result import ToolResult
+    from toolc.model.spec.tool import Test, ToolSpec
 
 Verdict: TypeAlias = Literal["passed", "failed", "error"]
 """``error``: the call could not be made, so nothing was tested."""

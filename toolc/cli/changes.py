@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from toolc.changes import NOBODY_TO_ASK
 from toolc.cli.common import note, printable
+from toolc.model.call import NOBODY_TO_ASK
 
 if TYPE_CHECKING:
-    from toolc.changes import Action, Ask, Change, Proposal
     from toolc.cli.questions import Questions
-    from toolc.result import ToolResult
-    from toolc.schema import JsonObject
+    from toolc.model.call import Action, Ask, FileChange, Proposal
+    from toolc.model.json_schema import JsonObject
+    from toolc.model.result import ToolResult
 
 MOST_SHOWN: Final = 20
 """How many changes are shown; the rest are counted."""
@@ -81,7 +81,7 @@ def _kind(change: JsonObject) -> str:
     return "" if change.get("kind") == "file" else str(change.get("kind"))
 
 
-def _about(change: Change) -> str:
+def _about(change: FileChange) -> str:
     if change.kind != "file":
         return change.kind
     return "" if change.action == "deleted" else f"{change.size_bytes} bytes"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TextIO, TypeVar
 import click
 
 import toolc
-from toolc.engines.names import engine_names
+from toolc.model.plan import engine_names
 from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Page, Report
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from toolc.compiler.compile import Compilation
     from toolc.compiler.settings import Settings
     from toolc.configuration import Configuration
-    from toolc.diagnostics import Diagnostics
-    from toolc.lock import Lock
+    from toolc.model.diagnostics import Diagnostics
+    from toolc.model.lock_file import Lock
     from toolc.policy.policy import Policy
     from toolc.secret_sources import SecretStore
 
@@ -111,9 +111,9 @@ def _leave_no_core() -> None:
 
 def refuse_moved(lock: Lock, registry: Registry) -> None:
     """Raise ``LockError`` that names everything in a whole registry which is not what was approved."""
-    from toolc.lock import LockError, moved  # start-up time
+    from toolc.model.lock_file import LockError, changed_tools  # start-up time
 
-    if lines := [*moved(lock, (registry.registered(name) for name in registry.names))]:
+    if lines := [*changed_tools(lock, (registry.registered(name) for name in registry.names))]:
         raise LockError("\n".join(lines))
 
 
@@ -149,7 +149,9 @@ def central_policy(path: str | None) -> Policy | None:
 
 def lock_options(command: Callable[P, T]) -> Callable[P, T]:
     """``--locked`` and ``--lock``, for ``approved``."""
-    locked = click.option("--locked", is_flag=True, help="Call only what the nearest toolc.lock approves.")
+    locked = click.option(
+        "--locked", is_flag=True, help="Call only what the nearest toolc.model.lock_file approves."
+    )
     lock = click.option("--lock", "lock_file", metavar="FILE", help="Call only what this lock file approves.")
     return locked(lock(command))
 
@@ -158,7 +160,7 @@ def approved(lock_file: str | None, *, locked: bool) -> Lock | None:
     """What ``--locked`` or ``--lock`` lets be called; None where neither is given. Raises ``LockError``."""
     if lock_file is None and not locked:
         return None
-    from toolc.lock import NAME, Lock  # start-up time
+    from toolc.model.lock_file import NAME, Lock  # start-up time
 
     if lock_file is not None:
         return Lock.read(Path(lock_file))

@@ -6,14 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolc.call import BoundCall
     from toolc.cli.questions import Questions
-    from toolc.confirmation import Allow, Confirm, Deny
+    from toolc.model.call import Allow, BoundCall, Confirm, Deny
 
 
 def confirmation(questions: Questions, *, yes: bool) -> Confirm | None:
     """Who answers; None where there is nobody to ask. ``yes`` is the answer given beforehand."""
-    from toolc.confirmation import Allow, Deny  # start-up time
+    from toolc.model.call import Allow, Deny  # start-up time
 
     def ask(call: BoundCall) -> Allow | Deny:
         shown = json.dumps(call.arguments, indent=2, ensure_ascii=False)

@@ -10,8 +10,9 @@ from toolc.cli.common import printable
 from toolc.cli.diagnosis import Diagnosis, Probed, Trial
 from toolc.cli.probes import Probe, Verdict
 from toolc.engines.advisories import Concern
-from toolc.engines.base import LIMITS, Capabilities, unenforced
+from toolc.engines.base import Capabilities, unenforced
 from toolc.engines.report import EngineReport
+from toolc.model.plan import LIMITS
 
 WIDTH: Final = 116
 """Of a line of words; a command that is longer stays on one line, to be copied."""

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolc.cli.common import note
-from toolc.engines.names import ENGINES
-from toolc.errors import ToolcError
+from toolc.model.errors import ToolcError
+from toolc.model.plan import ENGINES
 
 if TYPE_CHECKING:
     from toolc.cli.diagnosis import Diagnosis, Probed, Trial
     from toolc.configuration import Configuration
     from toolc.engines.report import EngineReport
-    from toolc.spec import MinIsolation
+    from toolc.model.spec.sandbox import MinIsolation
 
 CANNOT_RUN: Final = 3
 """The exit code where no engine runs a call, or a probe did not hold."""
@@ -73,9 +73,9 @@ def diagnose(names: tuple[str, ...], configuration: Configuration, *, probe: boo
 
 
 def _try(report: EngineReport, isolation: MinIsolation, configuration: Configuration) -> Trial:
-    from toolc.api import Executor  # start-up time
     from toolc.cli.diagnosis import Trial
     from toolc.cli.probes import load_tools
+    from toolc.executor import Executor  # start-up time
 
     with Executor(load_tools(isolation), engine=report.name, configuration=configuration) as executor:
         started = time.perf_counter()
@@ -90,9 +90,9 @@ def _try(report: EngineReport, isolation: MinIsolation, configuration: Configura
 
 
 def _probe(report: EngineReport, isolation: MinIsolation, configuration: Configuration) -> Probed:
-    from toolc.api import Executor  # start-up time
     from toolc.cli.diagnosis import Probed
     from toolc.cli.probes import run_probes
+    from toolc.executor import Executor  # start-up time
 
     note(f"probing {report.name}, isolation {isolation}; this takes about a quarter of a minute")
     make = partial(Executor, engine=report.name, configuration=configuration)

@@ -11,7 +11,7 @@ from toolc.api import split_target
 from toolc.cli.common import CANNOT, compile_or_exit, printable
 from toolc.compiler.effective import Value, effective
 from toolc.compiler.reader import listed, suggestion
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
     from toolc.compiler.decode_tool import LocatedTool

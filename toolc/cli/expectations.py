@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from toolc.cli.case_workspace import Changes, data, inside, obstacle
-from toolc.digest import canonical
-from toolc.hosts import show_destination
-from toolc.result import ToolResult
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import Destination, Expect, ExpectedChanges, ExpectedNetwork, File
+from toolc.model.destinations import show_destination
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.registry_file import canonical
+from toolc.model.result import ToolResult
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import Destination
+from toolc.model.spec.tool import Expect, ExpectedChanges, ExpectedNetwork
 
 
 def compare(expect: Expect, result: ToolResult, workspace: Path, changed: Changes | None = None) -> Iterator[str]:

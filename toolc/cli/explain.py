@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
     from toolc.compiler.compile import Compilation
@@ -121,7 +121,7 @@ def compile_example(page: RulePage, text: str) -> Compilation:
     from toolc.compiler.compile import compile_specs  # start-up time
     from toolc.compiler.settings import Settings
     from toolc.data.pages import EXAMPLE
-    from toolc.diagnostics import Severity
+    from toolc.model.diagnostics import Severity
 
     with tempfile.TemporaryDirectory(prefix="toolc-example-") as folder, contextlib.chdir(folder):
         # The root of a repository: no project file of an outer folder applies.

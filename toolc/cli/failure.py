@@ -12,7 +12,7 @@ from typing import Final
 
 import click
 
-from toolc.errors import ToolcError
+from toolc.model.errors import ToolcError
 
 USAGE: Final = 2
 BUG: Final = 3

@@ -9,8 +9,8 @@ import click
 
 from toolc.cli.common import note, printable
 from toolc.engines.base import Leftover
-from toolc.errors import InfrastructureError
-from toolc.schema import JsonObject
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject
 
 COULD_NOT = 3
 """The exit code where something could not be removed, or nobody could look."""

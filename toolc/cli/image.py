@@ -8,7 +8,7 @@ import click
 
 from toolc.cli import CommandGroup
 from toolc.cli.common import note
-from toolc.errors import NoEngineError
+from toolc.model.errors import NoEngineError
 
 
 @click.group("image", cls=CommandGroup)

@@ -11,21 +11,13 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolc.cli import CommandGroup
-from toolc.cli.common import (
-    CANNOT,
-    FINDINGS,
-    duration,
-    engine_option,
-    note,
-    print_findings,
-    user_configuration,
-)
-from toolc.errors import UsageError
-from toolc.schema import JsonObject
+from toolc.cli.common import CANNOT, FINDINGS, duration, engine_option, note, print_findings, user_configuration
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject
 
 if TYPE_CHECKING:
     from toolc.backends.plugin_lines import Offer
-    from toolc.spec import ToolSpec
+    from toolc.model.spec.tool import ToolSpec
 
 SCHEMA: Final = ".toolc-schema.json"
 
@@ -118,7 +110,7 @@ def _compiled(text: str, folder: Path) -> ToolSpec:
     from toolc.compiler.files import Folder
     from toolc.compiler.load import load_data
     from toolc.compiler.reader import Findings
-    from toolc.diagnostics import Diagnostics
+    from toolc.model.diagnostics import Diagnostics
 
     diagnostics = Diagnostics()
     document = load_data(text.encode(), folder / _ASKED, _ASKED, diagnostics)

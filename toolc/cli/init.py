@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 _SCHEMA: Final = ".toolc-schema.json"
 

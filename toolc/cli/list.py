@@ -7,7 +7,7 @@ import json
 import click
 
 from toolc.cli.common import open_registry, printable
-from toolc.spec import ToolSpec
+from toolc.model.spec.tool import ToolSpec
 
 
 @click.command("list")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from toolc.cli.common import printable
 
 if TYPE_CHECKING:
-    from toolc.events import Event, Stream
+    from toolc.model.events import Event, Stream
 
 BAR: Final = 24
 """A bar's width, in columns."""
@@ -99,7 +99,7 @@ class Live:
 
     def show(self, event: Event) -> None:
         """Show one event."""
-        from toolc.events import ToolRetry, ToolStart, ToolUpdate  # start-up time
+        from toolc.model.events import ToolRetry, ToolStart, ToolUpdate  # start-up time
 
         of_part = event.parent_call_id is not None
         if isinstance(event, ToolRetry):

@@ -11,28 +11,30 @@ import click
 from toolc.cli.common import CANNOT, FINDINGS, compile_or_exit, engine_option, named, note, user_configuration
 
 if TYPE_CHECKING:
-    from toolc.lock import Pin
-    from toolc.registry import RegisteredTool
+    from toolc.model.lock_file import Pin
+    from toolc.model.registry import RegisteredTool
 
 
 @click.command("lock")
 @click.argument("paths", nargs=-1, callback=named, metavar="[PATHS...]")
 @click.option("--check", is_flag=True, help="Write nothing; leave with 1 if anything is not what was approved.")
-@click.option("--lock", "lock_file", metavar="FILE", default="toolc.lock", show_default=True, help="The lock file.")
+@click.option(
+    "--lock", "lock_file", metavar="FILE", default="toolc.model.lock_file", show_default=True, help="The lock file."
+)
 @engine_option
 def command(paths: tuple[str, ...], *, check: bool, lock_file: str, engine: str | None) -> None:
-    """Write toolc.lock: one line for each tool of the specs at PATHS (the current folder if none).
+    """Write toolc.model.lock_file: one line for each tool of the specs at PATHS (the current folder if none).
 
     Whoever reviews a change of this file approves what it names; run, test and serve with --locked call nothing
     else. Images and packages are named by digest, for which an engine is asked; --check asks none.
     """
-    from toolc.lock import Lock, locked, moved  # start-up time
+    from toolc.model.lock_file import Lock, changed_tools, locked  # start-up time
 
     compilation = compile_or_exit(paths or (".",), to=sys.stderr, code=CANNOT)
     tools = compilation.registry().tools
     path = Path(lock_file)
     if check:
-        lines = [*moved(Lock.read(path), tools)]
+        lines = [*changed_tools(Lock.read(path), tools)]
         print("".join(f"{line}\n" for line in lines), end="")
         if lines:
             raise click.exceptions.Exit(FINDINGS)
@@ -49,8 +51,8 @@ def _pin(engine: str | None) -> Pin:
     def pin(tool: RegisteredTool) -> tuple[str | None, tuple[str, ...]]:
         from toolc.engines.image_names import chosen
         from toolc.engines.select import select  # few tools have an image, and most specs are locked without
-        from toolc.plan import Profile
-        from toolc.spec import PythonBackend
+        from toolc.model.plan import Profile
+        from toolc.model.spec.code_backends import PythonBackend
 
         spec = tool.spec
         packages = spec.backend.requirements if isinstance(spec.backend, PythonBackend) else ()
@@ -71,7 +73,7 @@ def _pin(engine: str | None) -> Pin:
 
 def _write(path: Path, text: str) -> None:
     """Write the file whole or not at all."""
-    from toolc.errors import UsageError  # start-up time
+    from toolc.model.errors import UsageError  # start-up time
 
     draft = path.with_name(f".{path.name}.draft")
     try:

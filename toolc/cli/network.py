@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 from toolc.api import split_target
 from toolc.cli.common import note, printable
 from toolc.compiler.document import Node, Scalar, Sequence
-from toolc.hosts import HostError, parse_destination, show_destination, show_host
-from toolc.source import Span
-from toolc.spec_http import HttpBackend, OAuth2Auth, Url
+from toolc.model.destinations import HostError, parse_destination, show_destination, show_host
+from toolc.model.source import Span
+from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
 
 if TYPE_CHECKING:
     from toolc.compiler.decode_tool import LocatedTool
-    from toolc.result import ToolResult
-    from toolc.schema import JsonObject, JsonValue
-    from toolc.spec import ToolSpec
+    from toolc.model.json_schema import JsonObject, JsonValue
+    from toolc.model.result import ToolResult
+    from toolc.model.spec.tool import ToolSpec
 
 UNSEEN: Final = (
     "a name that no entry covers has no address in there, so only programs that use the proxy are heard of"

@@ -10,12 +10,12 @@ from toolc.cli.common import note, printable
 from toolc.cli.live import write
 
 if TYPE_CHECKING:
-    from toolc.result import Content, ToolResult
+    from toolc.model.result import Content, ToolResult
 
 
 def print_content(result: ToolResult, shown: str, noted: str) -> None:
     """The content, of whose text ``shown`` stands on stdout already, and of stderr's ``noted`` on the terminal."""
-    from toolc.result import Audio, Image, Text  # start-up time
+    from toolc.model.result import Audio, Image, Text  # start-up time
 
     terminal = sys.stdout.isatty()
     for block in _joined(result.content) if shown else result.content:
@@ -34,7 +34,7 @@ def print_content(result: ToolResult, shown: str, noted: str) -> None:
 
 def _joined(content: tuple[Content, ...]) -> tuple[Content, ...]:
     """``content`` with its texts as one, as they were shown."""
-    from toolc.result import Text  # start-up time
+    from toolc.model.result import Text  # start-up time
 
     texts = [block.text for block in content if isinstance(block, Text)]
     return (Text("".join(texts)), *(block for block in content if not isinstance(block, Text)))

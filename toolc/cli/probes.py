@@ -15,14 +15,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from toolc.api import Executor, Registry
+from toolc.api import Registry
 from toolc.cli.expectations import compare
-from toolc.digest import digests
-from toolc.errors import InfrastructureError, SandboxDiedError
-from toolc.registry import RegisteredTool, RegistryFile
-from toolc.result import ToolResult
-from toolc.schema import JsonObject
-from toolc.spec import MinIsolation, ToolSpec
+from toolc.executor import Executor
+from toolc.model.errors import InfrastructureError, SandboxDiedError
+from toolc.model.json_schema import JsonObject
+from toolc.model.registry import RegisteredTool, RegistryFile
+from toolc.model.registry_file import digests
+from toolc.model.result import ToolResult
+from toolc.model.spec.sandbox import MinIsolation
+from toolc.model.spec.tool import ToolSpec
 
 FOLDER: Final = Path(__file__).parent.parent / "data" / "probes"
 """The probes' specs and their table."""

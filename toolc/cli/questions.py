@@ -13,7 +13,7 @@ import click
 from toolc.cli.common import printable
 
 if TYPE_CHECKING:
-    from toolc.events import Event, Listener
+    from toolc.model.events import Event, Listener
 
 
 class Questions:

@@ -28,11 +28,11 @@ from toolc.cli.confirmation import confirmation
 from toolc.cli.live import Live, LiveOutput
 from toolc.cli.printed import print_content, print_rest, print_timing
 from toolc.cli.questions import Questions
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolc.events import Event, Stream
-    from toolc.spec import ToolSpec
+    from toolc.model.events import Event, Stream
+    from toolc.model.spec.tool import ToolSpec
 
 TOOL_FAILED: Final = 1
 """The exit code where the tool ran, or was stopped, and its result is an error."""
@@ -80,11 +80,12 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     started = time.perf_counter()
     if as_json and as_events:
         raise UsageError("--json prints one result and --events many lines, of which the last holds it; choose one")
-    from toolc.api import Executor, result_to_json  # start-up time
+    from toolc.api import result_to_json  # start-up time
     from toolc.cli.arguments import read_arguments
     from toolc.cli.target import find_registry
-    from toolc.events import ToolEnd
-    from toolc.result import failure
+    from toolc.executor import Executor  # start-up time
+    from toolc.model.events import ToolEnd
+    from toolc.model.result import failure
 
     lock = approved(lock_file, locked=locked)
     policy = central_policy(policy_file)

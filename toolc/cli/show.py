@@ -27,15 +27,15 @@ def command(target: str, paths: tuple[str, ...], registry: str | None, effective
         return
     if paths or effective:
         raise click.ClickException("--effective is about specs: show NAME --effective [PATHS...], no --registry")
-    from toolc.authority import authority  # start-up time
-    from toolc.calls import by_name
     from toolc.cli.target import find_registry
-    from toolc.registry import tool_to_json
+    from toolc.model.call_graph import by_name
+    from toolc.model.permissions import permissions_of  # start-up time
+    from toolc.model.registry import tool_to_json
 
     found = find_registry(target, registry)
     shown = found.registered(found.names[0])
     others = by_name(each.spec for each in found.parts.by_name.values())
-    granted = authority(shown.spec, others)
+    granted = permissions_of(shown.spec, others)
     if not as_json:
         from toolc.cli.shown_tool import as_text  # start-up time
 

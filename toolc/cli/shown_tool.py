@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Final
 
-from toolc.authority import OWN, Authority, Granted, shown
 from toolc.cli.common import printable
-from toolc.registry import RegisteredTool
-from toolc.schema import JsonObject
-from toolc.spec import ToolSpec
+from toolc.model.json_schema import JsonObject
+from toolc.model.permissions import OWN, Grant, Permissions, format_permissions
+from toolc.model.registry import RegisteredTool
+from toolc.model.spec.tool import ToolSpec
 
 _WORDS: Final = {
     "tools": "calls",
@@ -30,7 +30,7 @@ _WORDS: Final = {
 """What stands before the values of each part of ``Authority``."""
 
 
-def as_text(tool: RegisteredTool, granted: Authority) -> str:
+def as_text(tool: RegisteredTool, granted: Permissions) -> str:
     """One tool on a screen."""
     spec = tool.spec
     lines = [f"{spec.name} ({spec.backend.tag})" + (f": {spec.label}" if spec.label else "")]
@@ -58,16 +58,18 @@ def _about(schema: JsonObject) -> str:
     return words + (f", by default {default}" if default else "")
 
 
-def _granted(granted: Authority) -> Iterator[str]:
+def _granted(granted: Permissions) -> Iterator[str]:
     rows: list[tuple[str, str, str]] = []
     for part in fields(granted):
-        values: tuple[Granted[object], ...] = getattr(granted, part.name)
+        values: tuple[Grant[object], ...] = getattr(granted, part.name)
         words = [_WORDS[part.name], *[""] * len(values)]
-        rows += [(word, shown(each.value), _by(each)) for word, each in zip(words, values, strict=False)]
+        rows += [
+            (word, format_permissions(each.value), _by(each)) for word, each in zip(words, values, strict=False)
+        ]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     return (f"  {words:<{widths[0]}}  {value:<{widths[1]}}  {by}" for words, value, by in rows)
 
 
-def _by(granted: Granted[object]) -> str:
+def _by(granted: Grant[object]) -> str:
     steps = ", ".join(each for each in granted.by if each != OWN)
     return f"by {steps}" if steps else ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from toolc.api import Registry, split_target
 from toolc.cli.common import compiled_source, open_registry
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 
 def find_registry(target: str, registry: str | None) -> Registry:

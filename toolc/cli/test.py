@@ -23,7 +23,7 @@ from toolc.cli.common import (
     secrets_option,
     user_configuration,
 )
-from toolc.errors import InfrastructureError, UsageError
+from toolc.model.errors import InfrastructureError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from toolc.cli.case_runs import Make
     from toolc.cli.cases import Case, Found, Tested
     from toolc.cli.live import Progress
-    from toolc.lock import Lock
+    from toolc.model.lock_file import Lock
     from toolc.policy.policy import Policy
 
 
@@ -95,8 +95,8 @@ class _Bounds:
 
 
 def _maker(engine: str | None, secrets: str | None, bounds: _Bounds) -> Make:
-    from toolc.api import Executor  # start-up time
-    from toolc.confirmation import Allow
+    from toolc.executor import Executor  # start-up time
+    from toolc.model.call import Allow
 
     configuration = user_configuration()
     store = secret_store(secrets, configuration, only_given=True)

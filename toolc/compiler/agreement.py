@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Mapping
 from toolc.compiler.reader import Findings
 from toolc.compiler.uses import templates
-from toolc.diagnostics import Diagnostic
-from toolc.spec import PluginBackend, PythonBackend, ShellBackend
-from toolc.template import Template
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic
+from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBackend
+from toolc.model.template import Template
 
 if TYPE_CHECKING:
     from toolc.compiler.decode_tool import LocatedTool
-    from toolc.spec_http import Url
+    from toolc.model.spec.http_backend import Url
 
 _IDEMPOTENT_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE")
 """The methods that RFC 9110 (9.2.2) calls idempotent."""

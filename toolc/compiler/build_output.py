@@ -13,14 +13,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from toolc.calls import by_name, called
 from toolc.compiler import emit
-from toolc.digest import canonical, register, registry_frame
-from toolc.provider_names import PROVIDER_NAMES
+from toolc.model.call_graph import by_name, called
+from toolc.model.json_schema import JsonObject
+from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.registry_file import canonical, register, registry_frame
+from toolc.model.spec.tool import ToolSpec
 from toolc.providers import load_provider
 from toolc.providers.base import Loss, Lowering
-from toolc.schema import JsonObject
-from toolc.spec import ToolSpec
 
 REGISTRY_NAME: Final = "registry.json"
 """The name of the registry in the folder of a build."""

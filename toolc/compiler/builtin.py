@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from toolc.assets import asset
-from toolc.compiler import codes
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.find import find
@@ -18,7 +17,8 @@ from toolc.compiler.find_project import Projects
 from toolc.compiler.project import Member
 from toolc.compiler.reader import listed, suggestion
 from toolc.compiler.settings import NO_SETTINGS
-from toolc.diagnostics import Diagnostic, Diagnostics
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic, Diagnostics
 
 
 class Brought(NamedTuple):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from toolc.compiler.cache_answers import CacheKey, cache_key_for
 from toolc.compiler.cache_file import INVALID_CACHE, CachedFile, diagnostics_from_json, load, save, to_json
 from toolc.compiler.settings import Settings
-from toolc.diagnostics import Diagnostics
+from toolc.model.diagnostics import Diagnostics
 
 if TYPE_CHECKING:
     from toolc.compiler.build_output import RenderedTool

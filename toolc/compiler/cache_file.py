@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from toolc.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
-from toolc.source import Position, SourceText, Span
+from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
+from toolc.model.source import Position, SourceText, Span
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """The largest cache file that is written."""

@@ -28,8 +28,8 @@ from toolc.compiler.find import Found
 from toolc.compiler.gather import FileOutline, outline_of, piece_of, without_nodes
 from toolc.compiler.load import MAX_BYTES, read
 from toolc.compiler.workers import chunked, parallel_map
-from toolc.diagnostics import Diagnostic, Diagnostics
-from toolc.source import BOM
+from toolc.model.diagnostics import Diagnostic, Diagnostics
+from toolc.model.source import BOM
 
 if TYPE_CHECKING:
     from toolc.compiler.build_output import RenderedTool

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from toolc.compiler import codes
-from toolc.compiler.checks import TOOL_SET_CHECKS, check_together
+from toolc.compiler.checks import check_together
+from toolc.compiler.checks.base import TOOL_SET_CHECKS
 from toolc.compiler.checks.secrets import check_text_for_secrets
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
@@ -23,13 +23,14 @@ from toolc.compiler.project import Project
 from toolc.compiler.settings import NO_SETTINGS, Settings, apply, severity_of
 from toolc.compiler.suppressions import suppress
 from toolc.compiler.toolsets import check_toolsets
-from toolc.diagnostics import Code, Diagnostic, Diagnostics
-from toolc.errors import SpecError, UsageError
-from toolc.source import SourceText
-from toolc.spec import ToolSpec
+from toolc.model import codes
+from toolc.model.diagnostics import Code, Diagnostic, Diagnostics
+from toolc.model.errors import SpecError, UsageError
+from toolc.model.source import SourceText
+from toolc.model.spec.tool import ToolSpec
 
 if TYPE_CHECKING:
-    from toolc.registry import RegistryFile
+    from toolc.model.registry import RegistryFile
 
 _ABOUT_SEVERAL: Final = frozenset(check.number for check in TOOL_SET_CHECKS)
 """Numbers of findings that other files take part in: a comment's use shows only where all are compiled."""
@@ -92,9 +93,9 @@ class Compilation:
     def registry(self) -> RegistryFile:
         """The tools with their digests, and the toolsets. Raises ``SpecError`` where there is an error."""
         self.refuse_errors()
-        from toolc.calls import by_name  # start-up time: a check registers nothing
-        from toolc.digest import register  # as above
-        from toolc.registry import RegistryFile
+        from toolc.model.call_graph import by_name  # start-up time: a check registers nothing
+        from toolc.model.registry import RegistryFile
+        from toolc.model.registry_file import register  # as above
 
         others = by_name(self.tools)
         return RegistryFile(tuple(register(tool, others) for tool in self.tools), self.toolsets)

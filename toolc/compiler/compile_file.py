@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from toolc.compiler import codes
-from toolc.compiler.checks import TOOL_CHECKS, ToolCheck, check_each
+from toolc.compiler.checks import check_each
+from toolc.compiler.checks.base import TOOL_CHECKS, ToolCheck
 from toolc.compiler.checks.secrets import check_text_for_secrets
 from toolc.compiler.decode import decode
 from toolc.compiler.decode_tool import LocatedTool
@@ -22,8 +22,9 @@ from toolc.compiler.load import MAX_BYTES, load_data, read
 from toolc.compiler.project import Project
 from toolc.compiler.reader import Findings
 from toolc.compiler.settings import Settings, numbers_on
-from toolc.diagnostics import Diagnostic, Diagnostics
-from toolc.source import SourceText
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic, Diagnostics
+from toolc.model.source import SourceText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

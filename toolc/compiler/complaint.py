@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.diagnostics import Code, Diagnostics, Fix
-from toolc.source import SourceText, Span
+from toolc.model.diagnostics import Code, Diagnostics, Fix
+from toolc.model.source import SourceText, Span
 
 MAX_DEPTH: Final = 100
 """How many levels of lists and maps a document may have."""

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Mapping, Scalar, Sequence
 from toolc.compiler.edits import quote_plain
 from toolc.compiler.reader import Findings, quoting
+from toolc.model import codes
 
 _ENDS_IN_ZERO: Final = re.compile(r"[-+]?[0-9]+\.[0-9]*0")
 

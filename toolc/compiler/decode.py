@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from toolc.compiler import codes
 from toolc.compiler.decode_defaults import check_defaults, merge_defaults
 from toolc.compiler.decode_tool import LocatedTool, decode_tool
 from toolc.compiler.document import Document, Mapping, Node, Scalar, Sequence
@@ -13,7 +12,8 @@ from toolc.compiler.files import Folder
 from toolc.compiler.project import NO_PROJECT, Project
 from toolc.compiler.reader import Findings, Reader, mapping, sequence
 from toolc.compiler.variables import may_name_variables, put_variables
-from toolc.spec import FORMAT
+from toolc.model import codes
+from toolc.model.spec.tool import FORMAT
 
 
 def decode(

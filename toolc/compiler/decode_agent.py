@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import Final, get_args
 
-from toolc.compiler import codes
 from toolc.compiler.decode_http_url import read_constant_url
 from toolc.compiler.document import Node
 from toolc.compiler.parameters import NO_PARAMETERS
 from toolc.compiler.reader import Findings, Reader, boolean, choice, integer, list_of, mapping, text
 from toolc.compiler.templates import Scope, read_template
-from toolc.schema import Schema
-from toolc.spec_agent import AgentBackend, AgentProvider
-from toolc.spec_http import Url
-from toolc.template import Template
+from toolc.model import codes
+from toolc.model.json_schema import Schema
+from toolc.model.spec.composed_backends import AgentBackend, AgentProvider
+from toolc.model.spec.http_backend import Url
+from toolc.model.template import Template
 
 _OPENAI: Final = Url(scheme="https", host="api.openai.com", port=443, path=Template(("/v1",)))
 _URLS: Final[dict[AgentProvider, Url]] = {

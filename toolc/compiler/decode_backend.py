@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from toolc.compiler import codes
 from toolc.compiler.decode_shell import decode_shell
 from toolc.compiler.document import Node
 from toolc.compiler.files import Folder
 from toolc.compiler.reader import Findings, Reader, first_line, listed, mapping
-from toolc.schema import Schema
-from toolc.spec import Backend
+from toolc.model import codes
+from toolc.model.json_schema import Schema
+from toolc.model.spec.tool import Backend
 
 KINDS: Final = ("shell", "python", "http", "plugin", "composite", "agent")
 """The kinds of backend, as specs call them."""

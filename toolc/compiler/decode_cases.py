@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.decode_network import destinations
 from toolc.compiler.decode_schema import check_instance
 from toolc.compiler.decode_shell import error_kind
@@ -14,9 +13,12 @@ from toolc.compiler.document import Entry, Mapping, Node, Scalar, to_json
 from toolc.compiler.files import FileError, relative_path
 from toolc.compiler.patterns import check_pattern
 from toolc.compiler.reader import Findings, Reader, list_of, mapping, string
-from toolc.schema import JsonObject, Schema
-from toolc.source import Span
-from toolc.spec import Expect, ExpectedChanges, ExpectedNetwork, File, Test, WorkspaceMode
+from toolc.model import codes
+from toolc.model.json_schema import JsonObject, Schema
+from toolc.model.source import Span
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import WorkspaceMode
+from toolc.model.spec.tool import Expect, ExpectedChanges, ExpectedNetwork, Test
 
 _NOTHING: Final = Expect()
 

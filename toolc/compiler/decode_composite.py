@@ -6,16 +6,16 @@ import re
 from functools import partial
 from typing import Final, get_args
 
-from toolc.compiler import codes
 from toolc.compiler.document import Mapping, Node, Scalar, Sequence
 from toolc.compiler.expressions import expression
 from toolc.compiler.json_templates import read_json_map
 from toolc.compiler.reader import Findings, Reader, boolean, choice, first_line, mapping, sequence, text
 from toolc.compiler.templates import Scope
 from toolc.compiler.units import duration
-from toolc.schema import Schema
-from toolc.spec_composite import CompositeBackend, Step, Strategy
-from toolc.template_json import JsonMap
+from toolc.model import codes
+from toolc.model.json_schema import Schema
+from toolc.model.spec.composed_backends import CompositeBackend, Step, Strategy
+from toolc.model.template import JsonMap
 
 _ID: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _MOST_STEPS: Final = 100

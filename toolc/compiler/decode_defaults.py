@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Entry, Mapping, Node
 from toolc.compiler.parameters import is_full_schema
 from toolc.compiler.reader import Findings
+from toolc.model import codes
 
 IDENTITY: Final = ("name", "label", "description", "version", "owner", "tags", "deprecated", "aliases")
 """The keys that say which tool it is; they are never defaulted."""

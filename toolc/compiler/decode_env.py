@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Node, Scalar
 from toolc.compiler.parameters import NO_PARAMETERS
 from toolc.compiler.reader import Findings, mapping, text
 from toolc.compiler.templates import Scope, parse, read_template
-from toolc.spec import EnvVar, SecretEnvVar
+from toolc.model import codes
+from toolc.model.spec.sandbox import EnvVar, SecretEnvVar
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET: Final = Scope(parameters=NO_PARAMETERS, takes_secrets=True)

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from toolc.compiler import codes
 from toolc.compiler.reader import Findings, listed, suggestion
-from toolc.schema import Schema
-from toolc.source import Position, SourceText, Span
+from toolc.model import codes
+from toolc.model.json_schema import Schema
+from toolc.model.source import Position, SourceText, Span
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 

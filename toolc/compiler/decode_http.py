@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Final, get_args
 
-from toolc.compiler import codes
 from toolc.compiler.decode_http_auth import read_auth
 from toolc.compiler.decode_http_body import read_body, read_fields, read_headers
 from toolc.compiler.decode_http_pages import read_http_errors, read_http_retry, read_pagination
@@ -13,9 +12,10 @@ from toolc.compiler.decode_http_url import read_url
 from toolc.compiler.document import Node, Scalar
 from toolc.compiler.reader import Findings, Parse, Reader, boolean, choice, mapping
 from toolc.compiler.templates import Scope, read_template
-from toolc.schema import Schema
-from toolc.spec_http import HttpBackend, Method, Url
-from toolc.template import Template
+from toolc.model import codes
+from toolc.model.json_schema import Schema
+from toolc.model.spec.http_backend import HttpBackend, Method, Url
+from toolc.model.template import Template
 
 _METHODS: Final[tuple[Method, ...]] = get_args(Method)
 _METHOD: Final[Parse[Method]] = choice(_METHODS)

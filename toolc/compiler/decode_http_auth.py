@@ -9,7 +9,7 @@ from toolc.compiler.decode_http_url import read_constant_url
 from toolc.compiler.document import Node
 from toolc.compiler.reader import Findings, Reader, list_of, mapping, text
 from toolc.compiler.templates import Scope, read_template
-from toolc.spec_http import ApiKeyAuth, Auth, BasicAuth, BearerAuth, OAuth2Auth
+from toolc.model.spec.http_backend import ApiKeyAuth, Auth, BasicAuth, BearerAuth, OAuth2Auth
 
 
 def read_auth(node: Node, what: str, findings: Findings, scope: Scope) -> Auth | None:

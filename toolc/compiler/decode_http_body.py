@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Entry, Mapping, Node, Scalar
 from toolc.compiler.json_templates import read_json_template
 from toolc.compiler.reader import Findings, Reader, listed, mapping, text
 from toolc.compiler.templates import Scope, read_template
-from toolc.spec_http import Body, Field, FormBody, JsonBody, MultipartBody, Part, TextBody
-from toolc.template import Template, as_text
+from toolc.model import codes
+from toolc.model.spec.http_backend import Body, Field, FormBody, JsonBody, MultipartBody, Part, TextBody
+from toolc.model.template import Template, as_text
 
 _HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _OURS: Final = ("connection", "content-length", "host", "transfer-encoding", "upgrade")

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.decode_retry import attempts
 from toolc.compiler.decode_shell import error_kind
 from toolc.compiler.document import Mapping as MappingNode
@@ -14,7 +13,8 @@ from toolc.compiler.document import Node, Scalar, Sequence
 from toolc.compiler.expressions import expression
 from toolc.compiler.reader import Findings, Parse, Reader, first_line, integer, list_of, mapping, mismatch, text
 from toolc.compiler.units import duration
-from toolc.spec_http import (
+from toolc.model import codes
+from toolc.model.spec.http_backend import (
     CursorPages,
     HttpErrorRule,
     HttpRetry,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Node, Scalar
 from toolc.compiler.reader import Findings, text
 from toolc.compiler.templates import Scope, parse, read_template
-from toolc.hosts import HostError, canonical_host
-from toolc.spec_http import Scheme, Url
-from toolc.template import Placeholder, Template
+from toolc.model import codes
+from toolc.model.destinations import HostError, canonical_host
+from toolc.model.spec.http_backend import Scheme, Url
+from toolc.model.template import Placeholder, Template
 
 _PARTS: Final = re.compile(r"(?P<scheme>[^:/?#]*)://(?P<authority>[^/?#]*)(?P<rest>.*)", re.DOTALL)
 _PORT: Final = re.compile(r"(?P<host>.*?)(?::(?P<port>[0-9]{0,5}))?", re.DOTALL)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Node
 from toolc.compiler.files import MAX_FILES, MAX_TOTAL_BYTES, FileError, Folder, relative_path
 from toolc.compiler.reader import Findings, text
-from toolc.spec import MIB, Build, File
+from toolc.model import codes
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import MIB, Build
 
 RECIPE: Final = "Dockerfile"
 """The file that says how an image is built."""

@@ -5,23 +5,23 @@ from __future__ import annotations
 import re
 from typing import Final, get_args
 
-from toolc.compiler import codes
 from toolc.compiler.document import Entry, Mapping, Node
 from toolc.compiler.hosts import destination, destination_order, host
 from toolc.compiler.reader import Findings, Reader, choice, first_line, list_of, mapping, mismatch
-from toolc.spec import Destination, Expose, Network, Secret
+from toolc.model import codes
+from toolc.model.spec.sandbox import Destination, Expose, NetworkSpec, SecretSpec
 
 _NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.IGNORECASE)
 
 
-def decode_network(node: Node, what: str, findings: Findings) -> Network | None:
+def decode_network(node: Node, what: str, findings: Findings) -> NetworkSpec | None:
     """Decode ``network``; an empty list allows nothing."""
     if not isinstance(node, Mapping):
         hint = "write {allow: [api.example.com]}; leave 'network' out where the tool needs none"
         mismatch(node, what, "a map", findings, hint)
         return None
     reader = Reader(node, "sandbox.network", findings)
-    network = Network(allow=reader.default("allow", destinations, ()))
+    network = NetworkSpec(allow=reader.default("allow", destinations, ()))
     reader.close()
     return network
 
@@ -32,7 +32,7 @@ def destinations(node: Node, what: str, findings: Findings) -> tuple[Destination
     return None if found is None else tuple(sorted(set(found), key=destination_order))
 
 
-def decode_secrets(node: Node, what: str, findings: Findings) -> tuple[Secret, ...] | None:
+def decode_secrets(node: Node, what: str, findings: Findings) -> tuple[SecretSpec, ...] | None:
     """Decode ``secrets``, a map of names to where their values may go."""
     found = mapping(node, what, findings)
     if found is None:
@@ -41,7 +41,7 @@ def decode_secrets(node: Node, what: str, findings: Findings) -> tuple[Secret, .
     return tuple(sorted((each for each in secrets if each is not None), key=lambda secret: secret.name))
 
 
-def _secret(entry: Entry, findings: Findings) -> Secret | None:
+def _secret(entry: Entry, findings: Findings) -> SecretSpec | None:
     what = f"secrets.{entry.key}"
     if not _NAME.fullmatch(entry.key):
         message = f"'{entry.key[:80]}' cannot be the name of a secret"
@@ -61,4 +61,4 @@ def _secret(entry: Entry, findings: Findings) -> Secret | None:
             codes.MISSING_KEY, message, first_line(entry.value.span),
             "add hosts: [api.example.com], or where the tool itself needs the value, expose: env",
         )  # fmt: skip
-    return Secret(name=entry.key, hosts=tuple(sorted(set(hosts))), expose=expose)
+    return SecretSpec(name=entry.key, hosts=tuple(sorted(set(hosts))), expose=expose)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from toolc.compiler import codes
 from toolc.compiler.decode_shell import constant
 from toolc.compiler.document import Node, Scalar, Sequence
 from toolc.compiler.files import FileError, Folder
 from toolc.compiler.reader import Findings, Reader, list_of, mapping, mismatch, text
-from toolc.spec import File, PluginBackend
+from toolc.model import codes
+from toolc.model.spec.code_backends import File, PluginBackend
 
 
 def decode_plugin(node: Node, what: str, findings: Findings, folder: Folder) -> PluginBackend | None:

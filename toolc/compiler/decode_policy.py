@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, TypeVar, get_args
 
-from toolc.authority import Limit
-from toolc.compiler import codes
 from toolc.compiler.decode_network import destinations
 from toolc.compiler.decode_sandbox import decode_limits
 from toolc.compiler.document import Document, Mapping, Node
 from toolc.compiler.reader import Findings, Parse, Reader, boolean, choice, list_of, mapping, text
+from toolc.model import codes
+from toolc.model.permissions import Limit
+from toolc.model.spec.sandbox import Expose, Lifetime, Limits, MinIsolation, WorkspaceMode
 from toolc.policy.policy import Approval, BackendKind, Policy, Required
-from toolc.spec import Expose, Lifetime, Limits, MinIsolation, WorkspaceMode
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ KEYS: Final[dict[str, str]] = {
     "timeout": "timeout_ms", "memory": "memory_bytes", "cpus": "cpus", "pids": "pids", "output": "output_bytes",
     "tmp": "tmp_bytes", "files": "files", "file_size": "file_size_bytes",
 }  # fmt: skip
-"""The limits of a spec, and what ``toolc.spec.Limits`` calls them."""
+"""The limits of a spec, and what ``toolc.model.spec.sandbox.Limits`` calls them."""
 
 GRADES: Final = ("critical", "high", "breaking", "medium", "warning", "low", "compatible")
 """How ``toolc diff`` grades changes."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Entry, Mapping, Node
 from toolc.compiler.reader import Findings, Reader, boolean, listed, mapping, suggestion
-from toolc.provider_names import PROVIDER_NAMES
-from toolc.spec import ProviderChoice
+from toolc.model import codes
+from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.spec.tool import ProviderChoice
 
 STRICT: Final = ("anthropic", "openai_chat", "openai_responses")
 """The providers that have a strict mode."""

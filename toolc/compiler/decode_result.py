@@ -5,19 +5,19 @@ from __future__ import annotations
 from functools import partial
 from typing import get_args
 
-from toolc.compiler import codes
 from toolc.compiler.decode_schema import check_schema
 from toolc.compiler.document import Node
 from toolc.compiler.expressions import expression
 from toolc.compiler.reader import Findings, Reader, choice, list_of, mapping
 from toolc.compiler.result_templates import result_template
 from toolc.compiler.templates import Scope, read_template
-from toolc.schema import Schema
-from toolc.spec import Result, ResultFormat
-from toolc.template import Template
+from toolc.model import codes
+from toolc.model.json_schema import Schema
+from toolc.model.spec.tool import ResultFormat, ResultSpec
+from toolc.model.template import Template
 
 
-def decode_result(node: Node, what: str, findings: Findings, *, parameters: Schema | None) -> Result | None:
+def decode_result(node: Node, what: str, findings: Findings, *, parameters: Schema | None) -> ResultSpec | None:
     """Decode ``result`` but for its ``schema``, which a model sees and ``decode_result_schema`` reads."""
     found = mapping(node, what, findings)
     if found is None:
@@ -25,7 +25,7 @@ def decode_result(node: Node, what: str, findings: Findings, *, parameters: Sche
     reader = Reader(found, "'result'", findings)
     reader.get("schema")
     scope = Scope(parameters=parameters).omitting()
-    result = Result(
+    result = ResultSpec(
         format=reader.default("format", choice(get_args(ResultFormat)), "text"),
         files=reader.optional("files", list_of(partial(_file, scope=scope))) or (),
         select=reader.optional("select", expression),

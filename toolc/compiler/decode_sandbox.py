@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Final, Literal, get_args
 
-from toolc.compiler import codes
 from toolc.compiler.decode_env import NO_VARIABLES, decode_env
 from toolc.compiler.decode_image import decode_build, decode_image
 from toolc.compiler.decode_network import decode_network, decode_secrets
@@ -14,7 +13,8 @@ from toolc.compiler.document import Mapping, Node, Scalar
 from toolc.compiler.files import Folder
 from toolc.compiler.reader import Findings, Parse, Reader, choice, integer, mapping, mismatch
 from toolc.compiler.units import duration, render_size, size
-from toolc.spec import MIB, Lifetime, Limits, MinIsolation, Network, Sandbox
+from toolc.model import codes
+from toolc.model.spec.sandbox import MIB, Lifetime, Limits, MinIsolation, NetworkSpec, SandboxSpec
 
 TMP_HEADROOM_BYTES: Final = 16 * MIB
 """How far ``memory`` must exceed ``tmp``: what is written to /tmp counts as memory, and so does the tool."""
@@ -35,10 +35,12 @@ _RUN_AS: Final[Parse[Literal["nonroot"]]] = choice(("nonroot",))
 _PIDS: Final = integer(MIN_PIDS, _MANY)
 _FILES: Final = integer(MIN_FILES, _MANY)
 _STANDARD: Final = Limits()
-_NO_NETWORK: Final = Network()
+_NO_NETWORK: Final = NetworkSpec()
 
 
-def decode_sandbox(node: Node, what: str, findings: Findings, *, folder: Folder, is_plugin: bool) -> Sandbox | None:
+def decode_sandbox(
+    node: Node, what: str, findings: Findings, *, folder: Folder, is_plugin: bool
+) -> SandboxSpec | None:
     """Decode ``sandbox``; every key has a default. A plugin's environment may hold secrets."""
     found = mapping(node, what, findings)
     if found is None:
@@ -46,7 +48,7 @@ def decode_sandbox(node: Node, what: str, findings: Findings, *, folder: Folder,
     reader = Reader(found, "sandbox", findings)
     workspace = reader.default("workspace", decode_workspace, NO_WORKSPACE)
     env = reader.default("env", partial(decode_env, takes_secrets=is_plugin), NO_VARIABLES)
-    sandbox = Sandbox(
+    sandbox = SandboxSpec(
         image=reader.optional("image", decode_image),
         build=reader.optional("build", partial(decode_build, folder=folder)),
         workspace=workspace.mode,

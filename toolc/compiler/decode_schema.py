@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler import codes
 from toolc.compiler.decimals import check_decimals
 from toolc.compiler.dialects import as_current, check_dialects
 from toolc.compiler.document import Entry, Node, Scalar, Sequence, to_json
@@ -22,9 +21,10 @@ from toolc.compiler.reader import Findings, first_line, listed, suggestion
 from toolc.compiler.schema_references import check_references, check_remote
 from toolc.compiler.schema_words import in_words, no_such_key
 from toolc.compiler.subschemas import inner_schemas
-from toolc.diagnostics import Code
-from toolc.schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, JsonObject, JsonValue, Schema
-from toolc.source import Span
+from toolc.model import codes
+from toolc.model.diagnostics import Code
+from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, JsonObject, JsonValue, Schema
+from toolc.model.source import Span
 from toolc.validation.bounded import UnresolvableError, errors
 from toolc.validation.plain_schema import is_plain_schema, plainly_satisfies
 

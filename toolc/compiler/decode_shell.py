@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from typing import Final, get_args
 
-from toolc.compiler import codes
 from toolc.compiler.document import Mapping, Node, Scalar, Sequence
 from toolc.compiler.files import FileError, Folder
 from toolc.compiler.line_ends import report_carriage_returns
@@ -24,9 +23,10 @@ from toolc.compiler.reader import (
     text,
 )
 from toolc.compiler.templates import Scope, check_name, read_template
-from toolc.schema import Schema
-from toolc.spec import Argv, ErrorKind, ExitError, Script, ShellBackend, WhenGroup
-from toolc.template import Template
+from toolc.model import codes
+from toolc.model.json_schema import Schema
+from toolc.model.spec.code_backends import Argv, ErrorKind, ExitError, Script, ShellBackend, WhenGroup
+from toolc.model.template import Template
 
 _STATUS: Final = re.compile(r"[1-9][0-9]{0,2}")
 _CODES: Final = list_of(integer(0, 255))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from toolc.compiler import codes
 from toolc.compiler.agreement import check_agreement
 from toolc.compiler.decode_backend import decode_backend
 from toolc.compiler.decode_cases import decode_examples, decode_tests
@@ -20,31 +19,23 @@ from toolc.compiler.document import Mapping, Node, Scalar, Sequence
 from toolc.compiler.files import Folder
 from toolc.compiler.habits import stands_for
 from toolc.compiler.parameters import NO_PARAMETERS, declared_parameters, decode_parameters
-from toolc.compiler.reader import (
-    Findings,
-    Parse,
-    Reader,
-    boolean,
-    first_line,
-    list_of,
-    mapping,
-    string,
-    text,
-)
+from toolc.compiler.reader import Findings, Parse, Reader, boolean, first_line, list_of, mapping, string, text
 from toolc.compiler.visible import SURFACE_KEYS, Visible, visible, words
 from toolc.compiler.wording import wording
-from toolc.source import SourceText, Span
-from toolc.spec import Annotations, Result, Sandbox, ToolSpec
+from toolc.model import codes
+from toolc.model.source import SourceText, Span
+from toolc.model.spec.sandbox import SandboxSpec
+from toolc.model.spec.tool import Annotations, ResultSpec, ToolSpec
 
 if TYPE_CHECKING:
-    from toolc.policy.policy import Policy  # start-up time: few projects have one
+    from toolc.policy.policy import Policy
 
 T = TypeVar("T")
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_SANDBOX: Final = Sandbox()
+_SANDBOX: Final = SandboxSpec()
 _ANNOTATIONS: Final = Annotations()
-_RESULT: Final = Result()
+_RESULT: Final = ResultSpec()
 _NAME_RULE: Final = "a name is 1 to 64 of A-Z a-z 0-9 _ - and does not start with a digit or '-'"
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, get_args
 
-from toolc.compiler import codes
 from toolc.compiler.document import Mapping, Node
 from toolc.compiler.files import FileError, relative_path
 from toolc.compiler.reader import Findings, Parse, Reader, choice, list_of, text
-from toolc.spec import Commit, Transaction, WorkspaceMode
+from toolc.model import codes
+from toolc.model.spec.sandbox import Commit, TransactionSpec, WorkspaceMode
 
 _MODE: Final[Parse[WorkspaceMode]] = choice(get_args(WorkspaceMode))
 
@@ -19,7 +19,7 @@ class Workspace:
     """A workspace's mode, and its transaction where it is one."""
 
     mode: WorkspaceMode
-    transaction: Transaction | None
+    transaction: TransactionSpec | None
 
 
 NO_WORKSPACE: Final = Workspace(mode="none", transaction=None)
@@ -30,10 +30,10 @@ def decode_workspace(node: Node, what: str, findings: Findings) -> Workspace | N
     """Decode ``workspace``."""
     if not isinstance(node, Mapping):
         mode = _MODE(node, what, findings)
-        return None if mode is None else _workspace(mode, Transaction())
+        return None if mode is None else _workspace(mode, TransactionSpec())
     reader = Reader(node, "sandbox.workspace", findings)
     mode = reader.required("mode", _MODE)
-    standard = Transaction()
+    standard = TransactionSpec()
     commit: Commit = reader.default("commit", choice(get_args(Commit)), standard.commit)
     writes = reader.default("writes", workspace_patterns, standard.writes)
     reader.close()
@@ -41,7 +41,7 @@ def decode_workspace(node: Node, what: str, findings: Findings) -> Workspace | N
         if mode not in {None, "transaction"} and (entry := node.entry(key)):
             message = f"'{key}' is about a transaction, and the mode of this workspace is '{mode}'"
             findings.add(codes.BAD_VALUE, message, entry.key_span, f"write mode: transaction, or remove '{key}'")
-    return None if mode is None else _workspace(mode, Transaction(commit=commit, writes=writes))
+    return None if mode is None else _workspace(mode, TransactionSpec(commit=commit, writes=writes))
 
 
 def workspace_patterns(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
@@ -50,7 +50,7 @@ def workspace_patterns(node: Node, what: str, findings: Findings) -> tuple[str, 
     return None if found is None else tuple(sorted(set(found)))
 
 
-def _workspace(mode: WorkspaceMode, transaction: Transaction) -> Workspace:
+def _workspace(mode: WorkspaceMode, transaction: TransactionSpec) -> Workspace:
     return Workspace(mode=mode, transaction=transaction if mode == "transaction" else None)
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Entry, Mapping, Scalar
 from toolc.compiler.reader import Findings, first_line, listed
 from toolc.compiler.subschemas import inner_schemas
-from toolc.schema import JsonObject, JsonValue, map_subschemas
+from toolc.model import codes
+from toolc.model.json_schema import JsonObject, JsonValue, map_subschemas
 
 CURRENT: Final = "https://json-schema.org/draft/2020-12/schema"
 

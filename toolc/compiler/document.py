@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-from toolc.schema import JsonValue
-from toolc.source import Position, SourceText, Span
+from toolc.model.json_schema import JsonValue
+from toolc.model.source import Position, SourceText, Span
 
 Marks: TypeAlias = tuple[SourceText, int, int, int, int]
 """Where libyaml saw something: the line and column of its start and of its end, counted from 0.

@@ -11,8 +11,8 @@ from typing import Final
 
 from toolc.compiler.document import Entry
 from toolc.compiler.unquoted import Unquoted
-from toolc.diagnostics import Edit, Fix
-from toolc.source import SourceText, Span
+from toolc.model.diagnostics import Edit, Fix
+from toolc.model.source import SourceText, Span
 
 _PLAIN: Final = re.compile(r"[-+.~]?[0-9A-Za-z][-+0-9A-Za-z._]*")
 _BARE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

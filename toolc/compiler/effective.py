@@ -9,9 +9,9 @@ from typing import Final
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence, to_json
 from toolc.compiler.spec_schema import spec_schema
-from toolc.schema import JsonObject, JsonValue
-from toolc.source import Span
-from toolc.spec import FORMAT
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.source import Span
+from toolc.model.spec.tool import FORMAT
 
 _ALWAYS: Final = frozenset({"result", "sandbox", "sandbox.limits", "sandbox.network"})
 """Maps that hold their defaults even where a spec leaves them out; any other is then not there at all."""

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 MANIFEST: Final = ".toolc-build"
 """The file in which a build lists its own files, one path a line, sorted."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Node
 from toolc.compiler.reader import Findings, suggestion, text
-from toolc.source import Position, Span
+from toolc.model import codes
+from toolc.model.source import Position, Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
-    from toolc.spec import File
+    from toolc.model.spec.code_backends import File
 
 T = TypeVar("T")
 
@@ -62,7 +62,9 @@ class Folder:
         return self._logged("read", name, self._read)
 
     def _read(self, name: str) -> File:
-        from toolc.spec import File  # start-up time: most specs have no files, and a known answer needs no spec
+        from toolc.model.spec.code_backends import (
+            File,  # start-up time: most specs have no files, and a known answer needs no spec
+        )
 
         path = relative_path(name)
         data = self._bytes(path)

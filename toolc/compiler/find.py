@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 SUFFIXES: Final = (".yaml", ".yml", ".toml")
 """The suffixes of files that a folder is searched for, in small letters."""

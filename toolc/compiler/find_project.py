@@ -8,17 +8,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolc.compiler import codes
 from toolc.compiler.find import PROJECT_FILES
 from toolc.compiler.load import load_project
 from toolc.compiler.project import NO_PROJECT, Project, decode_project
 from toolc.compiler.reader import Findings
 from toolc.compiler.variables import Variables
-from toolc.diagnostics import Diagnostics
-from toolc.source import SourceText
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.source import SourceText
 
 if TYPE_CHECKING:
-    from toolc.policy.policy import Policy  # start-up time: few projects have one
+    from toolc.policy.policy import Policy
 
 
 @dataclass(slots=True)

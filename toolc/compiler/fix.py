@@ -22,8 +22,8 @@ from toolc.compiler.find_project import Projects
 from toolc.compiler.load import MAX_BYTES
 from toolc.compiler.rewrite import rewrite
 from toolc.compiler.settings import Settings
-from toolc.diagnostics import Diagnostic, Diagnostics, Fix
-from toolc.source import BOM, Position, SourceText, Span
+from toolc.model.diagnostics import Diagnostic, Diagnostics, Fix
+from toolc.model.source import BOM, Position, SourceText, Span
 
 MAX_ROUNDS: Final = 10
 """How often a file is looked at again, for what a fix brought to light."""

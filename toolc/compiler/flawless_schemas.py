@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from toolc.compiler.patterns import is_flawless_pattern
-from toolc.schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, JsonObject, inner_schemas
+from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, JsonObject, inner_schemas
 from toolc.validation.plain_schema import is_plain_schema, plainly_satisfies
 
 _LOOKED_AT: Final = frozenset({"$schema", "const", "default", "definitions", "enum", "pattern"})

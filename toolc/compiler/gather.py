@@ -11,13 +11,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from toolc.compiler.cache_file import (
-    INVALID_CACHE,
-    diagnostics_from_json,
-    findings_to_json,
-    sources_to_json,
-    span,
-)
+from toolc.compiler.cache_file import INVALID_CACHE, diagnostics_from_json, findings_to_json, sources_to_json, span
 from toolc.compiler.checks.call_graph import tool_references
 from toolc.compiler.checks.descriptions import DAMAGES
 from toolc.compiler.compile import gather
@@ -30,9 +24,10 @@ from toolc.compiler.files import digest_of_answer
 from toolc.compiler.find import Found
 from toolc.compiler.parameters import NO_PARAMETERS
 from toolc.compiler.workers import chunked, parallel_map, worth_forking
-from toolc.diagnostics import Diagnostics
-from toolc.source import Position, SourceText, Span
-from toolc.spec import Annotations, Result, Sandbox, ToolSpec
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.source import Position, SourceText, Span
+from toolc.model.spec.sandbox import SandboxSpec
+from toolc.model.spec.tool import Annotations, ResultSpec, ToolSpec
 
 _KEYS: Final = ("name", "description", "aliases")
 _MARKS: Final = 4
@@ -40,8 +35,8 @@ _MARKS: Final = 4
 
 # Created once: one tool would need a dozen objects.
 _ANNOTATIONS: Final = Annotations()
-_RESULT: Final = Result()
-_SANDBOX: Final = Sandbox()
+_RESULT: Final = ResultSpec()
+_SANDBOX: Final = SandboxSpec()
 
 _BEFORE_A_VALUE: Final = ("&", "!", "")
 """The first character of an anchor or a tag, which libyaml counts as part of the value; or nothing."""

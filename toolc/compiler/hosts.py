@@ -1,15 +1,15 @@
-"""Hosts and destinations of a spec, in the form that ``toolc.hosts`` gives them."""
+"""Hosts and destinations of a spec, in the form that ``toolc.model.destinations`` gives them."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Node
 from toolc.compiler.reader import Findings, string
-from toolc.hosts import HostError, canonical_host, parse_destination
-from toolc.spec import Destination
+from toolc.model import codes
+from toolc.model.destinations import HostError, canonical_host, parse_destination
+from toolc.model.spec.sandbox import Destination
 
 _WITH_PORT: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):[0-9]{1,5}")
 

@@ -6,18 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler import codes
 from toolc.compiler.uses import templates
-from toolc.diagnostics import Diagnostic
-from toolc.hosts import is_loopback
-from toolc.json_pointer import list_index, tokens
-from toolc.schema import Schema
-from toolc.template import Template
-from toolc.template_json import JsonConstant, JsonList, JsonMap, JsonTemplate
+from toolc.model import codes
+from toolc.model.destinations import is_loopback
+from toolc.model.diagnostics import Diagnostic
+from toolc.model.json_schema import Schema, list_index, tokens
+from toolc.model.template import JsonConstant, JsonList, JsonMap, JsonTemplate, Template
 
 if TYPE_CHECKING:
     from toolc.compiler.decode_tool import LocatedTool
-    from toolc.spec_http import HttpBackend, Url
+    from toolc.model.spec.http_backend import HttpBackend, Url
 
 _CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate", "identity"})
 """The content codings that a response is read in."""

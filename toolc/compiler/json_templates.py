@@ -5,7 +5,7 @@ from __future__ import annotations
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
 from toolc.compiler.reader import Findings, mapping
 from toolc.compiler.templates import Scope, read_template
-from toolc.template_json import JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate
+from toolc.model.template import JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate
 
 
 def read_json_template(node: Node, what: str, findings: Findings, scope: Scope) -> JsonTemplate | None:

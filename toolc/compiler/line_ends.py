@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from toolc.compiler import codes
 from toolc.compiler.reader import Findings
-from toolc.source import Span
+from toolc.model import codes
+from toolc.model.source import Span
 
 
 def report_carriage_returns(text: str, shown: str, span: Span, findings: Findings) -> None:

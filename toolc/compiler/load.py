@@ -8,12 +8,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.complaint import SyntaxProblem
 from toolc.compiler.document import Document, Mapping, Node, Scalar, Sequence
 from toolc.compiler.pasted import detect_foreign_content
-from toolc.diagnostics import Diagnostics, Edit, Fix
-from toolc.source import BOM, SourceText, Span, byte_order_mark
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostics, Edit, Fix
+from toolc.model.source import BOM, SourceText, Span, byte_order_mark
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 """The largest file that is read."""

@@ -8,7 +8,6 @@ from typing import Final
 
 import tomli
 
-from toolc.compiler import codes
 from toolc.compiler.complaint import MAX_DEPTH, TooDeepError
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
 from toolc.compiler.edits import fix, quote
@@ -16,8 +15,9 @@ from toolc.compiler.load_values import refusal
 from toolc.compiler.toml_positions import Items, Place, Table, scan
 from toolc.compiler.toml_syntax import syntax_problem
 from toolc.compiler.unquoted import unquoted
-from toolc.diagnostics import Diagnostics, Edit
-from toolc.source import Position, SourceText, Span
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostics, Edit
+from toolc.model.source import Position, SourceText, Span
 
 _DIGITS: Final = re.compile(r"[0-9][0-9_]{1000,}")
 

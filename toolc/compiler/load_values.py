@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Final
 
-from toolc.compiler import codes
-from toolc.diagnostics import Code
+from toolc.model import codes
+from toolc.model.diagnostics import Code
 
 MAX_INTEGER: Final = 2**53 - 1
 """The largest integer that every JSON reader holds exactly (RFC 7493 section 2.2)."""

@@ -8,7 +8,6 @@ from typing import Final
 
 import yaml
 
-from toolc.compiler import codes
 from toolc.compiler.complaint import TooDeepError
 from toolc.compiler.document import Mapping, Node
 from toolc.compiler.edits import quote
@@ -16,8 +15,9 @@ from toolc.compiler.unquoted import Unquoted
 from toolc.compiler.yaml_compose import compose
 from toolc.compiler.yaml_disputes import report_disputes
 from toolc.compiler.yaml_nodes import Builder
-from toolc.diagnostics import Diagnostics
-from toolc.source import SourceText
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.source import SourceText
 
 _MAX_REPORTED: Final = 20
 # The first are line ends in YAML 1.1 but not in YAML 1.2 and in editors; YAML does not allow the others.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.decode_schema import check_schema
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence, to_json
 from toolc.compiler.edits import fix, remove_entry
 from toolc.compiler.reader import Findings, boolean, first_line, listed, mapping, mismatch, suggestion
-from toolc.diagnostics import Diagnostics
-from toolc.schema import Schema
-from toolc.source import Span
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.json_schema import Schema
+from toolc.model.source import Span
 
 RESERVED: Final = frozenset({"vars", "secrets", "args", "steps", "ctx"})
 """Names that mean something else in templates or Python functions."""

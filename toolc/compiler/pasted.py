@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.complaint import SyntaxProblem
-from toolc.source import SourceText
+from toolc.model import codes
+from toolc.model.source import SourceText
 
 # Text of several lines may contain the same characters: in YAML it is indented, in TOML it need not be.
 _CONFLICT: Final = re.compile(r"^<{7}(?=[ \r\n])", re.MULTILINE)

@@ -6,10 +6,10 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.pattern_dialect import python_only
 from toolc.compiler.reader import Findings
-from toolc.source import Span
+from toolc.model import codes
+from toolc.model.source import Span
 from toolc.validation.bounded import is_slow_for_keys
 from toolc.validation.pattern_speed import is_slow
 

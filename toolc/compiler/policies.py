@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from toolc.calls import NO_TOOLS, Tools, by_name, called
-from toolc.compiler import codes
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Scalar
 from toolc.compiler.document import Sequence as SequenceNode
-from toolc.diagnostics import Code, Diagnostic
-from toolc.hosts import HostError, parse_destination
+from toolc.model import codes
+from toolc.model.call_graph import NO_TOOLS, ToolLookup, by_name, called
+from toolc.model.destinations import HostError, parse_destination
+from toolc.model.diagnostics import Code, Diagnostic
+from toolc.model.source import Span
 from toolc.policy.policy import Key, Policy
 from toolc.policy.rules import Violation, violations
-from toolc.source import Span
 
 CODES: Final[Mapping[Key, Code]] = {
     "limits": codes.POLICY_LIMITS,
@@ -46,7 +46,7 @@ def check_callers(tools: Sequence[LocatedTool], more: Sequence[Policy]) -> Itera
             yield from _findings(tool, known, more)
 
 
-def _findings(tool: LocatedTool, tools: Tools, more: Sequence[Policy]) -> Iterator[Diagnostic]:
+def _findings(tool: LocatedTool, tools: ToolLookup, more: Sequence[Policy]) -> Iterator[Diagnostic]:
     if tool.damaged:  # nothing is known of a part that could not be read, and that it could not is an error
         return
     for each in violations(tool.spec, tools, (*tool.policies, *more)):

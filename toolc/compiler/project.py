@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler import codes
 from toolc.compiler.decode_defaults import check_defaults
 from toolc.compiler.document import Document, Mapping, Node
 from toolc.compiler.files import FileError, relative_path
 from toolc.compiler.reader import Findings, Reader, choice, list_of, mapping, text
 from toolc.compiler.settings import HOST, Settings, complaint
 from toolc.compiler.variables import Variables, decode_variables
-from toolc.diagnostics import Severity
-from toolc.source import Span
+from toolc.model import codes
+from toolc.model.diagnostics import Severity
+from toolc.model.source import Span
 
 if TYPE_CHECKING:
-    from toolc.policy.policy import Policy  # start-up time: few projects have one
+    from toolc.policy.policy import Policy
 
 _LATER: Final = ("providers",)
 _SEVERITIES: Final = ("error", "warning", "off")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.decode_function import PythonSource
 from toolc.compiler.reader import Findings
+from toolc.model import codes
 
 _EVALUATORS: Final = frozenset({"eval", "exec"})
 _SHELLS: Final = frozenset(

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, TypeAlias, TypeVar
 
-from toolc.compiler import codes, habits
+from toolc.compiler import habits
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
 from toolc.compiler.edits import fix, quote_plain, rename
-from toolc.diagnostics import Code, Diagnostics, Fix, Severity
-from toolc.source import Position, SourceText, Span
+from toolc.model import codes
+from toolc.model.diagnostics import Code, Diagnostics, Fix, Severity
+from toolc.model.source import Position, SourceText, Span
 
 T = TypeVar("T")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Node
 from toolc.compiler.reader import Findings, sequence, text
+from toolc.model import codes
 
 _REQUIREMENT: Final = re.compile(
     r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?P<extras>\[[A-Za-z0-9._, -]*\])?==(?P<version>\S+)"

@@ -9,12 +9,12 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Node
 from toolc.compiler.reader import Findings, first_line, listed, suggestion, text
 from toolc.compiler.templates import check_name
-from toolc.schema import Schema
-from toolc.source import Position, Span
+from toolc.model import codes
+from toolc.model.json_schema import Schema
+from toolc.model.source import Position, Span
 
 if TYPE_CHECKING:
     from jinja2 import nodes

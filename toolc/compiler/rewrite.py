@@ -8,7 +8,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 
 def rewrite(path: Path, before: bytes, after: bytes) -> None:

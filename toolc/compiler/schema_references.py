@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as MappingOf
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Mapping, Scalar
 from toolc.compiler.reader import Findings
-from toolc.schema import JsonObject, JsonValue
-from toolc.source import Span
+from toolc.model import codes
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.source import Span
 
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 _REF_HINT: Final = "'#/$defs/name' leads to what stands under the schema's '$defs'"

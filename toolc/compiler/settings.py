@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler import codes
-from toolc.diagnostics import Code, Diagnostic, Diagnostics, Severity
+from toolc.model import codes
+from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Severity
 
 if TYPE_CHECKING:
-    from toolc.policy.policy import Policy  # start-up time: few projects have one
+    from toolc.policy.policy import Policy
 
 HOST: Final = r"^[a-z0-9-]+(\.[a-z0-9-]+)*$"
 """What a host of ``lint.hosts`` looks like."""

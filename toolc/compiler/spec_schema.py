@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from toolc.compiler.decode_defaults import IDENTITY
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject
 
 
 @cache

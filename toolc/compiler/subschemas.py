@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from toolc.compiler.document import Mapping, Node, Sequence
-from toolc.schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS
+from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS
 
 
 def inner_schemas(schema: Mapping) -> Iterator[Mapping]:

@@ -15,12 +15,12 @@ from io import StringIO
 from tokenize import COMMENT, TokenError, generate_tokens
 from typing import Final, TypeAlias
 
-from toolc.compiler import codes
 from toolc.compiler.edits import fix
 from toolc.compiler.settings import complaint
 from toolc.compiler.yaml_compose import scalars
-from toolc.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
-from toolc.source import Position, SourceText, Span
+from toolc.model import codes
+from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
+from toolc.model.source import Position, SourceText, Span
 
 _START: Final = r"(?:^|(?<=\s))#\s*toolc:\s*ignore\b"
 _COMMENT: Final = re.compile(rf"{_START}(?:\[(?P<codes>[^\]]*)\])?(?P<reason>(?:(?!{_START}).)*)")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.complaint import SyntaxProblem
 from toolc.compiler.edits import fix
-from toolc.diagnostics import Edit
-from toolc.source import SourceText
+from toolc.model import codes
+from toolc.model.diagnostics import Edit
+from toolc.model.source import SourceText
 
 _PAIR: Final = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _SINGLE: Final = re.compile(r"\\u[0-9a-fA-F]{4}|\\U?[0-9a-fA-F]{0,8}")

@@ -1,4 +1,4 @@
-"""Templates of backend fields: from text to ``toolc.template.Template``, with Jinja2's own parser.
+"""Templates of backend fields: from text to ``toolc.model.template.Template``, with Jinja2's own parser.
 
 Only ``{{ }}`` is special. Jinja2 sees the expressions and nothing else: it would take ``{%`` and ``{#``
 for its own (kubectl, git and bash use them) and would change line ends of the text between.
@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Node, Scalar
 from toolc.compiler.reader import Findings, listed, string, suggestion, unsupported
-from toolc.schema import JsonValue, Schema
-from toolc.source import Span
-from toolc.template import FILTERS, FILTERS_WITH_ARGUMENT, SECRETS, STEPS, Filter, Placeholder, Template
+from toolc.model import codes
+from toolc.model.json_schema import JsonValue, Schema
+from toolc.model.source import Span
+from toolc.model.template import FILTERS, FILTERS_WITH_ARGUMENT, SECRETS, STEPS, Filter, Placeholder, Template
 
 if TYPE_CHECKING:
     from jinja2 import Environment, nodes

@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 
 import tomli
 
-from toolc.compiler import codes
 from toolc.compiler.complaint import SyntaxProblem, odd_space
 from toolc.compiler.pasted import detect_foreign_content
 from toolc.compiler.surrogates import surrogate_problem
 from toolc.compiler.toml_positions import BETWEEN, STRING
-from toolc.source import SourceText
+from toolc.model import codes
+from toolc.model.source import SourceText
 
 _WORD: Final = re.compile(r"[^\s,\[\]{}#=\"']+(?:[ \t]+[^\s,\[\]{}#=\"']+)*")
 _TOKEN: Final = re.compile(r"\w+|\S")

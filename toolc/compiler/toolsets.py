@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.cache_file import digest_of_bytes, digest_of_files
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Mapping, Node, Scalar
@@ -16,7 +15,8 @@ from toolc.compiler.find_project import Projects
 from toolc.compiler.load import load_data, read
 from toolc.compiler.project import Project
 from toolc.compiler.reader import listed, suggestion
-from toolc.diagnostics import Diagnostic, Diagnostics
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic, Diagnostics
 
 _MAX_NAMED: Final = 10
 

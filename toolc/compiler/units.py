@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Node, Scalar
 from toolc.compiler.edits import fix, set_text
 from toolc.compiler.reader import Findings, mismatch
+from toolc.model import codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,10 +31,10 @@ from toolc.compiler.written_values import (
     yaml_block,
     yaml_key,
 )
-from toolc.diagnostics import Diagnostics, Edit, Fix
-from toolc.errors import UsageError
-from toolc.schema import JsonObject, JsonValue
-from toolc.source import SourceText
+from toolc.model.diagnostics import Diagnostics, Edit, Fix
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.source import SourceText
 
 Route: TypeAlias = tuple[str, ...]
 """Keys from ``expect`` on, such as ``("files", "a.txt")``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
-from toolc.template import Template
+from toolc.model.template import Template
 
 
 def templates(value: object) -> Iterator[Template]:

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.json_pointer import tokens
-from toolc.schema import JsonObject, JsonValue, Schema
+from toolc.model.json_schema import JsonObject, JsonValue, Schema, tokens
 
 ANY: Final = frozenset({"array", "boolean", "fraction", "integer", "null", "object", "string"})
 """The types of JSON Schema, where ``number`` is ``integer`` and ``fraction``: so two types overlap or do not."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from toolc.compiler import codes
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
 from toolc.compiler.reader import Findings, listed, mapping, mismatch, suggestion
-from toolc.source import SourceText, Span
-from toolc.template import as_text
+from toolc.model import codes
+from toolc.model.source import SourceText, Span
+from toolc.model.template import as_text
 
 _REFERENCE: Final = re.compile(r"\{\{\s*vars\b(?:\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*\}\}|[^{}]{0,200}\}\}|)")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")

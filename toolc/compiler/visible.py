@@ -8,9 +8,9 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
 from toolc.compiler.parameters import is_full_schema
 from toolc.compiler.reader import first_line
-from toolc.schema import JsonValue
-from toolc.source import SourceText, Span
-from toolc.spec import ToolSpec
+from toolc.model.json_schema import JsonValue
+from toolc.model.source import SourceText, Span
+from toolc.model.spec.tool import ToolSpec
 
 Role: TypeAlias = Literal["name", "prose", "value"]
 """A name (of a tool or property), words written for reading, or data: an enum, a default, an example."""

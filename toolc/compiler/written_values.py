@@ -6,7 +6,7 @@ import json
 import re
 from typing import Final
 
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 import yaml
 
 from toolc.compiler.complaint import MAX_DEPTH, TooDeepError
-from toolc.source import Position
+from toolc.model.source import Position
 
 PLAIN: Final = "plain"
 """The tag of an unquoted scalar without a tag of its own; quoted ones and collections have ``""``."""

@@ -11,11 +11,11 @@ from typing import Final
 
 import yaml
 
-from toolc.compiler import codes
 from toolc.compiler.yaml_compose import tokens
 from toolc.compiler.yaml_indentation import may_have_wrong_lines, wrong_lines
-from toolc.diagnostics import Code, Diagnostics
-from toolc.source import SourceText
+from toolc.model import codes
+from toolc.model.diagnostics import Code, Diagnostics
+from toolc.model.source import SourceText
 
 # What such text looks like, in strings and comments too: few files have any, and only those are scanned again.
 # Each pattern begins with its rarest character, which re finds fast, and reads no character twice.

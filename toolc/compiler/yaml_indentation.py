@@ -11,7 +11,7 @@ from typing import Final
 
 import yaml
 
-from toolc.source import Position, SourceText, Span
+from toolc.model.source import Position, SourceText, Span
 
 # What such a line looks like, in strings and comments too: few files have any, and only those are scanned again.
 # No pattern reads a character more than a few times: a long line of brackets must not take long.

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 import yaml
 from yaml import CollectionNode, MappingNode, ScalarNode
 
-from toolc.compiler import codes
 from toolc.compiler.complaint import MAX_DEPTH, TooDeepError
 from toolc.compiler.document import Entry, Mapping, Marks, Node, Scalar, Sequence, span_at, value_span
 from toolc.compiler.edits import fix, quote, quote_plain, replace
@@ -17,8 +16,9 @@ from toolc.compiler.load_values import refusal
 from toolc.compiler.unquoted import Unquoted, quoted
 from toolc.compiler.yaml_compose import PLAIN
 from toolc.compiler.yaml_scalars import NUMBERS, WORDS, Meaning, Value, describe_value, meaning
-from toolc.diagnostics import Diagnostics
-from toolc.source import SourceText, Span
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.source import SourceText, Span
 
 MAX_ALIASED: Final = 10_000
 """How many nodes the aliases of one file may add."""

@@ -14,15 +14,15 @@ from typing import Final
 
 import yaml
 
-from toolc.compiler import codes
 from toolc.compiler.complaint import SyntaxProblem, odd_space
 from toolc.compiler.edits import fix
 from toolc.compiler.pasted import detect_foreign_content
 from toolc.compiler.surrogates import surrogate_problem
 from toolc.compiler.unquoted import Unquoted, quoted, unquoted
 from toolc.compiler.yaml_compose import position, tokens
-from toolc.diagnostics import Code, Edit, Fix
-from toolc.source import Position, SourceText, Span
+from toolc.model import codes
+from toolc.model.diagnostics import Code, Edit, Fix
+from toolc.model.source import Position, SourceText, Span
 
 _WORD: Final = re.compile(r"[^\s,\[\]{}]+")
 _KEY_AND_COLON: Final = re.compile(r"(?:[ ]|-[ ]+)*(?:[\w.-]+|\"[^\"]*\"|'[^']*'):(?=[^ \t:/\\])")

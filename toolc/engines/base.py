@@ -6,14 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 
-from toolc.plan import Profile
-from toolc.spec import MinIsolation, WorkspaceMode
-
-LimitName: TypeAlias = Literal["timeout", "memory", "cpus", "pids", "output", "tmp", "files", "file_size"]
-"""A limit, as a spec calls it."""
-
-LIMITS: Final[tuple[LimitName, ...]] = get_args(LimitName)
-"""Every limit, in the order in which they are told."""
+from toolc.model.plan import LIMITS, LimitName, Profile
+from toolc.model.spec.sandbox import MinIsolation, WorkspaceMode
 
 Level: TypeAlias = Literal["enforced", "approximate", "not"]
 """How a limit is kept: as it says; by something near it; by nothing at all."""

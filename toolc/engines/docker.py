@@ -41,8 +41,8 @@ from toolc.engines.docker_wire import Listener, WireStream
 from toolc.engines.oom import kernel_kills
 from toolc.engines.owner import Owner
 from toolc.engines.passing import persist
-from toolc.errors import InfrastructureError, NoPythonError
-from toolc.plan import Profile
+from toolc.model.errors import InfrastructureError, NoPythonError
+from toolc.model.plan import Profile
 
 LATE_SECONDS: Final = 600.0
 """How long after a request without an answer its container may still appear, and is looked for by each start."""

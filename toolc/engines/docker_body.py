@@ -15,9 +15,9 @@ from toolc.engines.docker_runtime import Runtime, choose
 from toolc.engines.etc_files import HOSTNAME, LOOPBACK
 from toolc.engines.guest_limits import guest_limits
 from toolc.engines.oci_config import MASKED_PATHS, READONLY_PATHS, tmpfs_bounds
-from toolc.plan import Mount, Profile
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import MIB, Limits
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import Mount, Profile
+from toolc.model.spec.sandbox import MIB, Limits
 
 OWNER_LABEL: Final = "toolc.owner"
 """The label that says whose a container is: ``toolc.engines.owner.Owner.label()``."""

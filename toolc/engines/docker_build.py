@@ -17,8 +17,8 @@ from urllib.parse import quote
 from toolc.engines.docker_body import NAME_LABEL
 from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.passing import persist
-from toolc.errors import InfrastructureError
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject, JsonValue
 
 if TYPE_CHECKING:
     from docker.api.client import APIClient

@@ -11,7 +11,7 @@ from toolc.engines import image_volumes
 from toolc.engines.docker_body import NAME_LABEL, LocalImage
 from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.image_names import names_of
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 CREATE_SECONDS: Final = 30.0
 """How long a daemon may take to create a container: a loaded one's disks are slow."""

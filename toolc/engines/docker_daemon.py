@@ -9,7 +9,7 @@ from toolc.engines.docker_host import INSTALL, NoHostError
 from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.docker_podman import is_podman
 from toolc.engines.docker_runtime import DEFAULT, Runtime, runtimes
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 OLDEST_API: Final = (1, 40)
 """Docker 19.03, Podman 3. An older daemon silently ignores fields of ours, and so would drop a limit."""

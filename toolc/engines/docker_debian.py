@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from toolc.engines import store
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 PACKAGES: Final = "python3,ca-certificates"
 """What the base image adds to a minimal system."""

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from toolc.engines.docker_body import OWNER_LABEL
 from toolc.engines.docker_http import Client, Feed
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
 
 OPEN_SECONDS: Final = 30.0
 """How long the stream may take to begin; once open it has no end."""

@@ -16,7 +16,7 @@ from toolc.engines.docker_daemon import Daemon
 from toolc.engines.docker_runtime import Runtime
 from toolc.engines.owner import shared_directory
 from toolc.engines.passing import is_passing
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 _MAX_MESSAGE: Final = 1000
 

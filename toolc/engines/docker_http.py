@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
 
 MAX_ANSWER: Final = 64 * 1024 * 1024
 """No answer that is read whole is longer, in bytes."""

@@ -12,8 +12,8 @@ from toolc.engines.base import ImageUsed, Sandbox
 from toolc.engines.docker_body import LocalImage
 from toolc.engines.docker_http import Client
 from toolc.engines.images import base_tag, build_command, build_tag, ensure_built
-from toolc.errors import InfrastructureError
-from toolc.plan import Profile
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Profile
 
 if TYPE_CHECKING:
     from toolc.engines.equipment import Root

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from toolc.engines import oci_seccomp
-from toolc.engines.base import ISOLATION, Capabilities, Enforcement, Level, LimitName, User, offer
+from toolc.engines.base import ISOLATION, Capabilities, Enforcement, Level, User, offer
 from toolc.engines.docker_daemon import Daemon
 from toolc.engines.docker_runtime import choose
-from toolc.plan import Profile
-from toolc.spec import MIB, MinIsolation
+from toolc.model.plan import LimitName, Profile
+from toolc.model.spec.sandbox import MIB, MinIsolation
 
 LEAST_MEMORY: Final = 6 * MIB
 """The daemon takes no smaller memory limit (moby, daemon/daemon_unix.go)."""

@@ -6,8 +6,8 @@ import re
 
 from toolc.engines import overlay
 from toolc.engines.docker_daemon import Daemon
-from toolc.plan import Mount, Profile
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import Mount, Profile
 
 
 def obstacle(profile: Profile, daemon: Daemon) -> str | None:

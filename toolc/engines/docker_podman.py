@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from toolc.engines.owner import shared_directory
-from toolc.plan import Profile
+from toolc.model.plan import Profile
 
 _UNKNOWN_OPTIONS: Final = ("uid=", "gid=", "nr_inodes=")
 """Of a tmpfs, what it refuses to pass on."""

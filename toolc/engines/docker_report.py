@@ -13,7 +13,7 @@ from toolc.engines.advisories import Component
 from toolc.engines.docker_daemon import Daemon, connect
 from toolc.engines.docker_host import NoHostError, find_socket
 from toolc.engines.docker_http import ApiError
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 PACKAGES: Final = {"docker": "docker.io", "containerd": "containerd", "runc": "runc", "podman": "podman"}
 """What Debian and its kin call these programs; the name of each as the advisories have it."""

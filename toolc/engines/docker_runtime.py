@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolc.engines.base import ISOLATION
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import MinIsolation
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.spec.sandbox import MinIsolation
 
 _KINDS: Final[tuple[tuple[MinIsolation, str], ...]] = (("gvisor", r"runsc|gvisor"), ("vm", r"kata"))
 """What a runtime's own program is called, by how it isolates; any other shares the host's kernel."""

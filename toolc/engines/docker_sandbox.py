@@ -14,7 +14,7 @@ from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.docker_stream import AttachedStream
 from toolc.engines.docker_wire import WireStream
 from toolc.engines.oom import KILLED_FROM_OUTSIDE, may_have_killed
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 _GRACE: Final = 0.5
 """Seconds after its stream is closed until a guest is killed."""

@@ -16,7 +16,7 @@ from toolc.engines.base import Leftover
 from toolc.engines.docker_body import OWNER_LABEL
 from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.owner import Owner
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 SECONDS: Final = 10.0
 """The deadline of each request."""

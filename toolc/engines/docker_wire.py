@@ -23,10 +23,10 @@ from toolc.engines.docker_daemon import Daemon
 from toolc.engines.docker_stream import AttachedStream
 from toolc.engines.owner import Owner, dead_directories, shared_directory
 from toolc.engines.stream import SocketStream
-from toolc.errors import InfrastructureError
 from toolc.guest.bundle import CANNOT_CONNECT
 from toolc.guest.told import NETWORK_ARGUMENT
-from toolc.plan import Profile
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Profile
 
 FOLDER: Final = "/.toolc-wire"
 """Where it stands in the container."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from toolc.engines import guest_python
 from toolc.engines.guest_python import BROUGHT, OWN, RUNTIME, Start, facts, runtime
 from toolc.engines.requirements import SITE, packages_in, site
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 PLACES = (RUNTIME, SITE)
 """Where folders of the host's are bound, read-only."""

@@ -22,10 +22,11 @@ from toolc.guest.frames import Frame, FrameReader, encode
 from toolc.guest.job import Job
 from toolc.guest.session import Call
 from toolc.guest.workspace import kernel
-from toolc.plan import Exec, Plan, Profile, PythonCall
-from toolc.result import Capture, Outcome
-from toolc.schema import JsonObject
-from toolc.spec import EnvVar, File
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Exec, Plan, Profile, PythonCall
+from toolc.model.result import Capture, Outcome
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import EnvVar
 
 Script: TypeAlias = Callable[[Plan], Outcome]
 """What a call comes to. An exception that it raises is a sandbox that died.

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from toolc.engines.base import LimitName
-from toolc.spec import Limits
+from toolc.model.plan import LimitName
+from toolc.model.spec.sandbox import Limits
 
 
 def guest_limits(limits: Limits, names: Iterable[LimitName]) -> tuple[str, ...]:

@@ -19,8 +19,8 @@ from typing import Final, Protocol, TypeAlias
 
 from toolc.engines import runtime_program, store
 from toolc.engines.oci_unpack import Budget, LayerReader, unpack
-from toolc.errors import InfrastructureError, NoPythonError
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.errors import InfrastructureError, NoPythonError
+from toolc.model.json_schema import JsonObject, JsonValue
 
 RUNTIME: Final = "/.toolc"
 """Where the Python that toolc brings along stands in a sandbox."""

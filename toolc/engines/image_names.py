@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject
 
 MANIFEST: Final = "manifest:"
 CONFIG: Final = "config:"

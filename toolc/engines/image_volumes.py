@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 OWN: Final = frozenset({"/tmp", "/tool", "/dev/shm"})
 """What every sandbox has, bounded already, whatever an image says of it."""

@@ -24,8 +24,9 @@ from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.dockerfile import bases, fetched
 from toolc.engines.packages import Packages
 from toolc.engines.unpacked import Stored, remove, stored
-from toolc.errors import InfrastructureError, NoEngineError, UsageError
-from toolc.spec import Build, File
+from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import Build
 
 BASE: Final = "base"
 """The image that every other starts from."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from toolc.engines.owner import Owner, dead_directories
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 
 def register(argv: Sequence[str]) -> None:

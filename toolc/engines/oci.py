@@ -23,9 +23,9 @@ from toolc.engines.oci_sandbox import Launch, OciSandbox
 from toolc.engines.oci_user import Identity, Pair, identity
 from toolc.engines.owner import Owner
 from toolc.engines.passing import persist
-from toolc.errors import InfrastructureError
-from toolc.plan import Profile
-from toolc.spec import Build
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Profile
+from toolc.model.spec.sandbox import Build
 
 
 def engine() -> OciEngine:

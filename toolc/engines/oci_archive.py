@@ -23,8 +23,8 @@ from typing import IO, Final, Protocol, cast
 
 from toolc.engines.bounded_tar import open_tar
 from toolc.engines.oci_unpack import Budget, LayerReader, unpack
-from toolc.errors import InfrastructureError
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject, JsonValue
 
 MAX_JSON: Final = 8 * 1024 * 1024
 """The largest manifest or configuration, in bytes."""

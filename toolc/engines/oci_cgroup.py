@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from toolc.engines.owner import Owner
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject
 
 CONTROLLERS: Final = ("memory", "pids", "cpu")
 """What toolc's limits need."""

@@ -12,9 +12,9 @@ from toolc.engines.oci_cgroup import CONTROLLERS
 from toolc.engines.oci_fitting import Fitting
 from toolc.engines.oci_user import Identity, Pair
 from toolc.guest.workspace import LOWER
-from toolc.plan import Mount, Profile
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import MIB, Limits
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import Mount, Profile
+from toolc.model.spec.sandbox import MIB, Limits
 
 MASKED_PATHS: Final = (
     "/proc/acpi", "/proc/asound", "/proc/bootconfig", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts",

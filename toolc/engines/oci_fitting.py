@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from toolc.engines import oci_rootfs
 from toolc.engines.base import Sandbox
 from toolc.engines.oci_rootfs import Interpreter
-from toolc.errors import InfrastructureError
-from toolc.plan import Profile
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Profile
 
 if TYPE_CHECKING:
     from toolc.engines.equipment import Root

@@ -21,10 +21,10 @@ from toolc.engines.oci_fitting import Fitting
 from toolc.engines.oci_sandbox import Place
 from toolc.engines.oci_user import UNUSED, Identity, outside
 from toolc.engines.owner import Owner, dead_directories
-from toolc.errors import InfrastructureError
-from toolc.plan import Mount, Profile
-from toolc.schema import JsonObject
-from toolc.spec import Limits
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Mount, Profile
+from toolc.model.spec.sandbox import Limits
 
 SWEEP_SECONDS: Final = 5.0
 """How long it may take to remove what one dead owner left."""

@@ -24,9 +24,9 @@ from toolc.engines.image_names import CONFIG
 from toolc.engines.images import build_command, build_tag, ensure_built
 from toolc.engines.oci_archive import open_archive
 from toolc.engines.oci_unpack import resolve, split
-from toolc.errors import InfrastructureError
-from toolc.plan import Profile
-from toolc.schema import JsonObject
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Profile
 
 MOUNT_POINTS: Final = ("proc", "dev", "tmp", "tool", "workspace", *(place.lstrip("/") for place in PLACES))
 WRITABLE: Final = ("tmp", "tool")

@@ -6,7 +6,8 @@ import os
 from typing import Final
 
 from toolc.engines import oci_cgroup
-from toolc.engines.base import Capabilities, Enforcement, Level, LimitName
+from toolc.engines.base import Capabilities, Enforcement, Level
+from toolc.model.plan import LimitName
 
 _LIMITS: Final[dict[str, tuple[LimitName, Level, str]]] = {
     "memory": ("memory", "approximate", "each process by itself"),

@@ -27,7 +27,7 @@ from toolc.engines.oci_process import RUN_OPTIONS, RuntimeProcess
 from toolc.engines.oci_sweep import sweep, sweep_until_gone
 from toolc.engines.oom import KILLED_FROM_OUTSIDE, kernel_kills, may_have_killed
 from toolc.engines.stream import SocketStream
-from toolc.errors import InfrastructureError, NoPythonError
+from toolc.model.errors import InfrastructureError, NoPythonError
 
 START_SECONDS: Final = 30.0
 """How long the runtime may take until process 1 runs."""

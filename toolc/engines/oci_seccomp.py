@@ -13,7 +13,7 @@ import errno
 import platform
 from typing import Final
 
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 ARCHITECTURES: Final = {
     "x86_64": "SCMP_ARCH_X86_64",

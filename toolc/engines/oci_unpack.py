@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
 
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 MAX_BYTES: Final = 16 * 1024**3
 MAX_ENTRIES: Final = 1_000_000

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.plan import Mount
+from toolc.model.plan import Mount
 
 UNUSED: Final = 2_100_000_000
 """First of the host uids (and gids) that nobody has: above the ranges that systemd and SSSD hand out."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from toolc.errors import InfrastructureError
-from toolc.plan import Mount
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Mount
 
 
 def prepare(mount: Mount, uid: int, gid: int) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

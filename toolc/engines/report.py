@@ -12,9 +12,8 @@ from typing import TypeAlias
 from toolc.engines import oci_cgroup, oci_probe
 from toolc.engines.advisories import Component, Concern, concerning, load
 from toolc.engines.base import ISOLATION, Capabilities, Engine, Probe, unenforced
-from toolc.engines.names import ENGINES
 from toolc.engines.select import load as load_engine
-from toolc.plan import Profile
+from toolc.model.plan import ENGINES, Profile
 
 Read: TypeAlias = Callable[[str], str]
 """Gives the text of a small file of the kernel's, stripped; empty if it is not there."""

@@ -19,7 +19,7 @@ from typing import Final
 
 from toolc.engines import packages, wheels_only
 from toolc.engines.guest_python import Facts
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 SITE: Final = "/opt/toolc/site"
 """Where the packages stand in a sandbox."""

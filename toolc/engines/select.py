@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolc.engines.base import Engine, LimitName, Probe, offer, told_instead, unenforced
-from toolc.engines.names import AUTO, ENGINES, engine_names
-from toolc.errors import NoEngineError, UsageError
-from toolc.plan import Profile
+from toolc.engines.base import Engine, Probe, offer, told_instead, unenforced
+from toolc.model.errors import NoEngineError, UsageError
+from toolc.model.plan import AUTO, ENGINES, LimitName, Profile, engine_names
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from urllib.parse import quote, unquote
 
 from toolc.engines import janitor, store_sweep
 from toolc.engines.owner import Owner
-from toolc.errors import InfrastructureError
-from toolc.schema import JsonObject
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject
 
 VARIABLE: Final = "TOOLC_STORE"
 """The variable that names another folder than the usual one."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from toolc.engines import store
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 
 
 def remove(kind: str, key: str, folder: Path, is_wanted: Callable[[Path], bool] = lambda _: False) -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc import checked
 from toolc.compiler.checks import check_each
 from toolc.compiler.decode_tool import decode_tool
 from toolc.compiler.document import Entry, Node, Scalar
@@ -20,12 +19,13 @@ from toolc.compiler.document import Mapping as MappingNode
 from toolc.compiler.document import Sequence as SequenceNode
 from toolc.compiler.files import Folder
 from toolc.compiler.reader import Findings
-from toolc.diagnostics import Diagnostic, Diagnostics
-from toolc.errors import SpecError, UsageError
 from toolc.functions.step import DefinedStep, Place
 from toolc.functions.tool import ComposedTool, Traits, check_traits
-from toolc.schema import JsonObject
-from toolc.source import Position, SourceText, Span
+from toolc.model import argument_checks
+from toolc.model.diagnostics import Diagnostic, Diagnostics
+from toolc.model.errors import SpecError, UsageError
+from toolc.model.json_schema import JsonObject
+from toolc.model.source import Position, SourceText, Span
 
 _HINTS: Final = ("read_only", "destructive", "idempotent", "open_world")
 _PLAIN: Final = ("label", "aliases", "tags", "examples", "confirm")
@@ -88,7 +88,7 @@ class _Nodes:
     def node(self, value: object, place: Place, what: str = "", depth: int = 0) -> Node:
         """The node of a value that stands at ``place``. Raises ``UsageError`` for what is no JSON."""
         span = self._span(place)
-        if depth > checked.MAX_DEPTH:
+        if depth > argument_checks.MAX_DEPTH:
             raise UsageError(f"tool {self.name!r}: {what} is nested too deep, or holds itself")
         if isinstance(value, DefinedStep):
             return self.node(value.said(), value.place, what, depth + 1)
@@ -97,14 +97,14 @@ class _Nodes:
         if isinstance(value, list | tuple):
             items = (self.node(each, place, f"{what}[{at}]", depth + 1) for at, each in enumerate(value))
             return SequenceNode(tuple(items), span)
-        checked.json_value(f"tool {self.name!r}: {what}", value)
+        argument_checks.json_value(f"tool {self.name!r}: {what}", value)
         assert value is None or isinstance(value, bool | int | float | str)
         return Scalar(value, span)
 
     def _entries(self, value: Mapping[object, object], place: Place, what: str, depth: int) -> Iterator[Entry]:
         span = self._span(place)
         for key, each in value.items():
-            name = checked.text(f"tool {self.name!r}: a key of {what or 'it'}", key)
+            name = argument_checks.text(f"tool {self.name!r}: a key of {what or 'it'}", key)
             yield Entry(name, span, self.node(each, place, f"{what}.{name}".lstrip("."), depth + 1))
 
     def _span(self, place: Place) -> Span:

@@ -7,23 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypedDict, Unpack, get_type_hints, overload
 
-from toolc import checked
-from toolc.errors import UsageError
 from toolc.functions.docstring import read_docstring
 from toolc.functions.hints import Hint, HintError, json_default, read_hint
 from toolc.functions.step import DefinedStep, Place
-from toolc.functions.tool import (
-    ComposedTool,
-    FunctionTool,
-    Traits,
-    check_description,
-    check_parameters,
-    make_tool,
-)
-from toolc.schema import JsonObject, JsonValue, Schema
-from toolc.spec_agent import AgentProvider
-from toolc.spec_composite import Strategy
-from toolc.spec_function import HostFunction
+from toolc.functions.tool import ComposedTool, FunctionTool, Traits, check_description, check_parameters, make_tool
+from toolc.model import argument_checks
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.spec.code_backends import HostFunction
+from toolc.model.spec.composed_backends import AgentProvider, Strategy
 
 CONTEXT: Final = "ctx"
 """The function's parameter that is no tool parameter: it gets the call's context."""
@@ -67,7 +59,7 @@ def define(
     ``parameters`` may be a whole JSON Schema of type object. Raises ``UsageError`` for what is none, and for a
     description that says nothing.
     """
-    checked.text("a tool's name", name)
+    argument_checks.text("a tool's name", name)
     check_description(name, description)
     if parameters is not None:
         if not isinstance(parameters, dict):
@@ -128,7 +120,7 @@ class Definition:
 
     def handler(self, function: Function) -> FunctionTool:
         """The tool that calls ``function`` with the arguments as keywords. Raises ``UsageError``."""
-        checked.function(f"tool {self.name!r}: its handler", function)
+        argument_checks.function(f"tool {self.name!r}: its handler", function)
         schema = self._parameters()
         properties = schema.get("properties")
         taken = properties if isinstance(properties, dict) else {}
@@ -146,7 +138,7 @@ class Definition:
         tool is added to a registry.
         """
         for each in steps:
-            checked.of_type(f"tool {self.name!r}: each step", each, DefinedStep, "what step(...) made")
+            argument_checks.of_type(f"tool {self.name!r}: each step", each, DefinedStep, "what step(...) made")
         backend = {"composite": {"strategy": strategy, "steps": steps}}
         return self._composed(backend, None, Place.of_caller())
 
@@ -186,10 +178,12 @@ class Definition:
         keywords: JsonObject | None = None,
     ) -> Definition:
         where = f"tool {self.name!r}: a parameter's"
-        checked.text(f"{where} name", name)
-        checked.text(f"{where} description", description)
-        checked.json_value(f"{where} enum", [*checked.items(f"{where} enum", enum or [], "values")])
-        checked.json_value(f"{where} default", (keywords or {}).get("default"))
+        argument_checks.text(f"{where} name", name)
+        argument_checks.text(f"{where} description", description)
+        argument_checks.json_value(
+            f"{where} enum", [*argument_checks.sequence(f"{where} enum", enum or [], "values")]
+        )
+        argument_checks.json_value(f"{where} default", (keywords or {}).get("default"))
         if self.schema is not None:
             raise UsageError(f"tool {self.name!r} has a whole schema already; put the parameter {name!r} in there")
         if any(name == each for each, _ in self.hints):
@@ -202,7 +196,7 @@ class Definition:
 
 
 def _from_function(function: Function, name: str | None, description: str | None, traits: Traits) -> FunctionTool:
-    checked.function("a tool that is made with @tool", function)
+    argument_checks.function("a tool that is made with @tool", function)
     words = read_docstring(inspect.getdoc(function))
     name = name or _name(function)
     hints, required, wants_context = {}, [], False

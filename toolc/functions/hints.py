@@ -26,8 +26,8 @@ from typing import (
     is_typeddict,
 )
 
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec_function import Load
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.spec.code_backends import Load
 
 MAX_DEPTH: Final = 32
 """How deep hints may nest; a dataclass that holds itself nests for ever."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from toolc.calls import MAX_DEPTH, by_name, circle, depth
-from toolc.compiler import codes
 from toolc.compiler.checks.call_graph import tool_references
 from toolc.compiler.checks.step_types import StepArguments
 from toolc.compiler.reader import suggestion
-from toolc.diagnostics import Diagnostic
 from toolc.functions.composed import refuse
 from toolc.functions.tool import ComposedTool
-from toolc.spec import ToolSpec
+from toolc.model import codes
+from toolc.model.call_graph import MAX_DEPTH, by_name, circle, depth
+from toolc.model.diagnostics import Diagnostic
+from toolc.model.spec.tool import ToolSpec
 
 _NOT_THERE: Final = "add that tool to the registry first, or in the same call of add"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from inspect import currentframe
 
-from toolc import checked
+from toolc.model import argument_checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def step(
     seconds. Raises ``UsageError`` for a timeout that is none; all else is read with the composite.
     """
     if timeout is not None:
-        checked.seconds("step: a timeout", timeout)
+        argument_checks.seconds("step: a timeout", timeout)
     return DefinedStep(
         place=Place.of_caller(),
         id=id,

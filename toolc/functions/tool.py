@@ -8,18 +8,18 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from toolc import checked
-from toolc.digest import digests
-from toolc.errors import UsageError
-from toolc.registry import RegisteredTool
-from toolc.schema import JsonObject, Schema
-from toolc.spec import Annotations, Limits, Sandbox, ShellBackend, ToolSpec
-from toolc.spec_backends import Argv
-from toolc.spec_function import HostFunction
+from toolc.model import argument_checks
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject, Schema
+from toolc.model.registry import RegisteredTool
+from toolc.model.registry_file import digests
+from toolc.model.spec.code_backends import Argv, HostFunction, ShellBackend
+from toolc.model.spec.sandbox import Limits, SandboxSpec
+from toolc.model.spec.tool import Annotations, ToolSpec
 from toolc.validation.plain_schema import is_plain_schema
 
 if TYPE_CHECKING:
-    from toolc.compiler.decode_tool import LocatedTool  # functions need no compiler
+    from toolc.compiler.decode_tool import LocatedTool
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _PARAMETER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -127,12 +127,12 @@ def check_traits(name: str, traits: Traits) -> None:
 
 
 def _timeout(what: str, value: object) -> None:
-    checked.seconds(what.replace("timeout", "a timeout"), value)
+    argument_checks.seconds(what.replace("timeout", "a timeout"), value)
 
 
 def _examples(what: str, value: object) -> None:
-    for index, each in enumerate(checked.items(what, value, "dicts")):
-        checked.json_object(f"{what}[{index}]", each)
+    for index, each in enumerate(argument_checks.sequence(what, value, "dicts")):
+        argument_checks.json_object(f"{what}[{index}]", each)
 
 
 def _optional(check: Callable[[str, object], object]) -> Callable[[str, object], object]:
@@ -140,17 +140,17 @@ def _optional(check: Callable[[str, object], object]) -> Callable[[str, object],
 
 
 _CHECKS: Final[Mapping[str, Callable[[str, object], object]]] = {
-    "label": _optional(checked.text),
-    "aliases": checked.texts,
-    "tags": checked.texts,
+    "label": _optional(argument_checks.text),
+    "aliases": argument_checks.string_list,
+    "tags": argument_checks.string_list,
     "examples": _examples,
     "timeout": _timeout,
-    "confirm": checked.truth,
-    "read_only": _optional(checked.truth),
-    "destructive": _optional(checked.truth),
-    "idempotent": _optional(checked.truth),
-    "open_world": _optional(checked.truth),
-    "result_schema": _optional(checked.json_object),
+    "confirm": argument_checks.boolean,
+    "read_only": _optional(argument_checks.boolean),
+    "destructive": _optional(argument_checks.boolean),
+    "idempotent": _optional(argument_checks.boolean),
+    "open_world": _optional(argument_checks.boolean),
+    "result_schema": _optional(argument_checks.json_object),
 }
 """What may stand in each option."""
 
@@ -175,7 +175,7 @@ def _spec(name: str, description: str, parameters: JsonObject, backend: HostFunc
             open_world=traits.get("open_world"),
         ),
         result_schema=None if schema is None else Schema(deepcopy(schema)),
-        sandbox=Sandbox(limits=Limits(timeout_ms=timeout_ms)),
+        sandbox=SandboxSpec(limits=Limits(timeout_ms=timeout_ms)),
     )
 
 
@@ -195,12 +195,12 @@ def check_description(name: str, description: object) -> None:
     """Raise ``UsageError`` for what tells a model nothing."""
     if not (isinstance(description, str) and description.strip()):
         raise UsageError(f"tool {name!r} has no description, by which a model decides when to call it; write one")
-    checked.text(f"tool {name!r}: its description", description)
+    argument_checks.text(f"tool {name!r}: its description", description)
 
 
 def check_parameters(name: str, parameters: object) -> None:
     """Raise ``UsageError`` for what is no schema of an object with properties that a call can name."""
-    parameters = checked.json_object(f"tool {name!r}: its parameters", parameters)
+    parameters = argument_checks.json_object(f"tool {name!r}: its parameters", parameters)
     properties = parameters.get("properties")
     if parameters.get("type") != "object" or not isinstance(properties, dict):
         raise UsageError(f"tool {name!r}: its parameters must be a schema of type object with properties")

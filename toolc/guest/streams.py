@@ -7,16 +7,16 @@ import os
 from time import monotonic
 
 from toolc.guest.frames import (
-    DATA,
-    END,
-    MAX_PAYLOAD,
-    PROGRESS,
-    WINDOW,
-    WINDOW_BYTES,
-    FrameError,
-    Payload,
-    encode,
-)  # fmt: skip
+    DATA,  # fmt: skip
+    END,  # fmt: skip
+    MAX_PAYLOAD,  # fmt: skip
+    PROGRESS,  # fmt: skip
+    WINDOW,  # fmt: skip
+    WINDOW_BYTES,  # fmt: skip
+    FrameError,  # fmt: skip
+    Payload,  # fmt: skip
+    encode,  # fmt: skip
+)
 from toolc.guest.pace import Pace
 
 MAX_NOTE = 64 * 1024

@@ -8,7 +8,7 @@ from typing import Final
 
 from toolc.backends.plugin_lines import Description, Offer
 from toolc.importers.yaml_text import yaml_text
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 MAX_NAME: Final = 64
 """How long a tool's name may be, in characters."""

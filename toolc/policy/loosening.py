@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
-from toolc.authority import shown
-from toolc.hosts import covers, show_destination
+from toolc.model.destinations import covers, show_destination
+from toolc.model.permissions import format_permissions
+from toolc.model.source import Span
 from toolc.policy.policy import ISOLATION, Approval, Policy
-from toolc.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +86,5 @@ def _approval(each: Approval) -> str:
 
 
 _SHOWN: Final[dict[str, Callable[..., str]]] = {
-    "limits": shown, "hosts": show_destination, "approvals": _approval,
+    "limits": format_permissions, "hosts": show_destination, "approvals": _approval,
 }  # fmt: skip

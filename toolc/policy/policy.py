@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, Literal, TypeAlias
 
-from toolc.authority import Limit
-from toolc.errors import ToolcError
-from toolc.source import Position, Span
-from toolc.spec import Destination, Expose, Lifetime, MinIsolation, WorkspaceMode
+from toolc.model.errors import ToolcError
+from toolc.model.permissions import Limit
+from toolc.model.source import Position, Span
+from toolc.model.spec.sandbox import Destination, Expose, Lifetime, MinIsolation, WorkspaceMode
 
 Key: TypeAlias = Literal[
     "limits", "hosts", "images", "require", "backends", "expose", "workspace", "isolation", "lifetime",

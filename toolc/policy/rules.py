@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from toolc.authority import OWN, Authority, Granted, authority, shown
-from toolc.calls import Tools
-from toolc.hosts import covers, show_destination
+from toolc.model.call_graph import ToolLookup
+from toolc.model.destinations import covers, show_destination
+from toolc.model.permissions import OWN, Grant, Permissions, format_permissions, permissions_of
+from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
+from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
+from toolc.model.spec.sandbox import Destination
+from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import ISOLATION, Key, Policy, PolicyError, path_matches
-from toolc.spec import Destination, ToolSpec
-from toolc.spec_agent import AgentBackend
-from toolc.spec_composite import CompositeBackend
-from toolc.spec_http import HttpBackend, OAuth2Auth, Url
 
 T = TypeVar("T")
 
@@ -38,12 +38,12 @@ class _Asked:
     """A tool, all that a call of it may do, and the policy that it is held against."""
 
     tool: ToolSpec
-    has: Authority
-    tools: Tools
+    has: Permissions
+    tools: ToolLookup
     policy: Policy
 
     def told(
-        self, key: Key, granted: Granted[T], message: str, route: tuple[str | int, ...], allowed: Iterable[str]
+        self, key: Key, granted: Grant[T], message: str, route: tuple[str | int, ...], allowed: Iterable[str]
     ) -> Violation:
         """What is wrong with something that is granted; ``allowed`` is what the policy says instead."""
         steps = [step for step in granted.by if step != OWN]
@@ -57,17 +57,17 @@ class _Asked:
         )
 
 
-def violations(tool: ToolSpec, tools: Tools, policies: Iterable[Policy]) -> Iterator[Violation]:
+def violations(tool: ToolSpec, tools: ToolLookup, policies: Iterable[Policy]) -> Iterator[Violation]:
     """All that keeps ``tool`` from being allowed by each of ``policies``; ``tools`` has those that it calls."""
     has = None
     for policy in policies:
-        has = has or authority(tool, tools)
+        has = has or permissions_of(tool, tools)
         asked = _Asked(tool, has, tools, policy)
         for rule in _RULES:
             yield from rule(asked)
 
 
-def refuse(tool: ToolSpec, tools: Tools, policies: Iterable[Policy]) -> None:
+def refuse(tool: ToolSpec, tools: ToolLookup, policies: Iterable[Policy]) -> None:
     """Raise ``PolicyError`` that names all for which ``policies`` do not allow ``tool``."""
     found = [f"{each.message}; {each.hint}" for each in violations(tool, tools, policies)]
     if found:
@@ -80,9 +80,11 @@ def _limits(asked: _Asked) -> Iterator[Violation]:
     for each in asked.has.limits:
         allowed = most.get(each.value.name)
         if allowed and each.value.amount > allowed.amount:
-            name = shown(each.value).partition(":")[0]
-            words = f"{shown(each.value)} is more than {asked.policy.path} allows"
-            yield asked.told("limits", each, words, ("sandbox", "limits", name), [f"{shown(allowed)} or less"])
+            name = format_permissions(each.value).partition(":")[0]
+            words = f"{format_permissions(each.value)} is more than {asked.policy.path} allows"
+            yield asked.told(
+                "limits", each, words, ("sandbox", "limits", name), [f"{format_permissions(allowed)} or less"]
+            )
 
 
 def _hosts(asked: _Asked) -> Iterator[Violation]:
@@ -143,7 +145,7 @@ def _backends(asked: _Asked) -> Iterator[Violation]:
         if kinds is not None and tool is not None and tool.backend.tag not in kinds:
             tag = tool.backend.tag
             words = f"a call runs a backend of the kind '{tag}', which {asked.policy.path} does not allow"
-            yield asked.told("backends", Granted(tool.name, by), words, ("backend", tag), kinds)
+            yield asked.told("backends", Grant(tool.name, by), words, ("backend", tag), kinds)
 
 
 def _expose(asked: _Asked) -> Iterator[Violation]:

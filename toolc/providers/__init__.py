@@ -1,6 +1,6 @@
 """How each model provider declares tools, and how its calls and results are written.
 
-A new provider is a module here, a line in ``_PROVIDERS``, and its name in ``toolc.provider_names``.
+A new provider is a module here, a line in ``_PROVIDERS``, and its name in ``toolc.model.provider_names``.
 """
 
 from __future__ import annotations

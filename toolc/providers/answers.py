@@ -10,10 +10,10 @@ import base64
 import json
 from dataclasses import dataclass
 
-from toolc.call import ToolCall
-from toolc.result import Audio, Content, Image, Resource, Text, ToolResult
-from toolc.schema import JsonObject, JsonValue
-from toolc.template import as_text
+from toolc.model.call import ToolCall
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Audio, Content, Image, Resource, Text, ToolResult
+from toolc.model.template import as_text
 
 PDF = "application/pdf"
 """The type of the documents that models read as they are."""

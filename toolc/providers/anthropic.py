@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from toolc.call import ToolCall
+from toolc.model.call import ToolCall
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Content, Image, Resource
+from toolc.model.spec.tool import ToolSpec
 from toolc.providers.answers import PDF, Answer, blocks, encoded, in_words, members
 from toolc.providers.anthropic_strict import StrictTools
 from toolc.providers.base import Loss, Lowering, Provider
 from toolc.providers.lowering import LossLog, description, lower_plain
-from toolc.result import Content, Image, Resource
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ToolSpec
 
 _REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "oneOf"})
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from toolc.call import ToolCall
+from toolc.model.call import ToolCall
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.spec.tool import ToolSpec
 from toolc.providers.answers import Answer
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ToolSpec
 
 
 # A tuple is made and hashed in a fraction of the time, and a thousand tools have ten thousand of these.

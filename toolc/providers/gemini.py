@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeGuard
 
-from toolc.call import ToolCall
+from toolc.model.call import ToolCall
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Audio, Content, Image, Resource
+from toolc.model.spec.tool import ToolSpec
 from toolc.providers.answers import PDF, Answer, blocks, encoded, in_words, members, parsed_arguments
 from toolc.providers.base import Loss, Lowering, Provider
 from toolc.providers.gemini_schema import lower_schema
 from toolc.providers.lowering import LossLog, description
-from toolc.result import Audio, Content, Image, Resource
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ToolSpec
 
 UNNAMED: Final = "toolc_call_"
 """How the id of a call begins to which the model gave none: it is not told to the model."""

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.providers.gemini_types import type_variants
 from toolc.providers.lowering import LossLog, child, say
 from toolc.providers.merging import merge_all_of
 from toolc.providers.recursion import Recursion
 from toolc.providers.references import References
-from toolc.schema import JsonObject, JsonValue
 
 MAX_NODES: Final = 5_000
 """So many subschemas are lowered; what is beyond them takes any value. References can make a small schema huge."""

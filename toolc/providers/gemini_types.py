@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 _KINDS: Final = {
     bool: "boolean",

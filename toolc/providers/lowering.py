@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from toolc.model.json_schema import JsonObject, JsonValue, inner_schemas, map_subschemas
+from toolc.model.spec.tool import Annotations, ToolSpec
 from toolc.providers.base import Loss
-from toolc.schema import JsonObject, JsonValue, inner_schemas, map_subschemas
-from toolc.spec import Annotations, ToolSpec
 
 REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
 """Keywords that OpenAI's API (all) and Anthropic's (three of them) answer with status 400 in a tool's root schema.

@@ -10,14 +10,14 @@ from contextlib import suppress
 from typing import Final
 from urllib.parse import quote
 
-from toolc.call import ToolCall
+from toolc.model.call import ToolCall
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Audio, Content, Image, Resource, Text, ToolResult
+from toolc.model.spec.tool import Annotations, ToolSpec
+from toolc.model.template import as_text
 from toolc.providers.answers import Answer, encoded
 from toolc.providers.base import Loss, Lowering, Provider
 from toolc.providers.lowering import LossLog, description
-from toolc.result import Audio, Content, Image, Resource, Text, ToolResult
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import Annotations, ToolSpec
-from toolc.template import as_text
 
 _HINTS: Final = {
     "read_only": "readOnlyHint",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.providers.references import References, sole_reference
-from toolc.schema import JsonObject, JsonValue
 
 _ANNOTATIONS: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$id", "$schema", "default", "deprecated", "description", "examples", "title"}

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from toolc.call import ToolCall
+from toolc.model.call import ToolCall
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Audio, Content, Image, Resource
+from toolc.model.spec.tool import ToolSpec
 from toolc.providers.answers import (
     PDF,
     Answer,
@@ -23,9 +26,6 @@ from toolc.providers.answers import (
 from toolc.providers.base import Loss, Lowering, Provider
 from toolc.providers.lowering import REJECTED_AT_ROOT, LossLog, description, lower_plain, with_items
 from toolc.providers.openai_strict import strict_parameters
-from toolc.result import Audio, Content, Image, Resource
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ToolSpec
 
 _AUDIO_FORMATS: Final = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 

@@ -9,23 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from toolc.call import ToolCall
-from toolc.providers.answers import (
-    PDF,
-    Answer,
-    blocks,
-    data_url,
-    flagged,
-    in_words,
-    members,
-    parsed_arguments,
-)
+from toolc.model.call import ToolCall
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Content, Image, Resource, Text
+from toolc.model.spec.tool import ToolSpec
+from toolc.providers.answers import PDF, Answer, blocks, data_url, flagged, in_words, members, parsed_arguments
 from toolc.providers.base import Loss, Lowering, Provider
 from toolc.providers.lowering import REJECTED_AT_ROOT, LossLog, description, lower_plain, with_items
 from toolc.providers.openai_strict import strict_parameters
-from toolc.result import Content, Image, Resource, Text
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ToolSpec
 
 
 class OpenAIResponses:

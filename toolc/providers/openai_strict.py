@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from toolc.model.json_schema import JsonObject, JsonValue, inner_schemas
+from toolc.model.spec.tool import ToolSpec
 from toolc.providers.lowering import LossLog
 from toolc.providers.strict import NotStrictError, StrictMode, lower_strict
-from toolc.schema import JsonObject, JsonValue, inner_schemas
-from toolc.spec import ToolSpec
 
 MAX_DEPTH: Final = 10
 MAX_PROPERTIES: Final = 5_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from toolc.model.json_schema import JsonValue
 from toolc.providers.merging import merge_all_of
 from toolc.providers.references import References
-from toolc.schema import JsonValue
 
 
 @dataclass(slots=True)

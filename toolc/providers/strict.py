@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote
 
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.providers.lowering import LossLog, child, say
 from toolc.providers.merging import merge_all_of
 from toolc.providers.references import References
-from toolc.schema import JsonObject, JsonValue
 from toolc.validation.absence import takes_null
 
 _WORDS: Final = frozenset({"description", "title"})

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolc.diagnostics import Diagnostic, Diagnostics, Severity
+from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
 
 MAX_PER_FILE: Final = 100
 """How many findings of one file are written out, errors before warnings; of more, how many there are."""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from toolc.diagnostics import Diagnostic
+from toolc.model.diagnostics import Diagnostic
 from toolc.reporters.base import Report, more, shown
 from toolc.reporters.text import printable
 

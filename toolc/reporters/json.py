@@ -32,9 +32,9 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from toolc.diagnostics import Diagnostic, Fix, Severity
+from toolc.model.diagnostics import Diagnostic, Fix, Severity
+from toolc.model.json_schema import JsonObject
 from toolc.reporters.base import Report, count, shown
-from toolc.schema import JsonObject
 
 VERSION: Final = 1
 """The version of the shape."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from toolc.diagnostics import Diagnostic
+from toolc.model.diagnostics import Diagnostic
 from toolc.reporters.base import Report, more, shown
 from toolc.reporters.text import printable
 

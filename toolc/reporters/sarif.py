@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote
 
-from toolc.diagnostics import Code, Diagnostic, Fix
+from toolc.model.diagnostics import Code, Diagnostic, Fix
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.source import Span
 from toolc.reporters.base import Report, Shown, more, shown
-from toolc.schema import JsonObject, JsonValue
-from toolc.source import Span
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 """The schema that a log says it follows."""

@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.diagnostics import Diagnostic, Diagnostics, Severity
+from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
+from toolc.model.source import SourceText, Span
 from toolc.reporters.base import Report, count, more, shown
-from toolc.source import SourceText, Span
 
 WIDTH: Final = 100
 """How many columns of a source line are shown; a longer line is cut around the caret."""

@@ -20,14 +20,14 @@ from typing import Final
 from toolc.compiler.document import Node
 from toolc.compiler.load import load_project
 from toolc.compiler.reader import Findings, Reader, list_of, mapping, text
-from toolc.diagnostics import Diagnostics
-from toolc.errors import UsageError
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.errors import UsageError
+from toolc.model.source import Span
 from toolc.review.change import Change
 from toolc.review.compare import Difference
 from toolc.review.fingerprint import fingerprint
 from toolc.review.git import Repository
 from toolc.review.links import named
-from toolc.source import Span
 
 _FINGERPRINT: Final = re.compile("[0-9a-f]{12}")
 

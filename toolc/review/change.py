@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from toolc.schema import JsonValue
-from toolc.source import Span
+from toolc.model.json_schema import JsonValue
+from toolc.model.source import Span
 
 Kind: TypeAlias = Literal["contract", "risk", "surface", "provider"]
 """What it is about: what callers send and get, what a call may do, what a model reads, what a provider takes."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from toolc.errors import RegistryError
+from toolc.model.errors import RegistryError
 from toolc.policy.policy import Policy
 from toolc.review import loosened, policies, provider, surface
 from toolc.review.change import GRADES, Change, Grade

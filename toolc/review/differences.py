@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.change import Route
 from toolc.review.contract.node import is_same
 from toolc.review.state import Reviewed
-from toolc.schema import JsonObject, JsonValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 from toolc.review.change import GRADES, Change, Grade
 from toolc.review.compare import Difference
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 
 _SECONDS: Final = 120.0
 """How long Git may take for one answer."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 from toolc.review.git import LINK, Commit, Repository, resolved
 
 _MOST: Final = 40

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.document import Mapping, Node, Scalar, Sequence
 from toolc.compiler.project import NO_PROJECT, Project
 from toolc.compiler.settings import severity_of
 from toolc.compiler.suppressions import Suppression, suppressions
-from toolc.diagnostics import Code, Diagnostics, Severity
+from toolc.model import codes
+from toolc.model.diagnostics import Code, Diagnostics, Severity
+from toolc.model.source import Position, SourceText, Span
 from toolc.review.change import Change, Grade
 from toolc.review.state import State, inside
-from toolc.source import Position, SourceText, Span
 
 RULE: Final = "RSK12"
 

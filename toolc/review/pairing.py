@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from toolc.digest import digests
+from toolc.model.registry_file import digests
+from toolc.model.spec.code_backends import PluginBackend
 from toolc.review.state import Reviewed, State
 from toolc.review.surface import MOST_EQUAL, equal_pairs
-from toolc.spec import PluginBackend
 
 Status: TypeAlias = Literal["added", "removed", "renamed", "kept"]
 

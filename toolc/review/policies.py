@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from toolc.diagnostics import Diagnostics
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.source import Position, Span
+from toolc.model.spec.tool import ToolSpec
 from toolc.policy.loosening import Loosened, loosened
 from toolc.policy.policy import Policy
 from toolc.review.change import Change
 from toolc.review.pairing import Pair
 from toolc.review.state import State
-from toolc.source import Position, Span
-from toolc.spec import ToolSpec
 
 RULE: Final = "RSK12"
 

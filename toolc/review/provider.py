@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from toolc.provider_names import PROVIDER_NAMES
+from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.spec.tool import ToolSpec
 from toolc.review.change import Change
 from toolc.review.state import Reviewed
-from toolc.spec import ToolSpec
 
 if TYPE_CHECKING:
     from toolc.providers.base import Provider

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.provider_names import PROVIDER_NAMES
+from toolc.model.provider_names import PROVIDER_NAMES
 from toolc.review.change import GRADES, Grade, Kind
 from toolc.review.contract.grades import Side, grade, rule
 from toolc.review.contract.movement import Aspect, Direction, Movement

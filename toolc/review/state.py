@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from toolc.calls import by_name
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.project import Project
-from toolc.diagnostics import Diagnostics
-from toolc.digest import digests
-from toolc.registry import tool_to_json
+from toolc.model.call_graph import by_name
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.json_schema import JsonObject
+from toolc.model.registry import tool_to_json
+from toolc.model.registry_file import digests
+from toolc.model.source import Position, SourceText, Span
+from toolc.model.spec.tool import ToolSpec
 from toolc.review.change import Route
-from toolc.schema import JsonObject
-from toolc.source import Position, SourceText, Span
-from toolc.spec import ToolSpec
 
 
 def inside(path: str, prefix: str) -> str:

@@ -17,16 +17,16 @@ from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.files import MAX_FILE_BYTES
 from toolc.compiler.find import SUFFIXES, Found
 from toolc.compiler.settings import NO_SETTINGS
-from toolc.diagnostics import Diagnostic
-from toolc.errors import UsageError
-from toolc.registry_file import read_registry
+from toolc.model.diagnostics import Diagnostic
+from toolc.model.errors import UsageError
+from toolc.model.registry_file import read_registry
+from toolc.model.source import Span
 from toolc.review import flawless
 from toolc.review.git import LINK, Blob, Commit, Repository
 from toolc.review.links import in_commit
 from toolc.review.narrowing import Narrowed, above, is_project, narrowed, of_commit, of_working_tree, projects
 from toolc.review.spellings import speaks_of_files
 from toolc.review.state import Reviewed, State, inside
-from toolc.source import Span
 
 _LFS: Final = b"version https://git-lfs.github.com/spec/"
 """How a pointer begins that Git LFS commits instead of a file."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from toolc.authority import Authority, authority, shown
+from toolc.model.permissions import Permissions, format_permissions, permissions_of
 from toolc.review.change import GRADES
 from toolc.review.compare import Difference
 from toolc.review.pairing import Status
@@ -53,14 +53,14 @@ def _changed(difference: Difference) -> tuple[list[Reviewed], list[Reviewed]]:
     return [pair.old for pair in pairs if pair.old], [pair.new for pair in pairs if pair.new]
 
 
-_PARTS: Final[tuple[tuple[str, Callable[[Authority], Iterator[str]]], ...]] = (
-    ("hosts", lambda each: (shown(granted.value) for granted in each.hosts)),
-    ("workspaces", lambda each: (shown(granted.value) for granted in each.workspaces)),
+_PARTS: Final[tuple[tuple[str, Callable[[Permissions], Iterator[str]]], ...]] = (
+    ("hosts", lambda each: (format_permissions(granted.value) for granted in each.hosts)),
+    ("workspaces", lambda each: (format_permissions(granted.value) for granted in each.workspaces)),
     ("secrets", lambda each: (granted.value.name for granted in each.secrets)),
-    ("images", lambda each: (shown(granted.value) for granted in each.images)),
-    ("packages", lambda each: (shown(granted.value) for granted in each.requirements)),
+    ("images", lambda each: (format_permissions(granted.value) for granted in each.images)),
+    ("packages", lambda each: (format_permissions(granted.value) for granted in each.requirements)),
 )
 
 
-def _authorities(tools: Iterable[Reviewed], state: State) -> list[Authority]:
-    return [authority(tool.spec, state.by_name) for tool in tools]
+def _authorities(tools: Iterable[Reviewed], state: State) -> list[Permissions]:
+    return [permissions_of(tool.spec, state.by_name) for tool in tools]

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from toolc.model.json_schema import JsonValue
+from toolc.model.spec.tool import SURFACE
 from toolc.review.change import Change, Kind, Route
 from toolc.review.contract.node import whole
 from toolc.review.differences import Part, differing
 from toolc.review.state import Reviewed
-from toolc.schema import JsonValue
-from toolc.spec import SURFACE
 
 RULE: Final = "SUR01"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from toolc.digest import canonical
+from toolc.model.registry_file import canonical
+from toolc.model.spec.tool import ToolSpec
 from toolc.providers.anthropic import Anthropic
 from toolc.review.pairing import Pair
-from toolc.spec import ToolSpec
 
 _BYTES_PER_TOKEN: Final = 4
 """English text and JSON have about four characters a token in the vocabularies that are in use."""

@@ -13,10 +13,15 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Final
 
-from toolc.call import BoundCall, ToolCall
-from toolc.errors import MissingExtraError
+from toolc.model.call import BoundCall, ToolCall
+from toolc.model.errors import MissingExtraError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Outcome, ToolResult, failure
+from toolc.model.spec.code_backends import HostFunction
+from toolc.model.spec.composed_backends import AgentBackend
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import TemplateError
 from toolc.providers.answers import Answer
-from toolc.result import Outcome, ToolResult, failure
 from toolc.runtime.agent_answer import final, is_json, schema_words, task
 from toolc.runtime.agent_calls import answered
 from toolc.runtime.agent_model import ModelError
@@ -25,11 +30,6 @@ from toolc.runtime.caller import CallContext, Caller
 from toolc.runtime.interrupted import interrupted
 from toolc.runtime.oversized import READ_RESULT
 from toolc.runtime.patience import InterruptedWaitError, Patience
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ToolSpec
-from toolc.spec_agent import AgentBackend
-from toolc.spec_function import HostFunction
-from toolc.template import TemplateError
 
 EXTRA: Final = frozenset({"anthropic", "httpcore2", "httpx2", "openai"})
 """The packages that only sub-agents need."""

@@ -6,12 +6,12 @@ import re
 from typing import Final
 
 from toolc.backends.output import parse_json
-from toolc.call import BoundCall
-from toolc.result import Text, ToolResult, failure
+from toolc.model.call import BoundCall
+from toolc.model.result import Text, ToolResult, failure
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import as_text
 from toolc.runtime.oversized import sized
 from toolc.runtime.result_schema import as_promised
-from toolc.spec import ToolSpec
-from toolc.template import as_text
 
 NO_TASK: Final = "Begin."
 """What a model is asked by a call without arguments: the APIs want something."""

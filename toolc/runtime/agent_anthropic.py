@@ -8,13 +8,13 @@ from typing import Final
 import anthropic
 import httpx2
 
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.spec.composed_backends import AgentBackend
 from toolc.providers import load_provider
 from toolc.providers.answers import members
 from toolc.providers.base import Provider
 from toolc.runtime.agent_model import Post, Stop, Turn, count, failed_status, own_ids, unreadable
 from toolc.runtime.agent_transport import KEY_STAND_IN, failed_request
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec_agent import AgentBackend
 
 _STOPS: Final[dict[object, Stop]] = {
     "max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal",

@@ -11,17 +11,18 @@ from typing import Final
 
 import httpx2
 
-from toolc.attempt import Attempt
-from toolc.errors import UsageError
-from toolc.hosts import show_host
+from toolc.model.destinations import show_host
+from toolc.model.errors import UsageError
+from toolc.model.result import ConnectionAttempt
+from toolc.model.spec.composed_backends import AgentBackend, AgentProvider
+from toolc.model.spec.sandbox import Destination
+from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.agent_model import Dialect, ModelError, Post
 from toolc.runtime.agent_network import EgressNetwork
 from toolc.runtime.agent_transport import EgressTransport
 from toolc.runtime.http_target import parse_url
 from toolc.runtime.patience import Patience
 from toolc.runtime.secrets import CallSecrets
-from toolc.spec import Destination, ToolSpec
-from toolc.spec_agent import AgentBackend, AgentProvider
 
 _KEY: Final = re.compile(r"[\x21-\x7e]+")
 
@@ -41,7 +42,7 @@ def opened(
     tool: ToolSpec,
     secrets: CallSecrets,
     patience: Patience,
-    on_attempt: Callable[[Attempt], None],
+    on_attempt: Callable[[ConnectionAttempt], None],
 ) -> Iterator[Api]:
     """The API of ``tool``'s model, until the end of the block; nothing is sent yet.
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Final
 
 from toolc.backends.output import parse_json
-from toolc.call import ToolCall
+from toolc.model.call import ToolCall
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import ToolResult, failure
 from toolc.providers.answers import Answer
-from toolc.result import ToolResult, failure
 from toolc.runtime.caller import CallContext, Caller, one_at_a_time
 from toolc.runtime.cancellation import Cancellation
-from toolc.schema import JsonObject, JsonValue
 
 MAX_CALLS: Final = 64
 """How many calls of one answer are made."""

@@ -8,11 +8,11 @@ from http.client import responses
 from typing import Final, Literal, Protocol, TypeAlias
 
 from toolc.backends.output import parse_json
-from toolc.call import ToolCall
+from toolc.model.call import ToolCall
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.spec.code_backends import ErrorKind
+from toolc.model.spec.composed_backends import AgentBackend
 from toolc.providers.base import Provider
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ErrorKind
-from toolc.spec_agent import AgentBackend
 
 MAX_WORDS: Final = 500
 """How much of a server's own words an error quotes, in characters."""

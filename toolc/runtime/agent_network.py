@@ -19,9 +19,10 @@ from typing import Final
 
 import httpcore2
 
-from toolc.attempt import Attempt
-from toolc.hosts import show_destination, show_host
-from toolc.loopback import LOCALHOST
+from toolc.model.destinations import show_destination, show_host
+from toolc.model.plan import LOCALHOST
+from toolc.model.result import ConnectionAttempt
+from toolc.model.spec.sandbox import Destination
 from toolc.runtime.egress import ADDRESS_SECONDS
 from toolc.runtime.egress_addresses import LOOPBACK
 from toolc.runtime.egress_begin import about_proxies, begin
@@ -30,7 +31,6 @@ from toolc.runtime.egress_policy import Decision, admit, decide
 from toolc.runtime.egress_transport import PlainTransport, RefusedError, Transport
 from toolc.runtime.http_transport import TlsTransport
 from toolc.runtime.patience import Patience
-from toolc.spec import Destination
 
 MAX_RESPONSE: Final = 16 * 1024 * 1024
 """The longest answer of a model's API, in bytes."""
@@ -51,10 +51,10 @@ class Contact:
     bytes_in: int = 0
     bytes_out: int = 0
 
-    def attempt(self) -> Attempt:
+    def attempt(self) -> ConnectionAttempt:
         """As ``details.network`` and events have it."""
         entry = self.decision.entry
-        return Attempt(
+        return ConnectionAttempt(
             host=self.decision.host,
             port=self.decision.port,
             allowed=entry is not None and not self.remedy,
@@ -72,14 +72,14 @@ class EgressNetwork(httpcore2.NetworkBackend):
     """Connects where ``allow`` lets it. ``on_attempt`` is told of each connection once it is made or failed."""
 
     def __init__(
-        self, allow: Sequence[Destination], patience: Patience, on_attempt: Callable[[Attempt], None]
+        self, allow: Sequence[Destination], patience: Patience, on_attempt: Callable[[ConnectionAttempt], None]
     ) -> None:
         self._allow = allow
         self._patience = patience
         self._on_attempt = on_attempt
         self._contacts: list[Contact] = []
 
-    def attempts(self) -> tuple[Attempt, ...]:
+    def attempts(self) -> tuple[ConnectionAttempt, ...]:
         """The connections so far, in the order in which they were asked for."""
         return tuple(each.attempt() for each in self._contacts)
 

@@ -8,15 +8,15 @@ from typing import Final
 import httpx2
 import openai
 
-from toolc.call import ToolCall
+from toolc.model.call import ToolCall
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.spec.composed_backends import AgentBackend
+from toolc.model.template import as_text
 from toolc.providers import load_provider
 from toolc.providers.answers import members
 from toolc.providers.base import Provider
 from toolc.runtime.agent_model import Post, Stop, Turn, count, failed_status, own_ids, unreadable
 from toolc.runtime.agent_transport import KEY_STAND_IN, failed_request
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec_agent import AgentBackend
-from toolc.template import as_text
 
 _STOPS: Final[dict[object, Stop]] = {"length": "length", "content_filter": "refusal"}
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.spec.composed_backends import AgentBackend
+from toolc.model.template import as_text
 from toolc.providers import load_provider
 from toolc.providers.answers import members
 from toolc.providers.base import Provider
 from toolc.runtime.agent_model import Stop, Turn, count, own_ids, unreadable
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec_agent import AgentBackend
-from toolc.template import as_text
 
 
 class ResponsesDialect:

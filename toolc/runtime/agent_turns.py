@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from toolc.attempt import Attempt
-from toolc.call import BoundCall
-from toolc.events import ToolConnect, ToolUpdate
-from toolc.result import REPLACEMENT
+from toolc.model.call import BoundCall
+from toolc.model.events import ToolConnect, ToolUpdate
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import REPLACEMENT, ConnectionAttempt
+from toolc.model.spec.composed_backends import AgentBackend
+from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.agent_model import ModelError, Turn, ask
 from toolc.runtime.caller import CallContext
 from toolc.runtime.live_output import LiveText
 from toolc.runtime.patience import Patience
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ToolSpec
-from toolc.spec_agent import AgentBackend
 
 if TYPE_CHECKING:
     from toolc.runtime.agent_api import Api
@@ -43,7 +42,7 @@ class Told:
         self._context = context
         self._text = LiveText(call.tool.sandbox.limits.output_bytes)
 
-    def attempt(self, attempt: Attempt) -> None:
+    def attempt(self, attempt: ConnectionAttempt) -> None:
         """A connection to the API was made or failed."""
         self._context.tell(ToolConnect(name=self._name, call_id=self._context.call_id, attempt=attempt))
 

@@ -13,8 +13,8 @@ from collections.abc import AsyncGenerator, Callable
 from types import TracebackType
 from typing import Final, Generic, Self, TypeAlias, TypeVar
 
-from toolc import checked
-from toolc.events import Event, Listener
+from toolc.model import argument_checks
+from toolc.model.events import Event, Listener
 from toolc.runtime.caller import nobody
 from toolc.runtime.cancellation import Cancellation
 
@@ -37,7 +37,7 @@ async def events(call: Call[object]) -> AsyncGenerator[Event, None]:
 
 async def result(call: Call[T], on_event: Listener | None) -> T:
     """What ``call`` returns; ``on_event`` is told on this event loop's thread. See ``AsyncCall``."""
-    checked.listener("on_event", on_event)
+    argument_checks.listener("on_event", on_event)
     async with AsyncCall(call, listens=on_event is not None) as running:
         async for event in running:
             if on_event:

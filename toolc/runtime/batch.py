@@ -15,10 +15,10 @@ from functools import partial
 from secrets import token_hex
 from typing import Final, Literal, TypeAlias, get_args
 
-from toolc import checked
-from toolc.call import ToolCall
-from toolc.errors import BatchError, UsageError
-from toolc.result import ToolResult
+from toolc.model import argument_checks
+from toolc.model.call import ToolCall
+from toolc.model.errors import UsageError
+from toolc.model.result import BatchError, ToolResult
 from toolc.runtime.cancellation import Cancellation
 
 Mode: TypeAlias = Literal["parallel", "sequential", "batched"]
@@ -124,7 +124,7 @@ def with_ids(calls: Iterable[ToolCall]) -> list[ToolCall]:
 
 def _tool_call(given: object) -> ToolCall:
     if isinstance(given, ToolCall):
-        checked.call_id(given.call_id)
+        argument_checks.call_id(given.call_id)
         return given
     raise UsageError(f"a batch is made of ToolCall(name=..., arguments=...), not of a {type(given).__name__}")
 

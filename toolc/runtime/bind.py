@@ -9,11 +9,11 @@ from itertools import islice
 from typing import Final
 
 from toolc.backends.output import parse_json
-from toolc.call import BoundCall
-from toolc.errors import RegistryError
+from toolc.model.call import BoundCall
+from toolc.model.errors import RegistryError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.problems import describe, failed, problem_path, problems_of
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ToolSpec
 from toolc.validation.absence import without_nulls
 from toolc.validation.bounded import UnresolvableError, errors
 from toolc.validation.integers import with_integers

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
-from toolc.call import BoundCall
-from toolc.events import Event, Listener
-from toolc.result import ToolResult
+from toolc.model.call import BoundCall
+from toolc.model.events import Event, Listener
+from toolc.model.json_schema import JsonValue
+from toolc.model.result import ToolResult
+from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.secrets import CallSecrets
-from toolc.schema import JsonValue
-from toolc.spec import ToolSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Caller(Protocol):
         over at the earliest of its tool's own limit, ``timeout_ms`` and ``context.deadline``. To give several
         parts a cancellation of their own, hand on a context with ``context.cancellation.child()``. Deny-lists,
         confirmation and retries hold for it as for any call. A tool that does not exist is a ``not_found``
-        result, calls that stand deeper in each other than ``toolc.calls.MAX_DEPTH`` an ``execution`` one.
+        result, calls that stand deeper in each other than ``toolc.model.call_graph.MAX_DEPTH`` an ``execution`` one.
         Raises what ``Executor.run`` raises beside that.
         """
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
-from toolc import checked
+from toolc.model import argument_checks
 
 _LONGEST_MS: Final = 2_000_000_000
 """About the longest that poll(2) can wait: 23 days."""
@@ -59,7 +59,7 @@ class Cancellation:
 
     def wait(self, seconds: float) -> bool:
         """Wait for so long, or until cancelled; whether it was."""
-        checked.number("the time to wait", seconds)
+        argument_checks.number("the time to wait", seconds)
         if not self._cancelled:
             poll = select.poll()
             poll.register(self._receiver, select.POLLIN)

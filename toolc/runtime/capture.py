@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolc.result import Capture
+from toolc.model.result import Capture
 
 
 class HeadAndTail:

@@ -1,4 +1,4 @@
-"""The kinds of backend whose calls make calls, by the tag of their type in ``toolc.spec``."""
+"""The kinds of backend whose calls make calls, by the tag of their type in ``toolc.model.spec.tool``."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
-from toolc.call import BoundCall
-from toolc.registry import RegisteredTool
-from toolc.result import ToolResult
+from toolc.model.call import BoundCall
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import ToolResult
 from toolc.runtime.caller import CallContext, Caller, ComposedBackend
 from toolc.runtime.composed_shape import in_words
 from toolc.runtime.measured import identity

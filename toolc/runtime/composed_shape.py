@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from toolc.call import BoundCall
-from toolc.plan_http import Reading
-from toolc.registry import RegisteredTool
-from toolc.result import Text, ToolResult
+from toolc.model.call import BoundCall
+from toolc.model.http_plan import Reading
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import Text, ToolResult
+from toolc.model.spec.sandbox import SandboxSpec
+from toolc.model.spec.tool import ResultSpec
 from toolc.runtime.caller import CallContext, nobody
 from toolc.runtime.http_message import libraries
 from toolc.runtime.sandboxed import SandboxedCall
 from toolc.runtime.setting import Setting
 from toolc.runtime.shaping import ENTRY, arguments
 from toolc.runtime.timing import Timing
-from toolc.spec import Result, Sandbox
 
 
 def in_words(
@@ -36,9 +37,9 @@ def in_words(
     spec = replace(
         tool.spec,
         backend=replace(ENTRY, files=(*ENTRY.files, *brought)),
-        result=Result(),
+        result=ResultSpec(),
         result_schema=None,
-        sandbox=Sandbox(limits=limits),
+        sandbox=SandboxSpec(limits=limits),
     )
     told = replace(call, tool=spec, arguments=arguments(call, result, limits.output_bytes))
     shaper = SandboxedCall.prepare(replace(tool, spec=spec), told, setting, Timing())

@@ -13,16 +13,16 @@ from threading import Lock
 from time import monotonic
 from typing import Final
 
-from toolc.call import BoundCall
-from toolc.events import Event, Listener, ToolUpdate
-from toolc.result import ToolResult, failure
+from toolc.model.call import BoundCall
+from toolc.model.events import Event, Listener, ToolUpdate
+from toolc.model.json_schema import JsonObject
+from toolc.model.result import ToolResult, failure
+from toolc.model.spec.composed_backends import CompositeBackend, Step
+from toolc.model.template import TemplateError
 from toolc.runtime.caller import CallContext, Caller, nobody
 from toolc.runtime.conditions import ConditionError, holds
 from toolc.runtime.step_arguments import arguments_of, handed_on
 from toolc.runtime.step_results import Ran, StepOutcome, of_all, of_last
-from toolc.schema import JsonObject
-from toolc.spec_composite import CompositeBackend, Step
-from toolc.template import TemplateError
 
 MOST_AT_ONCE: Final = 16
 """How many steps of one ``parallel`` run at the same time; the others wait for a place."""

@@ -16,7 +16,7 @@ from jmespath.exceptions import JMESPathError
 from jmespath.functions import Functions
 from jmespath.visitor import Options, TreeInterpreter
 
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 
 MAX_WORK: Final = 1_000_000
 """How many steps an evaluation may take and values it may make, all in all: about a second."""

@@ -11,23 +11,22 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, get_args
 
 from toolc.backends.output import parse_json
-from toolc.events import Stream
 from toolc.guest import frames
 from toolc.guest.bundle import bundle
 from toolc.guest.pace import most_reports
-from toolc.hosts import show_host
-from toolc.loopback import PROXY_PORT, Loopback
-from toolc.plan import Exec, Plan, PluginCall, PythonCall
-from toolc.plan_http import HttpCall
-from toolc.result import Capture, Content
+from toolc.model.destinations import show_host
+from toolc.model.events import Stream
+from toolc.model.http_plan import HttpCall
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import PROXY_PORT, Exec, LoopbackProxy, Plan, PluginCall, PythonCall
+from toolc.model.result import Capture, Content
+from toolc.model.spec.code_backends import File
 from toolc.runtime import http_message
 from toolc.runtime.guest_output import Lines, Marked, Output, call_outputs, session_outputs
 from toolc.runtime.live_output import LiveOutput, OutputSink
 from toolc.runtime.progress_lines import MAX_MESSAGE
 from toolc.runtime.redaction import Redactor
 from toolc.runtime.reports import UpdateSink
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import File
 
 MAX_CONTROL: Final = 64 * 1024
 """The longest control message a guest may send, in bytes."""
@@ -310,7 +309,7 @@ def call_message(plan: Plan, timeout_ms: int, *, session: bool = False) -> bytes
         "file_size_bytes": plan.profile.limits.file_size_bytes,
     }
     listening = plan.profile.loopback
-    if listening != Loopback():
+    if listening != LoopbackProxy():
         call["network"] = {
             "forwards": [[each.address, each.port, show_host(each.host)] for each in listening.forwards],
             "proxy": [listening.proxy, PROXY_PORT] if listening.proxy else None,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
-from toolc.errors import UsageError
-from toolc.spec import ToolSpec
+from toolc.model.errors import UsageError
+from toolc.model.spec.tool import ToolSpec
 
 
 class Denials:

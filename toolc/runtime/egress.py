@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Final, TypeAlias
 
-from toolc.attempt import Attempt
 from toolc.guest import frames
 from toolc.guest.credit import window
-from toolc.loopback import LOCALHOST
+from toolc.model.plan import LOCALHOST
+from toolc.model.result import ConnectionAttempt
+from toolc.model.spec.sandbox import Destination
 from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_addresses import LOOPBACK
 from toolc.runtime.egress_begin import about_proxies, asked_for, begin, unreachable
@@ -30,7 +31,6 @@ from toolc.runtime.egress_polling import Polling
 from toolc.runtime.egress_told import Listener, Told
 from toolc.runtime.egress_transport import Opening, RefusedError
 from toolc.runtime.redaction import Redactor
-from toolc.spec import Destination
 
 MAX_IN_ALL: Final = 16 * 1024
 """How many connections one call may make."""
@@ -63,7 +63,7 @@ Requests: TypeAlias = Callable[[bytes], Opening]
 """Makes the connection of a REQUEST frame's payload. Raises ``RefusedError`` and ``ProtocolError``."""
 
 
-def _nobody(_: Attempt) -> None:
+def _nobody(_: ConnectionAttempt) -> None:
     pass
 
 
@@ -119,7 +119,7 @@ class Broker:
         """How many attempts there were beyond those that are listed."""
         return self._told.unlisted
 
-    def attempts(self) -> tuple[Attempt, ...]:
+    def attempts(self) -> tuple[ConnectionAttempt, ...]:
         """What was asked for, in that order, and what came of it so far."""
         return self._told.attempts()
 

@@ -6,7 +6,6 @@ import json
 import socket
 from dataclasses import replace
 
-from toolc.attempt import Attempt
 from toolc.guest.credit import Credit
 from toolc.guest.frames import (
     CLOSE,
@@ -20,7 +19,8 @@ from toolc.guest.frames import (
     WINDOW_BYTES,
     encode,
 )
-from toolc.hosts import show_destination
+from toolc.model.destinations import show_destination
+from toolc.model.result import ConnectionAttempt
 from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_policy import Decision
 from toolc.runtime.egress_tls import ServerName
@@ -84,10 +84,10 @@ class Connection:
         pending = self.socket is None and self.transport is None and not self.close_sent
         return pending and self.decision.host == host
 
-    def attempt(self, now: float) -> Attempt:
+    def attempt(self, now: float) -> ConnectionAttempt:
         """What has come of it so far."""
         entry = self.decision.entry
-        return Attempt(
+        return ConnectionAttempt(
             host=self.decision.host,
             port=self.decision.port,
             allowed=self.allowed,

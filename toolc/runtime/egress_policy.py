@@ -11,10 +11,10 @@ import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolc.hosts import HostError, canonical_host, show_destination, show_host
-from toolc.loopback import LOCALHOST
+from toolc.model.destinations import HostError, canonical_host, show_destination, show_host
+from toolc.model.plan import LOCALHOST
+from toolc.model.spec.sandbox import Destination
 from toolc.runtime.egress_addresses import why_not_public
-from toolc.spec import Destination
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

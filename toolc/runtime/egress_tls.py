@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.hosts import HostError, canonical_host
+from toolc.model.destinations import HostError, canonical_host
 from toolc.runtime.egress_transport import RefusedError
 
 MAX_BYTES: Final = 32 * 1024

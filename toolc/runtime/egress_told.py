@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import Final, TypeAlias
 
-from toolc.attempt import Attempt
+from toolc.model.result import ConnectionAttempt
 from toolc.runtime.egress_connection import Connection
 
 MAX_LISTED: Final = 256
 """How many attempts are listed, and as many refusals beyond; of more, only their number is known."""
 
-Listener: TypeAlias = Callable[[Attempt], None]
+Listener: TypeAlias = Callable[[ConnectionAttempt], None]
 """Is told of each decision: a connection that was made, refused, or failed."""
 
 
@@ -35,7 +35,7 @@ class Told:
         """How many of them are not in ``attempts``."""
         return self._asked - len(self._listed)
 
-    def attempts(self) -> tuple[Attempt, ...]:
+    def attempts(self) -> tuple[ConnectionAttempt, ...]:
         """What was asked for, and what came of it so far."""
         now = monotonic()
         return tuple(each.attempt(now) for each in self._listed)

@@ -14,22 +14,22 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import TypeAlias
 
-from toolc.call import ToolCall
-from toolc.calls import MAX_DEPTH, called
-from toolc.errors import UsageError
-from toolc.events import Listener, ToolEnd
+from toolc.model.call import ToolCall
+from toolc.model.call_graph import MAX_DEPTH, called
+from toolc.model.errors import UsageError
+from toolc.model.events import Listener, ToolEnd
+from toolc.model.json_schema import JsonValue
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import ToolResult, failure
+from toolc.model.spec.code_backends import ErrorKind, HostFunction
+from toolc.model.spec.tool import ToolSpec
 from toolc.policy.rules import refuse
-from toolc.registry import RegisteredTool
-from toolc.result import ToolResult, failure
 from toolc.runtime.caller import CallContext, as_part, nobody
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.one_call import OneCall
 from toolc.runtime.oversized import READ_RESULT
 from toolc.runtime.reviewed_calls import Found, check_calls
 from toolc.runtime.setting import Choose, Setting
-from toolc.schema import JsonValue
-from toolc.spec import ErrorKind, ToolSpec
-from toolc.spec_function import HostFunction
 
 __all__ = ["Calls", "Choose", "Find", "Listener", "Setting", "execute"]
 

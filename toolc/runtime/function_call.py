@@ -14,17 +14,16 @@ from enum import Enum
 from typing import Final
 
 from toolc.backends.python import Python
-from toolc.call import BoundCall
 from toolc.guest import answer
 from toolc.guest.blocks import dump
 from toolc.guest.context import ToolError
-from toolc.result import Audio, Capture, Image, Outcome, Resource, Text, ToolResult
+from toolc.model.call import BoundCall
+from toolc.model.result import Audio, Capture, Image, Outcome, Resource, Text, ToolResult
+from toolc.model.spec.code_backends import HostFunction, PythonBackend
 from toolc.runtime.caller import CallContext, Caller
 from toolc.runtime.function_thread import Raised, RunningFunction
 from toolc.runtime.oversized import sized
 from toolc.runtime.own_blocks import shown
-from toolc.spec import PythonBackend
-from toolc.spec_function import HostFunction
 
 ENGINE: Final = "host process"
 """What ``details.engine`` says of such a call."""

@@ -10,9 +10,9 @@ from toolc.backends.content import MalformedError, read_content
 from toolc.guest.blocks import content as blocks_of
 from toolc.guest.context import Context, ToolError
 from toolc.guest.updates import Updates
+from toolc.model.json_schema import JsonValue
 from toolc.runtime.own_blocks import shown
 from toolc.runtime.reports import UpdateSink
-from toolc.schema import JsonValue
 
 NO_PIPE: Final = -1
 """The descriptor of what is told in this process."""

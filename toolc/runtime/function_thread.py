@@ -16,10 +16,11 @@ from time import monotonic
 from types import AsyncGeneratorType, GeneratorType
 from typing import Final, Self, TypeAlias
 
-from toolc.call import BoundCall
-from toolc.events import ToolUpdate
 from toolc.guest.yields import Yields
-from toolc.result import Audio, Content, Image, Resource, Text
+from toolc.model.call import BoundCall
+from toolc.model.events import ToolUpdate
+from toolc.model.result import Audio, Content, Image, Resource, Text
+from toolc.model.spec.code_backends import HostFunction
 from toolc.runtime.caller import CallContext
 from toolc.runtime.function_context import FunctionContext, HostUpdates
 from toolc.runtime.heard import update
@@ -27,7 +28,6 @@ from toolc.runtime.live_output import LiveText
 from toolc.runtime.own_blocks import shown
 from toolc.runtime.redaction import Redactor
 from toolc.runtime.reports import Reports
-from toolc.spec_function import HostFunction
 
 GRACE_SECONDS: Final = 0.2
 """How long an async function has, once cancelled, to clean up before its caller goes on."""

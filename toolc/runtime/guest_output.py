@@ -6,8 +6,8 @@ from collections import deque
 from typing import Final, Protocol
 
 from toolc.guest import frames
-from toolc.plan import Exec, Plan, PluginCall
-from toolc.result import Capture
+from toolc.model.plan import Exec, Plan, PluginCall
+from toolc.model.result import Capture
 from toolc.runtime.capture import HeadAndTail
 from toolc.runtime.progress_lines import ProgressLines
 from toolc.runtime.redaction import RedactedStream, Redactor

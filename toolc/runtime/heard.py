@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from toolc.attempt import Attempt
-from toolc.events import Listener, Stream, ToolConnect, ToolUpdate
-from toolc.result import Content
+from toolc.model.events import Listener, Stream, ToolConnect, ToolUpdate
+from toolc.model.result import ConnectionAttempt, Content
 from toolc.runtime.redaction import Redactor
 
 
@@ -23,7 +22,7 @@ class Heard:
         """The tool reported how far it is, or yielded content that is no text."""
         self.tell(update(self.name, self.call_id, percent, message, content))
 
-    def attempt(self, attempt: Attempt) -> None:
+    def attempt(self, attempt: ConnectionAttempt) -> None:
         """A connection was asked for."""
         host, reason, remedy = map(self.redactor.text, (attempt.host, attempt.reason, attempt.remedy))
         attempt = replace(attempt, host=host, reason=reason, remedy=remedy)

@@ -13,8 +13,11 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from toolc.backends.output import parse_json
-from toolc.hosts import show_host
-from toolc.plan_http import HttpCall, Named, Pieces, slots
+from toolc.model.destinations import show_host
+from toolc.model.http_plan import HttpCall, Named, Pieces, slots
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.spec.http_backend import CursorPages, NumberedPages, OffsetPages
+from toolc.model.spec.sandbox import SecretSpec
 from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_transport import Opening, RefusedError, Transport
 from toolc.runtime.http_request import ReadFile, fill_body, fill_header, fill_query, pieces_of, request
@@ -22,9 +25,6 @@ from toolc.runtime.http_target import Target, parse_url
 from toolc.runtime.http_token import TOKENS, TokenTransport, token_request
 from toolc.runtime.http_transport import FramedTransport, transport
 from toolc.runtime.redaction import Redactor
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import Secret
-from toolc.spec_http import CursorPages, NumberedPages, OffsetPages
 
 MAX_TOKENS: Final = 4
 """How often one call may ask for an access token: for the first, for one more after a 401, each in two ways."""
@@ -43,7 +43,7 @@ class HttpBroker:
         call: HttpCall,
         *,
         values: Mapping[str, str],
-        declared: tuple[Secret, ...],
+        declared: tuple[SecretSpec, ...],
         redactor: Redactor,
         read_file: ReadFile,
     ) -> None:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from secrets import token_hex
 
 from toolc.backends.base import PlanError
-from toolc.plan import Mount, Plan
-from toolc.plan_http import HttpCall
+from toolc.model.http_plan import HttpCall
+from toolc.model.plan import Mount, Plan
+from toolc.model.spec.sandbox import SecretSpec
 from toolc.runtime.beneath import Root
 from toolc.runtime.egress import Requests
 from toolc.runtime.egress_transport import RefusedError
@@ -16,10 +17,9 @@ from toolc.runtime.http_broker import HttpBroker
 from toolc.runtime.http_message import libraries
 from toolc.runtime.http_request import MAX_BODY, ReadFile
 from toolc.runtime.secrets import CallSecrets
-from toolc.spec import Secret
 
 
-def prepared(plan: Plan, secrets: CallSecrets, declared: tuple[Secret, ...]) -> tuple[Plan, Requests | None]:
+def prepared(plan: Plan, secrets: CallSecrets, declared: tuple[SecretSpec, ...]) -> tuple[Plan, Requests | None]:
     """``plan`` with what its guest needs, and who makes its requests: nobody, for a call of another kind.
 
     Raises ``PlanError`` where the caller's URL is none.

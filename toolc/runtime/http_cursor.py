@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 from toolc.backends.output import parse_json
-from toolc.json_pointer import list_index, tokens
+from toolc.model.json_schema import JsonValue, list_index, tokens
 from toolc.runtime.egress_transport import RefusedError
-from toolc.schema import JsonValue
 
 
 def with_cursor(body: bytes, pointer: str, cursor: JsonValue) -> bytes:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from toolc.plan_http import HttpCall, Reading, slots
-from toolc.schema import JsonObject
-from toolc.spec import File
-from toolc.spec_http import CursorPages, LinkPages, NumberedPages, OffsetPages, Pagination
+from toolc.model.http_plan import HttpCall, Reading, slots
+from toolc.model.json_schema import JsonObject
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.http_backend import CursorPages, LinkPages, NumberedPages, OffsetPages, Pagination
 
 ADDRESS: Final = ("127.0.0.1", 3129)
 """Where the supervisor takes requests, inside the sandbox, whose loopback interface is its own."""

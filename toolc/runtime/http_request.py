@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from toolc.backends.http_text import encoded
-from toolc.plan_http import Base64, FormPart, MultipartForm, Named, Pieces, PlainBody, RequestBody, Slot
+from toolc.model.http_plan import Base64, FormPart, MultipartForm, Named, Pieces, PlainBody, RequestBody, Slot
 from toolc.runtime.egress_transport import RefusedError
 from toolc.runtime.http_target import Target
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from toolc.hosts import HostError, canonical_host, is_loopback, show_host
+from toolc.model.destinations import HostError, canonical_host, is_loopback, show_host
 from toolc.runtime.egress_transport import RefusedError
 
 MAX_URL: Final = 8192

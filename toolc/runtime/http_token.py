@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import quote_plus
 
 from toolc.backends.output import parse_json
-from toolc.plan_http import TokenRequest
+from toolc.model.http_plan import TokenRequest
 from toolc.runtime.egress_transport import Transport
 from toolc.runtime.http_answer import Answer, AnswerError
 from toolc.runtime.http_request import fill, request

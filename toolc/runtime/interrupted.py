@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.result import Outcome, Text, ToolFailure, ToolResult
-from toolc.schema import JsonObject
-from toolc.spec import MIB, ErrorKind, Limits
+from toolc.model.json_schema import JsonObject
+from toolc.model.result import Outcome, Text, ToolFailure, ToolResult
+from toolc.model.spec.code_backends import ErrorKind
+from toolc.model.spec.sandbox import MIB, Limits
 
 ENDINGS: Final = frozenset({"timed_out", "out_of_memory", "cancelled"})
 """The endings that no backend judges."""

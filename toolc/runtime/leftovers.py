@@ -13,9 +13,9 @@ from pathlib import Path
 
 from toolc.engines import janitor_process, owner, select, store, store_sweep
 from toolc.engines.base import Leftover
-from toolc.engines.names import ENGINES
 from toolc.engines.owner import Owner
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import ENGINES
 from toolc.runtime import scratch, scratch_sweep
 
 

@@ -6,7 +6,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from toolc.events import Stream
+from toolc.model.events import Stream
 
 OutputSink: TypeAlias = Callable[[Stream, str], None]
 """Told of a tool's output while it comes: the stream, and the next piece of its text."""

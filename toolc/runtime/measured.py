@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from toolc.engines.base import Sandbox
-from toolc.registry import RegisteredTool
-from toolc.result import Outcome
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import Outcome
 
 
 def identity(tool: RegisteredTool, call_id: str) -> JsonObject:

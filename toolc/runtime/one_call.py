@@ -5,7 +5,7 @@
     denied    is the tool on a deny-list?                                       toolc.runtime.denial
     bind      arguments  -> BoundCall    validated, defaults filled in          toolc.runtime.bind
     prepare   BoundCall  -> an attempt   planned, its engine chosen             toolc.runtime.sandboxed
-    confirm   where the spec says so, a person allows, denies or changes it     toolc.confirmation
+    confirm   where the spec says so, a person allows, denies or changes it     toolc.model.call
     run       an attempt -> ToolResult   in a sandbox of its own                toolc.runtime.sandboxed
                                          or by calls of other tools             toolc.runtime.composed_call
     retry     where the spec says so, and the tool is idempotent                toolc.runtime.retry
@@ -20,12 +20,13 @@ from time import monotonic
 from typing import Final
 
 from toolc.backends.base import PlanError
-from toolc.call import BoundCall, ToolCall
-from toolc.confirmation import Allow
-from toolc.errors import UsageError
-from toolc.events import ToolDenied, ToolRetry, ToolStart
-from toolc.registry import RegisteredTool
-from toolc.result import ToolFailure, ToolResult, failure
+from toolc.model.call import Allow, BoundCall, ToolCall
+from toolc.model.errors import UsageError
+from toolc.model.events import ToolDenied, ToolRetry, ToolStart
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import ToolFailure, ToolResult, failure
+from toolc.model.spec.code_backends import ErrorKind
 from toolc.runtime.bind import BindError, bind
 from toolc.runtime.caller import CallContext, Caller
 from toolc.runtime.composed import composed
@@ -37,8 +38,6 @@ from toolc.runtime.sandboxed import SandboxedCall
 from toolc.runtime.setting import Setting, limit_ms
 from toolc.runtime.timing import Timing
 from toolc.runtime.unready import unready
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ErrorKind
 
 _OUTCOMES: Final[dict[ErrorKind, str]] = {"cancelled": "cancelled", "timeout": "timed_out"}
 """What ``details.outcome`` says of a call that ended before it began."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from toolc.result import Audio, Content, Image, Resource, Text, ToolResult
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Audio, Content, Image, Resource, Text, ToolResult
+from toolc.model.template import as_text
 from toolc.runtime.capture import HeadAndTail
 from toolc.runtime.shelf import Keep
-from toolc.schema import JsonObject, JsonValue
-from toolc.template import as_text
 
 KEPT_BYTES: Final = 4 * 1024 * 1024
 """How much of each stream of a tool is kept for reading on; of more, head and tail."""

@@ -6,7 +6,7 @@ import base64
 
 from toolc.guest.context import Resource as GuestResource
 from toolc.guest.context import Result
-from toolc.result import Audio, Image, Resource, Text
+from toolc.model.result import Audio, Image, Resource, Text
 
 
 def shown(value: object) -> object:

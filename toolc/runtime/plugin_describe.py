@@ -6,11 +6,13 @@ import shlex
 
 from toolc.backends.plugin import Plugin
 from toolc.backends.plugin_lines import Offer
-from toolc.call import BoundCall
 from toolc.engines.base import Sandbox
-from toolc.errors import UsageError
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
-from toolc.plan import Plan
+from toolc.model.call import BoundCall
+from toolc.model.errors import UsageError
+from toolc.model.plan import Plan
+from toolc.model.spec.code_backends import PluginBackend
+from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.egress import Egress
 from toolc.runtime.interrupted import ENDINGS, interrupted
 from toolc.runtime.plugin_turn import PluginTurns
@@ -18,7 +20,6 @@ from toolc.runtime.sandbox_profile import profile_of
 from toolc.runtime.served import opening
 from toolc.runtime.session_wire import EndedError, SessionWire, Turn
 from toolc.runtime.setting import Setting, limit_ms
-from toolc.spec import PluginBackend, ToolSpec
 
 
 def describe(tool: ToolSpec, setting: Setting) -> Offer:

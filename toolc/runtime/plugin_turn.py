@@ -25,8 +25,8 @@ from toolc.backends.plugin_lines import (
     read_offer,
     shown,
 )
-from toolc.plan import PluginCall
-from toolc.result import Capture, Outcome
+from toolc.model.plan import PluginCall
+from toolc.model.result import Capture, Outcome
 from toolc.runtime.session_wire import EndedError, SessionWire
 
 T = TypeVar("T")

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from toolc.errors import ToolcError
+from toolc.model.errors import ToolcError
+from toolc.model.json_schema import JsonValue
 from toolc.runtime.secret_forms import base64_forms, forms
 from toolc.runtime.secret_places import Forms
-from toolc.schema import JsonValue
 
 _BREAKS: Final = b"\r\n\t \\"
 """What stands between lines of Base64 (of 64 characters in RFC 7468, of 76 in RFC 2045), which may be indented.

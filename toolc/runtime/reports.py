@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Final, TypeAlias
 
 from toolc.guest.pace import Pace
-from toolc.result import Content, Text
+from toolc.model.result import Content, Text
 from toolc.runtime.progress_lines import MAX_MESSAGE
 from toolc.runtime.redaction import Redactor
 from toolc.runtime.secrets import redacted_block

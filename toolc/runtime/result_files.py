@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from toolc.backends.base import PlanError
 from toolc.backends.output import audio_type, image_type, with_note
-from toolc.call import BoundCall
-from toolc.plan import Mount
-from toolc.result import Audio, Content, Image, Resource, Text, ToolFailure, ToolResult
+from toolc.model.call import BoundCall
+from toolc.model.plan import Mount
+from toolc.model.result import Audio, Content, Image, Resource, Text, ToolFailure, ToolResult
+from toolc.model.template import Template, TemplateError, as_text, evaluate
 from toolc.runtime.beneath import Root
 from toolc.runtime.result_folder import FolderError, LeftFolder, RealFolder, shown
-from toolc.template import Template, TemplateError, as_text, evaluate
 
 if TYPE_CHECKING:
     from toolc.runtime.transaction import Transaction

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from glob import has_magic
 from typing import Final, Protocol, TypeAlias
 
-from toolc.plan import Mount
+from toolc.model.plan import Mount
+from toolc.model.spec.code_backends import ErrorKind
 from toolc.runtime.beneath import Root
-from toolc.spec import ErrorKind
 
 MOST_ENTRIES: Final = 20_000
 """How many names are looked at for all patterns of one call."""

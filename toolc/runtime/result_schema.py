@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final
 
-from toolc.errors import RegistryError
-from toolc.result import ToolResult, failure
+from toolc.model.errors import RegistryError
+from toolc.model.result import ToolResult, failure
+from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.problems import failed, problems_of
-from toolc.spec import ToolSpec
 from toolc.validation.bounded import UnresolvableError, errors
 from toolc.validation.plain_schema import plainly_satisfies
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.result import ToolResult
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import Retry, ToolSpec
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import ToolResult
+from toolc.model.spec.tool import Retry, ToolSpec
 
 MAX_WAIT_MS: Final = 60_000
 """A server that wants a longer wait is not waited for: the model is told when to try again."""

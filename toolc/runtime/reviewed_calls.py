@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from toolc.calls import circle
-from toolc.digest import digests
-from toolc.errors import RegistryError, UsageError
-from toolc.registry import RegisteredTool
-from toolc.spec import ToolSpec
-from toolc.spec_function import HostFunction
+from toolc.model.call_graph import circle
+from toolc.model.errors import RegistryError, UsageError
+from toolc.model.registry import RegisteredTool
+from toolc.model.registry_file import digests
+from toolc.model.spec.code_backends import HostFunction
+from toolc.model.spec.tool import ToolSpec
 
 
 def check_calls(tool: RegisteredTool, find: Callable[[str], RegisteredTool]) -> None:
@@ -33,7 +33,7 @@ def check_calls(tool: RegisteredTool, find: Callable[[str], RegisteredTool]) -> 
 
 
 class Found:
-    """Tools as ``toolc.calls`` looks for them, by a function that raises ``UsageError``; remembers its answers."""
+    """Tools as ``toolc.model.call_graph`` looks for them, by a function that raises ``UsageError``; remembers its answers."""
 
     def __init__(self, find: Callable[[str], RegisteredTool]) -> None:
         self._find = find

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toolc.errors import InfrastructureError
 from toolc.guest.workspace import kernel
-from toolc.plan import Mount
-from toolc.schema import JsonObject
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Mount
 
 
 def check(mount: Mount | None, ready: JsonObject) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Final
 
 from toolc.engines.base import Engine
-from toolc.errors import UsageError
-from toolc.lock import Lock, LockError
-from toolc.loopback import Loopback, loopback
-from toolc.plan import Mount, Profile
+from toolc.model.errors import UsageError
+from toolc.model.lock_file import Lock, LockError
+from toolc.model.plan import LoopbackProxy, Mount, Profile, loopback
+from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBackend
+from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.setting import Setting
 from toolc.runtime.workspace import mount
-from toolc.spec import PluginBackend, PythonBackend, ShellBackend, ToolSpec
 
 
 def profile_of(tool: ToolSpec, setting: Setting) -> Profile:
@@ -72,10 +72,10 @@ _INCOMPARABLE: Final = {
 """What to do where an image is not called by what it is approved by: engines know images by different digests."""
 
 
-def _loopback(tool: ToolSpec) -> Loopback:
+def _loopback(tool: ToolSpec) -> LoopbackProxy:
     """What the tool's own programs connect to; without any it needs none."""
     has_programs = isinstance(tool.backend, ShellBackend | PythonBackend | PluginBackend)
-    return loopback(tool.sandbox.network.allow) if has_programs else Loopback()
+    return loopback(tool.sandbox.network.allow) if has_programs else LoopbackProxy()
 
 
 def _mount(tool: ToolSpec, workspace: Path | None) -> Mount | None:

@@ -25,14 +25,16 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from toolc.backends import load_backend
 from toolc.backends.plugin import logged
-from toolc.call import BoundCall
 from toolc.engines.base import Engine, Sandbox, told_limits
 from toolc.engines.select import Selection
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.told import NETWORK_ARGUMENT
-from toolc.plan import Plan, PluginCall, Profile
-from toolc.registry import RegisteredTool
-from toolc.result import Capture, Content, Outcome, ToolResult, failure
+from toolc.model.call import BoundCall
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Plan, PluginCall, Profile
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import Capture, Content, Outcome, ToolResult, failure
+from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.caller import CallContext, nobody
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress import Egress
@@ -50,8 +52,6 @@ from toolc.runtime.shaping import shaped, shaping
 from toolc.runtime.timing import Timing
 from toolc.runtime.unconnected import with_reasons
 from toolc.runtime.wire import converse
-from toolc.schema import JsonObject
-from toolc.spec import ToolSpec
 
 if TYPE_CHECKING:
     from toolc.runtime.session_wire import Turn

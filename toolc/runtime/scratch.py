@@ -15,7 +15,7 @@ from typing import Final
 
 from toolc.engines import janitor
 from toolc.engines.owner import Owner
-from toolc.errors import InfrastructureError
+from toolc.model.errors import InfrastructureError
 from toolc.runtime import scratch_sweep
 
 _NUMBERS: Final = itertools.count(1)

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from toolc.errors import UsageError
-from toolc.plan import Plan, SecretFile
-from toolc.result import Content, Resource, Text, ToolFailure, ToolResult
+from toolc.model.errors import UsageError
+from toolc.model.plan import Plan, SecretFile
+from toolc.model.result import Content, Resource, Text, ToolFailure, ToolResult
+from toolc.model.spec.composed_backends import AgentBackend
+from toolc.model.spec.http_backend import HttpBackend
+from toolc.model.spec.sandbox import EnvVar
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import SECRETS
 from toolc.runtime.redaction import Redactor
-from toolc.spec import EnvVar, ToolSpec
-from toolc.spec_agent import AgentBackend
-from toolc.spec_http import HttpBackend
-from toolc.template import SECRETS
 
 Reveal: TypeAlias = Callable[[Iterable[str]], Mapping[str, str]]
 """The values of secrets by their names. Raises ``UsageError`` that names all that are missing."""

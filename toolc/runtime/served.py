@@ -9,16 +9,16 @@ from typing import Final, TypeAlias
 
 from toolc.engines.base import Sandbox
 from toolc.engines.select import in_use
-from toolc.plan import Exec, Plan, PluginCall, Profile, PythonCall
-from toolc.result import Outcome
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Exec, Plan, PluginCall, Profile, PythonCall
+from toolc.model.result import Outcome
+from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.egress import Egress
 from toolc.runtime.measured import about
 from toolc.runtime.plugin_turn import PluginTurns
 from toolc.runtime.session_wire import EndedError, SessionWire, Turn
 from toolc.runtime.timing import Timing
 from toolc.runtime.worker_turn import take_function, take_program
-from toolc.schema import JsonObject
-from toolc.spec import EnvVar
 
 Start: TypeAlias = Callable[[Profile], tuple[Sandbox, Profile]]
 """Starts a sandbox, and says with which profile. Raises ``InfrastructureError``."""

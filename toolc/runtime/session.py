@@ -16,12 +16,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
-from toolc.plan import Plan, PluginCall
-from toolc.result import Outcome
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Plan, PluginCall
+from toolc.model.result import Outcome
 from toolc.runtime.egress import Egress
 from toolc.runtime.timing import Timing
 from toolc.runtime.turns import Turns
-from toolc.schema import JsonObject
 
 if TYPE_CHECKING:
     from toolc.runtime.served import Served, Start

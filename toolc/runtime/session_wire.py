@@ -14,10 +14,9 @@ from secrets import token_hex
 from time import monotonic
 from typing import Final
 
-from toolc.attempt import Attempt
 from toolc.engines.base import Sandbox
-from toolc.plan import Plan
-from toolc.result import Capture, Content, Ending, Outcome
+from toolc.model.plan import Plan
+from toolc.model.result import Capture, ConnectionAttempt, Content, Ending, Outcome
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.conversation import CallTooLargeError, Conversation, ProtocolError
 from toolc.runtime.egress import Broker, Egress
@@ -46,7 +45,7 @@ def _unheard(percent: float | None, message: str, content: tuple[Content, ...]) 
     pass
 
 
-def _unseen(_: Attempt) -> None:
+def _unseen(_: ConnectionAttempt) -> None:
     pass
 
 
@@ -58,7 +57,7 @@ class Turn:
     cancellation: Cancellation | None = None
     on_progress: UpdateSink = _unheard
     on_output: OutputSink | None = None
-    on_attempt: Callable[[Attempt], None] = _unseen
+    on_attempt: Callable[[ConnectionAttempt], None] = _unseen
 
 
 class EndedError(Exception):
@@ -178,7 +177,7 @@ class SessionWire:
         """End the connections; the sandbox is its owner's."""
         self._open.close()
 
-    def _heard(self, attempt: Attempt) -> None:
+    def _heard(self, attempt: ConnectionAttempt) -> None:
         self._turn.on_attempt(attempt)
 
     def _start(self) -> None:

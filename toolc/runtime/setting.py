@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from toolc.changes import Ask
-from toolc.confirmation import Confirm
 from toolc.engines.select import Selection
-from toolc.lock import Lock
-from toolc.plan import Profile
+from toolc.model.call import Ask, Confirm
+from toolc.model.lock_file import Lock
+from toolc.model.plan import Profile
+from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import Policy
 from toolc.runtime.secrets import Reveal, no_secrets
 from toolc.runtime.session import Sessions
 from toolc.runtime.shelf import Shelf
-from toolc.spec import ToolSpec
 
 Choose: TypeAlias = Callable[[Profile], Selection]
 """Finds the engine for a profile. Raises ``NoEngineError`` or ``UsageError``."""

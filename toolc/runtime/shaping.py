@@ -10,15 +10,15 @@ from dataclasses import replace
 from typing import Final
 
 from toolc.backends.python import Python
-from toolc.call import BoundCall
-from toolc.loopback import Loopback
-from toolc.plan import Plan, Profile, PythonCall
-from toolc.plan_http import Reading
-from toolc.result import Outcome, Text, ToolResult, failure
+from toolc.model.call import BoundCall
+from toolc.model.http_plan import Reading
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import LoopbackProxy, Plan, Profile, PythonCall
+from toolc.model.result import Outcome, Text, ToolResult, failure
+from toolc.model.spec.code_backends import File, PythonBackend, ShellBackend
+from toolc.model.spec.http_backend import HttpBackend
+from toolc.model.spec.tool import ResultSpec
 from toolc.runtime.http_message import libraries
-from toolc.schema import JsonObject
-from toolc.spec import File, PythonBackend, Result, ShellBackend
-from toolc.spec_http import HttpBackend
 
 ENTRY: Final = PythonBackend(
     entry="shape.py",
@@ -38,7 +38,7 @@ def shaping(call: BoundCall, profile: Profile, result: ToolResult, outcome: Outc
     if result.is_error or is_failure:
         return None
     return Plan(
-        profile=replace(profile, workspace=None, loopback=Loopback(), requirements=()),
+        profile=replace(profile, workspace=None, loopback=LoopbackProxy(), requirements=()),
         invocation=PythonCall(
             entry=ENTRY.entry,
             function=ENTRY.function,
@@ -64,7 +64,7 @@ def arguments(call: BoundCall, result: ToolResult, limit: int) -> JsonObject:
 
 def shaped(result: ToolResult, outcome: Outcome) -> ToolResult:
     """``result`` in the words that ``outcome`` brought; its pictures and files stay behind them."""
-    read = Python().read(ENTRY, Result(), outcome)
+    read = Python().read(ENTRY, ResultSpec(), outcome)
     if read.error is not None:
         return failure(read.error.kind, read.error.message, result.details)
     others = tuple(block for block in result.content if not isinstance(block, Text))

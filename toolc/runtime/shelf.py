@@ -15,8 +15,8 @@ from secrets import token_hex
 from threading import Lock
 from typing import Final, TypeAlias
 
-from toolc.errors import InfrastructureError
-from toolc.spec import MIB
+from toolc.model.errors import InfrastructureError
+from toolc.model.spec.sandbox import MIB
 
 MAX_BYTES: Final = 64 * MIB
 MAX_TEXTS: Final = 100

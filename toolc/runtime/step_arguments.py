@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.spec.composed_backends import Step
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import STEPS, JsonEntry, JsonList, JsonMap, JsonTemplate, Placeholder, Template, fill
 from toolc.runtime.step_results import Ran
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ToolSpec
-from toolc.spec_composite import Step
-from toolc.template import STEPS, Placeholder, Template
-from toolc.template_json import JsonEntry, JsonList, JsonMap, JsonTemplate, fill
 
 _RESULTS: Final = frozenset({"outputs", "text"})
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from toolc.result import Content, Text, ToolFailure, ToolResult
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec_composite import Step
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Content, Text, ToolFailure, ToolResult
+from toolc.model.spec.composed_backends import Step
 
 _END: Final = "\n"
 

@@ -7,7 +7,7 @@ from queue import Queue
 from threading import Thread
 from typing import Final, TypeAlias, TypeVar
 
-from toolc.events import Event
+from toolc.model.events import Event
 from toolc.runtime.cancellation import Cancellation
 
 MAX_AHEAD: Final = 64

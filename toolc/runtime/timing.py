@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject
 
 
 class Timing:

@@ -17,11 +17,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from toolc.changes import NOBODY_TO_ASK, Ask, Change, Proposal, changes_to_json
 from toolc.engines.base import Engine, Sandbox
-from toolc.errors import InfrastructureError, UsageError
-from toolc.plan import Mount, Profile
-from toolc.result import Ending, Text, ToolFailure, ToolResult
+from toolc.model.call import NOBODY_TO_ASK, Ask, FileChange, Proposal, changes_to_json
+from toolc.model.errors import InfrastructureError, UsageError
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Mount, Profile
+from toolc.model.result import Ending, Text, ToolFailure, ToolResult
+from toolc.model.spec.code_backends import ErrorKind
+from toolc.model.spec.sandbox import TransactionSpec as Terms
+from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.beneath import Root
 from toolc.runtime.result_folder import Folder, FolderError
 from toolc.runtime.scratch import make_scratch, remove_dead
@@ -32,9 +36,6 @@ from toolc.runtime.transaction_copy import copy_tree
 from toolc.runtime.transaction_diff import Differences, differences
 from toolc.runtime.transaction_left import left_by
 from toolc.runtime.transaction_view import Overlay, TooManyError, View
-from toolc.schema import JsonObject
-from toolc.spec import ErrorKind, ToolSpec
-from toolc.spec import Transaction as Terms
 
 LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "bcachefs", "zfs"})
 """File systems whose time stamps are this kernel's own, which an overlay's commit relies on."""
@@ -220,7 +221,7 @@ class _Kept:
         self.reason = reason
 
 
-def _named(refused: list[Change]) -> str:
+def _named(refused: list[FileChange]) -> str:
     named = "".join(f"\n- {change.shown_path}: {change.refused}" for change in refused[:MOST_NAMED])
     more = f"\n- and {len(refused) - MOST_NAMED} more" if len(refused) > MOST_NAMED else ""
     return f"not every change is allowed:{named}{more}"

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc.changes import Change
-from toolc.plan import Mount
-from toolc.runtime.beneath import FOLDER, RENAME_EXCHANGE, RENAME_NOREPLACE, Root, rename, write_all
+from toolc.model.call import FileChange
+from toolc.model.plan import Mount
+from toolc.runtime.beneath import RENAME_EXCHANGE, RENAME_NOREPLACE, Root, rename, write_all
+from toolc.runtime.open_beneath import FOLDER
 from toolc.runtime.transaction_diff import Differences
 from toolc.runtime.transaction_journal import (
     Identity,
@@ -88,7 +89,7 @@ def commit(real: Root, made: Root, found: Differences, mount: Mount, scratch: Pa
                     remove_staging(real.descriptor, name)
 
 
-def _carry_out(work: _Commit, changes: tuple[Change, ...], scratch: Path) -> None:
+def _carry_out(work: _Commit, changes: tuple[FileChange, ...], scratch: Path) -> None:
     """Stage everything, then rename everything, or nothing."""
     plan = _staged(work, changes)
     os.fsync(work.staging)
@@ -103,7 +104,7 @@ def _carry_out(work: _Commit, changes: tuple[Change, ...], scratch: Path) -> Non
         raise
 
 
-def _check_unchanged(real: Root, change: Change, was: os.stat_result | None) -> None:
+def _check_unchanged(real: Root, change: FileChange, was: os.stat_result | None) -> None:
     """That a path is as it was when the changes were listed: whoever was asked may have thought for long."""
     now = real.status_of(change.raw_path)
     if was is None or now is None:
@@ -114,7 +115,7 @@ def _check_unchanged(real: Root, change: Change, was: os.stat_result | None) -> 
         raise ConflictError(change.shown_path)
 
 
-def _staged(work: _Commit, changes: tuple[Change, ...]) -> Plan:
+def _staged(work: _Commit, changes: tuple[FileChange, ...]) -> Plan:
     """Make what is new in the staging folder, and say what is to be done with it."""
     moves, modes = [], []
     numbered = list(enumerate(changes))
@@ -142,7 +143,7 @@ def _staged(work: _Commit, changes: tuple[Change, ...]) -> Plan:
     return Plan(os.fstat(work.staging).st_ino, tuple(moves), tuple(reversed(modes)))
 
 
-def _set_group_id(real: Root, change: Change, inherited: dict[str, int]) -> int:
+def _set_group_id(real: Root, change: FileChange, inherited: dict[str, int]) -> int:
     """The set-group-id bit of the folder that a new one is made in, which a share may rely on."""
     parent = change.path.rpartition("/")[0]
     if parent in inherited:
@@ -163,7 +164,7 @@ def _apply(work: _Commit, plan: Plan) -> None:
         _set_mode(work, mode)
 
 
-def _stage(work: _Commit, change: Change, name: bytes) -> os.stat_result:
+def _stage(work: _Commit, change: FileChange, name: bytes) -> os.stat_result:
     """Make a new file, link or folder in the staging folder, as it shall be, and on disk."""
     if change.kind == "directory":
         os.mkdir(name, 0o700, dir_fd=work.staging)
@@ -206,7 +207,7 @@ def _copy_attributes(source: int, target: int) -> None:
                 os.setxattr(target, name, os.getxattr(source, name))
 
 
-def _copy_access_list(work: _Commit, change: Change, target: int) -> None:
+def _copy_access_list(work: _Commit, change: FileChange, target: int) -> None:
     """The list of a file that is changed: without it, its group would get the rights of the list's mask."""
     if change.path not in work.expected or change.action != "changed":
         return
@@ -216,7 +217,7 @@ def _copy_access_list(work: _Commit, change: Change, target: int) -> None:
         os.setxattr(target, _ACCESS_LIST, os.getxattr(path, _ACCESS_LIST, follow_symlinks=False))
 
 
-def _give(work: _Commit, change: Change, chown: Callable[[int, int], None]) -> None:
+def _give(work: _Commit, change: FileChange, chown: Callable[[int, int], None]) -> None:
     """The workspace's owner has what a tool made, whoever had the file before."""
     old = work.expected.get(change.path)
     uid = work.mount.owner
@@ -272,7 +273,7 @@ def _stamp(status: os.stat_result) -> tuple[int, ...]:
 
 
 @contextlib.contextmanager
-def _parent(real: Root, place: Change | Move) -> Iterator[tuple[int, bytes]]:
+def _parent(real: Root, place: FileChange | Move) -> Iterator[tuple[int, bytes]]:
     parent, _, name = place.raw_path.rpartition(b"/")
     try:
         with real.folder(parent) as folder:

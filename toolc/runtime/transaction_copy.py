@@ -7,10 +7,10 @@ import os
 import stat
 from typing import Final
 
+from toolc.model.spec.sandbox import MIB
 from toolc.runtime.beneath import READ, Root, write_all
 from toolc.runtime.open_beneath import FOLDER, open_beneath
 from toolc.runtime.transaction_view import MOST_ENTRIES, Copy, Stamp, TooManyError, check_depth
-from toolc.spec import MIB
 
 MOST_BYTES: Final = 1024 * MIB
 """How much a workspace may weigh that is copied."""

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from toolc.changes import Action, Change
+from toolc.model.call import Action, FileChange
+from toolc.model.spec.sandbox import MIB
 from toolc.runtime.beneath import Root
 from toolc.runtime.transaction_git import is_in, repositories
 from toolc.runtime.transaction_rules import kind_of, refusal
 from toolc.runtime.transaction_view import MOST_ENTRIES, Entry, TooManyError, View, check_depth
-from toolc.spec import MIB
 
 MOST_BYTES: Final = 1024 * MIB
 """How much a call's new files may weigh together."""
@@ -23,7 +23,7 @@ MOST_BYTES: Final = 1024 * MIB
 _PIECE: Final = 1 << 20
 _RAW: Final = ("utf-8", "surrogateescape")
 
-_Found: TypeAlias = tuple[Change, bool, os.stat_result | None]
+_Found: TypeAlias = tuple[FileChange, bool, os.stat_result | None]
 """A change, whether the real file is as the tool saw it, and its status."""
 
 
@@ -31,7 +31,7 @@ _Found: TypeAlias = tuple[Change, bool, os.stat_result | None]
 class Differences:
     """``changes`` are sorted by path; ``before`` has what stood at their paths when they were listed."""
 
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     before: dict[str, os.stat_result] = field(default_factory=dict)
 
 
@@ -40,7 +40,7 @@ def differences(real: Root, view: View, writes: tuple[str, ...]) -> Differences:
 
     What is the same in content and permissions is no change, whatever else was done to it.
     """
-    found: dict[tuple[str, Action], Change] = {}
+    found: dict[tuple[str, Action], FileChange] = {}
     before: dict[str, os.stat_result] = {}
     total = 0
     for entry in view.scan():
@@ -67,10 +67,14 @@ def _compared(real: Root, view: View, entry: Entry) -> Iterator[_Found]:
         if error.errno != errno.EXDEV:
             raise
         reason = "something else is mounted there, which the tool did not see"
-        yield Change(path=entry.path.decode(*_RAW), action="changed", kind="special", refused=reason), True, None
+        yield (
+            FileChange(path=entry.path.decode(*_RAW), action="changed", kind="special", refused=reason),
+            True,
+            None,
+        )
 
 
-def _judged(view: View, change: Change, writes: tuple[str, ...], *, seen: bool) -> Change:
+def _judged(view: View, change: FileChange, writes: tuple[str, ...], *, seen: bool) -> FileChange:
     is_new_link = change.kind == "symlink" and change.action != "deleted"
     target = view.root.read_link(change.raw_path) if is_new_link else None
     reason = change.refused or refusal(change, writes, target)
@@ -132,16 +136,16 @@ def _deletions(real: Root, view: View, top: bytes, status: os.stat_result) -> It
             waiting += [(path + b"/" + name, inner) for name, inner in real.entries(path, MOST_ENTRIES + 1)]
 
 
-def _deleted(path: bytes, status: os.stat_result) -> Change:
-    return Change(path=path.decode(*_RAW), action="deleted", kind=kind_of(status.st_mode))
+def _deleted(path: bytes, status: os.stat_result) -> FileChange:
+    return FileChange(path=path.decode(*_RAW), action="deleted", kind=kind_of(status.st_mode))
 
 
-def _change(view: View, path: bytes, action: Action, status: os.stat_result) -> Change:
+def _change(view: View, path: bytes, action: Action, status: os.stat_result) -> FileChange:
     kind = kind_of(status.st_mode)
     is_file = kind == "file"
     if is_file and status.st_size > MOST_BYTES:
         raise TooManyError(f"it leaves a file of {status.st_size} bytes")
-    return Change(
+    return FileChange(
         path=path.decode(*_RAW),
         action=action,
         kind=kind,

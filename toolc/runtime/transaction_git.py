@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
-from toolc.changes import Change
+from toolc.model.call import FileChange
 from toolc.runtime.beneath import Root
 
 _PARTS: Final = ({"objects", "refs"}, {"commondir"})
 """What stands beside ``HEAD``: one of these."""
 
 
-def repositories(real: Root, changes: Iterable[Change]) -> frozenset[str]:
+def repositories(real: Root, changes: Iterable[FileChange]) -> frozenset[str]:
     """The folders above ``changes`` that git would take for a repository when they are made."""
     made: dict[str, set[str]] = {}
     folders: set[str] = set()
@@ -30,7 +30,7 @@ def repositories(real: Root, changes: Iterable[Change]) -> frozenset[str]:
     return frozenset(folder for folder in folders if _is_repository(real, folder, made.get(folder, set())))
 
 
-def is_in(change: Change, found: frozenset[str]) -> bool:
+def is_in(change: FileChange, found: frozenset[str]) -> bool:
     """Whether a change is somewhere in one of these folders."""
     return bool(found) and not found.isdisjoint(_above(change.path))
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc.runtime.beneath import FOLDER, RENAME_EXCHANGE, RENAME_NOREPLACE, Root, rename
+from toolc.runtime.beneath import RENAME_EXCHANGE, RENAME_NOREPLACE, Root, rename
+from toolc.runtime.open_beneath import FOLDER
 from toolc.runtime.transaction_journal import Identity, Mode, Move, Plan, Staging, alone, forget_plan, locked
 
 ASIDE: Final = ".aside"

@@ -13,7 +13,7 @@ import stat
 import unicodedata
 from typing import Final
 
-from toolc.changes import Change, Kind
+from toolc.model.call import FileChange, Kind
 
 PROTECTED: Final = frozenset(
     # version control
@@ -33,7 +33,7 @@ PROTECTED: Final = frozenset(
     ".cargo .mvn .bundle .pdbrc .irbrc .pryrc .rprofile .renviron .ghci .iex.exs .ocamlinit .octaverc "
     ".ssh .gnupg .netrc "
     # toolc's own
-    "toolc.yaml toolc.toml toolc.lock".split()
+    "toolc.yaml toolc.toml toolc.model.lock_file".split()
 )
 """Names, in lower case, of what no transaction changes, at any depth, with everything in it."""
 
@@ -46,7 +46,7 @@ _UNSEEN: Final = re.compile(
 _SHORT: Final = re.compile(r"([^~]{1,6})~[0-9]+(?:\.(.{0,3}))?")
 
 
-def refusal(change: Change, writes: tuple[str, ...], target: bytes | None) -> str:
+def refusal(change: FileChange, writes: tuple[str, ...], target: bytes | None) -> str:
     """Why this change may not reach the real files; empty if it may. ``target`` is a symbolic link's."""
     if part := _protected(change.path):
         return f"{part} is protected: programs outside of the sandbox act on it"
@@ -83,7 +83,7 @@ def leads_outside(link: bytes, target: bytes) -> bool:
 
 
 def kind_of(mode: int) -> Kind:
-    """What a file's mode says it is, in the words of ``toolc.changes.Kind``."""
+    """What a file's mode says it is, in the words of ``toolc.model.call.Kind``."""
     if stat.S_ISREG(mode):
         return "file"
     if stat.S_ISDIR(mode):

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from toolc.attempt import Attempt
 from toolc.backends.output import with_note
-from toolc.result import Text, ToolResult
+from toolc.model.result import ConnectionAttempt, Text, ToolResult
 
 MAX_NAMED: Final = 3
 """How many reasons are named; ``details.network`` has them all."""
 
 
-def with_reasons(result: ToolResult, attempts: Sequence[Attempt]) -> ToolResult:
+def with_reasons(result: ToolResult, attempts: Sequence[ConnectionAttempt]) -> ToolResult:
     """A failed ``result`` with why some of its ``attempts`` came to nothing, unless it says so itself.
 
     The reasons stand on a last line of its text. Of a refused CONNECT most clients show the number of its status,

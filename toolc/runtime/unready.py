@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from toolc.backends import BACKEND_KINDS
+from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBackend
+from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.composed import COMPOSED
-from toolc.spec import PluginBackend, PythonBackend, ShellBackend, ToolSpec
 
 SERVED: Final = frozenset({PluginBackend.tag, PythonBackend.tag, ShellBackend.tag})
 """The kinds of backend that can have a sandbox for several calls."""

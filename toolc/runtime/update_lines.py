@@ -12,10 +12,10 @@ from typing import TypeAlias
 from toolc.backends.content import MalformedError, read_content
 from toolc.backends.output import parse_json
 from toolc.guest import frames
-from toolc.result import Capture
+from toolc.model.json_schema import JsonObject
+from toolc.model.result import Capture
 from toolc.runtime.redaction import RedactedStream, Redactor
 from toolc.runtime.reports import Reports, UpdateSink
-from toolc.schema import JsonObject
 
 TextSink: TypeAlias = Callable[[bytes], None]
 """Told the next piece of a tool's text, in UTF-8."""

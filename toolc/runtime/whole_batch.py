@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
-from toolc.call import ToolCall
 from toolc.engines.select import in_use
-from toolc.events import BatchEnd, BatchEvent, Listener
-from toolc.result import ToolResult
+from toolc.model.call import ToolCall
+from toolc.model.events import BatchEnd, BatchEvent, Listener
+from toolc.model.result import ToolResult
 from toolc.runtime import async_calls, streaming
 from toolc.runtime.batch import Order, run_batch
 from toolc.runtime.caller import CallContext, nobody, one_at_a_time

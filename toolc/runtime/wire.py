@@ -10,10 +10,10 @@ from time import monotonic
 from typing import Final, ParamSpec
 
 from toolc.engines.base import Sandbox
-from toolc.errors import SandboxDiedError
 from toolc.guest import frames
-from toolc.plan import Plan
-from toolc.result import REPLACEMENT, Capture, Ending, Outcome, Usage
+from toolc.model.errors import SandboxDiedError
+from toolc.model.plan import Plan
+from toolc.model.result import REPLACEMENT, Capture, Ending, Outcome, Usage
 from toolc.runtime.cancellation import Cancellation, poll_ms
 from toolc.runtime.conversation import CallTooLargeError, Conversation, ProtocolError
 from toolc.runtime.egress import Broker, Egress

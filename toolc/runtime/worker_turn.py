@@ -8,10 +8,10 @@ from typing import Final
 
 from toolc.backends.output import parse_json
 from toolc.backends.plugin_lines import line_of
-from toolc.plan import Exec, Plan, PythonCall
-from toolc.result import Capture, Ending, Outcome
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Exec, Plan, PythonCall
+from toolc.model.result import Capture, Ending, Outcome
 from toolc.runtime.session_wire import SessionWire
-from toolc.schema import JsonObject
 
 _ENDINGS: Final[dict[object, Ending]] = {
     "exited": "exited",

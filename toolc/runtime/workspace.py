@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import Final, Literal
 
-from toolc.errors import UsageError
-from toolc.plan import Mount
+from toolc.model.errors import UsageError
+from toolc.model.plan import Mount
 
 _SYSTEM: Final = (
     "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run", "/sbin", "/sys",

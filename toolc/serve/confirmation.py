@@ -27,8 +27,7 @@ from mcp.types import (
     InputRequiredResult,
 )
 
-from toolc.call import BoundCall
-from toolc.confirmation import Allow, Deny
+from toolc.model.call import Allow, BoundCall, Deny
 
 ANSWERS_LATER: Final = "2026-07-28"
 """The first protocol version in which a question ends the call."""

@@ -24,10 +24,10 @@ from mcp.types import (
     Tool,
 )
 
-from toolc.api import Executor
-from toolc.errors import ToolcError
+from toolc.executor import Executor
+from toolc.model.errors import ToolcError
+from toolc.model.result import ToolResult
 from toolc.providers.mcp import call_result
-from toolc.result import ToolResult
 from toolc.runtime.batch import new_call_id
 from toolc.runtime.cancellation import Cancellation
 from toolc.serve.confirmation import Person, UnansweredError

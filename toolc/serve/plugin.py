@@ -12,12 +12,13 @@ import signal
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final, NoReturn
 
-from toolc.api import Executor
 from toolc.backends.plugin_lines import LineError, line_of, read_line
-from toolc.errors import ToolcError
-from toolc.result import Content, Image, Text, ToolResult
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import MIB, ToolSpec
+from toolc.executor import Executor
+from toolc.model.errors import ToolcError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Content, Image, Text, ToolResult
+from toolc.model.spec.sandbox import MIB
+from toolc.model.spec.tool import ToolSpec
 
 MAX_LINE: Final = 64 * MIB
 """The longest line that is read, in bytes."""

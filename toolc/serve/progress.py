@@ -14,7 +14,7 @@ import anyio
 import anyio.from_thread
 import anyio.lowlevel
 
-from toolc.events import Event, ToolStart, ToolUpdate
+from toolc.model.events import Event, ToolStart, ToolUpdate
 
 WHOLE: Final = 100.0
 

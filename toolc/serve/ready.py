@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from toolc.api import Registry
-from toolc.errors import UsageError
+from toolc.model.errors import UsageError
 from toolc.runtime.unready import unready
 from toolc.runtime.workspace import mount
 

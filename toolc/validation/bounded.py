@@ -13,7 +13,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.validation.budget import Budget, SpentError
 from toolc.validation.pattern_speed import MAX_STEPS, TooSlowError, search, ways_to_match
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
 
 FOR_ANY: Final = 50_000
 FOR_EACH_CHARACTER: Final = 10

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.validation.bounded import errors
 from toolc.validation.budget import Budget
 from toolc.validation.plain_schema import plainly_satisfies

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.validation.pattern_speed import TooSlowError, search
 
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject
 
 
 def is_schema(value: JsonObject) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.settings import Settings
-from toolc.diagnostics import Severity
+from toolc.model.diagnostics import Severity
 
 HEAD = "toolc: 1\nname: hello\ndescription: Say hello to the whole world.\n"
 

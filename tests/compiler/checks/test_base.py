@@ -6,7 +6,7 @@ from pathlib import Path
 
 from checked import numbers
 
-from toolc.compiler.checks import TOOL_CHECKS
+from toolc.compiler.checks.base import TOOL_CHECKS
 
 
 def test_every_check_declares_the_keys_that_it_reads() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from checked import HEAD, findings, messages, shell
 
-from toolc.compiler import codes
+from toolc.model import codes
 
 OAUTH = """\
     auth:

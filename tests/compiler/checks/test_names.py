@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from compiled import compile_text, found_in
 
-from toolc.compiler import codes
 from toolc.compiler.compile import compile_specs
+from toolc.model import codes
 
 
 def tools(*names: str) -> str:

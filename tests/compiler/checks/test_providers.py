@@ -9,13 +9,13 @@ import pytest
 from checked import findings, shell
 
 from toolc.api import write_build
-from toolc.compiler import codes
 from toolc.compiler.checks.providers import REJECTED_AT_ROOT, UNSUPPORTED_BY_GEMINI
 from toolc.compiler.compile import compile_specs
+from toolc.model import codes
+from toolc.model.json_schema import JsonObject
 from toolc.providers.gemini_schema import lower_schema
 from toolc.providers.lowering import REJECTED_AT_ROOT as REJECTED_BY_PROVIDERS
 from toolc.providers.lowering import LossLog
-from toolc.schema import JsonObject
 
 ARGV = '{argv: [a, {when: x, argv: ["{{ x }}"]}]}'
 

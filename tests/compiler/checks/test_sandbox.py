@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from checked import HEAD, findings, shell
 
-from toolc.compiler import codes
+from toolc.model import codes
 
 PYTHON = "backend: {python: {code: 'def hello(path): return path'}}\n"
 

@@ -15,11 +15,12 @@ from toolc.compiler.dialects import PATTERN
 from toolc.compiler.parameters import RESERVED
 from toolc.compiler.settings import HOST
 from toolc.compiler.spec_schema import project_schema, spec_schema
+from toolc.model.spec.code_backends import ErrorKind
+from toolc.model.spec.composed_backends import AgentProvider, Strategy
+from toolc.model.spec.http_backend import Method
+from toolc.model.spec.sandbox import Commit, Expose, Lifetime, MinIsolation, WorkspaceMode
+from toolc.model.spec.tool import FORMAT, ResultFormat
 from toolc.policy.policy import BackendKind, Required
-from toolc.spec import FORMAT, Commit, ErrorKind, Expose, Lifetime, MinIsolation, ResultFormat, WorkspaceMode
-from toolc.spec_agent import AgentProvider
-from toolc.spec_composite import Strategy
-from toolc.spec_http import Method
 
 SPEC: Final[Any] = spec_schema()
 PROJECT: Final[Any] = project_schema()

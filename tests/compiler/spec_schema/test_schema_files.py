@@ -16,7 +16,7 @@ from toolc.compiler.load import load_project
 from toolc.compiler.project import decode_project
 from toolc.compiler.reader import Findings
 from toolc.compiler.spec_schema import as_text, project_schema, spec_schema
-from toolc.diagnostics import Diagnostics
+from toolc.model.diagnostics import Diagnostics
 
 ROOT = Path(__file__).parent.parent.parent.parent
 SCHEMAS = {"spec": spec_schema(), "project": project_schema()}

@@ -23,7 +23,7 @@ from toolc.compiler.find import PROJECT_FILES
 from toolc.compiler.load import load
 from toolc.compiler.spec_schema import spec_schema
 from toolc.data.pages import EXAMPLE, RulePage, pages
-from toolc.diagnostics import Diagnostic, Diagnostics
+from toolc.model.diagnostics import Diagnostic, Diagnostics
 
 ROOT = Path(__file__).parent.parent.parent.parent
 SPECS = ROOT / "tests" / "compiler" / "specs"

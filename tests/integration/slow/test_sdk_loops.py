@@ -17,7 +17,7 @@ from scripted_model import AnthropicSpeech, OpenAISpeech, ResponsesSpeech, Scrip
 from scripted_server import Asked, ScriptedServer, json_reply
 
 from toolc import Executor, tool_calls, tool_messages
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject
 
 pytestmark = pytest.mark.needs_engine
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.change import Witness
 from toolc.review.contract.grades import grade, rule
 from toolc.review.contract.movement import Aspect, Direction
 from toolc.review.contract.schemas import movements
 from toolc.review.contract.witness import NOT_FOUND, witness
-from toolc.schema import JsonObject, JsonValue
 from toolc.validation.bounded import errors
 
 TEXT: Final[JsonObject] = {"type": "string"}

@@ -6,12 +6,12 @@ from typing import Final
 
 import pytest
 
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.change import Witness
 from toolc.review.contract.candidates import least_object
 from toolc.review.contract.node import Node
 from toolc.review.contract.schemas import movements
 from toolc.review.contract.witness import NOT_FOUND, TOO_MANY, UNRESOLVED, Effort, witness
-from toolc.schema import JsonObject, JsonValue
 from toolc.validation.bounded import errors
 
 WITNESSED: Final[dict[str, tuple[JsonObject, JsonObject, JsonValue]]] = {

@@ -1,7 +1,7 @@
 """Checks of decoded tools. Each module registers the checks of one subject; start reading in ``base``.
 
 To add a check, write a function with the decorator ``tool_check`` or ``tool_set_check`` in the module of its
-subject, declare its code in ``toolc.compiler.codes``, and write its page in ``toolc/data/rules``.
+subject, declare its code in ``toolc.model.codes``, and write its page in ``toolc/data/rules``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from toolc.compiler.checks import (
 )
 from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS, ToolCheck, ToolSetCheck
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.diagnostics import Diagnostic
+from toolc.model.diagnostics import Diagnostic
 
 __all__ = ["TOOL_CHECKS", "TOOL_SET_CHECKS", "ToolCheck", "ToolSetCheck", "check_each", "check_together"]
 

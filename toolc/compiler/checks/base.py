@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.diagnostics import Diagnostic
+from toolc.model.diagnostics import Diagnostic
 
 CheckTool: TypeAlias = Callable[[LocatedTool], Iterator[Diagnostic]]
 CheckTools: TypeAlias = Callable[[Sequence[LocatedTool]], Iterator[Diagnostic]]

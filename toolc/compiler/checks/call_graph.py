@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as AnyMapping
 
-from toolc.calls import MAX_DEPTH, by_name, called, circle, depth
-from toolc.compiler import codes
 from toolc.compiler.checks.base import tool_set_check
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Mapping, Node, Scalar
 from toolc.compiler.document import Sequence as SequenceNode
 from toolc.compiler.reader import suggestion
-from toolc.diagnostics import Diagnostic
-from toolc.source import Span
+from toolc.model import codes
+from toolc.model.call_graph import MAX_DEPTH, by_name, called, circle, depth
+from toolc.model.diagnostics import Diagnostic
+from toolc.model.source import Span
 
 
 @tool_set_check("TC106")

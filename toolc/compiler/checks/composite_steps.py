@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from toolc.calls import by_name
-from toolc.compiler import codes
 from toolc.compiler.checks.base import tool_check, tool_set_check
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.reader import listed, suggestion
 from toolc.compiler.templates import OF_A_STEP
-from toolc.diagnostics import Diagnostic
+from toolc.model import codes
+from toolc.model.call_graph import by_name
+from toolc.model.diagnostics import Diagnostic
 
 _HEAD: Final = frozenset(
     {"subexpression", "index_expression", "projection", "value_projection", "filter_projection", "flatten", "pipe"}

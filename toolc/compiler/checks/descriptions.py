@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.checks.base import tool_check, tool_set_check
 from toolc.compiler.checks.helpers import has_keyword, parameters, text_of
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.twins import find_twins
 from toolc.compiler.wording import WORDINGS, Described
-from toolc.diagnostics import Diagnostic
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic
 
 SHORTEST: Final = 12
 LONGEST: Final = 1024

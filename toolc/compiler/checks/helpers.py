@@ -10,7 +10,7 @@ from typing import Final
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Entry, Mapping, Scalar, Sequence
 from toolc.compiler.parameters import is_full_schema
-from toolc.source import SourceText
+from toolc.model.source import SourceText
 
 _IN_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")

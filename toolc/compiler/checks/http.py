@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from toolc.compiler import codes
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.edits import fix, replace
-from toolc.diagnostics import Diagnostic
-from toolc.hosts import is_loopback
-from toolc.source import Span
-from toolc.template import Placeholder, Template
+from toolc.model import codes
+from toolc.model.destinations import is_loopback
+from toolc.model.diagnostics import Diagnostic
+from toolc.model.source import Span
+from toolc.model.template import Placeholder, Template
 
 if TYPE_CHECKING:
-    from toolc.spec_http import Field, Url
+    from toolc.model.spec.http_backend import Field, Url
 
 
 @tool_check("TC408", needs={"backend"})

@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Scalar
 from toolc.compiler.strings import strings
 from toolc.compiler.templates import parse
-from toolc.diagnostics import Diagnostic
-from toolc.source import Span
-from toolc.spec import Argv, Script, ShellBackend, WhenGroup
-from toolc.template import Placeholder, Template
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic
+from toolc.model.source import Span
+from toolc.model.spec.code_backends import Argv, Script, ShellBackend, WhenGroup
+from toolc.model.template import Placeholder, Template
 
 _WORDS: Final = r"(?:SELECT\s[^;\"]{1,400}?\sFROM|INSERT\s+INTO|UPDATE\s[^;\"]{1,200}?\sSET|DELETE\s+FROM)\s"
 # In capitals or small letters throughout: "Select one from these" is a sentence.

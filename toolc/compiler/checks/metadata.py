@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.diagnostics import Diagnostic
-from toolc.spec import PythonBackend, ShellBackend
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic
+from toolc.model.spec.code_backends import PythonBackend, ShellBackend
 
 _DESTROYS: Final = frozenset(
     {

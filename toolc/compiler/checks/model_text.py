@@ -7,13 +7,13 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.edits import fix
 from toolc.compiler.runs import ALPHANUMERIC, has_run, table
 from toolc.compiler.visible import Visible
-from toolc.diagnostics import Diagnostic, Edit, Fix
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic, Edit, Fix
 
 _HIDDEN: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"

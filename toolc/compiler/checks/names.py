@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.checks.base import tool_set_check
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.twins import Likeness, find_twins
-from toolc.diagnostics import Diagnostic
-from toolc.source import Span
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic
+from toolc.model.source import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ import ipaddress
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Scalar, Sequence
-from toolc.diagnostics import Diagnostic
-from toolc.hosts import HostError, parse_destination
-from toolc.spec import Destination, PythonBackend, ShellBackend
+from toolc.model import codes
+from toolc.model.destinations import HostError, parse_destination
+from toolc.model.diagnostics import Diagnostic
+from toolc.model.spec.code_backends import PythonBackend, ShellBackend
+from toolc.model.spec.sandbox import Destination
 
 _METADATA: Final = frozenset(
     {

@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import has_keyword, has_type, parameters, text_of
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Mapping
 from toolc.compiler.reader import first_line
 from toolc.compiler.uses import names
-from toolc.diagnostics import Diagnostic
-from toolc.schema import JsonObject
-from toolc.spec import Argv, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
-from toolc.template import Placeholder
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic
+from toolc.model.json_schema import JsonObject
+from toolc.model.spec.code_backends import Argv, PluginBackend, PythonBackend, Script, ShellBackend, WhenGroup
+from toolc.model.template import Placeholder
 
 # Compiled where there is a parameter to look at: start-up time.
 _LEAD: Final = (

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import all_subschemas, has_type, parameters
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Mapping
 from toolc.compiler.parameters import is_full_schema
-from toolc.diagnostics import Diagnostic
-from toolc.schema import LISTS_OF_SCHEMAS
-from toolc.source import Span
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic
+from toolc.model.json_schema import LISTS_OF_SCHEMAS
+from toolc.model.source import Span
 
 
 @tool_check("TC702", needs={"parameters", "providers"})

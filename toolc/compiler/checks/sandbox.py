@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import has_keyword, parameters
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.diagnostics import Diagnostic
-from toolc.spec import PythonBackend, ShellBackend
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic
+from toolc.model.spec.code_backends import PythonBackend, ShellBackend
 
 _FILES: Final = frozenset(
     {

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import parameters, text_may_contain
 from toolc.compiler.decode_tool import LocatedTool
@@ -15,9 +14,10 @@ from toolc.compiler.document import Mapping, Node, Scalar
 from toolc.compiler.reader import listed, suggestion
 from toolc.compiler.secret_patterns import find_secrets
 from toolc.compiler.strings import strings
-from toolc.diagnostics import Diagnostic
-from toolc.source import SourceText
-from toolc.spec import PluginBackend, PythonBackend, Script, ShellBackend
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic
+from toolc.model.source import SourceText
+from toolc.model.spec.code_backends import PluginBackend, PythonBackend, Script, ShellBackend
 
 _READ_BY_OTHERS: Final = ("label", "description", "deprecated", "parameters", "examples", "tests")
 _PLACEHOLDER: Final = re.compile(r"\{\{-?\s*secrets\b[^}]{0,200}\}\}")

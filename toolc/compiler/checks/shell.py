@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.injection import SHELLS
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Scalar
 from toolc.compiler.edits import fix, insert_item, is_toml, replace, written
-from toolc.diagnostics import Diagnostic, Edit, Fix
-from toolc.schema import JsonObject, JsonValue, Schema
-from toolc.source import Span
-from toolc.spec import Argv, Script, ShellBackend, WhenGroup
-from toolc.template import Template, as_text
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic, Edit, Fix
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.source import Span
+from toolc.model.spec.code_backends import Argv, Script, ShellBackend, WhenGroup
+from toolc.model.template import Template, as_text
 
 _ARGUMENT: Final = r"\$(?:ARG_[A-Za-z_][A-Za-z0-9_]*|\{ARG_[A-Za-z_][A-Za-z0-9_]*\})"
 _WORD: Final = re.compile(

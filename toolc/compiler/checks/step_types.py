@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.compiler import codes
 from toolc.compiler.decode_schema import check_instance
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.document import Mapping as MappingNode
@@ -14,14 +13,15 @@ from toolc.compiler.document import Scalar
 from toolc.compiler.reader import Findings, listed, suggestion
 from toolc.compiler.uses import templates
 from toolc.compiler.value_shapes import ANYTHING, TEXT, Shape, in_words
-from toolc.diagnostics import Diagnostic, Diagnostics
-from toolc.schema import JsonObject, Schema
-from toolc.source import Span
-from toolc.spec import ShellBackend, ToolSpec
-from toolc.spec_composite import CompositeBackend, Step
-from toolc.spec_http import HttpBackend
-from toolc.template import STEPS, Placeholder, Template
-from toolc.template_json import JsonList, JsonMap, JsonTemplate
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic, Diagnostics
+from toolc.model.json_schema import JsonObject, Schema
+from toolc.model.source import Span
+from toolc.model.spec.code_backends import ShellBackend
+from toolc.model.spec.composed_backends import CompositeBackend, Step
+from toolc.model.spec.http_backend import HttpBackend
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import STEPS, JsonList, JsonMap, JsonTemplate, Placeholder, Template
 
 _FIXED: Final[Mapping[str, Shape]] = {
     "text": TEXT,

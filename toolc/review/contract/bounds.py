@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.change import Route
 from toolc.review.contract.movement import Aspect, Direction, Movement
 from toolc.review.contract.node import Node, is_same, listed, place, short
-from toolc.schema import JsonObject, JsonValue
 
 TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Final
 
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.contract.node import Node, is_same, list_under, map_under
 from toolc.review.contract.samples import BY_FORMAT, BY_TYPE
-from toolc.schema import JsonObject, JsonValue
 from toolc.validation.bounded import errors
 
 MANY: Final = 40

@@ -7,6 +7,7 @@ from typing import Final
 
 from toolc.compiler.document import Mapping
 from toolc.compiler.parameters import is_full_schema
+from toolc.model.json_schema import Schema
 from toolc.review.change import Change, Route, Witness
 from toolc.review.contract import tool
 from toolc.review.contract.grades import Side, grade, rule
@@ -16,7 +17,6 @@ from toolc.review.contract.schemas import movements
 from toolc.review.contract.witness import Effort, witness
 from toolc.review.pairing import Pair
 from toolc.review.state import Reviewed
-from toolc.schema import Schema
 
 _UNSAFE: Final = frozenset({"breaking", "warning"})
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.change import Route
 from toolc.review.contract.bounds import Compare, types
 from toolc.review.contract.movement import Aspect, Direction, Movement, doubts
 from toolc.review.contract.node import Node, is_same, list_under, map_under, place
-from toolc.schema import JsonObject, JsonValue
 
 
 def movements(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[Movement]:

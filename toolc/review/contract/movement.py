@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from toolc.model.json_schema import JsonValue
 from toolc.review.change import Route
-from toolc.schema import JsonValue
 
 
 class Direction(StrEnum):

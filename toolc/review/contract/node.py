@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote
 
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.change import Route
-from toolc.schema import JsonObject, JsonValue
 
 _LONGEST: Final = 60
 

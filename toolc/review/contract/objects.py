@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.change import Route
 from toolc.review.contract.bounds import Compare
 from toolc.review.contract.movement import Aspect, Direction, Movement, doubts
 from toolc.review.contract.node import Node, is_same, list_under, map_under, place, short
-from toolc.schema import JsonObject, JsonValue
 
 _CONDITIONS: Final = ("propertyNames", "contains", "unevaluatedItems", "unevaluatedProperties", "contentSchema")
 """Keywords with one schema, which was true where it is not there, but for ``contains``."""

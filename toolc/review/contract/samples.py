@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.schema import JsonValue
+from toolc.model.json_schema import JsonValue
 
 BY_TYPE: Final[dict[str, tuple[JsonValue, ...]]] = {
     "string": (

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from toolc.model.json_schema import JsonObject
 from toolc.review.change import Route
 from toolc.review.contract import bounds, combined, objects
 from toolc.review.contract.movement import Aspect, Direction, Movement, doubts
 from toolc.review.contract.node import Node, is_same, place, root
-from toolc.schema import JsonObject
 
 MAX_DEPTH: Final = 128
 """How many steps from the root schemas are compared; what lies deeper is told as one change."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from toolc.model.spec.code_backends import ErrorKind, ShellBackend
+from toolc.model.spec.http_backend import HttpBackend
+from toolc.model.spec.tool import ToolSpec
 from toolc.review.change import Change, Grade, Route
 from toolc.review.pairing import Pair
-from toolc.spec import ErrorKind, ShellBackend, ToolSpec
-from toolc.spec_http import HttpBackend
 
 _HINTS: Final = {None: None, True: "true", False: "false"}
 

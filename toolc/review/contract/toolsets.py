@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from toolc.model.source import Span
 from toolc.review.change import Change
 from toolc.review.pairing import Pair
 from toolc.review.state import Reviewed, State
-from toolc.source import Span
 
 RULE: Final = "CON313"
 

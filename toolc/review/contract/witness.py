@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.change import Route, Witness
 from toolc.review.contract.candidates import candidates, least_object
 from toolc.review.contract.movement import Movement
 from toolc.review.contract.node import Node, map_under, root
-from toolc.schema import JsonObject, JsonValue
 from toolc.validation.bounded import UnresolvableError, errors
 
 TRIES: Final = 300

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 import toolc
-from toolc.diagnostics import Code, Diagnostics, Severity
+from toolc.model.diagnostics import Code, Diagnostics, Severity
+from toolc.model.source import Position, Span
 from toolc.reporters import render
 from toolc.reporters.base import Report
 from toolc.review.change import Grade
 from toolc.review.compare import Difference
 from toolc.review.reports.wording import SHARED
-from toolc.source import Position, Span
 
 _GRAVE: Final[frozenset[Grade]] = frozenset({"critical", "high", "breaking"})
 _FORMATS: Final = ("sarif", "github")

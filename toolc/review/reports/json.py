@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.source import Span
 from toolc.review.change import Change
 from toolc.review.compare import Difference, ToolDifference
 from toolc.review.fingerprint import fingerprint
 from toolc.review.summary import summary
 from toolc.review.tokens import cost
-from toolc.schema import JsonObject, JsonValue
-from toolc.source import Span
 
 
 def report(difference: Difference) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Final
 
+from toolc.model.json_schema import JsonValue
 from toolc.review.change import Change
 from toolc.review.pairing import Pair
 from toolc.review.surface import words
 from toolc.review.tokens import cost
-from toolc.schema import JsonValue
 
 SHARED: Final = "all specs"
 """What changes are told of that no single tool has."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Generic, TypeAlias, TypeVar
 
-from toolc.authority import OWN, Authority, Granted, authority
+from toolc.model.permissions import OWN, Grant, Permissions, permissions_of
+from toolc.model.spec.tool import ToolSpec
 from toolc.review.change import Change, Grade, Route
 from toolc.review.state import Reviewed, State
-from toolc.spec import ToolSpec
 
 T = TypeVar("T")
 
-NONE_YET: Final = Authority()
+NONE_YET: Final = Permissions()
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Sides:
         return self.new.spec
 
     @cached_property
-    def permissions_before(self) -> Authority:
+    def permissions_before(self) -> Permissions:
         """The permissions before; none for a new tool."""
-        return authority(self.old.spec, self.state_before.by_name) if self.old else NONE_YET
+        return permissions_of(self.old.spec, self.state_before.by_name) if self.old else NONE_YET
 
     @cached_property
-    def permissions_after(self) -> Authority:
+    def permissions_after(self) -> Permissions:
         """The permissions after the change."""
-        return authority(self.new.spec, self.state_after.by_name)
+        return permissions_of(self.new.spec, self.state_after.by_name)
 
     def risk(
         self,
@@ -82,7 +82,7 @@ class Gained(Generic[T]):
     by: str
 
 
-def gained(had: Sequence[Granted[T]], has: Sequence[Granted[T]]) -> Iterator[Gained[T]]:
+def gained(had: Sequence[Grant[T]], has: Sequence[Grant[T]]) -> Iterator[Gained[T]]:
     """Yield each permission that was not granted before."""
     before = {each.value for each in had}
     for each in has:
@@ -90,7 +90,7 @@ def gained(had: Sequence[Granted[T]], has: Sequence[Granted[T]]) -> Iterator[Gai
             yield Gained(each.value, steps_suffix(each))
 
 
-def steps_suffix(granted: Granted[T]) -> str:
+def steps_suffix(granted: Grant[T]) -> str:
     """Return the steps with a permission as a suffix for a message; empty if the tool itself has it."""
     steps = [step for step in granted.by if step != OWN]
     return "" if OWN in granted.by or not steps else f" (by {', '.join(steps)})"

@@ -6,14 +6,15 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from toolc.calls import called
+from toolc.model.call_graph import called
+from toolc.model.spec.code_backends import File, PluginBackend, PythonBackend, Script, ShellBackend
+from toolc.model.spec.tool import EFFECT, ToolSpec
 from toolc.review.change import Change, Grade, Route
 from toolc.review.contract.node import whole
 from toolc.review.differences import Part, differing, written
 from toolc.review.risk.base import Sides, risk_rule
 from toolc.review.state import State
 from toolc.review.surface import shown
-from toolc.spec import EFFECT, File, PluginBackend, PythonBackend, Script, ShellBackend, ToolSpec
 
 DEPENDENCY: Final = "RSK12"
 

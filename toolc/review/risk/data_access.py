@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.authority import Authority, shown
+from toolc.model.json_schema import JsonValue
+from toolc.model.permissions import Permissions, format_permissions
+from toolc.model.spec.sandbox import Commit, Expose, SecretSpec, TransactionSpec
 from toolc.review.change import Change
 from toolc.review.differences import leaves
 from toolc.review.risk.base import Sides, risk_rule, steps_suffix
 from toolc.review.state import Reviewed
-from toolc.schema import JsonValue
-from toolc.spec import Commit, Expose, Secret, Transaction
 
 _ROUTE: Final = ("sandbox", "workspace")
 _POWER: Final = {"none": 0, "ro": 1, "transaction": 2, "rw": 3}
@@ -31,14 +31,21 @@ def check_workspace(sides: Sides) -> Iterator[Change]:
     for each in sides.permissions_after.transactions:
         if had and not any(_covers(other, each.value) for other in had):
             words = f"changes of the workspace become real more easily{steps_suffix(each)}"
-            yield sides.risk("RSK02", "high", words, _ROUTE, "; ".join(map(shown, had)), shown(each.value))
+            yield sides.risk(
+                "RSK02",
+                "high",
+                words,
+                _ROUTE,
+                "; ".join(map(format_permissions, had)),
+                format_permissions(each.value),
+            )
 
 
-def _mode(authority: Authority) -> str:
+def _mode(authority: Permissions) -> str:
     return max((each.value for each in authority.workspaces), key=_POWER.__getitem__, default="none")
 
 
-def _covers(wide: Transaction, narrow: Transaction) -> bool:
+def _covers(wide: TransactionSpec, narrow: TransactionSpec) -> bool:
     if _COMMITS[wide.commit] < _COMMITS[narrow.commit]:
         return False
     return not wide.writes or (bool(narrow.writes) and set(narrow.writes) <= set(wide.writes))
@@ -56,14 +63,14 @@ def check_secrets(sides: Sides) -> Iterator[Change]:
         route = ("sandbox", "secrets", now.name)
         if was is None:
             words = f"a call is given the secret {now.name}{steps_suffix(each)}"
-            yield sides.risk("RSK06", "high", words, route, None, shown(now))
+            yield sides.risk("RSK06", "high", words, route, None, format_permissions(now))
         elif set(now.hosts) - set(was.hosts):
             hosts = ", ".join(sorted(set(now.hosts) - set(was.hosts)))
             words = f"the secret {now.name} may now go to {hosts}{steps_suffix(each)}"
-            yield sides.risk("RSK06", "high", words, route, shown(was), shown(now))
+            yield sides.risk("RSK06", "high", words, route, format_permissions(was), format_permissions(now))
         elif _is_nearer(was, now):
             words = f"the value of the secret {now.name} is now inside the sandbox{steps_suffix(each)}"
-            yield sides.risk("RSK06", "high", words, route, shown(was), shown(now))
+            yield sides.risk("RSK06", "high", words, route, format_permissions(was), format_permissions(now))
     if sides.old is not None:
         before, after = _places(sides.old), _places(sides.new)
         for name, place in sorted(after - before):
@@ -72,7 +79,7 @@ def check_secrets(sides: Sides) -> Iterator[Change]:
                 yield sides.risk("RSK06", "high", words, ("backend",), None, place)
 
 
-def _is_nearer(was: Secret, now: Secret) -> bool:
+def _is_nearer(was: SecretSpec, now: SecretSpec) -> bool:
     return _EXPOSES[now.expose] > _EXPOSES[was.expose]
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from toolc.authority import Granted, authority
-from toolc.hosts import covers, show_destination
+from toolc.model.destinations import covers, show_destination
+from toolc.model.permissions import Grant, permissions_of
+from toolc.model.spec.composed_backends import AgentBackend
+from toolc.model.spec.http_backend import HttpBackend, Method, Url
+from toolc.model.spec.sandbox import Destination
+from toolc.model.spec.tool import ToolSpec
 from toolc.review.change import Change
 from toolc.review.risk.base import Sides, gained, risk_rule
 from toolc.review.state import State
-from toolc.spec import Destination, ToolSpec
-from toolc.spec_agent import AgentBackend
-from toolc.spec_http import HttpBackend, Method, Url
 
 PUBLIC: Final = "RSK13"
 
@@ -52,7 +53,7 @@ def _url_of(tool: ToolSpec | None) -> object:
     return tool.backend.url if tool and isinstance(tool.backend, HttpBackend) else None
 
 
-def _shown(hosts: Sequence[Granted[Destination]]) -> str | None:
+def _shown(hosts: Sequence[Grant[Destination]]) -> str | None:
     return ", ".join(show_destination(each.value) for each in hosts) or None
 
 
@@ -119,7 +120,7 @@ def toolset_data_flows(sides: Sides) -> Iterator[Change]:
 
 def _parts(state: State, names: Iterable[str]) -> tuple[bool, bool]:
     """Return whether these tools can read private data, and whether they can connect to unlisted hosts."""
-    all_of = [authority(tool, state.by_name) for name in names if (tool := state.by_name.get(name))]
+    all_of = [permissions_of(tool, state.by_name) for name in names if (tool := state.by_name.get(name))]
     has_private = any(each.workspaces or each.secrets for each in all_of)
     reaches_anyone = any(host.value.kind != "exact" for each in all_of for host in each.hosts)
     return has_private, reaches_anyone

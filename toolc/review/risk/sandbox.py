@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Final
 
-from toolc.authority import Authority
+from toolc.model.permissions import Permissions
+from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
+from toolc.model.spec.sandbox import Build, Limits, MinIsolation
+from toolc.model.spec.tool import ToolSpec
 from toolc.review.change import Change, Grade
 from toolc.review.risk.base import Sides, gained, risk_rule, steps_suffix
-from toolc.spec import Build, Limits, MinIsolation, ToolSpec
-from toolc.spec_agent import AgentBackend
-from toolc.spec_composite import CompositeBackend
 
 
 @risk_rule("RSK03")
@@ -87,11 +87,11 @@ def check_isolation(sides: Sides) -> Iterator[Change]:
         yield sides.risk("RSK04", "critical", words, ("sandbox", "run_as"), "nonroot", "any user")
 
 
-def _weakest(authority: Authority) -> int:
+def _weakest(authority: Permissions) -> int:
     return min((_STRENGTH[each.value] for each in authority.isolation), default=max(_STRENGTH.values()))
 
 
-def _may_be_root(authority: Authority) -> bool:
+def _may_be_root(authority: Permissions) -> bool:
     return any(each.value == "any" for each in authority.users)
 
 

@@ -14,8 +14,8 @@ from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Final, TypeVar, cast
 
-from toolc.errors import UsageError
-from toolc.schema import JsonObject, JsonValue
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject, JsonValue
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ def text(what: str, given: object) -> str:
     return found
 
 
-def truth(what: str, given: object) -> bool:
+def boolean(what: str, given: object) -> bool:
     """True or False."""
     return of_type(what, given, bool, "True or False")
 
@@ -70,7 +70,7 @@ def json_value(what: str, given: object, depth: int = 0) -> JsonValue:
     return cast("JsonValue", given)
 
 
-def texts(what: str, given: object, example: str = "words") -> tuple[str, ...]:
+def string_list(what: str, given: object, example: str = "words") -> tuple[str, ...]:
     """A list or a tuple of texts; a text alone would be taken letter by letter."""
     if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
         name = what.rpartition(" ")[2]
@@ -78,7 +78,7 @@ def texts(what: str, given: object, example: str = "words") -> tuple[str, ...]:
     return tuple(text(what, each) for each in given)
 
 
-def items(what: str, given: object, of: str) -> tuple[object, ...]:
+def sequence(what: str, given: object, of: str) -> tuple[object, ...]:
     """A list or a tuple, ``of`` what for people."""
     if not isinstance(given, list | tuple):
         raise UsageError(f"{what} is a list of {of}, and not {given!r:.60}")

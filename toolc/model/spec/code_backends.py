@@ -1,15 +1,17 @@
-"""Backends but HTTP's, composites and agents, which have modules of their own (``toolc.spec_http`` and so on).
+"""Backends but HTTP's, composites and agents, which have modules of their own (``toolc.model.spec.http_backend`` and so on).
 
-See ``toolc.spec`` for the rules. What is here is what a spec says, read and checked; how it is run is the business
+See ``toolc.model.spec.tool`` for the rules. What is here is what a spec says, read and checked; how it is run is the business
 of ``toolc.backends``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
-from toolc.template import Template
+from toolc.model.json_schema import JsonValue
+from toolc.model.template import Template
 
 ErrorKind: TypeAlias = Literal[
     "invalid_args", "not_found", "denied", "cancelled", "timeout", "out_of_memory", "output_limit",
@@ -98,3 +100,22 @@ class PluginBackend:
     command: tuple[str, ...]
     tool: str | None = None
     files: tuple[File, ...] = ()
+
+
+Load: TypeAlias = Callable[[JsonValue], object]
+"""Makes of a validated argument what the function's type hint says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostFunction:
+    """A function that runs in the host's own process, with all its rights and no sandbox.
+
+    ``loads`` are for the arguments that are not passed on as they are. ``context`` is the name of the parameter
+    that gets the call's context, None where there is none. It is in no format: neither a spec nor a registry
+    file can say it.
+    """
+
+    tag: ClassVar[Literal["function"]] = "function"
+    function: Callable[..., object]
+    loads: Mapping[str, Load]
+    context: str | None = None

@@ -6,7 +6,51 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from toolc.schema import JsonObject
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.spec.tool import ToolSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call as it came: a tool's name, arguments nobody has looked at, and the caller's id for it.
+
+    An executor gives one to a call whose id is empty.
+    Models write arguments that are no object, or not even JSON: then it is their text, and the call fails.
+    """
+
+    name: str
+    arguments: JsonValue
+    call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundCall:
+    """A call whose arguments satisfy the tool's schema, defaults filled in."""
+
+    tool: ToolSpec
+    arguments: JsonObject
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """The call may run; with ``arguments`` in the place of its own, if they are given. They are validated anew."""
+
+    arguments: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """The call may not run. ``reason`` is told to the model."""
+
+    reason: str = ""
+
+
+Confirm: TypeAlias = Callable[[BoundCall], Allow | Deny]
+"""Answers for one call, on the thread of that call; whatever is neither ``Allow`` nor ``Deny`` denies it.
+
+What it raises ends the call and reaches the caller.
+"""
 
 NOBODY_TO_ASK: Final = "the spec says commit: ask, and nobody could be asked"
 """Why changes that nobody was there to decide about were not made."""
@@ -20,7 +64,7 @@ MOST_LISTED: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class FileChange:
     """One path that is no longer as it was before the call.
 
     ``path`` is relative to the workspace; bytes that are not UTF-8 are surrogates in it. ``mode`` has the
@@ -61,14 +105,14 @@ class Proposal:
     tool: str
     call_id: str
     workspace: str
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
 
 
 Ask: TypeAlias = Callable[[Proposal], bool]
 """Decides whether changes become real, where a spec says ``commit: ask``. What it raises ends the call."""
 
 
-def changes_to_json(changes: tuple[Change, ...]) -> JsonObject:
+def changes_to_json(changes: tuple[FileChange, ...]) -> JsonObject:
     """``details.changes``: the first ``MOST_LISTED`` by what was done, and how many there are in all."""
     listed: JsonObject = {
         action: [change.to_json() for change in changes[:MOST_LISTED] if change.action == action]

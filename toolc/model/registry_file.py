@@ -13,14 +13,24 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import rfc8785
 
-from toolc.calls import NO_TOOLS, Tools, called, reachable
-from toolc.registry import REGISTRY_FORMAT, RegisteredTool, RegistryFile, tool_to_json, toolsets_to_json
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import EFFECT, FORMAT, SURFACE, ToolSpec
+from toolc.model.call_graph import NO_TOOLS, ToolLookup, by_name, called, reachable
+from toolc.model.errors import RegistryError, UsageError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.registry import (
+    REGISTRY_FORMAT,
+    RegisteredTool,
+    RegistryFile,
+    registry_from_json,
+    tool_to_json,
+    toolsets_to_json,
+)
+from toolc.model.spec.sandbox import MIB
+from toolc.model.spec.tool import EFFECT, FORMAT, SURFACE, ToolSpec
 
 _EXACT: Final = 1 << 53
 """Every whole number below it is a double."""
@@ -94,7 +104,7 @@ def _number(digits: str) -> int | float:
     return number if abs(number) < _EXACT else float(digits)
 
 
-def digests(tool: ToolSpec, tools: Tools = NO_TOOLS) -> Digests:
+def digests(tool: ToolSpec, tools: ToolLookup = NO_TOOLS) -> Digests:
     """What a model sees of a tool, and what a call of it does, as one digest each.
 
     ``tools`` has those that it calls: what it does is what they do. One that is missing there counts as none.
@@ -102,7 +112,7 @@ def digests(tool: ToolSpec, tools: Tools = NO_TOOLS) -> Digests:
     return _digests(_fields(tool), _calls(tool, tools))
 
 
-def register(tool: ToolSpec, tools: Tools = NO_TOOLS) -> RegisteredTool:
+def register(tool: ToolSpec, tools: ToolLookup = NO_TOOLS) -> RegisteredTool:
     """A tool with its digests, ready to be stored; ``tools`` has those that it calls."""
     fields = _fields(tool)
     found = _digests(fields, _calls(tool, tools))
@@ -135,7 +145,7 @@ def _fields(tool: ToolSpec) -> dict[str, bytes]:
     }
 
 
-def _calls(tool: ToolSpec, tools: Tools) -> bytes:
+def _calls(tool: ToolSpec, tools: ToolLookup) -> bytes:
     """What a tool may call, with what each is by itself; empty for a tool that calls none."""
     if not called(tool):
         return b""
@@ -161,3 +171,58 @@ def _object(fields: Mapping[str, bytes], names: Iterable[str]) -> bytes:
 
 _SURFACE: Final = sorted(SURFACE)
 _EFFECT: Final = sorted(EFFECT)
+
+MAX_REGISTRY_BYTES: Final = 256 * MIB
+"""The largest registry file that is read."""
+
+
+def read_registry(path: Path) -> RegistryFile:
+    """The registry at ``path``. Raises ``UsageError`` (none there, unreadable) and ``RegistryError`` (damaged)."""
+    try:
+        # A device or a pipe may never end.
+        if path.exists() and not path.is_file():
+            raise UsageError(f"the registry {str(path)!r} is no file; make one with: toolc build")
+        value = parse(_read_bounded(path))
+    except FileNotFoundError:
+        raise UsageError(f"there is no registry {str(path)!r}; make one with: toolc build") from None
+    except OSError as error:
+        raise UsageError(f"the registry {str(path)!r} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise RegistryError(f"{path} is not JSON ({error}); build it again") from None
+    try:
+        file = registry_from_json(value)
+    except RegistryError as error:
+        raise RegistryError(f"{path}: {error}") from None
+    _check_names(path, file.tools)
+    others = by_name(tool.spec for tool in file.tools)
+    for tool in file.tools:
+        _check_digests(path, tool, others)
+    return file
+
+
+def _read_bounded(path: Path) -> bytes:
+    if path.stat().st_size > MAX_REGISTRY_BYTES:
+        raise UsageError(
+            f"the registry {str(path)!r} is larger than {MAX_REGISTRY_BYTES // MIB} MiB, "
+            "the most that toolc reads; build its tools into several"
+        )
+    return path.read_bytes()
+
+
+def _check_names(path: Path, tools: Iterable[RegisteredTool]) -> None:
+    names = [tool.spec.name for tool in tools]
+    if names != sorted(set(names)):
+        raise RegistryError(f"{path}: its tools are not sorted by name, each once; build it again")
+
+
+def _check_digests(path: Path, tool: RegisteredTool, others: ToolLookup) -> None:
+    found = digests(tool.spec, others)
+    for kind, recorded, actual in (
+        ("surface", tool.surface_digest, found.surface),
+        ("effect", tool.effect_digest, found.effect),
+    ):
+        if recorded != actual:
+            raise RegistryError(
+                f"{path}: tool {tool.spec.name!r} does not match its {kind} digest: recorded {recorded}, "
+                f"found {actual}; the file was changed after it was built: build it again, and review it"
+            )

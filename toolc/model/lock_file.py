@@ -1,8 +1,8 @@
-"""``toolc.lock``: which tools were reviewed, by digests. Its review is the approval of what it names.
+"""``toolc.model.lock_file``: which tools were reviewed, by digests. Its review is the approval of what it names.
 
 One line a tool, sorted by name, so that two changes conflict in Git only where they must::
 
-    # toolc.lock 1: what was reviewed; written by "toolc lock"
+    # toolc.model.lock_file 1: what was reviewed; written by "toolc lock"
     look surface=sha256:1f... effect=sha256:9a...
     plot surface=sha256:03... effect=sha256:77... image=manifest:sha256:5c... package=numpy==2.1.0@sha256:e8...
 
@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc.errors import ToolcError
-from toolc.registry import RegisteredTool
-from toolc.spec import PluginBackend, PythonBackend
+from toolc.model.errors import ToolcError
+from toolc.model.registry import RegisteredTool
+from toolc.model.spec.code_backends import PluginBackend, PythonBackend
 
-NAME: Final = "toolc.lock"
-HEADER: Final = '# toolc.lock 1: what was reviewed; written by "toolc lock"'
+NAME: Final = "toolc.model.lock_file"
+HEADER: Final = '# toolc.model.lock_file 1: what was reviewed; written by "toolc lock"'
 
 _FIRST: Final = re.compile(r"# toolc\.lock ([0-9]+)(?::.*)?")
 _TOOL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -79,7 +79,7 @@ class Lock:
         first = _FIRST.fullmatch(lines[0]) if lines else None
         if first is None:
             raise LockError(
-                f"{path}:1: this is no lock file: it does not begin with '# toolc.lock 1'; run: toolc lock"
+                f"{path}:1: this is no lock file: it does not begin with '# toolc.model.lock_file 1'; run: toolc lock"
             )
         if first[1] != "1":
             raise LockError(
@@ -166,7 +166,7 @@ def _tool(line: str, where: str) -> LockedTool:
     )
 
 
-def moved(lock: Lock, tools: Iterable[RegisteredTool]) -> Iterator[str]:
+def changed_tools(lock: Lock, tools: Iterable[RegisteredTool]) -> Iterator[str]:
     """Everything by which ``tools``, which are all there are, differ from what was approved; one line each.
 
     That an image or a package is still what it was takes an engine to know, so a call asks for it.

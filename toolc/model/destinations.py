@@ -10,7 +10,7 @@ import ipaddress
 import re
 from typing import Final
 
-from toolc.spec import Destination
+from toolc.model.spec.sandbox import Destination
 
 PUBLIC: Final = "public:443"
 """The entry of an allow-list that means any public address."""

@@ -9,23 +9,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
-from toolc.calls import Tools
-from toolc.hosts import show_destination
-from toolc.schema import JsonObject
-from toolc.spec import (
+from toolc.model.call_graph import ToolLookup
+from toolc.model.destinations import show_destination
+from toolc.model.json_schema import JsonObject
+from toolc.model.spec.code_backends import PythonBackend
+from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
+from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
+from toolc.model.spec.sandbox import (
     Destination,
     Lifetime,
     Limits,
     MinIsolation,
-    PythonBackend,
-    Secret,
-    ToolSpec,
-    Transaction,
+    SecretSpec,
+    TransactionSpec,
     WorkspaceMode,
 )
-from toolc.spec_agent import AgentBackend
-from toolc.spec_composite import CompositeBackend
-from toolc.spec_http import HttpBackend, OAuth2Auth, Url
+from toolc.model.spec.tool import ToolSpec
 
 T = TypeVar("T")
 
@@ -45,14 +44,14 @@ _UNITS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The most that one call may use: ``name`` as in ``toolc.spec.Limits``, with its unit."""
+    """The most that one call may use: ``name`` as in ``toolc.model.spec.sandbox.Limits``, with its unit."""
 
     name: str
     amount: float
 
 
 @dataclass(frozen=True, slots=True)
-class Granted(Generic[T]):
+class Grant(Generic[T]):
     """One thing that a tool may have. ``by`` are the ids of the steps that bring it, and ``OWN``.
 
     A sub-agent's steps are the names of its tools. A step that calls others brings what they bring.
@@ -63,7 +62,7 @@ class Granted(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Authority:
+class Permissions:
     """All that one call of a tool may do, each part sorted.
 
     ``tools`` are the others that it may call, ``missing`` the names among them that no tool has. ``images`` has
@@ -71,46 +70,46 @@ class Authority:
     has the highest of each, but for the time, which is the tool's own: it covers all that it calls.
     """
 
-    tools: tuple[Granted[str], ...] = ()
-    missing: tuple[Granted[str], ...] = ()
-    hosts: tuple[Granted[Destination], ...] = ()
-    secrets: tuple[Granted[Secret], ...] = ()
-    workspaces: tuple[Granted[WorkspaceMode], ...] = ()
-    transactions: tuple[Granted[Transaction], ...] = ()
-    images: tuple[Granted[str | None], ...] = ()
-    requirements: tuple[Granted[str], ...] = ()
-    users: tuple[Granted[User], ...] = ()
-    isolation: tuple[Granted[MinIsolation], ...] = ()
-    lifetimes: tuple[Granted[Lifetime], ...] = ()
-    limits: tuple[Granted[Limit], ...] = ()
+    tools: tuple[Grant[str], ...] = ()
+    missing: tuple[Grant[str], ...] = ()
+    hosts: tuple[Grant[Destination], ...] = ()
+    secrets: tuple[Grant[SecretSpec], ...] = ()
+    workspaces: tuple[Grant[WorkspaceMode], ...] = ()
+    transactions: tuple[Grant[TransactionSpec], ...] = ()
+    images: tuple[Grant[str | None], ...] = ()
+    requirements: tuple[Grant[str], ...] = ()
+    users: tuple[Grant[User], ...] = ()
+    isolation: tuple[Grant[MinIsolation], ...] = ()
+    lifetimes: tuple[Grant[Lifetime], ...] = ()
+    limits: tuple[Grant[Limit], ...] = ()
 
     def to_json(self) -> JsonObject:
         """Each part as a list of ``{"value": ..., "by": [...]}``, values as a spec writes them."""
         return {
             part.name: [
-                {"value": None if each.value is None else shown(each.value), "by": [*each.by]}
+                {"value": None if each.value is None else format_permissions(each.value), "by": [*each.by]}
                 for each in getattr(self, part.name)
             ]
             for part in fields(self)
         }
 
 
-def authority(tool: ToolSpec, tools: Tools) -> Authority:
+def permissions_of(tool: ToolSpec, tools: ToolLookup) -> Permissions:
     """What a call of ``tool`` may do; ``tools`` has those that it calls. Circles of calls end where they close."""
     return _Reading(tools, {}).of(tool)
 
 
-def shown(value: object) -> str:
+def format_permissions(value: object) -> str:
     """A granted value as people read it, in the words of a spec."""
     match value:
         case None:
             return "the base image"
         case Destination():
             return show_destination(value)
-        case Secret():
+        case SecretSpec():
             where = f" for {', '.join(value.hosts)}" if value.hosts else ""
             return f"{value.name}{where} ({value.expose})"
-        case Transaction():
+        case TransactionSpec():
             return f"commit: {value.commit}" + (f", writes: {', '.join(value.writes)}" if value.writes else "")
         case Limit():
             return _limit(value)
@@ -131,28 +130,28 @@ def _limit(limit: Limit) -> str:
 class _Reading:
     """Reads the authority of tools, each once; one that is being read has none yet, which ends a circle."""
 
-    tools: Tools
-    known: dict[str, Authority]
+    tools: ToolLookup
+    known: dict[str, Permissions]
 
-    def of(self, tool: ToolSpec) -> Authority:
+    def of(self, tool: ToolSpec) -> Permissions:
         if tool.name not in self.known:
-            self.known[tool.name] = Authority()
+            self.known[tool.name] = Permissions()
             parts = [(OWN, _own(tool)), *((step, self._called(name)) for step, name in _steps(tool))]
             self.known[tool.name] = _union(parts, tool.sandbox.limits.timeout_ms)
         return self.known[tool.name]
 
-    def _called(self, name: str) -> Authority:
+    def _called(self, name: str) -> Permissions:
         each = self.tools.get(name)
         if each is None:
-            return Authority(missing=(Granted(name),))
+            return Permissions(missing=(Grant(name),))
         theirs = self.of(each)
-        return replace(theirs, tools=(Granted(each.name), *theirs.tools))
+        return replace(theirs, tools=(Grant(each.name), *theirs.tools))
 
 
-def _union(parts: Sequence[tuple[str, Authority]], timeout_ms: int) -> Authority:
+def _union(parts: Sequence[tuple[str, Permissions]], timeout_ms: int) -> Permissions:
     """All that these parts have, each said by whom it is brought."""
     limits = _highest(_merged([(by, each.limits) for by, each in parts]))
-    return Authority(
+    return Permissions(
         tools=_merged([(by, each.tools) for by, each in parts]),
         missing=_merged([(by, each.missing) for by, each in parts]),
         hosts=_merged([(by, each.hosts) for by, each in parts]),
@@ -164,19 +163,19 @@ def _union(parts: Sequence[tuple[str, Authority]], timeout_ms: int) -> Authority
         users=_merged([(by, each.users) for by, each in parts]),
         isolation=_merged([(by, each.isolation) for by, each in parts]),
         lifetimes=_merged([(by, each.lifetimes) for by, each in parts]),
-        limits=(*limits, Granted(Limit("timeout_ms", timeout_ms))),
+        limits=(*limits, Grant(Limit("timeout_ms", timeout_ms))),
     )
 
 
-def _merged(parts: Iterable[tuple[str, Iterable[Granted[T]]]]) -> tuple[Granted[T], ...]:
+def _merged(parts: Iterable[tuple[str, Iterable[Grant[T]]]]) -> tuple[Grant[T], ...]:
     found: dict[T, dict[str, None]] = {}
     for by, granted in parts:
         for each in granted:
             found.setdefault(each.value, {})[by] = None
-    return tuple(Granted(value, tuple(found[value])) for value in sorted(found, key=shown))
+    return tuple(Grant(value, tuple(found[value])) for value in sorted(found, key=format_permissions))
 
 
-def _highest(limits: Sequence[Granted[Limit]]) -> Iterator[Granted[Limit]]:
+def _highest(limits: Sequence[Grant[Limit]]) -> Iterator[Grant[Limit]]:
     """The highest of each limit but for the time."""
     names = sorted({each.value.name for each in limits} - {"timeout_ms"})
     for name in names:
@@ -191,12 +190,12 @@ def _steps(tool: ToolSpec) -> Iterator[tuple[str, str]]:
         yield from ((name, name) for name in backend.tools)
 
 
-def _own(tool: ToolSpec) -> Authority:
+def _own(tool: ToolSpec) -> Permissions:
     """What a tool has by itself. A composite has nothing, and a sub-agent runs no code, so it has no sandbox."""
     sandbox, backend = tool.sandbox, tool.backend
     if isinstance(backend, CompositeBackend):
-        return Authority()
-    reached = Authority(hosts=_granted(_destinations(tool)), secrets=_granted(sandbox.secrets))
+        return Permissions()
+    reached = Permissions(hosts=_granted(_destinations(tool)), secrets=_granted(sandbox.secrets))
     if isinstance(backend, AgentBackend):
         return reached
     return replace(
@@ -212,8 +211,8 @@ def _own(tool: ToolSpec) -> Authority:
     )
 
 
-def _granted(values: Iterable[T]) -> tuple[Granted[T], ...]:
-    return tuple(map(Granted, values))
+def _granted(values: Iterable[T]) -> tuple[Grant[T], ...]:
+    return tuple(map(Grant, values))
 
 
 def _destinations(tool: ToolSpec) -> Iterator[Destination]:

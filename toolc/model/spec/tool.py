@@ -1,6 +1,6 @@
 """A tool as declared: typed, frozen, every default filled in. Spans stay with the compiler's documents.
 
-Names carry their units (``timeout_ms``, ``memory_bytes``). ``toolc.registry`` stores these types field
+Names carry their units (``timeout_ms``, ``memory_bytes``). ``toolc.model.registry`` stores these types field
 by field, so a field's name here is its name in ``registry.json``, and a changed default is a change of
 format 1: they never change.
 """
@@ -10,187 +10,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
-from toolc.schema import JsonObject, JsonValue, Schema
-from toolc.spec_backends import (
-    Argv,
-    ErrorKind,
-    ExitError,
-    File,
-    PluginBackend,
-    PythonBackend,
-    Script,
-    ShellBackend,
-    WhenGroup,
-)
-from toolc.spec_function import HostFunction
-from toolc.template import Template
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.spec.code_backends import ErrorKind, File, HostFunction, PluginBackend, PythonBackend, ShellBackend
+from toolc.model.spec.sandbox import Destination, SandboxSpec
+from toolc.model.template import Template
 
 if TYPE_CHECKING:
-    from toolc.spec_agent import AgentBackend  # start-up time: most tools are of another kind
-    from toolc.spec_composite import CompositeBackend
-    from toolc.spec_http import HttpBackend  # a score of types
+    from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
+    from toolc.model.spec.http_backend import HttpBackend
 
-__all__ = [
-    "EFFECT",
-    "FORMAT",
-    "MIB",
-    "SURFACE",
-    "Annotations",
-    "Argv",
-    "Backend",
-    "Build",
-    "Commit",
-    "Destination",
-    "EnvVar",
-    "ErrorKind",
-    "ExitError",
-    "Expect",
-    "ExpectedChanges",
-    "ExpectedNetwork",
-    "Expose",
-    "File",
-    "Lifetime",
-    "Limits",
-    "MinIsolation",
-    "Network",
-    "PluginBackend",
-    "ProviderChoice",
-    "PythonBackend",
-    "Result",
-    "ResultFormat",
-    "Retry",
-    "Sandbox",
-    "Script",
-    "Secret",
-    "SecretEnvVar",
-    "ShellBackend",
-    "Test",
-    "ToolSpec",
-    "Transaction",
-    "WhenGroup",
-    "WorkspaceMode",
-]
 """With the types of the other backends, so that a spec's types are imported from one place."""
 
 FORMAT: Final = 1
 """The spec format this toolc reads: the value of a file's ``toolc`` key."""
 
-MIB: Final = 1024 * 1024
-
 ResultFormat: TypeAlias = Literal["text", "json", "image", "none"]
-WorkspaceMode: TypeAlias = Literal["none", "ro", "rw", "transaction"]
-Commit: TypeAlias = Literal["always", "success", "ask", "never"]
-Lifetime: TypeAlias = Literal["call", "session"]
-Expose: TypeAlias = Literal["broker", "env", "file"]
-MinIsolation: TypeAlias = Literal["namespace", "gvisor", "vm"]
 
 
 Backend: TypeAlias = "ShellBackend | PythonBackend | HttpBackend | PluginBackend | CompositeBackend | AgentBackend"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvVar:
-    """One constant of the tool's environment."""
-
-    name: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What a call may use. ``cpus`` is a number of processors; ``files`` counts open files."""
-
-    timeout_ms: int = 30_000
-    memory_bytes: int = 256 * MIB
-    cpus: float = 1.0
-    pids: int = 128
-    output_bytes: int = 256 * 1024
-    tmp_bytes: int = 64 * MIB
-    files: int = 1024
-    file_size_bytes: int = 1024 * MIB
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecretEnvVar:
-    """A variable of a plugin's environment whose value names secrets."""
-
-    name: str
-    value: Template
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Build:
-    """``sandbox.build``: an image made of this folder's files, its Dockerfile among them.
-
-    ``files`` are relative to the spec's folder, as ``folder`` is.
-    """
-
-    folder: str
-    files: tuple[File, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transaction:
-    """What becomes of a workspace's changes where its mode is ``transaction``.
-
-    ``writes`` are patterns of the files that may change; empty means any file.
-    """
-
-    commit: Commit = "ask"
-    writes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Destination:
-    """One entry of an allow-list, in canonical form: lower case, no dot at the end.
-
-    ``host`` is a name or an IP address for ``exact`` (IPv6 without brackets), what follows ``*.`` for
-    ``wildcard``, and empty for ``public``, which is every public address.
-    """
-
-    kind: Literal["exact", "wildcard", "public"]
-    host: str
-    port: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
-    """What a call may connect to: nothing, unless it is listed. An HTTP tool may also reach its own URL."""
-
-    allow: tuple[Destination, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Secret:
-    """A secret the tool needs, by name. ``broker`` keeps its value outside of the sandbox.
-
-    ``hosts`` are exact names, in canonical form, to which the value may go.
-    """
-
-    name: str
-    hosts: tuple[str, ...] = ()
-    expose: Expose = "broker"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sandbox:
-    """What a call runs in. ``image`` and ``build`` None is the release's own base image (or the host's ``/usr``).
-
-    ``transaction`` is there exactly where ``workspace`` is ``transaction``.
-    """
-
-    image: str | None = None
-    build: Build | None = None
-    workspace: WorkspaceMode = "none"
-    transaction: Transaction | None = None
-    network: Network = field(default_factory=Network)
-    env: tuple[EnvVar, ...] = ()
-    secret_env: tuple[SecretEnvVar, ...] = ()
-    secrets: tuple[Secret, ...] = ()
-    limits: Limits = field(default_factory=Limits)
-    lifetime: Lifetime = "call"
-    min_isolation: MinIsolation = "namespace"
-    run_as: Literal["nonroot"] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +41,7 @@ class Annotations:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class ResultSpec:
     """How a tool's output is read: stdout or the body as text, as one JSON value, as an image, or not at all.
 
     ``files`` are patterns of workspace files returned as content; ``select`` is JMESPath; ``template`` is
@@ -303,8 +140,8 @@ class ToolSpec:
     examples: tuple[JsonObject, ...] = ()
     result_schema: Schema | None = None
     providers: tuple[ProviderChoice, ...] = ()
-    result: Result = field(default_factory=Result)
-    sandbox: Sandbox = field(default_factory=Sandbox)
+    result: ResultSpec = field(default_factory=ResultSpec)
+    sandbox: SandboxSpec = field(default_factory=SandboxSpec)
     retry: Retry | None = None
     confirm: bool = False
     version: str | None = None

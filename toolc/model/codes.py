@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.diagnostics import Code, Severity
+from toolc.model.diagnostics import Code, Severity
 
 
 def _error(number: str, slug: str, name: str) -> Code:

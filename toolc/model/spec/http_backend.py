@@ -1,4 +1,4 @@
-"""``backend.http``: one request, as a spec declares it. See ``toolc.spec`` for the rules.
+"""``backend.http``: one request, as a spec declares it. See ``toolc.model.spec.tool`` for the rules.
 
 Where a template stands decides how a value is made safe there: in a URL's path it is percent-encoded (and
 ``.`` and ``..`` are refused), in a query or a form it is encoded for it, in a header CR and LF are refused,
@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
-from toolc.spec_backends import ErrorKind
-from toolc.template import Template
-from toolc.template_json import JsonTemplate
+from toolc.model.spec.code_backends import ErrorKind
+from toolc.model.template import JsonTemplate, Template
 
 Method: TypeAlias = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
 Scheme: TypeAlias = Literal["http", "https"]

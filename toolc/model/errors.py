@@ -13,21 +13,14 @@
         ├── NoPythonError      3  an image has no python3 that starts
         └── SandboxDiedError   3  a sandbox ended on its own, before its call did
 
-A tool that fails is not an exception: it is a :class:`toolc.result.ToolResult` with ``is_error``.
+A tool that fails is not an exception: it is a :class:`toolc.model.result.ToolResult` with ``is_error``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar
 
-from toolc.diagnostics import Diagnostic
-
-if TYPE_CHECKING:
-    from toolc.result import ToolResult
-
-MOST_TOLD: Final = 10
-"""How many failures an error about several names."""
+from toolc.model.diagnostics import Diagnostic
 
 
 class ToolcError(Exception):
@@ -65,18 +58,6 @@ class InfrastructureError(ToolcError):
     """The sandbox could not do its work. Raised, never returned: it must not look like a tool's output."""
 
     exit_code = 3
-
-
-class BatchError(InfrastructureError):
-    """Some calls of a batch could not be made, and none of the results is lost.
-
-    ``outcomes`` has one entry for each call, in call order: its ``ToolResult``, or what was raised for it.
-    """
-
-    def __init__(self, told: Sequence[str], outcomes: tuple[ToolResult | Exception, ...]) -> None:
-        shown = [*told[:MOST_TOLD], f"- and {len(told) - MOST_TOLD} more"] if len(told) > MOST_TOLD else told
-        super().__init__("\n".join((f"{len(told)} of {len(outcomes)} calls could not be made:", *shown)))
-        self.outcomes = outcomes
 
 
 class NoEngineError(InfrastructureError):

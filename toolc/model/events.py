@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from toolc.attempt import Attempt
-from toolc.result import Content, Text, ToolFailure, ToolResult
+from toolc.model.result import ConnectionAttempt, Content, Text, ToolFailure, ToolResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +57,7 @@ class ToolUpdate(CallEvent):
 class ToolConnect(CallEvent):
     """A call asked for a connection: it was made, refused, failed, or was ended for a reason."""
 
-    attempt: Attempt
+    attempt: ConnectionAttempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

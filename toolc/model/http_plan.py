@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
-from toolc.schema import JsonObject
-from toolc.spec_backends import File
-from toolc.spec_http import HttpErrorRule, HttpRetry, Method, Pagination
+from toolc.model.json_schema import JsonObject
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.http_backend import HttpErrorRule, HttpRetry, Method, Pagination
 
 Place: TypeAlias = Literal["plain", "query", "form", "json"]
 """How a secret's value is escaped where it stands. ``plain`` is as it is; a header refuses line ends itself."""

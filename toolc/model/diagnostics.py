@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from toolc.source import SourceText, Span
+from toolc.model.source import SourceText, Span
 
 MOST_ALIKE: Final = 1_000
 """How many findings with one code are kept of one file; one more stands for all others."""

@@ -1,6 +1,6 @@
 """``registry.json`` as a value: all that a run needs. Compiler and runtime meet only here.
 
-The JSON form follows the types of ``toolc.spec`` field by field. Two things differ: a type that
+The JSON form follows the types of ``toolc.model.spec.tool`` field by field. Two things differ: a type that
 stands in a choice is written ``{tag: {...}}``, and a template is a string, or a list of its parts.
 """
 
@@ -12,14 +12,13 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from toolc.errors import RegistryError
-from toolc.schema import JsonObject, JsonValue, Schema
-from toolc.spec import PluginBackend, PythonBackend, ShellBackend, ToolSpec
-from toolc.spec_agent import AgentBackend
-from toolc.spec_composite import CompositeBackend
-from toolc.spec_function import HostFunction
-from toolc.spec_http import HttpBackend
-from toolc.template import Template
+from toolc.model.errors import RegistryError
+from toolc.model.json_schema import JsonObject, JsonValue, Schema
+from toolc.model.spec.code_backends import HostFunction, PluginBackend, PythonBackend, ShellBackend
+from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
+from toolc.model.spec.http_backend import HttpBackend
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import Template
 
 REGISTRY_FORMAT: Final = 1
 """The value of a registry's ``registry`` key that this toolc writes and reads."""

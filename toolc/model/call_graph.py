@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Protocol
 
-from toolc.spec import ToolSpec
+from toolc.model.spec.tool import ToolSpec
 
 MAX_DEPTH: Final = 8
 """How deep calls may nest: a tool that calls no other is one deep."""
 
 
-class Tools(Protocol):
+class ToolLookup(Protocol):
     """Finds tools by name or alias, as a registry and a map of them do."""
 
     def get(self, name: str, /) -> ToolSpec | None:
@@ -36,7 +36,7 @@ def called(tool: ToolSpec) -> tuple[str, ...]:
     return tuple(dict.fromkeys(backend.tools)) if backend.tag == "agent" else ()
 
 
-def reachable(tool: ToolSpec, tools: Tools) -> dict[str, ToolSpec | None]:
+def reachable(tool: ToolSpec, tools: ToolLookup) -> dict[str, ToolSpec | None]:
     """All that ``tool`` may call, directly or not, by name; None for a name that ``tools`` does not have.
 
     ``tool`` itself is among them only where it is in a circle.
@@ -53,7 +53,7 @@ def reachable(tool: ToolSpec, tools: Tools) -> dict[str, ToolSpec | None]:
     return dict(sorted(found.items()))
 
 
-def circle(tool: ToolSpec, tools: Tools) -> tuple[str, ...]:
+def circle(tool: ToolSpec, tools: ToolLookup) -> tuple[str, ...]:
     """The names by which a call of ``tool`` comes back to a tool that it has called; empty where none does."""
     path = [tool.name]
     left = [_calls_of(tool, tools)]
@@ -71,7 +71,7 @@ def circle(tool: ToolSpec, tools: Tools) -> tuple[str, ...]:
     return ()
 
 
-def depth(tool: ToolSpec, tools: Tools) -> int:
+def depth(tool: ToolSpec, tools: ToolLookup) -> int:
     """How many calls stand within each other where ``tool`` is called; it must not be in a circle."""
     found: dict[str, int] = {}
 
@@ -83,5 +83,5 @@ def depth(tool: ToolSpec, tools: Tools) -> int:
     return of(tool)
 
 
-def _calls_of(tool: ToolSpec, tools: Tools) -> Iterator[ToolSpec]:
+def _calls_of(tool: ToolSpec, tools: ToolLookup) -> Iterator[ToolSpec]:
     return (each for each in map(tools.get, called(tool)) if each is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,3 +77,16 @@ def map_subschemas(schema: JsonObject, change: Callable[[JsonValue], JsonValue])
         else:
             result[key] = change(value) if key in SCHEMAS else value
     return result
+
+
+_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}")
+
+
+def tokens(pointer: str) -> list[str]:
+    """The names on the way, unescaped (section 3); none for the empty pointer."""
+    return [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
+
+
+def list_index(token: str) -> int | None:
+    """Which item of a list ``token`` names (section 4), from 0; None where it names none that a list could have."""
+    return int(token) if _INDEX.fullmatch(token) else None

@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
-from toolc.attempt import Attempt
-from toolc.errors import UsageError
-from toolc.schema import JsonObject, JsonValue
-from toolc.spec import ErrorKind
-from toolc.template import as_text
+from toolc.model.errors import InfrastructureError, UsageError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.spec.code_backends import ErrorKind
+from toolc.model.template import as_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionAttempt:
+    """A host and a port that a call wanted to reach.
+
+    ``entry`` is the entry of the allow-list that allows it, ``remedy`` the one that would, each as a spec writes
+    it and empty where there is none. ``address`` is empty where none was tried. ``bytes_in`` came from the server.
+    """
+
+    host: str
+    port: int
+    allowed: bool
+    address: str = ""
+    entry: str = ""
+    reason: str = ""
+    remedy: str = ""
+    bytes_in: int = 0
+    bytes_out: int = 0
+    duration_ms: float = 0.0
+
+    def to_json(self) -> JsonObject:
+        """As it stands in ``details.network`` and in an event."""
+        return {
+            "host": self.host,
+            "port": self.port,
+            "allowed": self.allowed,
+            "address": self.address or None,
+            "entry": self.entry or None,
+            "reason": self.reason or None,
+            "would_allow": self.remedy or None,
+            "bytes_in": self.bytes_in,
+            "bytes_out": self.bytes_out,
+            "duration_ms": round(self.duration_ms, 3),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +122,7 @@ class Outcome:
     reply: Capture | None = None
     reason: str = ""
     usage: Usage = field(default_factory=Usage)
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[ConnectionAttempt, ...] = ()
     unlisted_attempts: int = 0
     about: JsonObject = field(default_factory=dict)
 
@@ -199,3 +234,19 @@ def _words(data: JsonValue) -> str:
 def failure(kind: ErrorKind, message: str, details: JsonObject | None = None) -> ToolResult:
     """A result that says nothing but why the tool failed."""
     return ToolResult.failure(message, kind=kind, details=details)
+
+
+MOST_TOLD: Final = 10
+"""How many failures an error about several names."""
+
+
+class BatchError(InfrastructureError):
+    """Some calls of a batch could not be made, and none of the results is lost.
+
+    ``outcomes`` has one entry for each call, in call order: its ``ToolResult``, or what was raised for it.
+    """
+
+    def __init__(self, told: Sequence[str], outcomes: tuple[ToolResult | Exception, ...]) -> None:
+        shown = [*told[:MOST_TOLD], f"- and {len(told) - MOST_TOLD} more"] if len(told) > MOST_TOLD else told
+        super().__init__("\n".join((f"{len(told)} of {len(outcomes)} calls could not be made:", *shown)))
+        self.outcomes = outcomes

@@ -1,0 +1,61 @@
+"""``backend.agent``: a model that answers with the help of other tools. See ``toolc.model.spec.tool`` for the rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, TypeAlias
+
+from toolc.model.spec.http_backend import Url
+from toolc.model.template import JsonMap, Template
+
+AgentProvider: TypeAlias = Literal["anthropic", "openai", "openai_responses"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentBackend:
+    """A model, and ``tools`` of the same registry that it can call.
+
+    ``base_url`` is where the provider's SDK finds the API; ``instructions`` may name the tool's parameters;
+    ``api_key`` names one secret. ``parallel`` says whether the calls of one answer are made at once. ``max_tokens``
+    is how much the model may write in one answer, ``token_budget`` how much it may read and write in all answers of
+    a call together.
+    """
+
+    tag: ClassVar[Literal["agent"]] = "agent"
+    provider: AgentProvider
+    model: str
+    instructions: Template
+    base_url: Url
+    api_key: Template | None = None
+    tools: tuple[str, ...] = ()
+    parallel: bool = True
+    max_turns: int = 10
+    max_tokens: int = 4096
+    token_budget: int = 200_000
+
+
+Strategy: TypeAlias = Literal["sequential", "parallel", "conditional", "pipeline"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of a composite: a call of ``tool``, where ``condition`` (``if:``, JMESPath) holds.
+
+    ``args`` may name the composite's own parameters, and the results of steps that end before this one.
+    """
+
+    id: str
+    tool: str
+    args: JsonMap = field(default_factory=lambda: JsonMap(entries=()))
+    condition: str | None = None
+    continue_on_error: bool = False
+    timeout_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompositeBackend:
+    """``backend.composite``: calls of other tools of the same registry."""
+
+    tag: ClassVar[Literal["composite"]] = "composite"
+    strategy: Strategy
+    steps: tuple[Step, ...]
