@@ -6,25 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from toolc import assets
+from toolc.data import paths
 from toolc.model.errors import UsageError
 
 
 def test_a_checkout_has_them_beside_the_package() -> None:
-    assert (assets.asset("sandbox-images") / "base" / "Dockerfile").is_file()
+    assert (paths.packaged_path("sandbox-images") / "base" / "Dockerfile").is_file()
 
 
 def test_an_installed_package_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assets, "__file__", str(tmp_path / "toolc" / "assets.py"))
+    monkeypatch.setattr(paths, "__file__", str(tmp_path / "toolc" / "assets.py"))
     own = tmp_path / "toolc" / "_assets" / "specs"
     own.mkdir(parents=True)
     (tmp_path / "specs").mkdir()
-    assert assets.asset("specs") == own
+    assert paths.packaged_path("specs") == own
 
 
 def test_a_missing_one_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assets, "__file__", str(tmp_path / "toolc" / "assets.py"))
+    monkeypatch.setattr(paths, "__file__", str(tmp_path / "toolc" / "assets.py"))
     with pytest.raises(
         UsageError, match=r"^this installation of toolc has no folder 'specs'; install toolc again$"
     ):
-        assets.asset("specs")
+        paths.packaged_path("specs")

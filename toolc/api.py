@@ -12,8 +12,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-from toolc.assets import asset
 from toolc.compiler.build_output import Built, render, write
+from toolc.data.paths import packaged_path
 from toolc.executor import Executor
 from toolc.messages import find_provider
 from toolc.model import argument_checks
@@ -110,7 +110,7 @@ class Registry:
         """
         if preset == "none":
             return cls()
-        registry = cls.load(asset("specs"))
+        registry = cls.load(packaged_path("specs"))
         return registry if preset == "all" else registry.toolset(preset)
 
     def add(self, *tools: Addable) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from toolc import Registry, build
-from toolc.assets import asset
 from toolc.cli import main
 from toolc.compiler import builtin, cache_answers
 from toolc.compiler.builtin import builtin_names
 from toolc.compiler.compile import Compilation, compile_specs
+from toolc.data.paths import packaged_path
 
 CALLER = """\
 toolc: 1
@@ -169,8 +169,8 @@ def test_a_cached_build_is_what_a_cold_one_is(
 def test_a_change_of_it_is_built_anew(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where toolc itself is worked on; an installed one has another version then."""
     ours = project / "ours" / "specs"
-    shutil.copytree(asset("specs"), ours, ignore=shutil.ignore_patterns("plugins"))
-    monkeypatch.setattr(builtin, "asset", lambda _: ours)
+    shutil.copytree(packaged_path("specs"), ours, ignore=shutil.ignore_patterns("plugins"))
+    monkeypatch.setattr(builtin, "packaged_path", lambda _: ours)
     says("builtin: [calculator]\n")
     before = built()
     spec = ours / "calculator.yaml"

@@ -15,7 +15,7 @@ import pytest
 from docker_cases import client, engine
 from test_image_builds import running
 
-from toolc.assets import asset
+from toolc.data.paths import packaged_path
 from toolc.engines import docker_debian, images
 from toolc.engines.docker import DockerEngine
 from toolc.engines.docker_build import RECIPE_LABEL
@@ -32,7 +32,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir(parents=True)
     (folder / "Dockerfile").write_text("ARG BASE=debian\nFROM ${BASE}\nCOPY file /file\n", encoding="utf-8")
     (folder / "file").write_text("1", encoding="utf-8")
-    monkeypatch.setattr(images, "asset", lambda name: tmp_path / name)
+    monkeypatch.setattr(images, "packaged_path", lambda name: tmp_path / name)
     monkeypatch.setattr(images, "_version", lambda: f"test-{os.getpid()}")
     return folder
 
@@ -186,7 +186,7 @@ def test_a_failed_mmdebstrap_says_its_last_words(tmp_path: Path) -> None:
 
 
 def test_no_dockerfile_of_ours_pins_its_base() -> None:
-    for file in asset("sandbox-images").glob("*/Dockerfile"):
+    for file in packaged_path("sandbox-images").glob("*/Dockerfile"):
         text = file.read_text(encoding="utf-8")
         assert "\nARG BASE=" in text
         assert "\nFROM ${BASE}\n" in text

@@ -98,14 +98,14 @@ repos:
 
 def ci_files(host: str) -> dict[str, str]:
     """What ``--ci`` adds for a code host, ``github`` or ``gitlab``, by path. Raises ``UsageError``."""
-    from toolc.assets import asset  # start-up time
+    from toolc.data.paths import packaged_path  # start-up time
 
-    templates = asset("docs/guides/ci")
+    templates = packaged_path("docs/guides/ci")
     if host == "gitlab":
         return {".gitlab-ci.yml": _text(templates / "gitlab.yml"), ".pre-commit-config.yaml": _PRE_COMMIT}
     return {
         ".github/workflows/tools.yml": _text(templates / "github.yml"),
-        ".github/actions/toolc/action.yml": _text(asset(".github/actions/toolc") / "action.yml"),
+        ".github/actions/toolc/action.yml": _text(packaged_path(".github/actions/toolc") / "action.yml"),
         ".pre-commit-config.yaml": _PRE_COMMIT,
     }
 

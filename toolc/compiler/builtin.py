@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from toolc.assets import asset
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.find import find
@@ -17,6 +16,7 @@ from toolc.compiler.find_project import Projects
 from toolc.compiler.project import Member
 from toolc.compiler.reader import listed, suggestion
 from toolc.compiler.settings import NO_SETTINGS
+from toolc.data.paths import packaged_path
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 
@@ -50,7 +50,7 @@ def builtin_names() -> list[str]:
 
 def _pieces(names: Sequence[str]) -> Iterator[Piece]:
     """What comes of each file in which one of these names stands."""
-    folder = asset("specs")
+    folder = packaged_path("specs")
     compiler = FileCompiler(Projects(Diagnostics()), NO_SETTINGS)
     for found in find([folder]):
         if compiler.projects.of_file(found.path).excludes(found.path):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc.assets import asset
+from toolc.data.paths import packaged_path
 from toolc.engines import docker_build, packages, store
 from toolc.engines.docker_body import NAME_LABEL
 from toolc.engines.docker_build import BASE_LABEL, RECIPE_LABEL, Built, Say
@@ -68,14 +68,14 @@ def base_tag() -> str:
 
 def image_names() -> tuple[str, ...]:
     """The images that can be built, by name. Raises ``UsageError`` where toolc is installed without them."""
-    return tuple(sorted(file.parent.name for file in asset("sandbox-images").glob("*/Dockerfile")))
+    return tuple(sorted(file.parent.name for file in packaged_path("sandbox-images").glob("*/Dockerfile")))
 
 
 def recipe(name: str) -> Recipe:
     """How the image ``name`` is made. Raises ``UsageError`` for a name that is none."""
     if name not in (names := image_names()):
         raise UsageError(f"there is no image {name!r} to build; there is: {', '.join(names)}")
-    folder = asset("sandbox-images") / name
+    folder = packaged_path("sandbox-images") / name
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     digest = hashlib.sha256()
     for file in files:

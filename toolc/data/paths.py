@@ -7,9 +7,9 @@ from pathlib import Path
 from toolc.model.errors import UsageError
 
 
-def asset(name: str) -> Path:
+def packaged_path(name: str) -> Path:
     """The folder ``name``, as ``specs``, by its path in a checkout. Raises ``UsageError`` where it is missing."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     for folder in (package / "_assets" / name, package.parent / name):
         if folder.is_dir():
             return folder
