@@ -21,8 +21,8 @@ from toolc.model.plan import AUTO, LIMITS, engine_names
 from toolc.secret_sources import SecretSource, read_sources
 
 if TYPE_CHECKING:
-    from toolc.compiler.document import Document
-    from toolc.compiler.reader import Findings
+    from toolc.document.map_reader import Findings
+    from toolc.document.nodes import Document
 
 NAMES: Final = ("config.yaml", "config.toml")
 """What the file is called, in the folder ``toolc`` of the user's configuration folder."""
@@ -99,8 +99,8 @@ def _repository(folder: Path) -> Path | None:
 
 
 def _read(path: Path) -> Configuration:
-    from toolc.compiler.load import load_project  # YAML is slow to import, and most users have no such file
-    from toolc.compiler.reader import Findings
+    from toolc.document.loader import load_project  # YAML is slow to import, and most users have no such file
+    from toolc.document.map_reader import Findings
     from toolc.model.diagnostics import Diagnostics
 
     diagnostics = Diagnostics()
@@ -114,7 +114,7 @@ def _read(path: Path) -> Configuration:
 
 
 def _decode(document: Document, findings: Findings) -> Configuration:
-    from toolc.compiler.reader import Reader, choice, list_of  # as above
+    from toolc.document.map_reader import Reader, choice, list_of  # as above
 
     reader = Reader(document.root, "the configuration", findings)
     configuration = Configuration(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from toolc.compiler.decode_policy import decode_policy_file
-from toolc.compiler.load import load_project
-from toolc.compiler.reader import Findings
+from toolc.document.loader import load_project
+from toolc.document.map_reader import Findings
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.policy.policy import Policy

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolc.compiler.document import Node
-    from toolc.compiler.reader import Findings
+    from toolc.document.map_reader import Findings
+    from toolc.document.nodes import Node
 
 MIN_CHARACTERS: Final = 8
 """A shorter value could not be kept out of output without taking ordinary words out of it."""
@@ -239,7 +239,7 @@ def _checked(name: str, value: str) -> str:
 
 def read_sources(node: Node, what: str, findings: Findings) -> dict[str, SecretSource] | None:
     """``secrets:`` of the configuration."""
-    from toolc.compiler.reader import mapping  # slow to import, and most users configure no secrets
+    from toolc.document.map_reader import mapping  # slow to import, and most users configure no secrets
 
     found = mapping(node, what, findings)
     if found is None:
@@ -250,9 +250,9 @@ def read_sources(node: Node, what: str, findings: Findings) -> dict[str, SecretS
 
 def load_secrets(path: Path) -> dict[str, SecretSource]:
     """The file of ``--secrets``, YAML or (by its name) TOML. Raises ``UsageError`` that says where."""
-    from toolc.compiler.document import Scalar  # as above
-    from toolc.compiler.load import load_project
-    from toolc.compiler.reader import Findings
+    from toolc.document.loader import load_project
+    from toolc.document.map_reader import Findings
+    from toolc.document.nodes import Scalar  # as above
     from toolc.model.diagnostics import Diagnostics
 
     if not path.exists():
@@ -280,8 +280,8 @@ def load_secrets(path: Path) -> dict[str, SecretSource]:
 
 
 def _source(node: Node, what: str, findings: Findings) -> SecretSource | None:
-    from toolc.compiler.document import Mapping as MappingNode
-    from toolc.compiler.reader import Reader, list_of, text
+    from toolc.document.map_reader import Reader, list_of, text
+    from toolc.document.nodes import Mapping as MappingNode
     from toolc.model import codes  # as above
 
     if not isinstance(node, MappingNode):

@@ -31,13 +31,13 @@ tests: [{args: {path: a}, expect: {text: "1 a\\n"}}]
 ELSEWHERE = {
     "toolc.engines.base", "toolc.engines.select", "toolc.model.plan",  # sandboxes
     "toolc.api", "toolc.model.registry", "rfc8785",  # registries
-    "toolc.compiler.load_toml", "toolc.compiler.toml_positions", "tomli",  # the other language
+    "toolc.document.toml.parser", "toolc.document.toml.positions", "tomli",  # the other language
     "toolc.compiler.decode_http", "toolc.compiler.decode_python", "toolc.compiler.decode_agent",  # other backends
     "toolc.compiler.http_agreement",
     "toolc.model.spec.http_backend", "toolc.model.spec.composed_backends", "toolc.model.template",  # their types
     "toolc.compiler.cache_pieces", "toolc.compiler.build_output",  # several files
     "toolc.compiler.workers", "pickle", "multiprocessing",  # many files
-    "toolc.compiler.yaml_syntax",  # messages about syntax errors
+    "toolc.document.yaml.errors",  # messages about syntax errors
     "jinja2", "jmespath", "jsonschema",  # what this spec has none of
     "difflib", "email", "importlib.metadata", "socket", "tempfile",  # slow to import
 }  # fmt: skip

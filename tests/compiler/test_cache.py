@@ -17,9 +17,9 @@ from toolc.compiler.checks import check_together
 from toolc.compiler.compile import Compilation, Gather, Together, compile_specs
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Document
 from toolc.compiler.find import Found
 from toolc.compiler.settings import NO_SETTINGS, Settings
+from toolc.document.nodes import Document
 from toolc.model.codes import SIMILAR_NAME
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.reporters import FORMATS, render

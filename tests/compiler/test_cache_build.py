@@ -19,8 +19,8 @@ from toolc.compiler import build_output, cache_answers
 from toolc.compiler.build_output import Built, RenderedTool
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.compile_file import FileCompiler, Piece
-from toolc.compiler.document import Document
 from toolc.compiler.find import Found
+from toolc.document.nodes import Document
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import SpecError, UsageError
 from toolc.providers import anthropic_strict

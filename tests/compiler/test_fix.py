@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from toolc.compiler import fix
 from toolc.compiler.compile import Alone, compile_data, compile_specs
-from toolc.compiler.document import to_json
 from toolc.compiler.find import Found
 from toolc.compiler.find_project import Projects
 from toolc.compiler.fix import mend
-from toolc.compiler.load import load_data
 from toolc.compiler.settings import NO_SETTINGS, Settings
+from toolc.document.loader import load_data
+from toolc.document.nodes import to_json
 from toolc.model.diagnostics import Diagnostics, Edit, Fix, Severity
 from toolc.model.source import Position, Span
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from toolc.compiler import decode_schema
 from toolc.compiler.flawless_schemas import is_flawless
-from toolc.compiler.load import load_data
-from toolc.compiler.reader import Findings
+from toolc.document.loader import load_data
+from toolc.document.map_reader import Findings
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 

@@ -18,10 +18,10 @@ from toolc.compiler.cache_build import BuildCache
 from toolc.compiler.cache_pieces import PieceCache
 from toolc.compiler.compile import Gather, compile_specs, gather
 from toolc.compiler.compile_file import FileCompiler, Piece
-from toolc.compiler.document import Document
 from toolc.compiler.find import Found
 from toolc.compiler.gather import gather_many
 from toolc.compiler.settings import NO_SETTINGS, Settings
+from toolc.document.nodes import Document
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import SpecError
 from toolc.reporters import FORMATS, render

@@ -9,9 +9,9 @@ from typing import Any, Final
 import pytest
 
 from toolc.compiler.decode_schema import check_instance, check_schema
-from toolc.compiler.document import Mapping, Node
-from toolc.compiler.load_yaml import parse_yaml
-from toolc.compiler.reader import Findings
+from toolc.document.map_reader import Findings
+from toolc.document.nodes import Mapping, Node
+from toolc.document.yaml.parser import parse_yaml
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.json_schema import Schema

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler.document import Document, to_json
-from toolc.compiler.load import MAX_BYTES, load
+from toolc.document.loader import MAX_BYTES, load
+from toolc.document.nodes import Document, to_json
 from toolc.model.diagnostics import Diagnostics
 from toolc.reporters.text import render
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import shown
 
-from toolc.compiler.document import Mapping, Node, Scalar, Sequence, to_json
-from toolc.compiler.load_toml import parse_toml
+from toolc.document.nodes import Mapping, Node, Scalar, Sequence, to_json
+from toolc.document.toml.parser import parse_toml
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText, Span
 

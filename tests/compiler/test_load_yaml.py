@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import shown
 
-from toolc.compiler.document import Mapping, Node, Scalar, Sequence, to_json
-from toolc.compiler.load_yaml import parse_yaml
+from toolc.document.nodes import Mapping, Node, Scalar, Sequence, to_json
+from toolc.document.yaml.parser import parse_yaml
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText, Span
 

@@ -14,11 +14,11 @@ import pytest
 from mutations import SEEDS
 
 from toolc.compiler.compile import compile_data
-from toolc.compiler.document import Document, Mapping, Node, Scalar, Sequence
 from toolc.compiler.find import Found
 from toolc.compiler.find_project import Projects
-from toolc.compiler.load import load_data
 from toolc.compiler.settings import NO_SETTINGS
+from toolc.document.loader import load_data
+from toolc.document.nodes import Document, Mapping, Node, Scalar, Sequence
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import Span
 

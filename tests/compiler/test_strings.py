@@ -4,7 +4,7 @@ from pathlib import Path
 
 from compiled import HEAD, compile_text
 
-from toolc.compiler.strings import strings
+from toolc.document.nodes import strings
 
 SPEC = f"""{HEAD}backend:
   shell:

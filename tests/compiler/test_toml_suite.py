@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pytest
 
-from toolc.compiler.document import to_json
-from toolc.compiler.load import load_data
-from toolc.compiler.load_toml import parse_toml
+from toolc.document.loader import load_data
+from toolc.document.nodes import to_json
+from toolc.document.toml.parser import parse_toml
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText
 

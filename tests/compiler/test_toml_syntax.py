@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from toolc.compiler.load_toml import parse_toml
+from toolc.document.toml.parser import parse_toml
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.source import SourceText
 

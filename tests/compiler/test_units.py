@@ -9,9 +9,9 @@ from compiled import ECHO, HEAD, compile_text, tool_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.compiler.document import Scalar
-from toolc.compiler.reader import Findings
-from toolc.compiler.units import duration, render_size, size
+from toolc.document.map_reader import Findings
+from toolc.document.nodes import Scalar
+from toolc.document.units import duration, render_size, size
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText
 

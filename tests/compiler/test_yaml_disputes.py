@@ -6,8 +6,8 @@ import pytest
 import yaml
 from places import shown
 
-from toolc.compiler.document import to_json
-from toolc.compiler.load_yaml import parse_yaml
+from toolc.document.nodes import to_json
+from toolc.document.yaml.parser import parse_yaml
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from places import shown
 
-from toolc.compiler.load_yaml import parse_yaml
+from toolc.document.yaml.parser import parse_yaml
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import pytest
 
-from toolc.compiler.document import to_json
-from toolc.compiler.load_yaml import parse_yaml
+from toolc.document.nodes import to_json
+from toolc.document.yaml.parser import parse_yaml
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.source import SourceText
 

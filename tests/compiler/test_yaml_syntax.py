@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from toolc.compiler.load_yaml import parse_yaml
+from toolc.document.yaml.parser import parse_yaml
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.source import SourceText
 

@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.compiler.document import to_json
-from toolc.compiler.load import load_data
+from toolc.document.loader import load_data
+from toolc.document.nodes import to_json
 from toolc.importers.yaml_text import yaml_text
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.json_schema import JsonObject, JsonValue

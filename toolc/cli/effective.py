@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from toolc.api import split_target
 from toolc.cli.common import CANNOT, compile_or_exit, printable
 from toolc.compiler.effective import Value, effective
-from toolc.compiler.reader import listed, suggestion
+from toolc.document.map_reader import listed, suggestion
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:

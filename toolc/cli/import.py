@@ -108,8 +108,8 @@ def _compiled(text: str, folder: Path) -> ToolSpec:
     """The tool of a spec that is not written yet; what is wrong with it is reported, and ends the command."""
     from toolc.compiler.decode import decode  # start-up time
     from toolc.compiler.files import Folder
-    from toolc.compiler.load import load_data
-    from toolc.compiler.reader import Findings
+    from toolc.document.loader import load_data
+    from toolc.document.map_reader import Findings
     from toolc.model.diagnostics import Diagnostics
 
     diagnostics = Diagnostics()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolc.api import split_target
 from toolc.cli.common import note, printable
-from toolc.compiler.document import Node, Scalar, Sequence
+from toolc.document.nodes import Node, Scalar, Sequence
 from toolc.model.destinations import HostError, parse_destination, show_destination, show_host
 from toolc.model.source import Span
 from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url

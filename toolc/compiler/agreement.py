@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler.document import Mapping
-from toolc.compiler.reader import Findings
 from toolc.compiler.uses import templates
+from toolc.document.map_reader import Findings
+from toolc.document.nodes import Mapping
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBackend

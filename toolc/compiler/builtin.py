@@ -14,9 +14,9 @@ from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.find import find
 from toolc.compiler.find_project import Projects
 from toolc.compiler.project import Member
-from toolc.compiler.reader import listed, suggestion
 from toolc.compiler.settings import NO_SETTINGS
 from toolc.data.paths import packaged_path
+from toolc.document.map_reader import listed, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 

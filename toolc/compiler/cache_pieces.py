@@ -26,8 +26,8 @@ from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
 from toolc.compiler.find import Found
 from toolc.compiler.gather import FileOutline, outline_of, piece_of, without_nodes
-from toolc.compiler.load import MAX_BYTES, read
 from toolc.compiler.workers import chunked, parallel_map
+from toolc.document.loader import MAX_BYTES, read
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.source import BOM
 

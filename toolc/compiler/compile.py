@@ -13,7 +13,6 @@ from toolc.compiler.checks.base import TOOL_SET_CHECKS
 from toolc.compiler.checks.secrets import check_text_for_secrets
 from toolc.compiler.compile_file import FileCompiler, Piece
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Document
 from toolc.compiler.files import Folder
 from toolc.compiler.find import PROJECT_FILES, Found, find
 from toolc.compiler.find_project import Projects
@@ -23,6 +22,7 @@ from toolc.compiler.project import Project
 from toolc.compiler.settings import NO_SETTINGS, Settings, apply, severity_of
 from toolc.compiler.suppressions import suppress
 from toolc.compiler.toolsets import check_toolsets
+from toolc.document.nodes import Document
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics
 from toolc.model.errors import SpecError, UsageError

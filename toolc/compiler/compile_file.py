@@ -14,14 +14,14 @@ from toolc.compiler.checks.base import TOOL_CHECKS, ToolCheck
 from toolc.compiler.checks.secrets import check_text_for_secrets
 from toolc.compiler.decode import decode
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Document
 from toolc.compiler.files import Folder
 from toolc.compiler.find import Found
 from toolc.compiler.find_project import Projects
-from toolc.compiler.load import MAX_BYTES, load_data, read
 from toolc.compiler.project import Project
-from toolc.compiler.reader import Findings
 from toolc.compiler.settings import Settings, numbers_on
+from toolc.document.loader import MAX_BYTES, load_data, read
+from toolc.document.map_reader import Findings
+from toolc.document.nodes import Document
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.source import SourceText

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler.document import Mapping, Scalar, Sequence
-from toolc.compiler.edits import quote_plain
-from toolc.compiler.reader import Findings, quoting
+from toolc.document.edits import quote_plain
+from toolc.document.map_reader import Findings, quoting
+from toolc.document.nodes import Mapping, Scalar, Sequence
 from toolc.model import codes
 
 _ENDS_IN_ZERO: Final = re.compile(r"[-+]?[0-9]+\.[0-9]*0")

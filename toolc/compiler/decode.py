@@ -7,11 +7,11 @@ from functools import reduce
 
 from toolc.compiler.decode_defaults import check_defaults, merge_defaults
 from toolc.compiler.decode_tool import LocatedTool, decode_tool
-from toolc.compiler.document import Document, Mapping, Node, Scalar, Sequence
 from toolc.compiler.files import Folder
 from toolc.compiler.project import NO_PROJECT, Project
-from toolc.compiler.reader import Findings, Reader, mapping, sequence
 from toolc.compiler.variables import may_name_variables, put_variables
+from toolc.document.map_reader import Findings, Reader, mapping, sequence
+from toolc.document.nodes import Document, Mapping, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.spec.tool import FORMAT
 

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Final, get_args
 
 from toolc.compiler.decode_http_url import read_constant_url
-from toolc.compiler.document import Node
 from toolc.compiler.parameters import NO_PARAMETERS
-from toolc.compiler.reader import Findings, Reader, boolean, choice, integer, list_of, mapping, text
 from toolc.compiler.templates import Scope, read_template
+from toolc.document.map_reader import Findings, Reader, boolean, choice, integer, list_of, mapping, text
+from toolc.document.nodes import Node
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.spec.composed_backends import AgentBackend, AgentProvider

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from toolc.compiler.decode_shell import decode_shell
-from toolc.compiler.document import Node
 from toolc.compiler.files import Folder
-from toolc.compiler.reader import Findings, Reader, first_line, listed, mapping
+from toolc.document.map_reader import Findings, Reader, first_line, listed, mapping
+from toolc.document.nodes import Node
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.spec.tool import Backend

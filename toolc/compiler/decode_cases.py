@@ -9,10 +9,10 @@ from typing import Final
 from toolc.compiler.decode_network import destinations
 from toolc.compiler.decode_schema import check_instance
 from toolc.compiler.decode_shell import error_kind
-from toolc.compiler.document import Entry, Mapping, Node, Scalar, to_json
 from toolc.compiler.files import FileError, relative_path
 from toolc.compiler.patterns import check_pattern
-from toolc.compiler.reader import Findings, Reader, list_of, mapping, string
+from toolc.document.map_reader import Findings, Reader, list_of, mapping, string
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, to_json
 from toolc.model import codes
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.source import Span
@@ -162,12 +162,12 @@ def _is_null(node: Node) -> bool:
     return isinstance(node, Scalar) and node.value is None
 
 
-def _workspace_files(entries: Iterable[Entry], findings: Findings) -> tuple[File, ...]:
+def _workspace_files(entries: Iterable[MappingEntry], findings: Findings) -> tuple[File, ...]:
     files = (_workspace_file(entry, findings) for entry in entries)
     return tuple(sorted((file for file in files if file is not None), key=lambda file: file.path))
 
 
-def _workspace_file(entry: Entry, findings: Findings) -> File | None:
+def _workspace_file(entry: MappingEntry, findings: Findings) -> File | None:
     content = string(entry.value, f"the content of '{entry.key}'", findings)
     path = _in_workspace(entry.key, entry.key_span, findings)
     return File(path=path, text=content) if content is not None and path is not None else None

@@ -6,12 +6,12 @@ import re
 from functools import partial
 from typing import Final, get_args
 
-from toolc.compiler.document import Mapping, Node, Scalar, Sequence
 from toolc.compiler.expressions import expression
 from toolc.compiler.json_templates import read_json_map
-from toolc.compiler.reader import Findings, Reader, boolean, choice, first_line, mapping, sequence, text
 from toolc.compiler.templates import Scope
-from toolc.compiler.units import duration
+from toolc.document.map_reader import Findings, Reader, boolean, choice, first_line, mapping, sequence, text
+from toolc.document.nodes import Mapping, Node, Scalar, Sequence
+from toolc.document.units import duration
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.spec.composed_backends import CompositeBackend, Step, Strategy

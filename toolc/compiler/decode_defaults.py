@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.compiler.document import Entry, Mapping, Node
 from toolc.compiler.parameters import is_full_schema
-from toolc.compiler.reader import Findings
+from toolc.document.map_reader import Findings
+from toolc.document.nodes import Mapping, MappingEntry, Node
 from toolc.model import codes
 
 IDENTITY: Final = ("name", "label", "description", "version", "owner", "tags", "deprecated", "aliases")
@@ -29,7 +29,7 @@ _CHOICES: Final = {
 
 def check_defaults(defaults: Mapping, findings: Findings) -> Mapping:
     """``defaults:`` without the keys that cannot be defaulted; each of those is reported."""
-    kept: list[Entry] = []
+    kept: list[MappingEntry] = []
     for entry in defaults.entries:
         if entry.key in IDENTITY:
             message = f"'{entry.key}' says which tool it is and cannot be defaulted"
@@ -49,7 +49,9 @@ def _merge(default: Mapping, value: Mapping, route: tuple[str, ...]) -> Mapping:
     choice = _CHOICES.get(route, frozenset())
     left_out = given | (choice if given & choice else frozenset())
     entries = (
-        Entry(entry.key, entry.key_span, _merge_value(default.get(entry.key), entry.value, (*route, entry.key)))
+        MappingEntry(
+            entry.key, entry.key_span, _merge_value(default.get(entry.key), entry.value, (*route, entry.key))
+        )
         for entry in value.entries
     )
     added = (entry for entry in default.entries if entry.key not in left_out)

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.compiler.document import Node, Scalar
 from toolc.compiler.parameters import NO_PARAMETERS
-from toolc.compiler.reader import Findings, mapping, text
 from toolc.compiler.templates import Scope, parse, read_template
+from toolc.document.map_reader import Findings, mapping, text
+from toolc.document.nodes import Node, Scalar
 from toolc.model import codes
 from toolc.model.spec.sandbox import EnvVar, SecretEnvVar
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from toolc.compiler.reader import Findings, listed, suggestion
+from toolc.document.map_reader import Findings, listed, suggestion
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.source import Position, SourceText, Span

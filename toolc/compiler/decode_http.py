@@ -9,9 +9,9 @@ from toolc.compiler.decode_http_auth import read_auth
 from toolc.compiler.decode_http_body import read_body, read_fields, read_headers
 from toolc.compiler.decode_http_pages import read_http_errors, read_http_retry, read_pagination
 from toolc.compiler.decode_http_url import read_url
-from toolc.compiler.document import Node, Scalar
-from toolc.compiler.reader import Findings, Parse, Reader, boolean, choice, mapping
 from toolc.compiler.templates import Scope, read_template
+from toolc.document.map_reader import Findings, Parse, Reader, boolean, choice, mapping
+from toolc.document.nodes import Node, Scalar
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.spec.http_backend import HttpBackend, Method, Url

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Literal
 
 from toolc.compiler.decode_http_url import read_constant_url
-from toolc.compiler.document import Node
-from toolc.compiler.reader import Findings, Reader, list_of, mapping, text
 from toolc.compiler.templates import Scope, read_template
+from toolc.document.map_reader import Findings, Reader, list_of, mapping, text
+from toolc.document.nodes import Node
 from toolc.model.spec.http_backend import ApiKeyAuth, Auth, BasicAuth, BearerAuth, OAuth2Auth
 
 

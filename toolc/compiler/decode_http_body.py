@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from toolc.compiler.document import Entry, Mapping, Node, Scalar
 from toolc.compiler.json_templates import read_json_template
-from toolc.compiler.reader import Findings, Reader, listed, mapping, text
 from toolc.compiler.templates import Scope, read_template
+from toolc.document.map_reader import Findings, Reader, listed, mapping, text
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar
 from toolc.model import codes
 from toolc.model.spec.http_backend import Body, Field, FormBody, JsonBody, MultipartBody, Part, TextBody
 from toolc.model.template import Template, as_text
@@ -81,7 +81,7 @@ def read_body(node: Node, what: str, findings: Findings, scope: Scope) -> Body |
     return body
 
 
-def _field(entry: Entry, what: str, findings: Findings, scope: Scope) -> Field | None:
+def _field(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> Field | None:
     value = read_field(entry.value, what, findings, scope)
     return Field(name=entry.key, value=value) if value is not None else None
 
@@ -100,7 +100,7 @@ def _parts(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[Par
     return tuple(sorted((part for part in parts if part is not None), key=lambda part: part.name))
 
 
-def _part(entry: Entry, what: str, findings: Findings, scope: Scope) -> Part | None:
+def _part(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> Part | None:
     if not isinstance(entry.value, Mapping):
         value = read_field(entry.value, what, findings, scope.omitting())
         return Part(name=entry.key, value=value) if value is not None else None

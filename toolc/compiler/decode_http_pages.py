@@ -8,11 +8,11 @@ from typing import Final
 
 from toolc.compiler.decode_retry import attempts
 from toolc.compiler.decode_shell import error_kind
-from toolc.compiler.document import Mapping as MappingNode
-from toolc.compiler.document import Node, Scalar, Sequence
 from toolc.compiler.expressions import expression
-from toolc.compiler.reader import Findings, Parse, Reader, first_line, integer, list_of, mapping, mismatch, text
-from toolc.compiler.units import duration
+from toolc.document.map_reader import Findings, Parse, Reader, first_line, integer, list_of, mapping, mismatch, text
+from toolc.document.nodes import Mapping as MappingNode
+from toolc.document.nodes import Node, Scalar, Sequence
+from toolc.document.units import duration
 from toolc.model import codes
 from toolc.model.spec.http_backend import (
     CursorPages,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.compiler.document import Node, Scalar
-from toolc.compiler.reader import Findings, text
 from toolc.compiler.templates import Scope, parse, read_template
+from toolc.document.map_reader import Findings, text
+from toolc.document.nodes import Node, Scalar
 from toolc.model import codes
 from toolc.model.destinations import HostError, canonical_host
 from toolc.model.spec.http_backend import Scheme, Url

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.compiler.document import Node
 from toolc.compiler.files import MAX_FILES, MAX_TOTAL_BYTES, FileError, Folder, relative_path
-from toolc.compiler.reader import Findings, text
+from toolc.document.map_reader import Findings, text
+from toolc.document.nodes import Node
 from toolc.model import codes
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import MIB, Build

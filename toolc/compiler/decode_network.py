@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final, get_args
 
-from toolc.compiler.document import Entry, Mapping, Node
 from toolc.compiler.hosts import destination, destination_order, host
-from toolc.compiler.reader import Findings, Reader, choice, first_line, list_of, mapping, mismatch
+from toolc.document.map_reader import Findings, Reader, choice, first_line, list_of, mapping, mismatch
+from toolc.document.nodes import Mapping, MappingEntry, Node
 from toolc.model import codes
 from toolc.model.spec.sandbox import Destination, Expose, NetworkSpec, SecretSpec
 
@@ -41,7 +41,7 @@ def decode_secrets(node: Node, what: str, findings: Findings) -> tuple[SecretSpe
     return tuple(sorted((each for each in secrets if each is not None), key=lambda secret: secret.name))
 
 
-def _secret(entry: Entry, findings: Findings) -> SecretSpec | None:
+def _secret(entry: MappingEntry, findings: Findings) -> SecretSpec | None:
     what = f"secrets.{entry.key}"
     if not _NAME.fullmatch(entry.key):
         message = f"'{entry.key[:80]}' cannot be the name of a secret"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from toolc.compiler.decode_shell import constant
-from toolc.compiler.document import Node, Scalar, Sequence
 from toolc.compiler.files import FileError, Folder
-from toolc.compiler.reader import Findings, Reader, list_of, mapping, mismatch, text
+from toolc.document.map_reader import Findings, Reader, list_of, mapping, mismatch, text
+from toolc.document.nodes import Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.spec.code_backends import File, PluginBackend
 

@@ -7,8 +7,8 @@ from typing import Final, Literal, TypeVar, get_args
 
 from toolc.compiler.decode_network import destinations
 from toolc.compiler.decode_sandbox import decode_limits
-from toolc.compiler.document import Document, Mapping, Node
-from toolc.compiler.reader import Findings, Parse, Reader, boolean, choice, list_of, mapping, text
+from toolc.document.map_reader import Findings, Parse, Reader, boolean, choice, list_of, mapping, text
+from toolc.document.nodes import Document, Mapping, Node
 from toolc.model import codes
 from toolc.model.permissions import Limit
 from toolc.model.spec.sandbox import Expose, Lifetime, Limits, MinIsolation, WorkspaceMode

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.compiler.document import Entry, Mapping, Node
-from toolc.compiler.reader import Findings, Reader, boolean, listed, mapping, suggestion
+from toolc.document.map_reader import Findings, Reader, boolean, listed, mapping, suggestion
+from toolc.document.nodes import Mapping, MappingEntry, Node
 from toolc.model import codes
 from toolc.model.provider_names import PROVIDER_NAMES
 from toolc.model.spec.tool import ProviderChoice
@@ -26,7 +26,7 @@ def decode_providers(node: Node, what: str, findings: Findings) -> tuple[Provide
     return tuple(sorted((each for each in choices if each is not None), key=lambda each: each.provider))
 
 
-def _choice(entry: Entry, node: Mapping, findings: Findings) -> ProviderChoice | None:
+def _choice(entry: MappingEntry, node: Mapping, findings: Findings) -> ProviderChoice | None:
     if entry.key not in PROVIDERS:
         hint = suggestion(entry.key, PROVIDERS) or f"the providers are {listed(PROVIDERS)}"
         mended = findings.respelled(entry, node, PROVIDERS)

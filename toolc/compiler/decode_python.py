@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from toolc.compiler.decode_function import PythonSource, check_function, parse_python
-from toolc.compiler.document import Mapping, Node, Scalar
 from toolc.compiler.files import MAX_FILES, MAX_TOTAL_BYTES, FileError, Folder
 from toolc.compiler.letter_case import clashes
 from toolc.compiler.line_ends import report_carriage_returns
 from toolc.compiler.python_code import report_text_as_code
-from toolc.compiler.reader import Findings, Reader, first_line, list_of, mapping, text
 from toolc.compiler.requirements import requirements
+from toolc.document.map_reader import Findings, Reader, first_line, list_of, mapping, text
+from toolc.document.nodes import Mapping, Node, Scalar
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.source import SourceText, Span

@@ -6,11 +6,11 @@ from functools import partial
 from typing import get_args
 
 from toolc.compiler.decode_schema import check_schema
-from toolc.compiler.document import Node
 from toolc.compiler.expressions import expression
-from toolc.compiler.reader import Findings, Reader, choice, list_of, mapping
 from toolc.compiler.result_templates import result_template
 from toolc.compiler.templates import Scope, read_template
+from toolc.document.map_reader import Findings, Reader, choice, list_of, mapping
+from toolc.document.nodes import Node
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.spec.tool import ResultFormat, ResultSpec

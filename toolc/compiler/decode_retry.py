@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from toolc.compiler.decode_shell import error_kind
-from toolc.compiler.document import Node
-from toolc.compiler.reader import Findings, Reader, integer, list_of, mapping
-from toolc.compiler.units import duration
+from toolc.document.map_reader import Findings, Reader, integer, list_of, mapping
+from toolc.document.nodes import Node
+from toolc.document.units import duration
 from toolc.model import codes
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.tool import Retry

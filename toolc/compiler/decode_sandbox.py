@@ -9,10 +9,10 @@ from toolc.compiler.decode_env import NO_VARIABLES, decode_env
 from toolc.compiler.decode_image import decode_build, decode_image
 from toolc.compiler.decode_network import decode_network, decode_secrets
 from toolc.compiler.decode_workspace import NO_WORKSPACE, decode_workspace
-from toolc.compiler.document import Mapping, Node, Scalar
 from toolc.compiler.files import Folder
-from toolc.compiler.reader import Findings, Parse, Reader, choice, integer, mapping, mismatch
-from toolc.compiler.units import duration, render_size, size
+from toolc.document.map_reader import Findings, Parse, Reader, choice, integer, mapping, mismatch
+from toolc.document.nodes import Mapping, Node, Scalar
+from toolc.document.units import duration, render_size, size
 from toolc.model import codes
 from toolc.model.spec.sandbox import MIB, Lifetime, Limits, MinIsolation, NetworkSpec, SandboxSpec
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.decimals import check_decimals
 from toolc.compiler.dialects import as_current, check_dialects
-from toolc.compiler.document import Entry, Node, Scalar, Sequence, to_json
-from toolc.compiler.document import Mapping as MappingNode
 from toolc.compiler.flawless_schemas import is_flawless
-from toolc.compiler.habits import REQUIRED
 from toolc.compiler.patterns import check_schema_pattern
-from toolc.compiler.reader import Findings, first_line, listed, suggestion
 from toolc.compiler.schema_references import check_references, check_remote
 from toolc.compiler.schema_words import in_words, no_such_key
 from toolc.compiler.subschemas import inner_schemas
+from toolc.document.map_reader import Findings, first_line, listed, suggestion
+from toolc.document.nodes import Mapping as MappingNode
+from toolc.document.nodes import MappingEntry, Node, Scalar, Sequence, to_json
+from toolc.document.suggestions import REQUIRED
 from toolc.model import codes
 from toolc.model.diagnostics import Code
 from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, JsonObject, JsonValue, Schema
@@ -255,7 +255,7 @@ def _node_at(node: Node, route: list[str | int]) -> Node:
     return node
 
 
-def _extra_key(node: Node, error: ValidationError) -> Entry | None:
+def _extra_key(node: Node, error: ValidationError) -> MappingEntry | None:
     """The first key of ``node`` that is one too many; the library names them in its message only."""
     entries = node.entries if isinstance(node, MappingNode) else ()
     return next((entry for entry in entries if repr(entry.key) in error.message), None)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Final, get_args
 
-from toolc.compiler.document import Mapping, Node, Scalar, Sequence
 from toolc.compiler.files import FileError, Folder
 from toolc.compiler.line_ends import report_carriage_returns
-from toolc.compiler.reader import (
+from toolc.compiler.templates import Scope, check_name, read_template
+from toolc.document.map_reader import (
     Findings,
     Reader,
     boolean,
@@ -22,7 +22,7 @@ from toolc.compiler.reader import (
     sequence,
     text,
 )
-from toolc.compiler.templates import Scope, check_name, read_template
+from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.spec.code_backends import Argv, ErrorKind, ExitError, Script, ShellBackend, WhenGroup

@@ -15,13 +15,13 @@ from toolc.compiler.decode_result import decode_result, decode_result_schema
 from toolc.compiler.decode_retry import decode_retry
 from toolc.compiler.decode_sandbox import decode_sandbox
 from toolc.compiler.decode_shell import NO_COMMAND
-from toolc.compiler.document import Mapping, Node, Scalar, Sequence
 from toolc.compiler.files import Folder
-from toolc.compiler.habits import stands_for
 from toolc.compiler.parameters import NO_PARAMETERS, declared_parameters, decode_parameters
-from toolc.compiler.reader import Findings, Parse, Reader, boolean, first_line, list_of, mapping, string, text
 from toolc.compiler.visible import SURFACE_KEYS, Visible, visible, words
 from toolc.compiler.wording import wording
+from toolc.document.map_reader import Findings, Parse, Reader, boolean, first_line, list_of, mapping, string, text
+from toolc.document.nodes import Mapping, Node, Scalar, Sequence
+from toolc.document.suggestions import alias_of
 from toolc.model import codes
 from toolc.model.source import SourceText, Span
 from toolc.model.spec.sandbox import SandboxSpec
@@ -158,7 +158,7 @@ def decode_tool(
     sections = _Sections(node, findings)
     name = sections.required("name", _name) or ""
     parameters = sections.default("parameters", decode_parameters, NO_PARAMETERS)
-    damaged = "parameters" in sections.damaged or stands_for(node, "parameters")
+    damaged = "parameters" in sections.damaged or alias_of(node, "parameters")
     checked = None if damaged else parameters
     declared = declared_parameters(node.get("parameters"), findings) if damaged else parameters
     backend = partial(decode_backend, folder=folder, parameters=declared, tool_name=name)

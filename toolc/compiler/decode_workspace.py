@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, get_args
 
-from toolc.compiler.document import Mapping, Node
 from toolc.compiler.files import FileError, relative_path
-from toolc.compiler.reader import Findings, Parse, Reader, choice, list_of, text
+from toolc.document.map_reader import Findings, Parse, Reader, choice, list_of, text
+from toolc.document.nodes import Mapping, Node
 from toolc.model import codes
 from toolc.model.spec.sandbox import Commit, TransactionSpec, WorkspaceMode
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.compiler.document import Entry, Mapping, Scalar
-from toolc.compiler.reader import Findings, first_line, listed
 from toolc.compiler.subschemas import inner_schemas
+from toolc.document.map_reader import Findings, first_line, listed
+from toolc.document.nodes import Mapping, MappingEntry, Scalar
 from toolc.model import codes
 from toolc.model.json_schema import JsonObject, JsonValue, map_subschemas
 
@@ -82,7 +82,7 @@ def _named_draft(schema: Mapping, findings: Findings) -> str | None:
     return known[1].removeprefix("draft/")
 
 
-def _differs(entry: Entry, schema: Mapping, draft: str) -> str:
+def _differs(entry: MappingEntry, schema: Mapping, draft: str) -> str:
     """Why 2020-12 reads an entry in another way than ``draft``; empty where it does not."""
     if entry.key in _UNKNOWN[draft]:
         return f"'{entry.key}' says nothing"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence, to_json
 from toolc.compiler.spec_schema import spec_schema
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.source import Span
 from toolc.model.spec.tool import FORMAT
@@ -53,7 +53,7 @@ def _written(node: Mapping, prefix: str, defaults: frozenset[Span]) -> Iterator[
             yield Value(f"{prefix}{entry.key}", to_json(entry.value), _origin(entry, defaults))
 
 
-def _origin(entry: Entry, defaults: frozenset[Span]) -> str:
+def _origin(entry: MappingEntry, defaults: frozenset[Span]) -> str:
     place = f"{entry.value.span}{' (defaults)' if entry.key_span in defaults else ''}"
     variables = dict.fromkeys(str(span) for span in _variables(entry.value))
     return ", ".join([place, *(f"{each} (vars)" for each in variables)])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler.document import Node
-from toolc.compiler.reader import Findings, suggestion, text
+from toolc.document.map_reader import Findings, suggestion, text
+from toolc.document.nodes import Node
 from toolc.model import codes
 from toolc.model.source import Position, Span
 

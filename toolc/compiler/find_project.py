@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolc.compiler.find import PROJECT_FILES
-from toolc.compiler.load import load_project
 from toolc.compiler.project import NO_PROJECT, Project, decode_project
-from toolc.compiler.reader import Findings
 from toolc.compiler.variables import Variables
+from toolc.document.loader import load_project
+from toolc.document.map_reader import Findings
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc.compiler import document as nodes
 from toolc.compiler.compile import Alone, compile_data, find_specs
 from toolc.compiler.find import Found
 from toolc.compiler.find_project import Projects
-from toolc.compiler.load import MAX_BYTES
 from toolc.compiler.rewrite import rewrite
 from toolc.compiler.settings import Settings
+from toolc.document import nodes
+from toolc.document.loader import MAX_BYTES
 from toolc.model.diagnostics import Diagnostic, Diagnostics, Fix
 from toolc.model.source import BOM, Position, SourceText, Span
 

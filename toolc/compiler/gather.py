@@ -18,12 +18,12 @@ from toolc.compiler.compile import gather
 from toolc.compiler.compile_file import FileCompiler, Piece, folder_of
 from toolc.compiler.decode_shell import NO_COMMAND
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Entry, Mapping, Node, Place, Scalar
-from toolc.compiler.document import Sequence as SequenceNode
 from toolc.compiler.files import digest_of_answer
 from toolc.compiler.find import Found
 from toolc.compiler.parameters import NO_PARAMETERS
 from toolc.compiler.workers import chunked, parallel_map, worth_forking
+from toolc.document.nodes import Mapping, MappingEntry, Node, Place, Scalar
+from toolc.document.nodes import Sequence as SequenceNode
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.sandbox import SandboxSpec
@@ -163,14 +163,14 @@ def without_nodes(piece: Piece, outline: FileOutline) -> Piece:
 
 def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
     name, description, aliases, damaged, wording, (start, *places), alias_spans = outline
-    entries: dict[str, Entry] = {}
+    entries: dict[str, MappingEntry] = {}
     for key, stored in zip(_KEYS, places, strict=True):
         if stored is not None:
             place: Place = (source, *stored) if len(stored) == _MARKS else span(stored)
             value: Node = Scalar(None, place)
             if key == "aliases":
                 value = SequenceNode(tuple([Scalar(None, span(each)) for each in alias_spans]), place)
-            entries[key] = Entry(key, place, value)
+            entries[key] = MappingEntry(key, place, value)
     return LocatedTool(
         spec=ToolSpec(
             name=name,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.compiler.document import Node
-from toolc.compiler.reader import Findings, string
+from toolc.document.map_reader import Findings, string
+from toolc.document.nodes import Node
 from toolc.model import codes
 from toolc.model.destinations import HostError, canonical_host, parse_destination
 from toolc.model.spec.sandbox import Destination

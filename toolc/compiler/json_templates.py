@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
-from toolc.compiler.reader import Findings, mapping
 from toolc.compiler.templates import Scope, read_template
+from toolc.document.map_reader import Findings, mapping
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model.template import JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate
 
 
@@ -38,7 +38,7 @@ def read_json_map(node: Node, what: str, findings: Findings, scope: Scope) -> Js
     return JsonMap(entries=tuple(sorted(kept, key=lambda entry: entry.key)))
 
 
-def _entry(entry: Entry, what: str, findings: Findings, scope: Scope) -> JsonEntry | None:
+def _entry(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> JsonEntry | None:
     within = scope.omitting() if isinstance(entry.value, Scalar) else scope
     errors = findings.errors
     value = read_json_template(entry.value, what, findings, within)

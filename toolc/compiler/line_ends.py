@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolc.compiler.reader import Findings
+from toolc.document.map_reader import Findings
 from toolc.model import codes
 from toolc.model.source import Span
 

@@ -6,9 +6,9 @@ import re
 from typing import Final
 
 from toolc.compiler.decode_schema import check_schema
-from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence, to_json
-from toolc.compiler.edits import fix, remove_entry
-from toolc.compiler.reader import Findings, boolean, first_line, listed, mapping, mismatch, suggestion
+from toolc.document.edits import fix, remove_entry
+from toolc.document.map_reader import Findings, boolean, first_line, listed, mapping, mismatch, suggestion
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.json_schema import Schema
@@ -94,22 +94,22 @@ def _lacks_type(node: Mapping) -> bool:
 def _close(node: Mapping) -> Mapping:
     if node.entry("additionalProperties") or node.entry("unevaluatedProperties"):
         return node
-    closed = Entry("additionalProperties", node, Scalar(False, node))
+    closed = MappingEntry("additionalProperties", node, Scalar(False, node))
     return Mapping.of((*node.entries, closed), node)
 
 
 def _expand(node: Mapping, findings: Findings) -> Mapping:
-    properties: dict[str, Entry] = {}
+    properties: dict[str, MappingEntry] = {}
     required: list[str] = []
     for entry in node.entries:
         if not isinstance(entry.value, Mapping):
             hint = f"write {entry.key}: {{type: string}}"
             mismatch(entry.value, f"the schema of parameter '{entry.key}'", "a map", findings, hint)
-            properties[entry.key] = Entry(entry.key, entry.key_place, Mapping({}, entry.value.span))
+            properties[entry.key] = MappingEntry(entry.key, entry.key_place, Mapping({}, entry.value.span))
             required.append(entry.key)
             continue
         optional, schema = _split_optional(entry.value, findings)
-        properties[entry.key] = Entry(entry.key, entry.key_place, schema)
+        properties[entry.key] = MappingEntry(entry.key, entry.key_place, schema)
         if optional is False or (optional is None and schema.entry("default") is None):
             required.append(entry.key)
     names = tuple([Scalar(name, node) for name in sorted(required)])
@@ -119,7 +119,7 @@ def _expand(node: Mapping, findings: Findings) -> Mapping:
         "required": Sequence(names, node),
         "additionalProperties": Scalar(False, node),
     }
-    return Mapping({key: Entry(key, node, value) for key, value in root.items()}, node)
+    return Mapping({key: MappingEntry(key, node, value) for key, value in root.items()}, node)
 
 
 def _split_optional(schema: Mapping, findings: Findings) -> tuple[bool | None, Mapping]:
@@ -162,5 +162,5 @@ def _check_required(root: Mapping, findings: Findings) -> None:
             findings.add(codes.REQUIRED_DEFAULT, message, _place(default), hint, mended)
 
 
-def _place(entry: Entry) -> Span:
+def _place(entry: MappingEntry) -> Span:
     return first_line(entry.key_span)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from toolc.compiler.pattern_dialect import python_only
-from toolc.compiler.reader import Findings
+from toolc.document.map_reader import Findings
 from toolc.model import codes
 from toolc.model.source import Span
 from toolc.validation.bounded import is_slow_for_keys

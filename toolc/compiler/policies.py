@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Scalar
-from toolc.compiler.document import Sequence as SequenceNode
+from toolc.document.nodes import Scalar
+from toolc.document.nodes import Sequence as SequenceNode
 from toolc.model import codes
 from toolc.model.call_graph import NO_TOOLS, ToolLookup, by_name, called
 from toolc.model.destinations import HostError, parse_destination

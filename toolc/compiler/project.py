@@ -10,11 +10,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from toolc.compiler.decode_defaults import check_defaults
-from toolc.compiler.document import Document, Mapping, Node
 from toolc.compiler.files import FileError, relative_path
-from toolc.compiler.reader import Findings, Reader, choice, list_of, mapping, text
 from toolc.compiler.settings import HOST, Settings, complaint
 from toolc.compiler.variables import Variables, decode_variables
+from toolc.document.map_reader import Findings, Reader, choice, list_of, mapping, text
+from toolc.document.nodes import Document, Mapping, Node
 from toolc.model import codes
 from toolc.model.diagnostics import Severity
 from toolc.model.source import Span

@@ -6,7 +6,7 @@ import ast
 from typing import Final
 
 from toolc.compiler.decode_function import PythonSource
-from toolc.compiler.reader import Findings
+from toolc.document.map_reader import Findings
 from toolc.model import codes
 
 _EVALUATORS: Final = frozenset({"eval", "exec"})

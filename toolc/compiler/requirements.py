@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.compiler.document import Node
-from toolc.compiler.reader import Findings, sequence, text
+from toolc.document.map_reader import Findings, sequence, text
+from toolc.document.nodes import Node
 from toolc.model import codes
 
 _REQUIREMENT: Final = re.compile(

@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler.document import Node
-from toolc.compiler.reader import Findings, first_line, listed, suggestion, text
 from toolc.compiler.templates import check_name
+from toolc.document.map_reader import Findings, first_line, listed, suggestion, text
+from toolc.document.nodes import Node
 from toolc.model import codes
 from toolc.model.json_schema import Schema
 from toolc.model.source import Position, Span

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as MappingOf
 from typing import Final
 
-from toolc.compiler.document import Mapping, Scalar
-from toolc.compiler.reader import Findings
+from toolc.document.map_reader import Findings
+from toolc.document.nodes import Mapping, Scalar
 from toolc.model import codes
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.source import Span

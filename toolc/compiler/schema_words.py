@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler.reader import listed
+from toolc.document.map_reader import listed
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError

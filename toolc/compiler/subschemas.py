@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from toolc.compiler.document import Mapping, Node, Sequence
+from toolc.document.nodes import Mapping, Node, Sequence
 from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS
 
 

@@ -15,9 +15,9 @@ from io import StringIO
 from tokenize import COMMENT, TokenError, generate_tokens
 from typing import Final, TypeAlias
 
-from toolc.compiler.edits import fix
 from toolc.compiler.settings import complaint
-from toolc.compiler.yaml_compose import scalars
+from toolc.document.edits import fix
+from toolc.document.yaml.compose import scalars
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
 from toolc.model.source import Position, SourceText, Span
@@ -198,7 +198,7 @@ def _strings(source: SourceText) -> Iterator[Stretch]:
     if not source.path.lower().endswith(".toml"):
         yield from scalars(source.text)
         return
-    from toolc.compiler.toml_positions import leaves  # start-up time: most specs are YAML
+    from toolc.document.toml.positions import leaves  # start-up time: most specs are YAML
 
     for start, end in leaves(source.text):
         span = source.span(start, end)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler.document import Node, Scalar
-from toolc.compiler.reader import Findings, listed, string, suggestion, unsupported
+from toolc.document.map_reader import Findings, listed, string, suggestion, unsupported
+from toolc.document.nodes import Node, Scalar
 from toolc.model import codes
 from toolc.model.json_schema import JsonValue, Schema
 from toolc.model.source import Span

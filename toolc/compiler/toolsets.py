@@ -8,13 +8,13 @@ from typing import Final
 
 from toolc.compiler.cache_file import digest_of_bytes, digest_of_files
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Mapping, Node, Scalar
-from toolc.compiler.document import Sequence as SequenceNode
 from toolc.compiler.find import find
 from toolc.compiler.find_project import Projects
-from toolc.compiler.load import load_data, read
 from toolc.compiler.project import Project
-from toolc.compiler.reader import listed, suggestion
+from toolc.document.loader import load_data, read
+from toolc.document.map_reader import listed, suggestion
+from toolc.document.nodes import Mapping, Node, Scalar
+from toolc.document.nodes import Sequence as SequenceNode
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 

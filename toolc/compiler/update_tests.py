@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from toolc.compiler import document as nodes
 from toolc.compiler.compile_file import FileCompiler
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.edits import is_toml, remove_entry
 from toolc.compiler.find import Found
 from toolc.compiler.find_project import Projects
 from toolc.compiler.fix import edited
@@ -31,6 +29,8 @@ from toolc.compiler.written_values import (
     yaml_block,
     yaml_key,
 )
+from toolc.document import nodes
+from toolc.document.edits import is_toml, remove_entry
 from toolc.model.diagnostics import Diagnostics, Edit, Fix
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
@@ -164,7 +164,7 @@ def _edits(update: Update) -> Iterator[Edit]:
         yield _inserted(update.tool, update.index, new)
 
 
-def _entry(update: Update, route: Route) -> nodes.Entry | None:
+def _entry(update: Update, route: Route) -> nodes.MappingEntry | None:
     holder = update.tool.node_at("tests", update.index, "expect", *route[:-1])
     return holder.entry(route[-1]) if isinstance(holder, nodes.Mapping) else None
 
@@ -175,14 +175,14 @@ def _certain(edit: Edit | None) -> Edit:
     return edit
 
 
-def _replaced(source: SourceText, entry: nodes.Entry, value: JsonValue) -> Edit | None:
+def _replaced(source: SourceText, entry: nodes.MappingEntry, value: JsonValue) -> Edit | None:
     span = entry.value.span
     if span.path != source.path or (isinstance(entry.value, nodes.Scalar) and entry.value.vars):
         return None
     return Edit(span, _written(source, value, entry))
 
 
-def _written(source: SourceText, value: JsonValue, entry: nodes.Entry) -> str:
+def _written(source: SourceText, value: JsonValue, entry: nodes.MappingEntry) -> str:
     """A value in the file's language; a text whose place is a block stays one, if it can."""
     if is_toml(source):
         is_block = source.between(entry.value.span)[:3] in {'"""', "'''"}

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
-from toolc.compiler.reader import Findings, listed, mapping, mismatch, suggestion
+from toolc.document.map_reader import Findings, listed, mapping, mismatch, suggestion
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.source import SourceText, Span
 from toolc.model.template import as_text
@@ -57,7 +57,7 @@ def decode_variables(node: Node, what: str, findings: Findings) -> Variables | N
     return Variables({entry.key: _variable(entry, findings) for entry in found.entries}, node.span.path)
 
 
-def _variable(entry: Entry, findings: Findings) -> Variable:
+def _variable(entry: MappingEntry, findings: Findings) -> Variable:
     """The variable; one that is wrong is not known, so that nothing else is said about it."""
     node = entry.value
     stand_in = Variable(f"vars.{entry.key}", node.span, is_known=False)
@@ -95,12 +95,12 @@ class _Replacer:
         same = all(old is new for old, new in zip(node.entries, entries, strict=True))
         return node if same else Mapping.of(entries, node)
 
-    def _entry(self, entry: Entry, route: Route) -> Entry:
+    def _entry(self, entry: MappingEntry, route: Route) -> MappingEntry:
         if "{{" in entry.key and (match := _REFERENCE.search(entry.key)):
             message = "a variable cannot stand in a key"
             self.findings.add(codes.TEMPLATE, message, self.findings.locate(entry.key_span, match[0]))
         value = self._node(entry.value, route)
-        return entry if value is entry.value else Entry(entry.key, entry.key_span, value)
+        return entry if value is entry.value else MappingEntry(entry.key, entry.key_span, value)
 
     def _node(self, node: Node, route: Route) -> Node:
         match node:

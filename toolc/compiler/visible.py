@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
 from toolc.compiler.parameters import is_full_schema
-from toolc.compiler.reader import first_line
+from toolc.document.map_reader import first_line
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model.json_schema import JsonValue
 from toolc.model.source import SourceText, Span
 from toolc.model.spec.tool import ToolSpec
@@ -29,13 +29,13 @@ class Visible(NamedTuple):
 
     what: str
     text: str
-    holder: Scalar | Entry
+    holder: Scalar | MappingEntry
     role: Role
 
     @property
     def span(self) -> Span:
         """Where the text stands."""
-        return self.holder.key_span if isinstance(self.holder, Entry) else self.holder.span
+        return self.holder.key_span if isinstance(self.holder, MappingEntry) else self.holder.span
 
     def place(self, source: SourceText, part: str) -> Span:
         """Where ``part`` of the text stands: the start of it all where it is not written as it is read."""

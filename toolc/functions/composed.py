@@ -14,11 +14,11 @@ from typing import Final
 
 from toolc.compiler.checks import check_each
 from toolc.compiler.decode_tool import decode_tool
-from toolc.compiler.document import Entry, Node, Scalar
-from toolc.compiler.document import Mapping as MappingNode
-from toolc.compiler.document import Sequence as SequenceNode
 from toolc.compiler.files import Folder
-from toolc.compiler.reader import Findings
+from toolc.document.map_reader import Findings
+from toolc.document.nodes import Mapping as MappingNode
+from toolc.document.nodes import MappingEntry, Node, Scalar
+from toolc.document.nodes import Sequence as SequenceNode
 from toolc.functions.step import DefinedStep, Place
 from toolc.functions.tool import ComposedTool, Traits, check_traits
 from toolc.model import argument_checks
@@ -101,11 +101,13 @@ class _Nodes:
         assert value is None or isinstance(value, bool | int | float | str)
         return Scalar(value, span)
 
-    def _entries(self, value: Mapping[object, object], place: Place, what: str, depth: int) -> Iterator[Entry]:
+    def _entries(
+        self, value: Mapping[object, object], place: Place, what: str, depth: int
+    ) -> Iterator[MappingEntry]:
         span = self._span(place)
         for key, each in value.items():
             name = argument_checks.text(f"tool {self.name!r}: a key of {what or 'it'}", key)
-            yield Entry(name, span, self.node(each, place, f"{what}.{name}".lstrip("."), depth + 1))
+            yield MappingEntry(name, span, self.node(each, place, f"{what}.{name}".lstrip("."), depth + 1))
 
     def _span(self, place: Place) -> Span:
         """The line of the program, without the blanks around it; its beginning where it cannot be read."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from toolc.compiler.checks.call_graph import tool_references
 from toolc.compiler.checks.step_types import StepArguments
-from toolc.compiler.reader import suggestion
+from toolc.document.map_reader import suggestion
 from toolc.functions.composed import refuse
 from toolc.functions.tool import ComposedTool
 from toolc.model import codes

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from toolc.compiler.document import Node
-from toolc.compiler.load import load_project
-from toolc.compiler.reader import Findings, Reader, list_of, mapping, text
+from toolc.document.loader import load_project
+from toolc.document.map_reader import Findings, Reader, list_of, mapping, text
+from toolc.document.nodes import Node
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.source import Span

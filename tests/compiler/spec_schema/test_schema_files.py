@@ -12,10 +12,10 @@ from jsonschema import Draft7Validator, Draft202012Validator
 
 from toolc.compiler.decode_defaults import IDENTITY
 from toolc.compiler.find import PROJECT_FILES
-from toolc.compiler.load import load_project
 from toolc.compiler.project import decode_project
-from toolc.compiler.reader import Findings
 from toolc.compiler.spec_schema import as_text, project_schema, spec_schema
+from toolc.document.loader import load_project
+from toolc.document.map_reader import Findings
 from toolc.model.diagnostics import Diagnostics
 
 ROOT = Path(__file__).parent.parent.parent.parent

@@ -18,11 +18,11 @@ from jsonschema import Draft7Validator, Draft202012Validator, ValidationError
 from toolc.compiler.compile import compile_specs
 from toolc.compiler.decode_defaults import IDENTITY
 from toolc.compiler.decode_schema import _KEYWORDS
-from toolc.compiler.document import to_json
 from toolc.compiler.find import PROJECT_FILES
-from toolc.compiler.load import load
 from toolc.compiler.spec_schema import spec_schema
 from toolc.data.pages import EXAMPLE, RulePage, pages
+from toolc.document.loader import load
+from toolc.document.nodes import to_json
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 
 ROOT = Path(__file__).parent.parent.parent.parent

@@ -7,9 +7,9 @@ from collections.abc import Mapping as AnyMapping
 
 from toolc.compiler.checks.base import tool_set_check
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Mapping, Node, Scalar
-from toolc.compiler.document import Sequence as SequenceNode
-from toolc.compiler.reader import suggestion
+from toolc.document.map_reader import suggestion
+from toolc.document.nodes import Mapping, Node, Scalar
+from toolc.document.nodes import Sequence as SequenceNode
 from toolc.model import codes
 from toolc.model.call_graph import MAX_DEPTH, by_name, called, circle, depth
 from toolc.model.diagnostics import Diagnostic

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Final
 
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Entry, Mapping, Scalar, Sequence
 from toolc.compiler.parameters import is_full_schema
+from toolc.document.nodes import Mapping, MappingEntry, Scalar, Sequence
 from toolc.model.source import SourceText
 
 _IN_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
@@ -17,7 +17,7 @@ _NAMED = ("properties", "$defs", "definitions", "patternProperties", "dependentS
 _ONE = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
 
 
-def parameters(tool: LocatedTool) -> Iterator[tuple[Entry, Mapping]]:
+def parameters(tool: LocatedTool) -> Iterator[tuple[MappingEntry, Mapping]]:
     """Yield each declared parameter: its entry, whose key is its name, and its schema."""
     node = tool.node.get("parameters")
     if isinstance(node, Mapping) and is_full_schema(node):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.edits import fix, replace
+from toolc.document.edits import fix, replace
 from toolc.model import codes
 from toolc.model.destinations import is_loopback
 from toolc.model.diagnostics import Diagnostic

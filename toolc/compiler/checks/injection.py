@@ -8,9 +8,8 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Scalar
-from toolc.compiler.strings import strings
 from toolc.compiler.templates import parse
+from toolc.document.nodes import Scalar, strings
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span

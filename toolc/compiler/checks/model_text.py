@@ -9,9 +9,9 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.edits import fix
 from toolc.compiler.runs import ALPHANUMERIC, has_run, table
 from toolc.compiler.visible import Visible
+from toolc.document.edits import fix
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Edit, Fix
 

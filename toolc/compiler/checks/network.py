@@ -8,7 +8,7 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Scalar, Sequence
+from toolc.document.nodes import Scalar, Sequence
 from toolc.model import codes
 from toolc.model.destinations import HostError, parse_destination
 from toolc.model.diagnostics import Diagnostic

@@ -9,9 +9,9 @@ from typing import Final
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import has_keyword, has_type, parameters, text_of
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Mapping
-from toolc.compiler.reader import first_line
 from toolc.compiler.uses import names
+from toolc.document.map_reader import first_line
+from toolc.document.nodes import Mapping
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.json_schema import JsonObject

@@ -8,8 +8,8 @@ from typing import Final
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import all_subschemas, has_type, parameters
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Mapping
 from toolc.compiler.parameters import is_full_schema
+from toolc.document.nodes import Mapping
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.json_schema import LISTS_OF_SCHEMAS

@@ -10,10 +10,9 @@ from typing import Final
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import parameters, text_may_contain
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Mapping, Node, Scalar
-from toolc.compiler.reader import listed, suggestion
 from toolc.compiler.secret_patterns import find_secrets
-from toolc.compiler.strings import strings
+from toolc.document.map_reader import listed, suggestion
+from toolc.document.nodes import Mapping, Node, Scalar, strings
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import SourceText

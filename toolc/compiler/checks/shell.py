@@ -10,8 +10,8 @@ from typing import Final
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.injection import SHELLS
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Scalar
-from toolc.compiler.edits import fix, insert_item, is_toml, replace, written
+from toolc.document.edits import fix, insert_item, is_toml, replace, written
+from toolc.document.nodes import Scalar
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Edit, Fix
 from toolc.model.json_schema import JsonObject, JsonValue, Schema

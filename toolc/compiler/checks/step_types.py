@@ -8,11 +8,11 @@ from typing import Final
 
 from toolc.compiler.decode_schema import check_instance
 from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.document import Mapping as MappingNode
-from toolc.compiler.document import Scalar
-from toolc.compiler.reader import Findings, listed, suggestion
 from toolc.compiler.uses import templates
 from toolc.compiler.value_shapes import ANYTHING, TEXT, Shape, in_words
+from toolc.document.map_reader import Findings, listed, suggestion
+from toolc.document.nodes import Mapping as MappingNode
+from toolc.document.nodes import Scalar
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 from toolc.model.json_schema import JsonObject, Schema

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, TypeAlias, TypeVar
 
-from toolc.compiler import habits
-from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
-from toolc.compiler.edits import fix, quote_plain, rename
+from toolc.document import suggestions
+from toolc.document.edits import fix, quote_plain, rename
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Fix, Severity
 from toolc.model.source import Position, SourceText, Span
@@ -74,7 +74,7 @@ class Findings:
         near = nearest(name, known)
         return fix(f"write '{near}'", rename(self.source, span, name, near)) if near else None
 
-    def respelled(self, entry: Entry, node: Mapping, known: Collection[str]) -> Fix | None:
+    def respelled(self, entry: MappingEntry, node: Mapping, known: Collection[str]) -> Fix | None:
         """``renamed`` for a key of ``node``, unless another key is that one already or looks like it too."""
         if len(node.entries) > _MAX_RESPELLED:
             return None
@@ -136,7 +136,7 @@ class Reader:
         """The value of ``key``, whose absence is a finding."""
         if key not in self._by_key:
             self._known.add(key)
-            place, hint = first_line(self.node.span), habits.missing(key, self.node)
+            place, hint = first_line(self.node.span), suggestions.missing_key(key, self.node)
             self.findings.add(codes.MISSING_KEY, f"{self.what} has no '{key}'", place, hint)
             return None
         return self.optional(key, parse)
@@ -172,7 +172,7 @@ class Reader:
         unknown = [entry for entry in self.node.entries if entry.key not in self._known]
         for entry in unknown[:_MAX_UNKNOWN]:
             message = f"{self.what} has no key '{entry.key:.100}'"
-            meant = habits.unknown_key(entry.key, self._known, entry.key_span.path)
+            meant = suggestions.unknown_key(entry.key, self._known, entry.key_span.path)
             hint = meant or suggestion(entry.key, self._known) or self._keys()
             mended = None if meant else self.findings.respelled(entry, self.node, self._known)
             self.findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, mended)
@@ -244,7 +244,7 @@ def mismatch(
 ) -> None:
     """Report that ``what`` is not what it must be."""
     span = node.span if isinstance(node, Scalar) else first_line(node.span)
-    hint = hint or habits.form(node, what, wanted)
+    hint = hint or suggestions.form(node, what, wanted)
     findings.add(codes.BAD_VALUE, f"{what} must be {wanted}, but is {describe(node)}", span, hint, mended)
 
 

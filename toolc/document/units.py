@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.compiler.document import Node, Scalar
-from toolc.compiler.edits import fix, set_text
-from toolc.compiler.reader import Findings, mismatch
+from toolc.document.edits import fix, set_text
+from toolc.document.map_reader import Findings, mismatch
+from toolc.document.nodes import Node, Scalar
 from toolc.model import codes
 
 

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 import tomli
 
-from toolc.compiler.complaint import MAX_DEPTH, TooDeepError
+from toolc.document.syntax_errors import MAX_DEPTH, TooDeepError
 
 
 @dataclass(slots=True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from datetime import date, datetime, time
 from typing import Final, NamedTuple, TypeAlias
 
+from toolc.model import codes
+from toolc.model.diagnostics import Code
 from toolc.model.json_schema import JsonValue
 from toolc.model.source import Position, SourceText, Span
 
@@ -54,7 +58,7 @@ class Sequence(NamedTuple):
         return span_at(self.place, self.items[-1] if self.items else None)
 
 
-class Entry(NamedTuple):
+class MappingEntry(NamedTuple):
     """One key of a mapping with its value; ``key_span`` is where the key stands."""
 
     key: str
@@ -72,13 +76,13 @@ class Mapping:
 
     __slots__ = ("by_key", "entries", "place")
 
-    def __init__(self, by_key: dict[str, Entry], place: Place) -> None:
+    def __init__(self, by_key: dict[str, MappingEntry], place: Place) -> None:
         self.by_key = by_key
         self.entries = tuple(by_key.values())
         self.place = place
 
     @classmethod
-    def of(cls, entries: Iterable[Entry], place: Place) -> Mapping:
+    def of(cls, entries: Iterable[MappingEntry], place: Place) -> Mapping:
         """The map of these entries, of which no two have the same key."""
         return cls({entry.key: entry for entry in entries}, place)
 
@@ -92,7 +96,7 @@ class Mapping:
         entry = self.by_key.get(key)
         return None if entry is None else entry.value
 
-    def entry(self, key: str) -> Entry | None:
+    def entry(self, key: str) -> MappingEntry | None:
         """The entry of ``key``, or None."""
         return self.by_key.get(key)
 
@@ -155,3 +159,57 @@ def _before_blank(source: SourceText, start: Position, end: Position) -> Positio
     while line > start.line + 1 and not source.line(line - 1).strip():
         line -= 1
     return Position(line - 1, len(source.line(line - 1)) + 1)
+
+
+def strings(node: Node | None, passed_over: Collection[str] = ()) -> list[tuple[Scalar, str]]:
+    """Every string below ``node`` with what it says, in the order of the file; not what is under some keys."""
+    found: list[tuple[Scalar, str]] = []
+    _collect(node, passed_over, found)
+    return found
+
+
+def _collect(node: Node | None, passed_over: Collection[str], found: list[tuple[Scalar, str]]) -> None:
+    if isinstance(node, Scalar):
+        if isinstance(node.value, str):
+            found.append((node, node.value))
+    elif isinstance(node, Mapping):
+        for key, _, value in node.entries:
+            if key not in passed_over:
+                _collect(value, passed_over, found)
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            _collect(item, passed_over, found)
+
+
+MAX_INTEGER: Final = 2**53 - 1
+"""The largest integer that every JSON reader holds exactly (RFC 7493 section 2.2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a value cannot stand in a spec, and what to write instead."""
+
+    code: Code
+    message: str
+    hint: str
+
+
+def refusal(value: object, written: str) -> Refusal | None:
+    """Why ``value``, written so in the file, is refused; None where it is not."""
+    match value:
+        case float() if not math.isfinite(value):
+            return Refusal(codes.NOT_JSON, f"{written:.60} is not a number that JSON has", "write a finite number")
+        case int() if abs(value) > MAX_INTEGER:
+            return Refusal(
+                codes.BIG_INTEGER,
+                f"{written:.40} is beyond ±{MAX_INTEGER}, which JSON readers do not hold exactly",
+                "write it in quotes, as text",
+            )
+        case datetime() | date() | time():
+            return Refusal(
+                codes.NOT_JSON,
+                f"JSON has no dates and times, and {written:.60} is one",
+                f'write it as text: "{written:.60}"',
+            )
+        case _:
+            return None

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 import yaml
 
-from toolc.compiler.complaint import MAX_DEPTH, TooDeepError
+from toolc.document.syntax_errors import MAX_DEPTH, TooDeepError
 from toolc.model.source import Position
 
 PLAIN: Final = "plain"

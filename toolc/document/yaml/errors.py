@@ -14,12 +14,9 @@ from typing import Final
 
 import yaml
 
-from toolc.compiler.complaint import SyntaxProblem, odd_space
-from toolc.compiler.edits import fix
-from toolc.compiler.pasted import detect_foreign_content
-from toolc.compiler.surrogates import surrogate_problem
-from toolc.compiler.unquoted import Unquoted, quoted, unquoted
-from toolc.compiler.yaml_compose import position, tokens
+from toolc.document.edits import Unquoted, fix, quoted, unquoted
+from toolc.document.syntax_errors import SyntaxProblem, detect_foreign_content, odd_space, surrogate_problem
+from toolc.document.yaml.compose import position, tokens
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Edit, Fix
 from toolc.model.source import Position, SourceText, Span

@@ -8,13 +8,11 @@ from typing import Final
 
 import tomli
 
-from toolc.compiler.complaint import MAX_DEPTH, TooDeepError
-from toolc.compiler.document import Entry, Mapping, Node, Scalar, Sequence
-from toolc.compiler.edits import fix, quote
-from toolc.compiler.load_values import refusal
-from toolc.compiler.toml_positions import Items, Place, Table, scan
-from toolc.compiler.toml_syntax import syntax_problem
-from toolc.compiler.unquoted import unquoted
+from toolc.document.edits import fix, quote, unquoted
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, refusal
+from toolc.document.syntax_errors import MAX_DEPTH, TooDeepError
+from toolc.document.toml.errors import syntax_problem
+from toolc.document.toml.positions import Items, Place, Table, scan
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics, Edit
 from toolc.model.source import Position, SourceText, Span
@@ -61,7 +59,9 @@ class _Builder:
     def mapping(self, table: Table, values: dict[str, object], depth: int) -> Mapping:
         """Return the node of a table with all its entries."""
         entries = (
-            Entry(name, self._source.span(key.start, key.end), self._node(key.value, values[name], depth + 1))
+            MappingEntry(
+                name, self._source.span(key.start, key.end), self._node(key.value, values[name], depth + 1)
+            )
             for name, key in table.entries.items()
         )
         return Mapping.of(entries, self._source.span(table.start, max(table.end, table.start + 1)))

@@ -9,10 +9,8 @@ from typing import Final, NamedTuple
 
 import tomli
 
-from toolc.compiler.complaint import SyntaxProblem, odd_space
-from toolc.compiler.pasted import detect_foreign_content
-from toolc.compiler.surrogates import surrogate_problem
-from toolc.compiler.toml_positions import BETWEEN, STRING
+from toolc.document.syntax_errors import SyntaxProblem, detect_foreign_content, odd_space, surrogate_problem
+from toolc.document.toml.positions import BETWEEN, STRING
 from toolc.model import codes
 from toolc.model.source import SourceText
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Final
 
-from toolc.compiler.document import Mapping, Node, Scalar, Sequence
+from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 
 _TOOL: Final = (
     "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",
@@ -65,7 +65,7 @@ _ITEM: Final = re.compile(r"\"[^\"]*\"|[^ ]+")
 _STRANGE_SPACE: Final = re.compile(r"[^\S \t]")
 
 
-def missing(key: str, node: Mapping) -> str:
+def missing_key(key: str, node: Mapping) -> str:
     """What to do about a map that lacks ``key``."""
     if key == "toolc":
         return _foreign(node) or "a spec starts with 'toolc: 1'"
@@ -88,7 +88,7 @@ def unknown_key(key: str, known: Iterable[str], path: str) -> str:
     return ""
 
 
-def stands_for(node: Mapping, key: str) -> bool:
+def alias_of(node: Mapping, key: str) -> bool:
     """Whether another key of ``node`` looks like ``key``, which it lacks: then that one was meant."""
     if node.entry(key):
         return False

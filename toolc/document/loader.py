@@ -8,9 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from toolc.compiler.complaint import SyntaxProblem
-from toolc.compiler.document import Document, Mapping, Node, Scalar, Sequence
-from toolc.compiler.pasted import detect_foreign_content
+from toolc.document.nodes import Document, Mapping, Node, Scalar, Sequence
+from toolc.document.syntax_errors import SyntaxProblem, detect_foreign_content
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics, Edit, Fix
 from toolc.model.source import BOM, SourceText, Span, byte_order_mark
@@ -103,9 +102,9 @@ def _parse(
     diagnostics.add_source(source)
     # Start-up time: a file is of one kind, and the other's reader takes as long to import as many files to read.
     if path.suffix.lower() == ".toml":
-        from toolc.compiler.load_toml import parse_toml as parse
+        from toolc.document.toml.parser import parse_toml as parse
     else:
-        from toolc.compiler.load_yaml import parse_yaml as parse
+        from toolc.document.yaml.parser import parse_yaml as parse
     return source, None if found.has_errors else parse(source, found)
 
 

@@ -1,0 +1,105 @@
+"""Text of another program or format in a spec: Git conflicts, Markdown fences, templates, a wrong suffix."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from toolc.document.edits import fix
+from toolc.model import codes
+from toolc.model.diagnostics import Code, Diagnostics, Edit, Fix
+from toolc.model.source import SourceText, Span
+
+MAX_DEPTH: Final = 100
+"""How many levels of lists and maps a document may have."""
+
+
+class TooDeepError(Exception):
+    """Lists and maps are nested deeper than ``MAX_DEPTH``; ``offset`` is the place in the text, in characters."""
+
+    def __init__(self, offset: int = 0) -> None:
+        super().__init__(f"lists and maps nested deeper than {MAX_DEPTH} levels")
+        self.offset = offset
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxProblem:
+    """What is wrong with the syntax of a file: a finding before it is reported."""
+
+    code: Code
+    message: str
+    span: Span
+    hint: str = ""
+    fix: Fix | None = None
+
+    def report(self, diagnostics: Diagnostics) -> None:
+        """Add the finding to ``diagnostics``."""
+        diagnostics.add(self.code, self.message, self.span, self.hint, self.fix)
+
+
+def odd_space(source: SourceText, offset: int) -> str:
+    """Return the message for a character at ``offset`` that only looks like a space; empty for any other."""
+    character = source.text[offset : offset + 1]
+    if character.isascii() or not character.isspace():
+        return ""
+    return f"the character U+{ord(character):04X} looks like a space but is not one"
+
+
+# Text of several lines may contain the same characters: in YAML it is indented, in TOML it need not be.
+_CONFLICT: Final = re.compile(r"^<{7}(?=[ \r\n])", re.MULTILINE)
+_FENCE: Final = re.compile(r"\A\s*(?:```|~~~)[a-z]*")
+_TEMPLATE: Final = re.compile(r"^(?:\{\{-|\{%|\{\{[ ]*(?:if|end|range|with|include|define)\b)", re.MULTILINE)
+_NOTHING: Final = re.compile(r"(?!)")
+_TOML: Final = re.compile(r"^toolc[ \t]*=[ \t]*[0-9\"']", re.MULTILINE)
+_YAML: Final = re.compile(r"^toolc:(?=[ \t\r\n])", re.MULTILINE)
+
+
+def detect_foreign_content(source: SourceText) -> SyntaxProblem | None:
+    """Return the problem with text in ``source`` that is not part of a spec; None if there is none.
+
+    Call it for a file that is not valid: valid text may contain the same characters.
+    """
+    is_toml = source.path.lower().endswith(".toml")
+    wanted, other, suffix = ("TOML", "YAML", ".yaml") if is_toml else ("YAML", "TOML", ".toml")
+    for pattern, message, hint in (
+        (_CONFLICT, "an unresolved Git merge conflict", "keep one side, and remove the conflict markers"),
+        (_FENCE, f"a Markdown code fence is not valid {wanted}", "remove this line and the closing fence"),
+        (
+            _NOTHING if is_toml else _TEMPLATE,
+            "a spec cannot contain the statements of a template engine",
+            "render the template first, or exclude the file in the project file if it is not a spec",
+        ),
+        (
+            _YAML if is_toml else _TOML,
+            f"the file contains {other}, but its name is that of a {wanted} file",
+            f"rename the file to end in {suffix}",
+        ),
+    ):
+        if found := pattern.search(source.text):
+            start = found.end() - len(found[0].lstrip())
+            return SyntaxProblem(codes.SYNTAX, message, source.span(start, found.end()), hint)
+    return None
+
+
+_PAIR: Final = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_SINGLE: Final = re.compile(r"\\u[0-9a-fA-F]{4}|\\U?[0-9a-fA-F]{0,8}")
+
+
+def surrogate_problem(source: SourceText, offset: int, language: str) -> SyntaxProblem:
+    """Return the problem with an escape sequence, at ``offset``, that does not represent a character."""
+    pair = _PAIR.match(source.text, offset)
+    if pair is None:
+        single = _SINGLE.match(source.text, offset)
+        span = source.span(offset, single.end() if single else offset + 1)
+        message = f"{source.between(span)} does not represent a character"
+        return SyntaxProblem(codes.SYNTAX, message, span, "write the character itself")
+    number = 0x10000 + ((int(pair[1], 16) & 0x3FF) << 10) + (int(pair[2], 16) & 0x3FF)
+    span, escape = source.span(*pair.span()), f"\\U{number:08X}"
+    return SyntaxProblem(
+        codes.SYNTAX,
+        f"{pair[0]} is the JSON escape sequence for one character, which is not valid in {language}",
+        span,
+        f"write the character itself, or {escape}",
+        fix(f"write {escape}", Edit(span, escape)),
+    )
