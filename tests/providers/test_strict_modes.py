@@ -20,7 +20,7 @@ from toolc.providers.anthropic_strict import MODE as ANTHROPIC
 from toolc.providers.lowering import LossLog
 from toolc.providers.openai_strict import MODE as OPENAI
 from toolc.providers.strict import NotStrictError, StrictMode, lower_strict
-from toolc.validation.absence import without_nulls
+from toolc.validation.coercion import without_nulls
 
 STRICT = {name: (ProviderChoice(provider=name, strict=True),) for name in PROVIDER_NAMES}
 LIMITS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

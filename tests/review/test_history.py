@@ -16,7 +16,7 @@ from toolc.review.reports import findings, json, markdown, text
 from toolc.review.rules import rules
 from toolc.review.states import state_of, two_states
 from toolc.review.summary import summary
-from toolc.validation.bounded import errors
+from toolc.validation.validate import errors
 
 COMMITS: Final = 25
 PARAMETERS: Final = (

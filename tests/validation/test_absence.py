@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.validation.absence import takes_null, without_nulls
+from toolc.validation.coercion import takes_null, without_nulls
 
 INNER: JsonObject = {"type": "object", "properties": {"x": {"type": "string"}}}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.validation.automaton import MAX_STATES, TooManyStatesError, automaton, parse
+from toolc.validation.regex_automaton import MAX_STATES, TooManyStatesError, automaton, parse
 
 PATTERNS = (
     "", "a", "^$", "^a*$", "a?b*$", "x+", "(ab|cd)*d?$", "^[a-c]+(-[a-c]+)*$", "^.*\\S.*$", "[^ab]\\d\\w\\s",

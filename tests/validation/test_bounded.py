@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.validation.bounded import MOST_ERRORS, errors
+from toolc.validation.validate import MOST_ERRORS, errors
 
 
 def doubling(levels: int) -> JsonObject:

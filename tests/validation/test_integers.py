@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.validation.integers import with_integers
+from toolc.validation.coercion import with_integers
 
 INTEGER: JsonObject = {"type": "integer"}
 NUMBER: JsonObject = {"type": "number"}

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from toolc.validation.automaton import MAX_STATES
 from toolc.validation.pattern_speed import TooSlowError, is_slow, search, speed
+from toolc.validation.regex_automaton import MAX_STATES
 
 HOST = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$"
 

@@ -25,8 +25,8 @@ from toolc.model import codes
 from toolc.model.diagnostics import Code
 from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, JsonObject, JsonValue, Schema
 from toolc.model.source import Span
-from toolc.validation.bounded import UnresolvableError, errors
 from toolc.validation.plain_schema import is_plain_schema, plainly_satisfies
+from toolc.validation.validate import UnresolvableError, errors
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator, ValidationError

@@ -10,8 +10,8 @@ from toolc.compiler.pattern_dialect import python_only
 from toolc.document.map_reader import Findings
 from toolc.model import codes
 from toolc.model.source import Span
-from toolc.validation.bounded import is_slow_for_keys
 from toolc.validation.pattern_speed import is_slow
+from toolc.validation.validate import is_slow_for_keys
 
 _ELSEWHERE: Final = {
     "\\p{": "Python, which compares values here, has no \\p{...}: list the characters, e.g. [A-Za-z]",

@@ -17,7 +17,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.providers.lowering import LossLog, child, say
 from toolc.providers.merging import merge_all_of
 from toolc.providers.references import References
-from toolc.validation.absence import takes_null
+from toolc.validation.coercion import takes_null
 
 _WORDS: Final = frozenset({"description", "title"})
 _MEANINGLESS: Final = frozenset(

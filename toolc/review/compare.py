@@ -16,7 +16,7 @@ from toolc.review.pairing import Pair, pairs
 from toolc.review.risk import code, data_access, network, sandbox, text
 from toolc.review.risk.base import RISK_RULES, Sides
 from toolc.review.state import Reviewed, State
-from toolc.validation.soundness import is_schema
+from toolc.validation.plain_schema import is_schema
 
 RISK_MODULES: Final = (code, data_access, network, sandbox, text)
 """The modules with risk rules. Importing a module registers its rules."""

@@ -14,10 +14,9 @@ from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.problems import describe, failed, problem_path, problems_of
-from toolc.validation.absence import without_nulls
-from toolc.validation.bounded import UnresolvableError, errors
-from toolc.validation.integers import with_integers
+from toolc.validation.coercion import with_integers, without_nulls
 from toolc.validation.plain_schema import plainly_satisfies
+from toolc.validation.validate import UnresolvableError, errors
 
 MAX_DEPTH: Final = 64
 """How deep arguments may nest: far beyond any tool's need, far below what exhausts a stack."""

@@ -9,8 +9,8 @@ from toolc.model.errors import RegistryError
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.problems import failed, problems_of
-from toolc.validation.bounded import UnresolvableError, errors
 from toolc.validation.plain_schema import plainly_satisfies
+from toolc.validation.validate import UnresolvableError, errors
 
 MAX_PROBLEMS: Final = 10
 """How many problems one answer tells."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
-from toolc.validation.automaton import MANY, Automaton, TooManyStatesError, automaton, parse, varies
+from toolc.validation.regex_automaton import MANY, Automaton, TooManyStatesError, automaton, parse, varies
 
 Speed: TypeAlias = Literal["fine", "slow", "unknown"]
 

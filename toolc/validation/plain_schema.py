@@ -198,3 +198,14 @@ _HOLDS: Final[dict[str, Callable[[JsonValue, JsonValue, JsonObject], bool]]] = {
     "required": _has_all,
     "additionalProperties": _has_no_more,
 }
+
+
+def is_schema(value: JsonObject) -> bool:
+    """Whether ``value`` fits the metaschema of JSON Schema 2020-12, so that values can be judged by it."""
+    from jsonschema import Draft202012Validator, SchemaError  # slow to import, and seldom needed
+
+    try:
+        Draft202012Validator.check_schema(value)
+    except (SchemaError, RecursionError):
+        return False
+    return True

@@ -14,7 +14,7 @@ from toolc.review.contract.grades import grade, rule
 from toolc.review.contract.movement import Aspect, Direction
 from toolc.review.contract.schemas import movements
 from toolc.review.contract.witness import NOT_FOUND, witness
-from toolc.validation.bounded import errors
+from toolc.validation.validate import errors
 
 TEXT: Final[JsonObject] = {"type": "string"}
 ONE: Final[JsonObject] = {"$ref": "#/$defs/one"}

@@ -12,7 +12,7 @@ from toolc.review.contract.candidates import least_object
 from toolc.review.contract.node import Node
 from toolc.review.contract.schemas import movements
 from toolc.review.contract.witness import NOT_FOUND, TOO_MANY, UNRESOLVED, Effort, witness
-from toolc.validation.bounded import errors
+from toolc.validation.validate import errors
 
 WITNESSED: Final[dict[str, tuple[JsonObject, JsonObject, JsonValue]]] = {
     "a type that is gone": ({}, {"type": "object", "required": ["a"]}, []),

@@ -9,7 +9,7 @@ from typing import Final
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.contract.node import Node, is_same, list_under, map_under
 from toolc.review.contract.samples import BY_FORMAT, BY_TYPE
-from toolc.validation.bounded import errors
+from toolc.validation.validate import errors
 
 MANY: Final = 40
 """How many values are tried of one schema."""

@@ -12,7 +12,7 @@ from toolc.review.change import Route, Witness
 from toolc.review.contract.candidates import candidates, least_object
 from toolc.review.contract.movement import Movement
 from toolc.review.contract.node import Node, map_under, root
-from toolc.validation.bounded import UnresolvableError, errors
+from toolc.validation.validate import UnresolvableError, errors
 
 TRIES: Final = 300
 """How many values are judged before the search is given up."""

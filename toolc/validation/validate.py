@@ -9,16 +9,65 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.validation.budget import Budget, SpentError
 from toolc.validation.pattern_speed import MAX_STEPS, TooSlowError, search, ways_to_match
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
+
+
+FOR_ANY: Final = 50_000
+FOR_EACH_CHARACTER: Final = 10
+AT_MOST: Final = 1_000_000
+"""A step is a keyword of a schema that is looked at, about 10 microseconds."""
+
+
+class SpentError(Exception):
+    """A budget has been spent."""
+
+
+@dataclass(slots=True)
+class ValidationBudget:
+    """The steps that are left to validate one value, whose parts have known sizes."""
+
+    left: int
+    _sizes: dict[int, int]
+
+    @classmethod
+    def of(cls, value: JsonValue) -> ValidationBudget:
+        """The budget for ``value``, which must live as long as it."""
+        sizes: dict[int, int] = {}
+        total = _measure(value, sizes)
+        return cls(min(FOR_ANY + FOR_EACH_CHARACTER * total, AT_MOST), sizes)
+
+    def pay(self, steps: int) -> None:
+        """Take ``steps`` from what is left. Raises ``SpentError``."""
+        self.left -= steps
+        if self.left < 0:
+            raise SpentError
+
+    def size(self, part: object) -> int:
+        """About how many characters a part of the value has as JSON."""
+        if isinstance(part, list | dict):
+            return self._sizes.get(id(part), 1)
+        return len(part) if isinstance(part, str) else 1
+
+
+def _measure(value: JsonValue, sizes: dict[int, int]) -> int:
+    if isinstance(value, dict):
+        size = 2 + sum(len(key) + 4 + _measure(each, sizes) for key, each in value.items())
+    elif isinstance(value, list):
+        size = 2 + sum(1 + _measure(each, sizes) for each in value)
+    else:
+        return len(value) + 2 if isinstance(value, str) else 4
+    sizes[id(value)] = size
+    return size
+
 
 LONGEST_KEY: Final = 200
 """The longest key that is compared with ``patternProperties``."""
@@ -31,11 +80,11 @@ class UnresolvableError(Exception):
     """A schema refers to one that is not in it, or to itself without end."""
 
 
-_budget: ContextVar[Budget] = ContextVar("budget")
+_budget: ContextVar[ValidationBudget] = ContextVar("budget")
 
 
 def errors(
-    root: JsonObject, value: JsonValue, *, at: JsonObject | None = None, budget: Budget | None = None
+    root: JsonObject, value: JsonValue, *, at: JsonObject | None = None, budget: ValidationBudget | None = None
 ) -> list[ValidationError]:
     """What is wrong with ``value`` by the schema ``root``, or by ``at``, one of the schemas inside it.
 
@@ -57,7 +106,7 @@ def errors(
     strip = _without_dialect if "'$schema'" in written else _as_it_is
     validator = _validator_class()(strip(root), registry=Registry())
     inner = validator if at is None else validator.evolve(schema=strip(at))
-    token = _budget.set(budget or Budget.of(value))
+    token = _budget.set(budget or ValidationBudget.of(value))
     try:
         return list(islice(inner.iter_errors(value), MOST_ERRORS))
     except (Unresolvable, RecursionError) as error:

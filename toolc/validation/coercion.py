@@ -10,21 +10,20 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.validation.bounded import errors
-from toolc.validation.budget import Budget
 from toolc.validation.plain_schema import plainly_satisfies
+from toolc.validation.validate import ValidationBudget, errors
 
 
 def without_nulls(schema: JsonObject, arguments: JsonObject) -> JsonObject:
     """``arguments`` without each optional property that is null and must not be; ``arguments`` are left alone."""
-    found = _Removal(schema, Budget.of(arguments)).remove(schema, arguments)
+    found = _Removal(schema, ValidationBudget.of(arguments)).remove(schema, arguments)
     assert isinstance(found, dict)
     return found
 
 
 def takes_null(root: JsonObject, schema: JsonValue) -> bool:
     """Whether null satisfies ``schema``, one of the schemas within ``root``."""
-    return _Removal(root, Budget.of(None)).takes(None, schema)
+    return _Removal(root, ValidationBudget.of(None)).takes(None, schema)
 
 
 @dataclass(slots=True)
@@ -32,7 +31,7 @@ class _Removal:
     """``budget`` is for all that has to be found out about one call; where it is spent, the rest stays as it is."""
 
     root: JsonObject
-    budget: Budget
+    budget: ValidationBudget
 
     def takes(self, value: JsonValue, schema: JsonValue) -> bool:
         """Whether ``value`` satisfies ``schema``."""
@@ -96,3 +95,83 @@ def _holds_null(value: JsonValue) -> bool:
 
 def _schemas(value: JsonValue) -> list[JsonObject]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def with_integers(schema: JsonObject, arguments: JsonObject) -> JsonObject:
+    """Valid ``arguments`` with ``2`` for ``2.0`` wherever ``schema`` wants an integer; they are left alone.
+
+    Where it leaves open whether an integer is meant (``anyOf`` of integer and number), the value stays.
+    Raises ``UnresolvableError``.
+    """
+    if not _holds_whole_float(arguments):
+        return arguments
+    found = _Reading(schema, ValidationBudget.of(arguments)).read(schema, arguments)
+    assert isinstance(found, dict)
+    return found
+
+
+@dataclass(slots=True)
+class _Reading:
+    """``budget`` is for all choices of one call; where it is spent, the rest stays as it is."""
+
+    root: JsonObject
+    budget: ValidationBudget
+
+    def read(self, schema: JsonValue, value: JsonValue) -> JsonValue:
+        """``value`` as ``schema`` means it."""
+        if not isinstance(schema, dict) or not _holds_whole_float(value):
+            return value
+        if isinstance(reference := schema.get("$ref"), str):
+            value = self.read(self._target(reference), value)
+        if isinstance(value, float):
+            value = int(value) if _wants_integer(schema.get("type")) else value
+        elif isinstance(value, dict):
+            value = self._object(schema, value)
+        elif isinstance(value, list):
+            value = self._list(schema, value)
+        for part in _schemas(schema.get("allOf")):
+            value = self.read(part, value)
+        for keyword in ("anyOf", "oneOf"):
+            value = self._chosen(_schemas(schema.get(keyword)), value)
+        return value
+
+    def _object(self, schema: JsonObject, value: JsonObject) -> JsonObject:
+        known, other = schema.get("properties"), schema.get("additionalProperties")
+        properties = known if isinstance(known, dict) else {}
+        return {name: self.read(properties.get(name, other), each) for name, each in value.items()}
+
+    def _list(self, schema: JsonObject, value: list[JsonValue]) -> list[JsonValue]:
+        first, items = schema.get("prefixItems"), schema.get("items")
+        heads = first if isinstance(first, list) else []
+        return [self.read(heads[n] if n < len(heads) else items, each) for n, each in enumerate(value)]
+
+    def _chosen(self, choices: list[JsonObject], value: JsonValue) -> JsonValue:
+        """``value`` as those of ``choices`` have it that take it, if they agree."""
+        taken = [self.read(each, value) for each in choices if self._takes(each, value)]
+        return taken[0] if taken and len(set(map(repr, taken))) == 1 else value
+
+    def _takes(self, schema: JsonObject, value: JsonValue) -> bool:
+        if plainly_satisfies(value, schema):
+            return True
+        return self.budget.left >= 0 and not errors(self.root, value, at=schema, budget=self.budget)
+
+    def _target(self, reference: str) -> JsonValue:
+        if reference != "#" and not reference.startswith("#/"):
+            return None  # an anchor
+        found: JsonValue = self.root
+        for token in unquote(reference).split("/")[1:]:
+            key = token.replace("~1", "/").replace("~0", "~")
+            found = found.get(key) if isinstance(found, dict) else None
+        return found
+
+
+def _wants_integer(kind: JsonValue) -> bool:
+    """Whether a ``type`` takes an integer and no other number."""
+    kinds = kind if isinstance(kind, list) else [kind]
+    return "integer" in kinds and "number" not in kinds
+
+
+def _holds_whole_float(value: JsonValue) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_holds_whole_float, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, float) and value.is_integer()
