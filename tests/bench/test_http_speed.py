@@ -33,7 +33,7 @@ from toolc.engines.base import Engine
 from toolc.engines.select import load
 from toolc.executor import Executor
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
-from toolc.guest.told import NETWORK_ARGUMENT
+from toolc.guest.launch_args import NETWORK_ARGUMENT
 from toolc.model.call import BoundCall
 from toolc.model.events import Event, ToolConnect
 from toolc.model.plan import Profile

@@ -27,8 +27,8 @@ from toolc.engines import (
 )
 from toolc.guest.context import KINDS
 from toolc.guest.frames import MAX_CONNECTIONS
-from toolc.guest.http_error import STATUS_KINDS
-from toolc.guest.http_request import MAX_BODY
+from toolc.guest.http.errors import STATUS_KINDS
+from toolc.guest.http.request import MAX_BODY
 from toolc.model.call_graph import MAX_DEPTH
 from toolc.model.destinations import parse_destination, show_destination
 from toolc.model.plan import loopback, proxy_environment

@@ -31,7 +31,7 @@ from toolc.engines.docker_wire import Listener, WireStream
 from toolc.engines.owner import Owner, shared_directory
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.frames import LENGTH
-from toolc.guest.told import NETWORK_ARGUMENT
+from toolc.guest.launch_args import NETWORK_ARGUMENT
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 

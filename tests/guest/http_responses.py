@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from toolc.guest.http_reading import HttpJob
-from toolc.guest.http_request import Response
+from toolc.guest.http.request import Response
+from toolc.guest.http.response import HttpJob
 
 
 def response(body: bytes = b"", status: int = 200, **headers: str) -> Response:

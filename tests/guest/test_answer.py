@@ -6,9 +6,7 @@ from typing import get_args
 import pytest
 
 from toolc.guest.answer import failure, success
-from toolc.guest.blocks import SerializationError
-from toolc.guest.context import KINDS, Context
-from toolc.guest.updates import Updates
+from toolc.guest.context import KINDS, Context, SerializationError, Updates
 from toolc.model.spec.code_backends import ErrorKind
 
 CTX = Context("c", -1, Updates(-1))

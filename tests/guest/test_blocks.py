@@ -11,8 +11,7 @@ import pytest
 from toolc.backends import output
 from toolc.guest import context
 from toolc.guest.answer import success
-from toolc.guest.blocks import SerializationError
-from toolc.guest.context import Resource, ToolError, audio_type
+from toolc.guest.context import Resource, SerializationError, ToolError, audio_type
 
 PNG = b"\x89PNG\r\n\x1a\n"
 WAV = b"RIFF\x24\0\0\0WAVEfmt "

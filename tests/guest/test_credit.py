@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.guest.credit import ALL_WINDOWS, Credit, window
+from toolc.guest.flow_control import ALL_WINDOWS, FlowWindow, window
 from toolc.guest.frames import FIRST_WINDOW, MAX_CONNECTIONS, WINDOW_BYTES
 
 
@@ -28,7 +28,7 @@ def test_together_they_stay_within_bounds() -> None:
 @given(st.lists(st.tuples(st.integers(1, MAX_CONNECTIONS), st.integers(1, 2 * WINDOW_BYTES)), min_size=1))
 def test_who_has_sent_all_it_might_may_send_again_once_that_is_consumed(steps: list[tuple[int, int]]) -> None:
     """However many others come and go, and however little is consumed at a time."""
-    credit = Credit()
+    credit = FlowWindow()
     for connections, most in steps:
         sent = credit.left
         assert sent > 0
@@ -41,7 +41,7 @@ def test_who_has_sent_all_it_might_may_send_again_once_that_is_consumed(steps: l
 
 
 def test_a_window_grows_with_the_first_acknowledgement_and_shrinks_without_taking_anything_back() -> None:
-    credit = Credit()
+    credit = FlowWindow()
     assert credit.spend(FIRST_WINDOW)
     assert credit.give_back(FIRST_WINDOW // 2 - 1, WINDOW_BYTES) == 0
     assert credit.give_back(1, WINDOW_BYTES) == WINDOW_BYTES - FIRST_WINDOW // 2

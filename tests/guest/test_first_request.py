@@ -15,18 +15,18 @@ from time import monotonic, sleep
 import pytest
 from namespace_sandbox import NamespaceSandbox
 
-from toolc.guest import frames, rehearsal
+from toolc.guest import frames, warmup
 from toolc.guest.bundle import bundle
-from toolc.guest.rehearsal import ANSWER
-from toolc.guest.told import NETWORK_ARGUMENT
+from toolc.guest.launch_args import NETWORK_ARGUMENT
+from toolc.guest.warmup import ANSWER
 from toolc.model.json_schema import JsonObject
 
 SECONDS = 60.0
 FOR_EVER = ("0xffffffff", "0xffffffffffffffff", "0x0")
 FIRST = frames.FIRST_CONNECTION
 
-CALL: JsonObject = json.loads(json.dumps(rehearsal.CALL)) | {"timeout_ms": 20_000}
-BY_ITSELF_HTTP: JsonObject = json.loads(json.dumps(rehearsal.HTTP)) | {"is_begun": False}
+CALL: JsonObject = json.loads(json.dumps(warmup.CALL)) | {"timeout_ms": 20_000}
+BY_ITSELF_HTTP: JsonObject = json.loads(json.dumps(warmup.HTTP)) | {"is_begun": False}
 BY_ITSELF: JsonObject = CALL | {"http": BY_ITSELF_HTTP}
 """The same, with nothing that the host has begun."""
 

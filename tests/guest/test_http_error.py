@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from http_responses import response
 
-from toolc.guest.http_error import MAX_HTML, error_of
+from toolc.guest.http.errors import MAX_HTML, error_of
 
 PAGE = (
     b"<html><head><title>Oops</title><STYLE>a{}</STYLE><script>x('<b>')</script></head>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from http_responses import response
 
-from toolc.guest.http_file import file_of
+from toolc.guest.http.response import file_of
 
 URL = "https://a.example/files/report%202.pdf?token=x/y"
 
@@ -65,5 +65,5 @@ def test_a_type_must_be_one(said: str, kind: str) -> None:
 def test_a_name_that_a_server_has_made_is_marked_where_it_was_cut(
     monkeypatch: pytest.MonkeyPatch, url: str, header: str, name: str
 ) -> None:
-    monkeypatch.setattr("toolc.guest.cut.mark", "MARK")
+    monkeypatch.setattr("toolc.guest.truncate.mark", "MARK")
     assert file_of(response(b"\0", content_disposition=header), url, URL).name == name

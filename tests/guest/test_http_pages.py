@@ -9,9 +9,8 @@ import pytest
 from http_responses import job, response
 
 from toolc.guest.context import ToolError
-from toolc.guest.http_exchange import Exchange
-from toolc.guest.http_pages import all_pages
-from toolc.guest.http_request import Requests, Response
+from toolc.guest.http.exchange import Exchange, all_pages
+from toolc.guest.http.request import Requests, Response
 
 Ask = dict[str, object]
 STYLE: dict[str, object] = {

@@ -15,8 +15,8 @@ ASK = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from toolc.guest import http_tool
-from toolc.guest.http_reading import parse_json
-from toolc.guest.http_request import Requests
+from toolc.guest.http.response import parse_json
+from toolc.guest.http.request import Requests
 before = set(sys.modules)
 print(parse_json(Requests(("127.0.0.1", int(sys.argv[2]))).send({}, "GET")))
 print(sorted(set(sys.modules) - before))

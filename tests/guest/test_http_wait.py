@@ -8,7 +8,7 @@ from email.utils import formatdate
 import pytest
 from http_responses import response
 
-from toolc.guest.http_wait import is_limited, wanted
+from toolc.guest.http.errors import is_rate_limited, retry_after
 
 
 @pytest.mark.parametrize(
@@ -28,31 +28,31 @@ from toolc.guest.http_wait import is_limited, wanted
     ],
 )
 def test_retry_after_is_seconds_or_a_date(header: str, seconds: float | None) -> None:
-    assert wanted(response(status=429, retry_after=header)) == seconds
+    assert retry_after(response(status=429, retry_after=header)) == seconds
 
 
 def test_a_date_is_so_far_away() -> None:
-    seconds = wanted(response(status=503, retry_after=formatdate(time.time() + 7200, usegmt=True)))
+    seconds = retry_after(response(status=503, retry_after=formatdate(time.time() + 7200, usegmt=True)))
     assert seconds is not None
     assert 3600 < seconds <= 7200
 
 
 def test_a_limit_that_is_used_up_says_when_it_begins_anew() -> None:
     brave = response(status=429, x_ratelimit_remaining="0, 14523", x_ratelimit_reset="1, 1419704")
-    assert wanted(brave) == 1.0
+    assert retry_after(brave) == 1.0
     month = response(status=429, x_ratelimit_remaining="1, 0", x_ratelimit_reset="1, 1419704")
-    assert wanted(month) == 1419704.0
+    assert retry_after(month) == 1419704.0
     both = response(status=429, x_ratelimit_remaining="0, 0", x_ratelimit_reset="1, 50")
-    assert wanted(both) == 50.0
+    assert retry_after(both) == 50.0
     draft = response(status=429, ratelimit_remaining="0", ratelimit_reset="50")
-    assert wanted(draft) == 50.0
-    assert wanted(response(status=429, x_ratelimit_reset="7")) == 7.0
+    assert retry_after(draft) == 50.0
+    assert retry_after(response(status=429, x_ratelimit_reset="7")) == 7.0
 
 
 @pytest.mark.parametrize("unit", [1, 1000])
 def test_a_limit_may_begin_anew_at_a_time_in_seconds_or_milliseconds(unit: int) -> None:
     at = str((int(time.time()) + 7200) * unit)
-    seconds = wanted(response(status=403, x_ratelimit_remaining="0", x_ratelimit_reset=at))
+    seconds = retry_after(response(status=403, x_ratelimit_remaining="0", x_ratelimit_reset=at))
     assert seconds is not None
     assert 3600 < seconds <= 7200
 
@@ -66,11 +66,13 @@ def test_a_limit_may_begin_anew_at_a_time_in_seconds_or_milliseconds(unit: int) 
     ],
 )
 def test_a_limit_that_is_not_used_up_says_nothing(status: int, headers: dict[str, str]) -> None:
-    assert wanted(response(b"", status, **headers)) is None
+    assert retry_after(response(b"", status, **headers)) is None
 
 
 def test_retry_after_goes_before_the_limits() -> None:
-    assert wanted(response(status=429, retry_after="0", x_ratelimit_remaining="0", x_ratelimit_reset="9")) == 0.0
+    assert (
+        retry_after(response(status=429, retry_after="0", x_ratelimit_remaining="0", x_ratelimit_reset="9")) == 0.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,4 +87,4 @@ def test_retry_after_goes_before_the_limits() -> None:
     ],
 )
 def test_a_403_may_be_a_limit(status: int, headers: dict[str, str], limited: bool) -> None:
-    assert is_limited(response(b"", status, **headers)) is limited
+    assert is_rate_limited(response(b"", status, **headers)) is limited

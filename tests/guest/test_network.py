@@ -15,7 +15,7 @@ import pytest
 
 from toolc.guest import frames
 from toolc.guest.frames import FrameError, FrameReader
-from toolc.guest.network import Network, NetworkError
+from toolc.guest.network.listener import GuestNetwork, NetworkError
 from toolc.model.json_schema import JsonObject
 
 PATIENCE = 60.0
@@ -23,9 +23,9 @@ MAX_OUT = 256 * 1024
 FIRST = frames.FIRST_CONNECTION
 
 
-def listening(setting: JsonObject) -> Network:
+def listening(setting: JsonObject) -> GuestNetwork:
     """A network as the wire tells it to listen."""
-    made = Network()
+    made = GuestNetwork()
     made.listen(json.loads(json.dumps(setting)))
     return made
 
@@ -282,7 +282,7 @@ def test_where_only_one_of_them_can_be_listened_on_that_is_enough() -> None:
 
 
 def test_our_own_answer_is_not_the_hosts_to_account_for() -> None:
-    network, out = Network(), bytearray()
+    network, out = GuestNetwork(), bytearray()
     ours, theirs = socket.socketpair()
     with theirs:
         network.expect(ours.detach())

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from toolc.guest.frames import OPEN
-from toolc.guest.proxy import MAX_HEAD, MAX_PHRASE, Greeted, GreetingError, ProxyGreeting
+from toolc.guest.network.proxy import MAX_HEAD, MAX_PHRASE, GreetingError, ProxyHandshake, ProxyRequest
 
 
-def greeted(data: bytes) -> Greeted:
-    greeting = ProxyGreeting()
+def greeted(data: bytes) -> ProxyRequest:
+    greeting = ProxyHandshake()
     whole = None
     for byte in data:
         assert whole is None
@@ -36,7 +36,7 @@ def test_connect_names_a_host_and_a_port(target: bytes, host: str, port: int) ->
 
 
 def test_what_follows_the_head_goes_to_the_server() -> None:
-    found = ProxyGreeting().feed(b"CONNECT a.example:1 HTTP/1.0\r\n\r\n\x16\x03\x01")
+    found = ProxyHandshake().feed(b"CONNECT a.example:1 HTTP/1.0\r\n\r\n\x16\x03\x01")
     assert found is not None
     assert found.first == b"\x16\x03\x01"
 
@@ -94,7 +94,7 @@ def test_a_path_may_have_bytes_that_its_client_has_not_encoded_and_a_host_none()
     assert found.first.startswith("GET /münchen?ü HTTP/1.1\r\n".encode())
     for target in ("GET http://ä.example/", "GET http://a.exämple", "CONNECT ä.example:443", "CONNECT [ä]:443"):
         with pytest.raises(GreetingError, match="no host can be seen in the request"):
-            ProxyGreeting().feed(f"{target} HTTP/1.1\r\n\r\n".encode())
+            ProxyHandshake().feed(f"{target} HTTP/1.1\r\n\r\n".encode())
 
 
 def test_port_0_is_not_the_usual_one() -> None:
@@ -125,17 +125,17 @@ def test_port_0_is_not_the_usual_one() -> None:
 )
 def test_what_is_no_request_to_a_proxy_is_none(head: bytes) -> None:
     with pytest.raises(GreetingError):
-        ProxyGreeting().feed(head + b"\r\n\r\n")
+        ProxyHandshake().feed(head + b"\r\n\r\n")
 
 
 def test_a_head_has_an_end() -> None:
-    greeting = ProxyGreeting()
+    greeting = ProxyHandshake()
     with pytest.raises(GreetingError, match="too long"):
         greeting.feed(b"CONNECT a.example:443 HTTP/1.1\r\n" + b"x" * MAX_HEAD)
 
 
 def test_a_refusal_is_an_answer_with_the_reason() -> None:
-    assert ProxyGreeting().refusal("denied", "no entry").split(b"\r\n") == [
+    assert ProxyHandshake().refusal("denied", "no entry").split(b"\r\n") == [
         b"HTTP/1.1 403 Forbidden: no entry",
         b"Content-Type: text/plain; charset=utf-8",
         b"Content-Length: 16",
@@ -143,12 +143,12 @@ def test_a_refusal_is_an_answer_with_the_reason() -> None:
         b"",
         b"toolc: no entry\n",
     ]
-    assert ProxyGreeting().refusal("network", "x").startswith(b"HTTP/1.1 502 ")
-    assert ProxyGreeting().refusal("timeout", "x").startswith(b"HTTP/1.1 504 ")
-    assert ProxyGreeting().refusal("bad", "x").startswith(b"HTTP/1.1 400 ")
+    assert ProxyHandshake().refusal("network", "x").startswith(b"HTTP/1.1 502 ")
+    assert ProxyHandshake().refusal("timeout", "x").startswith(b"HTTP/1.1 504 ")
+    assert ProxyHandshake().refusal("bad", "x").startswith(b"HTTP/1.1 400 ")
 
 
 def test_a_reason_cannot_end_the_status_line_nor_be_an_endless_one() -> None:
-    line, kind, *_ = ProxyGreeting().refusal("denied", "a\r\nSet-Cookie: \u00e9" + "x" * 2000).split(b"\r\n")
+    line, kind, *_ = ProxyHandshake().refusal("denied", "a\r\nSet-Cookie: \u00e9" + "x" * 2000).split(b"\r\n")
     assert line == b"HTTP/1.1 403 Forbidden: a??Set-Cookie: ?" + b"x" * (MAX_PHRASE - len("a??Set-Cookie: ?"))
     assert kind.startswith(b"Content-Type: ")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from toolc.guest.frames import CLOSE, FIRST_CONNECTION, FrameReader
-from toolc.guest.rehearsal import pass_on, read_response
+from toolc.guest.warmup import pass_on, read_response
 
 
 def test_the_worker_reads_a_response_to_its_answer() -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from toolc.guest.context import ToolError
-from toolc.guest.shaping import shape
+from toolc.guest.http.shaping import shape
 
 
 def test_a_selection_is_the_data_and_its_json_the_words() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from toolc.guest import frames, pace, streams
+from toolc.guest import flow_control, frames, streams
 from toolc.guest.frames import FrameError, FrameReader
-from toolc.guest.streams import Inlet, Notes, Outlet
+from toolc.guest.streams import ControlPipe, InputPipe, OutputPipe
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def sent(out: bytearray) -> list[frames.Frame]:
     return found
 
 
-def exhaust(outlet: Outlet, writer: int) -> int:
+def exhaust(outlet: OutputPipe, writer: int) -> int:
     """Write until the outlet may send no more; how many bytes it sent."""
     out, total = bytearray(), 0
     while outlet.may_send:
@@ -42,14 +42,14 @@ def exhaust(outlet: Outlet, writer: int) -> int:
 
 
 def test_an_outlet_sends_no_more_than_its_window(pipe: tuple[int, int]) -> None:
-    outlet = Outlet(frames.STDOUT, pipe[0])
+    outlet = OutputPipe(frames.STDOUT, pipe[0])
     assert exhaust(outlet, pipe[1]) == frames.WINDOW_BYTES
     outlet.widen(10)
     assert exhaust(outlet, pipe[1]) == 10
 
 
 def test_an_outlet_says_end_once(pipe: tuple[int, int]) -> None:
-    outlet, out = Outlet(frames.STDERR, pipe[0]), bytearray()
+    outlet, out = OutputPipe(frames.STDERR, pipe[0]), bytearray()
     assert not outlet.pump(out)
     os.close(pipe[1])
     assert outlet.pump(out)
@@ -58,7 +58,7 @@ def test_an_outlet_says_end_once(pipe: tuple[int, int]) -> None:
 
 
 def test_an_inlet_acknowledges_what_went_into_the_pipe(pipe: tuple[int, int]) -> None:
-    inlet, out = Inlet(frames.STDIN, pipe[1]), bytearray()
+    inlet, out = InputPipe(frames.STDIN, pipe[1]), bytearray()
     inlet.receive(b"x" * 100_000)
     inlet.pump(out)
     first = int(sent(out)[0][2])
@@ -70,7 +70,7 @@ def test_an_inlet_acknowledges_what_went_into_the_pipe(pipe: tuple[int, int]) ->
 
 
 def test_an_inlet_closes_its_pipe_after_the_last_byte(pipe: tuple[int, int]) -> None:
-    inlet, out = Inlet(frames.STDIN, pipe[1]), bytearray()
+    inlet, out = InputPipe(frames.STDIN, pipe[1]), bytearray()
     inlet.receive(b"last")
     inlet.finish()
     assert inlet.is_open
@@ -79,7 +79,7 @@ def test_an_inlet_closes_its_pipe_after_the_last_byte(pipe: tuple[int, int]) -> 
 
 
 def test_an_inlet_takes_everything_for_a_tool_that_has_closed_its_stdin(pipe: tuple[int, int]) -> None:
-    inlet, out = Inlet(frames.STDIN, pipe[1]), bytearray()
+    inlet, out = InputPipe(frames.STDIN, pipe[1]), bytearray()
     os.close(pipe[0])
     for _ in range(5):
         inlet.receive(b"x" * 1000)
@@ -88,21 +88,21 @@ def test_an_inlet_takes_everything_for_a_tool_that_has_closed_its_stdin(pipe: tu
 
 
 def test_an_inlet_refuses_more_than_its_window(pipe: tuple[int, int]) -> None:
-    inlet = Inlet(frames.STDIN, pipe[1])
+    inlet = InputPipe(frames.STDIN, pipe[1])
     inlet.receive(b"x" * frames.WINDOW_BYTES)
     with pytest.raises(FrameError):
         inlet.receive(b"x")
 
 
 def test_an_inlet_refuses_data_after_its_end(pipe: tuple[int, int]) -> None:
-    inlet = Inlet(frames.STDIN, pipe[1])
+    inlet = InputPipe(frames.STDIN, pipe[1])
     inlet.finish()
     with pytest.raises(FrameError):
         inlet.receive(b"x")
 
 
 def test_notes_may_come_in_any_pieces(pipe: tuple[int, int]) -> None:
-    notes, out = Notes(pipe[0]), bytearray()
+    notes, out = ControlPipe(pipe[0]), bytearray()
     line = json.dumps({"percent": 40, "message": "ü"}).encode() + b"\n" + b'{"not_started": "why"}\n'
     for byte in line:
         os.write(pipe[1], bytes([byte]))
@@ -113,7 +113,7 @@ def test_notes_may_come_in_any_pieces(pipe: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("word", ["not_started", "failed"])
 def test_nothing_says_that_a_call_did_not_start_once_it_has(pipe: tuple[int, int], word: str) -> None:
-    notes = Notes(pipe[0])
+    notes = ControlPipe(pipe[0])
     os.write(pipe[1], b'{"started": true}\n' + json.dumps({word: "forged"}).encode() + b"\n")
     notes.pump(bytearray())
     assert (notes.not_started, notes.failed) == (None, None)
@@ -123,8 +123,8 @@ def test_a_flood_of_progress_is_thinned_out_and_its_last_report_is_sent(
     pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streams, "monotonic", lambda: 5.0)
-    monkeypatch.setattr(pace, "FREE_REPORTS", 50)
-    notes, out = Notes(pipe[0]), bytearray()
+    monkeypatch.setattr(flow_control, "FREE_REPORTS", 50)
+    notes, out = ControlPipe(pipe[0]), bytearray()
     for percent in range(100):
         os.write(pipe[1], b'{"percent": %d, "message": ""}\n' % percent)
     os.close(pipe[1])
@@ -135,7 +135,7 @@ def test_a_flood_of_progress_is_thinned_out_and_its_last_report_is_sent(
 
 
 def test_of_what_a_call_says_of_itself_the_last_note_counts_unless_it_is_too_long(pipe: tuple[int, int]) -> None:
-    notes = Notes(pipe[0])
+    notes = ControlPipe(pipe[0])
     os.write(pipe[1], b'{"about": {"pages": 1}}\n{"about": {"pages": 2}}\n{"about": 3}\n')
     os.write(pipe[1], json.dumps({"about": {"url": "x" * streams.MAX_ABOUT}}).encode() + b"\n")
     assert notes.pump(bytearray())

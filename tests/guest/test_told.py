@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.guest import told
+from toolc.guest import launch_args
 
 SHOW = """
 import resource
@@ -18,7 +18,7 @@ told.insist_on_kernel()
 told.set_limits()
 print([resource.getrlimit(each) for each in (resource.RLIMIT_DATA, resource.RLIMIT_NPROC)])
 """
-ROOT = str(Path(told.__file__).parents[2])
+ROOT = str(Path(launch_args.__file__).parents[2])
 
 
 def run(*words: str, limits: str = "") -> subprocess.CompletedProcess[str]:

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable
 
-from toolc.guest.updates import PIECE, Updates
+from toolc.guest.context import PIECE, Updates
 
 
 def lines(tell: Callable[[Updates], None]) -> list[dict[str, object]]:

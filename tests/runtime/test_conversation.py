@@ -24,6 +24,7 @@ from toolc.guest.frames import (
     STDOUT,
     WINDOW,
     YIELDED,
+    ProtocolError,
     encode,
 )
 from toolc.model.http_plan import HttpCall
@@ -31,7 +32,7 @@ from toolc.model.plan import Exec, Plan, Profile, PythonCall
 from toolc.model.result import Image
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
-from toolc.runtime.conversation import Conversation, ProtocolError, Verdict, call_message
+from toolc.runtime.conversation import Conversation, Verdict, call_message
 
 EXEC = Plan(
     profile=Profile(),

@@ -13,9 +13,9 @@ import pytest
 from egress_guest import ByHand, echo, flood, server
 
 from toolc.guest import frames
+from toolc.guest.frames import ProtocolError
 from toolc.model.json_schema import JsonValue
 from toolc.runtime import egress, egress_names, egress_told
-from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_names import Answer
 from toolc.runtime.egress_transport import Opening, RefusedError
 from toolc.runtime.redaction import Redactor

@@ -30,7 +30,7 @@ from toolc import (
     tool,
 )
 from toolc.functions.tool import FunctionTool
-from toolc.guest.pace import FREE_REPORTS
+from toolc.guest.flow_control import FREE_REPORTS
 from toolc.model.errors import RegistryError
 from toolc.model.registry import registry_from_json, tool_to_json
 from toolc.model.result import ToolFailure

@@ -11,13 +11,13 @@ from bypass_attempts import ALLOW, URLS
 
 from toolc.backends.base import PlanError
 from toolc.backends.http_text import render_url
+from toolc.guest.frames import ProtocolError
 from toolc.model.destinations import parse_destination
 from toolc.model.http_plan import FormPart, HttpCall, MultipartForm, Named, PlainBody, Reading, Slot, TokenRequest
 from toolc.model.json_schema import JsonValue
 from toolc.model.spec.http_backend import CursorPages, Pagination
 from toolc.model.spec.sandbox import Destination, SecretSpec
 from toolc.model.template import Placeholder, Template
-from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_policy import decide
 from toolc.runtime.egress_transport import Opening, RefusedError
 from toolc.runtime.http_broker import HttpBroker

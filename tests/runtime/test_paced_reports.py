@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolc.guest.pace import FREE_REPORTS
+from toolc.guest.flow_control import FREE_REPORTS
 from toolc.model.result import Content, Image, Text
 from toolc.runtime.redaction import Redactor
 from toolc.runtime.reports import LEAST, Reports

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.guest import pace
+from toolc.guest import flow_control
 from toolc.runtime.progress_lines import MAX_LINE, ProgressLines
 
 Report = tuple[float | None, str]
@@ -90,8 +90,8 @@ def test_the_pieces_make_no_difference(lines: list[bytes], data: st.DataObject) 
 def test_a_flood_is_thinned_out_and_its_last_report_is_told() -> None:
     out, told = read(*(b"::progress %d x\n" % (number % 100) for number in range(5000)), b"::progress 100 done\n")
     assert out == b""
-    assert told[: pace.FREE_REPORTS] == [(float(n % 100), "x") for n in range(pace.FREE_REPORTS)]
-    assert len(told) < pace.most_reports(5)
+    assert told[: flow_control.FREE_REPORTS] == [(float(n % 100), "x") for n in range(flow_control.FREE_REPORTS)]
+    assert len(told) < flow_control.max_reports(5)
     assert told[-1] == (100.0, "done")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.guest.workspace import kernel
+from toolc.guest.launch_args import kernel
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.guest.pace import FREE_REPORTS
+from toolc.guest.flow_control import FREE_REPORTS
 from toolc.model.result import Content, Image, Text
 from toolc.runtime.redaction import Redactor
 from toolc.runtime.update_lines import UpdateLines

@@ -24,7 +24,7 @@ from toolc.engines.docker_stream import AttachedStream
 from toolc.engines.owner import Owner, dead_directories, shared_directory
 from toolc.engines.stream import SocketStream
 from toolc.guest.bundle import CANNOT_CONNECT
-from toolc.guest.told import NETWORK_ARGUMENT
+from toolc.guest.launch_args import NETWORK_ARGUMENT
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 

@@ -20,8 +20,8 @@ from toolc.engines.base import Capabilities, ImageUsed, Leftover, Pins, Probe
 from toolc.guest import frames
 from toolc.guest.frames import Frame, FrameReader, encode
 from toolc.guest.job import Job
+from toolc.guest.launch_args import kernel
 from toolc.guest.session import Call
-from toolc.guest.workspace import kernel
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, Profile, PythonCall
 from toolc.model.result import Capture, Outcome

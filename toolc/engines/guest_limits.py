@@ -1,6 +1,6 @@
 """Limits that the guest sets on the tool itself, where an engine has nothing better.
 
-They go with the arguments of process 1, as ``pids=128``; ``toolc.guest.told`` reads them.
+They go with the arguments of process 1, as ``pids=128``; ``toolc.guest.launch_args`` reads them.
 """
 
 from __future__ import annotations

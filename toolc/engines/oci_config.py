@@ -11,7 +11,7 @@ from toolc.engines.etc_files import HOSTNAME
 from toolc.engines.oci_cgroup import CONTROLLERS
 from toolc.engines.oci_fitting import Fitting
 from toolc.engines.oci_user import Identity, Pair
-from toolc.guest.workspace import LOWER
+from toolc.guest.launch_args import LOWER
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits

@@ -16,8 +16,19 @@ import os
 from collections.abc import Iterator
 from types import TracebackType
 
-from toolc.guest.blocks import Json, blocks_of, content, dump, of_mcp, text
-from toolc.guest.context import Result, ToolError
+from toolc.guest.context import (
+    Context,
+    Json,
+    Result,
+    ToolError,
+    Updates,
+    block,
+    blocks_of,
+    content_of,
+    dump,
+    of_mcp,
+    text,
+)
 from toolc.guest.job import TOOL_DIRECTORY
 
 MAX_TRACEBACK = 16 * 1024
@@ -71,7 +82,7 @@ def failure(error: BaseException) -> bytes:
 def _content(result: Result) -> list[Json]:
     if result.content is None:
         return [] if result.structured is None else [text(dump(result.structured[0]))]
-    return content(result.content)
+    return content_of(result.content)
 
 
 def _plain(value: object) -> object:
@@ -144,3 +155,50 @@ def _traceback(error: BaseException) -> str:
         return ""
     # Whole lines: a piece of one could be a piece of a secret, which nobody would know for one.
     return told if len(told) <= MAX_TRACEBACK else told[-MAX_TRACEBACK:].partition("\n")[2]
+
+
+class GeneratorOutput:
+    """Takes a generator's values one by one, and tells each at once."""
+
+    def __init__(self, context: Context, updates: Updates) -> None:
+        self._context = context
+        self._updates = updates
+        self._content: list[object] = []
+        self._texts: list[str] = []
+
+    def take(self, item: object) -> None:
+        """One value: a pair ``percent, message`` is progress, text and pictures are content.
+
+        Raises ``ToolError`` for anything else.
+        """
+        if isinstance(item, str):
+            self._texts.append(item)
+            self._updates.text(item)
+        elif _is_progress(item):
+            self._context.progress(*item)  # type: ignore[misc]
+        elif (shown := block(item)) is not None:
+            self._join_texts()
+            self._content.append(item)
+            self._updates.blocks([shown])
+        else:
+            raise self._context.error(
+                "execution",
+                "a generator yields text, a picture, or a pair (percent, message), and here is a %s; "
+                "return data instead of yielding it" % type(item).__name__,
+            )
+
+    def result(self) -> object:
+        """All that was yielded, texts in a row as one text; None if there was no content."""
+        self._join_texts()
+        return self._context.result(self._content) if self._content else None
+
+    def _join_texts(self) -> None:
+        if self._texts:
+            self._content.append("".join(self._texts))
+            self._texts = []
+
+
+def _is_progress(item: object) -> bool:
+    if not (isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], str)):
+        return False
+    return item[0] is None or (isinstance(item[0], (int, float)) and not isinstance(item[0], bool))

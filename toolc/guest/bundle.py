@@ -12,11 +12,13 @@ from typing import Final
 
 from toolc.guest.frames import LENGTH
 
+PACKAGES: Final = ("http", "network")
+"""The packages inside the guest that are sent."""
+
 MODULES: Final = (
-    "answer", "blocks", "brought", "connection", "context", "credit", "cut", "frames", "http_error",
-    "http_exchange", "http_file", "http_greeting", "http_pages", "http_parse", "http_reading", "http_request",
-    "http_tool", "http_wait", "job", "network", "pace", "processes", "proxy", "python_tool", "rehearsal", "session",
-    "shaping", "streams", "supervisor", "told", "updates", "worker", "workspace", "yields",
+    "answer", "context", "flow_control", "frames", "http.errors", "http.exchange", "http.parser", "http.request",
+    "http.response", "http.shaping", "http.tool", "job", "launch_args", "network.connection", "network.listener",
+    "network.proxy", "processes", "python_function", "session", "streams", "supervisor", "truncate", "warmup", "worker",
 )  # fmt: skip
 """The modules that are sent; this one and the loader are not imported inside."""
 
@@ -56,9 +58,11 @@ BOOTSTRAP_ARGUMENTS: Final = ("-I", "-S", "-c", _BOOTSTRAP)
 def bundle() -> bytes:
     """The guest's source behind a u32 length: the first bytes a host sends on a sandbox's stream."""
     folder = files("toolc.guest")
-    sources = {"toolc": "", "toolc.guest": ""}
+    sources = {"toolc": "", "toolc.guest": "", **{f"toolc.guest.{name}": "" for name in PACKAGES}}
     for name in MODULES:
-        sources[f"toolc.guest.{name}"] = (folder / f"{name}.py").read_text(encoding="utf-8")
+        sources[f"toolc.guest.{name}"] = folder.joinpath(
+            *f"{name}.py".replace(".", "/", name.count(".")).split("/")
+        ).read_text(encoding="utf-8")
     loader = (folder / "loader.py").read_text(encoding="utf-8")
     program = f"{loader}\nrun({sources!r})\n".encode()
     return LENGTH.pack(len(program)) + program

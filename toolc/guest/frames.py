@@ -10,7 +10,7 @@ bundle (see ``toolc.guest.bundle``). Then:
 ======== ====== ========== =============================================================================
 type     sender stream     payload
 ======== ====== ========== =============================================================================
-READY    guest  0          JSON: ``python``, and ``workspace`` (``toolc.guest.workspace``); a call may come
+READY    guest  0          JSON: ``python``, and ``workspace`` (``toolc.guest.launch_args``); a call may come
 PART     both   0          a piece of a control message that is longer than one frame
 CALL     host   0          JSON, the last piece; everything about the call (see ``toolc.guest.job``)
 DATA     both   1 2 3 4 5  raw bytes of stdin (host), or of stdout, stderr, reply and updates (guest)
@@ -165,3 +165,7 @@ class FrameReader:
         message = b"".join(self._parts)
         self._parts, self._parts_bytes = [], 0
         return message
+
+
+class ProtocolError(Exception):
+    """The guest sent what it may not; ``str(error)`` says what, in plain words."""

@@ -5,9 +5,9 @@ The CALL frame's JSON::
     {"call_id": "c1", "timeout_ms": 30000, "directory": "/workspace", "environment": {"NAME": "value"},
      "files": [{"path": "script", "text": "..."}, {"path": "a/b", "base64": "..."}],
      "open_files": 1024, "file_size_bytes": 1073741824,
-     "network": (see ``toolc.guest.network``; only where there is one),
+     "network": (see ``toolc.guest.network.listener``; only where there is one),
      "argv": ["wc", "-w"]}        or: "python": {"entry": "tool.py", "function": "run", "arguments": {}}
-                                  or: "http": (see ``toolc.guest.http_reading``)
+                                  or: "http": (see ``toolc.guest.http.response``)
 
 With ``"session": true`` calls come as lines of stdin: those of the plugin that ``argv`` is, or without it those
 of ``toolc.guest.session``, which calls the function of ``python``, or runs programs.
@@ -22,7 +22,7 @@ import json
 import os
 import resource
 
-from toolc.guest.told import set_limits
+from toolc.guest.launch_args import set_limits
 
 TOOL_DIRECTORY = "/tool"
 """Where a call's files are written: an empty folder of the sandbox that the tool's user may write."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import resource
 import signal
+
+from toolc.guest.launch_args import may_connect
 
 PR_SET_DUMPABLE = 4
 """From ``linux/prctl.h``."""
@@ -78,3 +81,94 @@ def cpu_ms(whose: int = resource.RUSAGE_CHILDREN) -> float:
 def peak_memory_bytes(whose: int = resource.RUSAGE_CHILDREN) -> int:
     """The largest resident set that any one reaped process had, or this one (``RUSAGE_SELF``)."""
     return resource.getrusage(whose).ru_maxrss * 1024
+
+
+NOT_STARTED_STATUS = 127
+"""The worker's exit status where the call could not start; the reason is in a note."""
+
+
+class NotStartedError(Exception):
+    """The program cannot be found or run, which is the tool's failure; ``str(error)`` is the reason."""
+
+
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where programs are looked for if the call's environment has no ``PATH``."""
+
+
+class Pipes:
+    """All pipes between supervisor and worker, as (read end, write end).
+
+    ``request`` is a pair of sockets, the first one the worker's: the connection of an HTTP call's first request.
+    Only a sandbox that may connect has one.
+    """
+
+    def __init__(self) -> None:
+        self.call = os.pipe()
+        self.stdin = os.pipe()
+        self.stdout = os.pipe()
+        self.stderr = os.pipe()
+        self.reply = os.pipe()
+        self.yielded = os.pipe()
+        self.notes = os.pipe()
+        self.request = _sockets() if may_connect() else ()
+
+    def worker_ends(self) -> tuple[int, ...]:
+        """The worker's descriptors."""
+        return (
+            self.call[0], self.stdin[0], self.stdout[1], self.stderr[1], self.reply[1], self.yielded[1],
+            self.notes[1], *self.request[:1],
+        )  # fmt: skip
+
+    def supervisor_ends(self) -> tuple[int, ...]:
+        """The supervisor's descriptors."""
+        return (
+            self.call[1], self.stdin[1], self.stdout[0], self.stderr[0], self.reply[0], self.yielded[0],
+            self.notes[0], *self.request[1:],
+        )  # fmt: skip
+
+
+def _sockets() -> tuple[int, ...]:
+    import socket  # slow to load, and few calls connect
+
+    return tuple(each.detach() for each in socket.socketpair())
+
+
+def execute(argv: list[str], environment: dict[str, str]) -> None:
+    """Become this program. Raises ``NotStartedError``."""
+    command = argv[0]
+    reason = "command not found: %s" % command
+    for path in _candidates(command, environment.get("PATH") or DEFAULT_PATH):
+        try:
+            os.execve(path, argv, environment)  # noqa: S606  no shell is the point
+        except FileNotFoundError:
+            if os.path.exists(path):
+                reason = "%s: the interpreter that its first line names does not exist" % command
+        except NotADirectoryError:
+            continue
+        except OSError as error:
+            # A later folder may still hold a program of that name, as execvp(3) has it.
+            reason = _words(command, error)
+        except ValueError as error:
+            raise NotStartedError("%s: %s" % (command, error)) from error
+    raise NotStartedError(reason)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of ``data``, however long that takes."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _candidates(command: str, search_path: str) -> list[str]:
+    if "/" in command:
+        return [command]
+    return [os.path.join(folder, command) for folder in search_path.split(":") if folder]
+
+
+def _words(command: str, error: OSError) -> str:
+    if error.errno == errno.E2BIG:
+        return "the arguments and environment are longer than a program may be given; use stdin"
+    if error.errno == errno.ENOEXEC:
+        return "%s is not a program for this machine, nor a script whose first line names one" % command
+    return "%s: %s" % (command, error.strerror)

@@ -20,8 +20,7 @@ import os
 from collections.abc import Iterator
 
 from toolc.guest.job import Job
-from toolc.guest.processes import oom_kills
-from toolc.guest.worker import NOT_STARTED_STATUS, NotStartedError, Pipes, execute, write_all
+from toolc.guest.processes import NOT_STARTED_STATUS, NotStartedError, Pipes, execute, oom_kills, write_all
 
 
 class Call:
@@ -43,9 +42,9 @@ def serve(job: Job, pipes: Pipes) -> int:
         for call in _calls():
             _answer(call, _run(call), (1, 2), pipes)
         return 0
-    from toolc.guest.python_tool import Function  # programs do without it
+    from toolc.guest.python_function import GuestFunction  # programs do without it
 
-    function = Function(job, job.python, pipes)
+    function = GuestFunction(job, job.python, pipes)
     for call in _calls():
         os.environ["TOOLC_CALL_ID"] = call.call_id
         _answer(call, function.call(call.call_id, call.arguments), (1, 2, pipes.yielded[1]), pipes)

@@ -6,6 +6,7 @@ import json
 import os
 from time import monotonic
 
+from toolc.guest.flow_control import RateLimiter
 from toolc.guest.frames import (
     DATA,  # fmt: skip
     END,  # fmt: skip
@@ -17,7 +18,6 @@ from toolc.guest.frames import (
     Payload,  # fmt: skip
     encode,  # fmt: skip
 )
-from toolc.guest.pace import Pace
 
 MAX_NOTE = 64 * 1024
 """The longest line that is read as a note, in bytes."""
@@ -29,7 +29,7 @@ MAX_MESSAGE = 1000
 """A progress message's length, in characters; more is cut."""
 
 
-class Outlet:
+class OutputPipe:
     """The tool's end of an output stream: bytes from a pipe become DATA, as the host's window allows.
 
     ``sent`` is how many have.
@@ -72,7 +72,7 @@ class Outlet:
         out += encode(END, self.stream)
 
 
-class Inlet:
+class InputPipe:
     """The tool's stdin: DATA from the host becomes bytes in a pipe; WINDOW follows what was consumed."""
 
     def __init__(self, stream: int, fd: int) -> None:
@@ -121,7 +121,7 @@ class Inlet:
             self.is_open = False
 
 
-class Notes:
+class ControlPipe:
     """The worker's side channel, one JSON object a line: progress, or why the call could not start.
 
     ``about`` is what it said last of how far an HTTP call has come; ``done`` is how long such a call's reply is,
@@ -139,7 +139,7 @@ class Notes:
         self.done: dict[str, object] | None = None
         self._started = False
         self._buffer = bytearray()
-        self._pace = Pace()
+        self._pace = RateLimiter()
         self._withheld = b""
 
     def pump(self, out: bytearray) -> bool:

@@ -5,7 +5,7 @@ The EXIT frame's JSON::
     {"ending": "exited" | "signaled" | "timed_out" | "not_started" | "failed", "status": 0, "reason": "",
      "oom_kills": 0 | null, "cpu_ms": 1.5, "peak_memory_bytes": 9000000, "about": {} | null}
 
-``about``: how far an HTTP call has come, as its answer would have said (``toolc.guest.http_exchange``).
+``about``: how far an HTTP call has come, as its answer would have said (``toolc.guest.http.exchange``).
 ``not_started``: the tool's program cannot be found or run. ``failed``: the sandbox could not begin the call.
 
 As process 1, its own end takes every other process of the sandbox along.
@@ -22,16 +22,16 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from toolc.guest import frames, workspace
+from toolc.guest import frames, launch_args
 from toolc.guest.frames import FrameError, FrameReader, Payload, encode
 from toolc.guest.job import Job
-from toolc.guest.processes import Children, cpu_ms, forbid_inspection, kill_all, oom_kills, peak_memory_bytes
-from toolc.guest.streams import Inlet, Notes, Outlet
-from toolc.guest.told import insist_on_kernel, may_connect
-from toolc.guest.worker import IDLE_MS, Pipes, fork
+from toolc.guest.launch_args import insist_on_kernel, may_connect
+from toolc.guest.processes import Children, Pipes, cpu_ms, forbid_inspection, kill_all, oom_kills, peak_memory_bytes
+from toolc.guest.streams import ControlPipe, InputPipe, OutputPipe
+from toolc.guest.worker import IDLE_MS, fork
 
 if TYPE_CHECKING:
-    from toolc.guest.network import Network
+    from toolc.guest.network.listener import GuestNetwork
 
 MAX_OUT = 256 * 1024
 """With this much unsent, the tool's pipes are left alone until the host has read, in bytes."""
@@ -65,16 +65,16 @@ class Supervisor:
         self._out = bytearray()
         self._call_fd = pipes.call[1]
         self._call = b""
-        self._stdin = Inlet(frames.STDIN, pipes.stdin[1])
+        self._stdin = InputPipe(frames.STDIN, pipes.stdin[1])
         self._outlets = {
-            frames.STDOUT: Outlet(frames.STDOUT, pipes.stdout[0]),
-            frames.STDERR: Outlet(frames.STDERR, pipes.stderr[0]),
-            frames.REPLY: Outlet(frames.REPLY, pipes.reply[0]),
-            frames.YIELDED: Outlet(frames.YIELDED, pipes.yielded[0]),
+            frames.STDOUT: OutputPipe(frames.STDOUT, pipes.stdout[0]),
+            frames.STDERR: OutputPipe(frames.STDERR, pipes.stderr[0]),
+            frames.REPLY: OutputPipe(frames.REPLY, pipes.reply[0]),
+            frames.YIELDED: OutputPipe(frames.YIELDED, pipes.yielded[0]),
         }
-        self._notes = Notes(pipes.notes[0])
+        self._notes = ControlPipe(pipes.notes[0])
         self._request = pipes.request[1:]
-        self._network: Network | None = None
+        self._network: GuestNetwork | None = None
         self._drained_by: float | None = None
         self._children = children
         self._wakeup = _wakeup_on_child()
@@ -90,7 +90,9 @@ class Supervisor:
     def run(self) -> None:
         """Serve until the host closes the stream. Raises ``FrameError`` for a host that breaks the protocol."""
         python = "%d.%d.%d" % sys.version_info[:3]
-        self._out += encode(frames.READY, 0, json.dumps({"python": python, "workspace": workspace.seen()}).encode())
+        self._out += encode(
+            frames.READY, 0, json.dumps({"python": python, "workspace": launch_args.seen()}).encode()
+        )
         self._children.reap()
         self._flush()
         while True:
@@ -132,9 +134,9 @@ class Supervisor:
         if may_connect():
             import fcntl  # noqa: F401  see IDLE_MS
 
-            from toolc.guest import rehearsal
+            from toolc.guest import warmup
 
-            rehearsal.pass_on()
+            warmup.pass_on()
             self._verdict()
 
     def _timeout_ms(self) -> float | None:
@@ -191,9 +193,9 @@ class Supervisor:
         Where the host has begun with a request, the worker sets to work before that: nothing but the response,
         which passes through here, leads to another request.
         """
-        from toolc.guest.network import Network, NetworkError  # most calls have none
+        from toolc.guest.network.listener import GuestNetwork, NetworkError  # most calls have none
 
-        self._network = Network()
+        self._network = GuestNetwork()
         for fd in self._request:
             if is_begun:
                 self._network.expect(fd)
@@ -330,7 +332,7 @@ def main() -> None:
     try:
         wire_in, wire_out = _claim_wire()
         if may_connect():
-            import toolc.guest.network  # noqa: F401  seldom needed, and slow to load
+            import toolc.guest.network.listener  # noqa: F401  seldom needed, and slow to load
         pipes = Pipes()
         worker = fork(pipes, (wire_in, wire_out))
         # Only after the fork: the worker must stay dumpable, or it could not write its own /proc files.

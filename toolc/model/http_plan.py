@@ -92,7 +92,7 @@ class TokenRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How responses become the result; what ``toolc.guest.http_tool`` is told.
+    """How responses become the result; what ``toolc.guest.http.tool`` is told.
 
     ``image`` and ``json`` are what ``result.format`` asks for; ``arguments`` are for the template alone.
     """

@@ -13,7 +13,8 @@ from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, get_args
 from toolc.backends.output import parse_json
 from toolc.guest import frames
 from toolc.guest.bundle import bundle
-from toolc.guest.pace import most_reports
+from toolc.guest.flow_control import max_reports
+from toolc.guest.frames import ProtocolError
 from toolc.model.destinations import show_host
 from toolc.model.events import Stream
 from toolc.model.http_plan import HttpCall
@@ -50,10 +51,6 @@ GuestEnding: TypeAlias = Literal["exited", "signaled", "timed_out", "not_started
 
 class CallTooLargeError(Exception):
     """A call that does not fit the protocol; ``str(error)`` says so to a user."""
-
-
-class ProtocolError(Exception):
-    """The guest sent what it may not; ``str(error)`` says what, in plain words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +114,7 @@ class Conversation:
         self._stdin_sent = 0
         self._stdin_ended = False
         self._reports = 0
-        self._max_reports = 0 if isinstance(plan.invocation, Exec) else most_reports(timeout_ms / 1000)
+        self._max_reports = 0 if isinstance(plan.invocation, Exec) else max_reports(timeout_ms / 1000)
 
     def call(self) -> None:
         """Send the call and its stdin; only once the guest is ready. Raises ``CallTooLargeError``."""
@@ -137,7 +134,7 @@ class Conversation:
         limit = self._plan.profile.limits.output_bytes
         self._live = LiveOutput(_SHOWN.values(), limit, on_output) if on_output else None
         self._reports = 0
-        self._max_reports = most_reports(timeout_ms / 1000) if isinstance(self._plan.invocation, PythonCall) else 0
+        self._max_reports = max_reports(timeout_ms / 1000) if isinstance(self._plan.invocation, PythonCall) else 0
         before = self._outputs
         self._outputs = session_outputs(self._plan, mark, self._redactor, self.report, self._show_text)
         for stream, old in before.items():

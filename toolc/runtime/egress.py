@@ -17,11 +17,11 @@ from time import monotonic
 from typing import Final, TypeAlias
 
 from toolc.guest import frames
-from toolc.guest.credit import window
+from toolc.guest.flow_control import window
+from toolc.guest.frames import ProtocolError
 from toolc.model.plan import LOCALHOST
 from toolc.model.result import ConnectionAttempt
 from toolc.model.spec.sandbox import Destination
-from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_addresses import LOOPBACK
 from toolc.runtime.egress_begin import about_proxies, asked_for, begin, unreachable
 from toolc.runtime.egress_connection import Connection

@@ -7,7 +7,7 @@ import os
 import socket
 
 from toolc.backends.output import parse_json
-from toolc.runtime.conversation import ProtocolError
+from toolc.guest.frames import ProtocolError
 from toolc.runtime.egress_policy import Decision
 from toolc.runtime.egress_transport import Kind, Opening, RefusedError
 

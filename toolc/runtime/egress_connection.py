@@ -6,7 +6,7 @@ import json
 import socket
 from dataclasses import replace
 
-from toolc.guest.credit import Credit
+from toolc.guest.flow_control import FlowWindow
 from toolc.guest.frames import (
     CLOSE,
     DATA,
@@ -17,11 +17,11 @@ from toolc.guest.frames import (
     OPENED,
     WINDOW,
     WINDOW_BYTES,
+    ProtocolError,
     encode,
 )
 from toolc.model.destinations import show_destination
 from toolc.model.result import ConnectionAttempt
-from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_policy import Decision
 from toolc.runtime.egress_tls import ServerName
 from toolc.runtime.egress_transport import Kind, Opening, RefusedError, Transport
@@ -55,7 +55,7 @@ class Connection:
         checked = opening.is_opaque and not decision.is_local
         self._name = ServerName(decision.host) if checked else None
         self._guest_takes = FIRST_WINDOW
-        self._credit = Credit()
+        self._credit = FlowWindow()
         self._guest_ended = self._server_ended = self._finished = False
         self._is_unheard = False
 

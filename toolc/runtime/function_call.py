@@ -15,8 +15,7 @@ from typing import Final
 
 from toolc.backends.python import Python
 from toolc.guest import answer
-from toolc.guest.blocks import dump
-from toolc.guest.context import ToolError
+from toolc.guest.context import ToolError, dump
 from toolc.model.call import BoundCall
 from toolc.model.result import Audio, Capture, Image, Outcome, Resource, Text, ToolResult
 from toolc.model.spec.code_backends import HostFunction, PythonBackend

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Final, cast
 
 from toolc.backends.content import MalformedError, read_content
-from toolc.guest.blocks import content as blocks_of
-from toolc.guest.context import Context, ToolError
-from toolc.guest.updates import Updates
+from toolc.guest.context import Context, ToolError, Updates
+from toolc.guest.context import content_of as blocks_of
 from toolc.model.json_schema import JsonValue
 from toolc.runtime.own_blocks import shown
 from toolc.runtime.reports import UpdateSink

@@ -16,7 +16,7 @@ from time import monotonic
 from types import AsyncGeneratorType, GeneratorType
 from typing import Final, Self, TypeAlias
 
-from toolc.guest.yields import Yields
+from toolc.guest.answer import GeneratorOutput
 from toolc.model.call import BoundCall
 from toolc.model.events import ToolUpdate
 from toolc.model.result import Audio, Content, Image, Resource, Text
@@ -144,7 +144,7 @@ class RunningFunction:
             value = _generated_async(value, yields)
         return asyncio.run(self._awaited(value)) if inspect.isawaitable(value) else value
 
-    def _generated(self, generator: GeneratorType[object, None, object], yields: Yields) -> object:
+    def _generated(self, generator: GeneratorType[object, None, object], yields: GeneratorOutput) -> object:
         while not self._over:
             try:
                 yields.take(next(generator))
@@ -161,13 +161,13 @@ class RunningFunction:
         return await task
 
 
-async def _generated_async(generator: AsyncGeneratorType[object, None], yields: Yields) -> object:
+async def _generated_async(generator: AsyncGeneratorType[object, None], yields: GeneratorOutput) -> object:
     async for item in generator:
         yields.take(item)
     return yields.result()
 
 
-class _Yields(Yields):
+class _Yields(GeneratorOutput):
     """Takes toolc's own blocks too."""
 
     def take(self, item: object) -> None:

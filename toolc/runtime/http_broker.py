@@ -13,12 +13,12 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from toolc.backends.output import parse_json
+from toolc.guest.frames import ProtocolError
 from toolc.model.destinations import show_host
 from toolc.model.http_plan import HttpCall, Named, Pieces, slots
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.http_backend import CursorPages, NumberedPages, OffsetPages
 from toolc.model.spec.sandbox import SecretSpec
-from toolc.runtime.conversation import ProtocolError
 from toolc.runtime.egress_transport import Opening, RefusedError, Transport
 from toolc.runtime.http_request import ReadFile, fill_body, fill_header, fill_query, pieces_of, request
 from toolc.runtime.http_target import Target, parse_url

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Final, TypeAlias
 
-from toolc.guest.pace import Pace
+from toolc.guest.flow_control import RateLimiter
 
 ProgressSink: TypeAlias = Callable[[float | None, str], None]
 """Told of a tool's progress: percent (0 to 100, None where unknown) and a message."""
@@ -33,7 +33,7 @@ class ProgressLines:
 
     def __init__(self, sink: ProgressSink) -> None:
         self._sink = sink
-        self._pace = Pace()
+        self._pace = RateLimiter()
         self._withheld: tuple[float | None, str] | None = None
         self._held = b""
         self._at_line_start = True

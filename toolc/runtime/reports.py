@@ -6,7 +6,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Final, TypeAlias
 
-from toolc.guest.pace import Pace
+from toolc.guest.flow_control import RateLimiter
 from toolc.model.result import Content, Text
 from toolc.runtime.progress_lines import MAX_MESSAGE
 from toolc.runtime.redaction import Redactor
@@ -29,7 +29,7 @@ class Reports:
         self._left = limit
         self._redactor = redactor
         self._sink = sink
-        self._pace = Pace()
+        self._pace = RateLimiter()
         self._withheld: tuple[float | None, str] | None = None
 
     def take(self, percent: float | None, message: str, content: tuple[Content, ...] = ()) -> None:

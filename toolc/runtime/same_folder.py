@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toolc.guest.workspace import kernel
+from toolc.guest.launch_args import kernel
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount

@@ -28,7 +28,7 @@ from toolc.backends.plugin import logged
 from toolc.engines.base import Engine, Sandbox, told_limits
 from toolc.engines.select import Selection
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
-from toolc.guest.told import NETWORK_ARGUMENT
+from toolc.guest.launch_args import NETWORK_ARGUMENT
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, PluginCall, Profile

@@ -15,10 +15,11 @@ from time import monotonic
 from typing import Final
 
 from toolc.engines.base import Sandbox
+from toolc.guest.frames import ProtocolError
 from toolc.model.plan import Plan
 from toolc.model.result import Capture, ConnectionAttempt, Content, Ending, Outcome
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.conversation import CallTooLargeError, Conversation, ProtocolError
+from toolc.runtime.conversation import CallTooLargeError, Conversation
 from toolc.runtime.egress import Broker, Egress
 from toolc.runtime.live_output import OutputSink
 from toolc.runtime.reports import Reports, UpdateSink

@@ -23,7 +23,7 @@ from toolc.runtime.http_message import libraries
 ENTRY: Final = PythonBackend(
     entry="shape.py",
     function="shape",
-    files=(File(path="shape.py", text="from toolc.guest.shaping import shape\n"),),
+    files=(File(path="shape.py", text="from toolc.guest.http.shaping import shape\n"),),
 )
 """The function that is called: the guest's own."""
 

@@ -1,4 +1,4 @@
-"""What a Python tool tells while it runs (``toolc.guest.updates``): its text piece by piece, pictures whole.
+"""What a Python tool tells while it runs (``toolc.guest.context``): its text piece by piece, pictures whole.
 
 A tool could write these lines itself. What is none of them, or is beyond the call's output limit, is not told: the
 answer has all of it once more, and is judged there.

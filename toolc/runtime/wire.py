@@ -11,11 +11,12 @@ from typing import Final, ParamSpec
 
 from toolc.engines.base import Sandbox
 from toolc.guest import frames
+from toolc.guest.frames import ProtocolError
 from toolc.model.errors import SandboxDiedError
 from toolc.model.plan import Plan
 from toolc.model.result import REPLACEMENT, Capture, Ending, Outcome, Usage
 from toolc.runtime.cancellation import Cancellation, poll_ms
-from toolc.runtime.conversation import CallTooLargeError, Conversation, ProtocolError
+from toolc.runtime.conversation import CallTooLargeError, Conversation
 from toolc.runtime.egress import Broker, Egress
 from toolc.runtime.live_output import OutputSink
 from toolc.runtime.reports import UpdateSink

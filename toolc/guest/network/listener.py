@@ -3,7 +3,7 @@
 The CALL frame's ``network``::
 
     {"forwards": [["127.0.1.1", 443, "api.example.com"]], "proxy": ["127.0.1.2", 3128] | null}
-    {"requests": ["127.0.0.1", 3129]}       an HTTP tool's: see ``toolc.guest.http_greeting``
+    {"requests": ["127.0.0.1", 3129]}       an HTTP tool's: see ``toolc.guest.network.proxy``
 
 Where a program connects to the first address of a forward, the host is asked for its name, at the same port.
 """
@@ -15,11 +15,10 @@ import select
 import socket
 from contextlib import suppress
 
-from toolc.guest.connection import Connection
-from toolc.guest.credit import window
+from toolc.guest.flow_control import window
 from toolc.guest.frames import FIRST_CONNECTION, MAX_CONNECTIONS, MAX_DATA, OPEN, FrameError, Payload
-from toolc.guest.http_greeting import CONNECTED, RequestGreeting
-from toolc.guest.proxy import ProxyGreeting
+from toolc.guest.network.connection import GuestConnection
+from toolc.guest.network.proxy import CONNECTED, ProxyHandshake, RequestGreeting
 
 BACKLOG = 1024
 
@@ -31,14 +30,14 @@ class NetworkError(Exception):
     """The sandbox cannot listen where it must; ``str(error)`` says where and why."""
 
 
-class Network:
+class GuestNetwork:
     """All listeners and connections. Poll ``fileno`` and call ``serve``; frames for the host go to ``out``."""
 
     def __init__(self) -> None:
         self._poll = select.epoll()
         self._listeners: dict[int, tuple[socket.socket, dict[str, object] | None]] = {}
-        self._connections: dict[int, Connection] = {}
-        self._by_fd: dict[int, Connection] = {}
+        self._connections: dict[int, GuestConnection] = {}
+        self._by_fd: dict[int, GuestConnection] = {}
         self._masks: dict[int, int] = {}
         self._room = memoryview(bytearray(MAX_DATA))
         self._numbers = itertools.count(FIRST_CONNECTION)
@@ -102,7 +101,7 @@ class Network:
         """Pass on what the host has begun with to the worker, which reads it from ``fd``'s other end."""
         sock = socket.socket(fileno=fd)
         sock.setblocking(False)
-        connection = Connection(self._numbers, sock, RequestGreeting(), self._room)
+        connection = GuestConnection(self._numbers, sock, RequestGreeting(), self._room)
         self._by_fd[connection.fd] = connection
         connection.expect(CONNECTED)
         self._follow(connection)
@@ -170,8 +169,8 @@ class Network:
                 break  # nobody is waiting, or who was has gone
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            greeting = RequestGreeting() if fd == self._requests else ProxyGreeting()
-            connection = Connection(self._numbers, sock, greeting if target is None else None, self._room)
+            greeting = RequestGreeting() if fd == self._requests else ProxyHandshake()
+            connection = GuestConnection(self._numbers, sock, greeting if target is None else None, self._room)
             self._by_fd[connection.fd] = connection
             if target is not None:
                 connection.open(OPEN, target, b"", out)
@@ -179,7 +178,7 @@ class Network:
             self._follow(connection)
         self._let_in()
 
-    def _follow(self, connection: Connection) -> None:
+    def _follow(self, connection: GuestConnection) -> None:
         """Poll for what the connection is waiting for, and forget it at its end."""
         fd = connection.fd
         if connection.is_open and not connection.is_gone:

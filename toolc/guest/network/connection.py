@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Union
 
-from toolc.guest.credit import Credit
+from toolc.guest.flow_control import FlowWindow
 from toolc.guest.frames import (
     CLOSE,
     DATA,
@@ -24,10 +24,9 @@ from toolc.guest.frames import (
     Payload,
     encode,
 )
-from toolc.guest.http_greeting import RequestGreeting
-from toolc.guest.proxy import GreetingError, ProxyGreeting
+from toolc.guest.network.proxy import GreetingError, ProxyHandshake, RequestGreeting
 
-Greeting = Union[ProxyGreeting, RequestGreeting]
+Greeting = Union[ProxyHandshake, RequestGreeting]
 
 TURNS = 4
 """How often one program is read before the others have their turn."""
@@ -36,7 +35,7 @@ RESET = struct.pack("ii", 1, 0)
 """For SO_LINGER: closing is then a reset."""
 
 
-class Connection:
+class GuestConnection:
     """One program's. ``sock`` is None once the program's end is closed.
 
     With a ``greeting`` the program says first where it wants to go. Once the host was asked ``is_open``, and
@@ -60,7 +59,7 @@ class Connection:
         self._answered = False
         self._answer = b""
         self._answer_left = 0
-        self._credit = Credit()
+        self._credit = FlowWindow()
         self._host_takes = FIRST_WINDOW
         self._to_program = bytearray()
         self._first = b""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from urllib.parse import unquote
 
-from toolc.guest import cut
-from toolc.guest.brought import search
-from toolc.guest.context import ToolError, image_type
-from toolc.guest.http_request import MAX_BODY, Response
+from toolc.guest import truncate
+from toolc.guest.context import Resource, ToolError, image_type
+from toolc.guest.http.request import MAX_BODY, Response
+from toolc.guest.http.shaping import jmespath_search
 
 JSON_TYPE = re.compile(r"(application|text)/(x-)?json|.+\+json")
 CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
@@ -75,7 +76,7 @@ def needed_json(response: Response) -> object:
     try:
         return parse_json(response)
     except ValueError as error:
-        head = " ".join(cut.head(text_of(response), 200).split()) if is_text(response) else ""
+        head = " ".join(truncate.truncate_end(text_of(response), 200).split()) if is_text(response) else ""
         begins = "; it begins: %s" % head if head else ""
         raise ToolError("serialization", "the response is not JSON: %s%s" % (error, begins)) from error
 
@@ -99,7 +100,7 @@ def _json_text(response: Response) -> str:
 def _float(digits: str) -> float:
     value = float(digits)
     if value in (float("inf"), float("-inf")):
-        raise ValueError("%s is too large a number" % cut.head(digits, 40))
+        raise ValueError("%s is too large a number" % truncate.truncate_end(digits, 40))
     return value
 
 
@@ -128,7 +129,7 @@ def _fits(rule: dict[str, str | None], response: Response) -> bool:
     found = data(response)
     if found is NOTHING:
         return False
-    held = search(when, found)
+    held = jmespath_search(when, found)
     # As JMESPath has it: 0 is true.
     return not (held is None or held is False or held in ("", [], {})) or (held == 0 and held is not False)
 
@@ -162,7 +163,7 @@ def check_length(response: Response) -> None:
         raise ToolError("output_limit", "the response is longer than %d MiB; ask for less" % (MAX_BODY >> 20))
 
 
-def picture(response: Response) -> bytes | None:
+def image_block(response: Response) -> bytes | None:
     """The body where it is a picture that every provider takes, whatever it says that it is; else None."""
     return response.body if image_type(response.body) else None
 
@@ -187,3 +188,45 @@ def is_text(response: Response) -> bool:
         return "\0" not in response.body.decode("utf-8")
     except UnicodeDecodeError:
         return False
+
+
+MAX_NAME = 100
+"""The longest name, in characters."""
+
+TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
+ENCODED = re.compile(r";\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)", re.IGNORECASE)
+QUOTED = re.compile(r";\s*filename\s*=\s*\"((?:[^\"\\]|\\.)*)\"", re.IGNORECASE)
+PLAIN = re.compile(r";\s*filename\s*=\s*([^\";\s]+)", re.IGNORECASE)
+
+
+def file_of(response: Response, url: str, own: str) -> Resource:
+    """The body as a file. Its name is what Content-Disposition says (RFC 6266), or the end of ``url``.
+
+    ``own`` is the URL of the call's own request, which holds no secret; another one a server has made.
+    """
+    path = url.partition("?")[0].partition("://")[2].partition("/")[2]
+    path = path.rpartition("/")[2] if url == own.partition("?")[0] else path
+    name = _name(_said(response.headers.get("content-disposition", ""))) or _name(unquote(path)) or "response"
+    kind = response.media_type
+    return Resource(response.body, kind if TYPE.fullmatch(kind) else "application/octet-stream", name)
+
+
+def _said(header: str) -> str:
+    if match := ENCODED.search(header):
+        return unquote(match.group(1))
+    if match := QUOTED.search(header):
+        return _as_meant(re.sub(r"\\(.)", r"\1", match.group(1)))
+    match = PLAIN.search(header)
+    return _as_meant(match.group(1)) if match else ""
+
+
+def _as_meant(text: str) -> str:
+    """A header's text as the UTF-8 that servers mean."""
+    return text.encode("latin-1", "replace").decode("utf-8", "replace")
+
+
+def _name(text: str) -> str:
+    """A name that is no way to another folder, marked where it was cut; empty where nothing of it is left."""
+    last = re.split(r"[/\\]", text)[-1]
+    name = "".join(each for each in last if each.isprintable()).strip(" .")[-MAX_NAME:]
+    return truncate.mark + name if name and name != text else name

@@ -14,11 +14,10 @@ from io import TextIOWrapper
 from types import AsyncGeneratorType, CodeType, GeneratorType, ModuleType
 
 from toolc.guest import answer
-from toolc.guest.context import Context
+from toolc.guest.answer import GeneratorOutput
+from toolc.guest.context import Context, Updates
 from toolc.guest.job import TOOL_DIRECTORY, Job, PreparationError, PythonFunction
-from toolc.guest.updates import Updates
-from toolc.guest.worker import Pipes, write_all
-from toolc.guest.yields import Yields
+from toolc.guest.processes import Pipes, write_all
 
 MODULE_NAME = "__tool__"
 
@@ -54,12 +53,12 @@ def run(job: Job, python: PythonFunction, pipes: Pipes) -> int:
 
     Raises ``PreparationError`` if the entry cannot be read.
     """
-    reply = Function(job, python, pipes).call(job.call_id, python.arguments)
+    reply = GuestFunction(job, python, pipes).call(job.call_id, python.arguments)
     write_all(pipes.reply[1], reply)
     return 0
 
 
-class Function:
+class GuestFunction:
     """A tool's function in this interpreter. Its module is loaded by the first call, and stays for others."""
 
     def __init__(self, job: Job, python: PythonFunction, pipes: Pipes) -> None:
@@ -93,7 +92,7 @@ class Function:
         arguments = dict(arguments)
         if "ctx" in _parameters(function):
             arguments["ctx"] = context
-        return _completed(function(**arguments), Yields(context, self._updates))
+        return _completed(function(**arguments), GeneratorOutput(context, self._updates))
 
 
 def _become_ordinary(job: Job, python: PythonFunction) -> None:
@@ -144,7 +143,7 @@ def _parameters(function: object) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
-def _completed(value: object, yields: Yields) -> object:
+def _completed(value: object, yields: GeneratorOutput) -> object:
     """Wait for a coroutine, or run a generator to its end; any other value is returned as it is."""
     if isinstance(value, GeneratorType):
         return _generated(value, yields)
@@ -161,7 +160,7 @@ async def _awaited(value: Awaitable[object]) -> object:
     return await value
 
 
-def _generated(generator: GeneratorType[object, None, object], yields: Yields) -> object:
+def _generated(generator: GeneratorType[object, None, object], yields: GeneratorOutput) -> object:
     while True:
         try:
             item = next(generator)
@@ -170,7 +169,7 @@ def _generated(generator: GeneratorType[object, None, object], yields: Yields) -
         yields.take(item)
 
 
-async def _generated_async(generator: AsyncGeneratorType[object, None], yields: Yields) -> object:
+async def _generated_async(generator: AsyncGeneratorType[object, None], yields: GeneratorOutput) -> object:
     async for item in generator:
         yields.take(item)
     return yields.result()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from collections.abc import Callable
 
-from toolc.guest import cut
+from toolc.guest import truncate
 from toolc.guest.context import ToolError
-from toolc.guest.http_reading import HttpJob, rule_for
-from toolc.guest.http_request import Requests, Response
+from toolc.guest.http.request import MAX_BODY, Requests, Response
+from toolc.guest.http.response import HttpJob, needed_json, rule_for
+from toolc.guest.http.shaping import jmespath_search
 
 MAX_REDIRECTS = 10
 MAX_ERROR_BODY = 64 * 1024
@@ -46,9 +49,9 @@ class Exchange:
         if self._job.pagination is not None:
             told["pages"] = self.pages
         if self._last is not None and self._last.status >= 400:
-            from toolc.guest.http_wait import wanted  # few calls fail
+            from toolc.guest.http.errors import retry_after  # few calls fail
 
-            seconds = wanted(self._last)
+            seconds = retry_after(self._last)
             if seconds is not None:
                 told["retry_after_ms"] = int(seconds * 1000)
         return told
@@ -60,7 +63,7 @@ class Exchange:
         return self._checked({})
 
     def next(self, ask: dict[str, object]) -> Response:
-        """The response to ``ask``, (see ``toolc.guest.http_request``). Raises ``ToolError`` as ``first``."""
+        """The response to ``ask``, (see ``toolc.guest.http.request``). Raises ``ToolError`` as ``first``."""
         return self._checked(ask)
 
     @property
@@ -85,9 +88,9 @@ class Exchange:
                 continue
             again = retry is not None and response.status in retry["statuses"]  # type: ignore[operator]
             if again and retry is not None and attempt < attempts:
-                from toolc.guest.http_wait import wanted  # few calls fail
+                from toolc.guest.http.errors import retry_after  # few calls fail
 
-                wait = max(wanted(response) or 0.0, int(str(retry["backoff_ms"])) / 1000 * 2 ** (attempt - 1))
+                wait = max(retry_after(response) or 0.0, int(str(retry["backoff_ms"])) / 1000 * 2 ** (attempt - 1))
                 if time.monotonic() + wait < self._deadline:
                     time.sleep(wait)
                     attempt += 1
@@ -96,7 +99,7 @@ class Exchange:
             rule = rule_for(self._job, response)
             if rule is None and 200 <= response.status < 300:
                 return response
-            from toolc.guest.http_error import error_of  # few calls fail
+            from toolc.guest.http.errors import error_of  # few calls fail
 
             raise error_of(response, rule)
 
@@ -168,4 +171,111 @@ def joined(base: str, reference: str) -> str:
 
 def _shown(url: str) -> str:
     """A URL to name in an error: without its query, which is long."""
-    return cut.head(url.partition("?")[0], 200)
+    return truncate.truncate_end(url.partition("?")[0], 200)
+
+
+LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[\w*-]+\s*(?:=\s*(?:\"[^\"]*\"|[^\s;,\"]*))?)*)")
+MAX_DEPTH = 64
+"""Of a cursor, in levels."""
+
+RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]*))", re.IGNORECASE)
+
+
+def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
+    """The items of all pages, and whether there are more that were not asked for. Raises ``ToolError``."""
+    pagination = job.pagination
+    assert pagination is not None
+    most, max_pages = pagination["max_items"], int(str(pagination["max_pages"]))
+    found: list[object] = []
+    asked = {"{}"}
+    response = exchange.first()
+    size = 0
+    while True:
+        exchange.pages += 1
+        size += len(response.body)
+        if size > MAX_BODY:
+            raise ToolError("output_limit", "the pages are longer than %d MiB; ask for less" % (MAX_BODY >> 20))
+        page = None if response.status == 204 else needed_json(response)
+        items = _items(page, pagination["items"])
+        found += items
+        ask = _following(job, exchange, response, page, items, len(found))
+        # A server that leads in a circle has told all that it has to tell.
+        key = json.dumps(ask, sort_keys=True)
+        goes_on = ask is not None and key not in asked
+        if most is not None and len(found) >= int(str(most)):
+            return found[: int(str(most))], goes_on or len(found) > int(str(most))
+        if ask is None or not goes_on or exchange.pages >= max_pages:
+            return found, goes_on
+        asked.add(key)
+        try:
+            response = exchange.next(ask)
+        except ToolError:
+            if pagination["style"] in ("offset", "page") and exchange.status == 404:
+                # What has no page of that number has ended before it.
+                return found, False
+            raise
+
+
+def _following(
+    job: HttpJob, exchange: Exchange, response: Response, page: object, items: list[object], total: int
+) -> dict[str, object] | None:
+    """What to ask for the next page; None where this was the last."""
+    pagination = job.pagination
+    assert pagination is not None
+    style = pagination["style"]
+    if style == "link":
+        led = _link(response) if pagination["next"] is None else jmespath_search(str(pagination["next"]), page)
+        if not led:
+            return None
+        if not isinstance(led, str):
+            raise ToolError("serialization", "what leads to the next page is no URL")
+        return {"url": joined(exchange.url, led), "method": job.method}
+    if style == "cursor":
+        value = jmespath_search(str(pagination["next"]), page)
+        if value is None or value is False or value in ("", [], {}):
+            return None
+        if _is_deep(value):
+            raise ToolError(
+                "serialization", "the cursor of the next page is nested deeper than %d levels" % MAX_DEPTH
+            )
+        if pagination["parameter"] is None:
+            return {"cursor": value}
+    elif not items:
+        return None
+    else:
+        value = int(str(pagination["start"])) + (total if style == "offset" else exchange.pages)
+    if value is True or not isinstance(value, (str, int, float)):
+        raise ToolError("serialization", "what leads to the next page is neither a text nor a number")
+    return {"query": {str(pagination["parameter"]): value if isinstance(value, str) else json.dumps(value)}}
+
+
+def _is_deep(value: object) -> bool:
+    """Whether the host would not read it."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+        ]
+    return bool(level)
+
+
+def _items(page: object, expression: object) -> list[object]:
+    found = page if expression is None else jmespath_search(str(expression), page)
+    if found is None:
+        return []
+    if isinstance(found, list):
+        return found
+    if expression is None:
+        return [found]
+    raise ToolError("serialization", "%s finds no list in a page" % expression)
+
+
+def _link(response: Response) -> str:
+    """The target of ``rel="next"`` in the header Link (RFC 8288); empty where there is none."""
+    for match in LINK.finditer(response.headers.get("link", "")):
+        for relation in RELATION.finditer(match.group(2)):
+            if "next" in (relation.group(1) or relation.group(2) or "").lower().split():
+                return match.group(1).strip()
+    return ""

@@ -10,12 +10,12 @@ mark = ""
 """The mark of this process's one call, which nobody could guess. The host takes it away."""
 
 
-def head(text: str, size: int) -> str:
+def truncate_end(text: str, size: int) -> str:
     """The first ``size`` characters."""
     return text if len(text) <= size else text[:size] + mark
 
 
-def middle_out(text: str, limit: int) -> str:
+def truncate_middle(text: str, limit: int) -> str:
     """Head and tail of a text that is longer than ``limit`` bytes, half each, and how much is missing between."""
     encoded = text.encode("utf-8", "replace")
     if len(encoded) <= limit:

@@ -3,9 +3,51 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+from collections.abc import Iterator
 
-from toolc.guest.brought import render, search
 from toolc.guest.context import Result, ToolError
+from toolc.guest.job import TOOL_DIRECTORY
+from toolc.guest.truncate import truncate_end
+
+LIBRARIES = os.path.join(TOOL_DIRECTORY, "lib")
+"""Where the host puts them."""
+
+
+def jmespath_search(expression: str, value: object) -> object:
+    """What JMESPath finds. Raises ``ToolError`` where the expression does not fit the value."""
+    _find()
+    import jmespath
+    from jmespath.exceptions import JMESPathError
+
+    try:
+        return jmespath.search(expression, value)
+    except (JMESPathError, RecursionError, TypeError, ValueError) as error:
+        words = truncate_end(" ".join(str(error).split()), 200)
+        raise ToolError("serialization", "%s does not fit what came: %s" % (expression[:100], words)) from error
+
+
+def render(template: str, variables: dict[str, object]) -> Iterator[str]:
+    """The pieces of a template's text. Nothing of the variables is ever a template. Raises ``ToolError``."""
+    _find()
+    from jinja2 import TemplateError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    environment = ImmutableSandboxedEnvironment(autoescape=False)
+    try:
+        yield from environment.from_string(template).generate(variables)
+    except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+        words = truncate_end(" ".join(str(error).split()), 300)
+        raise ToolError("serialization", "result.template does not fit what came: %s" % words) from error
+
+
+def _find() -> None:
+    if LIBRARIES not in sys.path:
+        # Before what an image may have of that name: the spec was checked with these.
+        sys.path.insert(0, LIBRARIES)
+        sys.dont_write_bytecode = True
+
 
 FIRST_CHARACTERS = 200
 """How much of a text that is no JSON its error repeats, in characters."""
@@ -24,7 +66,7 @@ def shape(
     Runs in a sandbox after the tool's own. Raises ``ToolError`` (serialization, output_limit).
     """
     if select is not None:
-        found = [search(select, (data or [_parsed(text)])[0])]
+        found = [jmespath_search(select, (data or [_parsed(text)])[0])]
         text = dumped(found[0])
         check_size(len(text.encode("utf-8", "replace")), limit)
     else:

@@ -9,7 +9,7 @@ import io
 import re
 from collections.abc import Iterator
 
-from toolc.guest import cut
+from toolc.guest import truncate
 
 PIECE = 64 * 1024
 MAX_LINE = 64 * 1024
@@ -53,7 +53,7 @@ def read_body(stream: io.BufferedReader, head: Head, method: str) -> Iterator[by
     coding = head.fields.get("transfer-encoding")
     if coding is not None:
         if coding.strip().lower() != "chunked":
-            shown = cut.head(coding, 80)
+            shown = truncate.truncate_end(coding, 80)
             raise ResponseError("the server's response is not HTTP: its transfer coding is %r" % shown)
         return _chunks(stream)
     lengths = {each.strip() for each in head.fields.get("content-length", "").split(",")} - {""}
@@ -97,7 +97,7 @@ def _read_head(stream: io.BufferedReader) -> Head:
 
 
 def _not_http(line: bytes) -> ResponseError:
-    shown = ascii(cut.head(line.decode("latin-1"), 80))
+    shown = ascii(truncate.truncate_end(line.decode("latin-1"), 80))
     return ResponseError("the server's response is not HTTP: %s" % shown)
 
 

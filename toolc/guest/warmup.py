@@ -35,10 +35,10 @@ CALL = {
 
 def read_response() -> bytes:
     """What the worker of an HTTP tool does with a response; its answer."""
-    from toolc.guest.http_exchange import Exchange
-    from toolc.guest.http_reading import HttpJob
-    from toolc.guest.http_request import Requests
-    from toolc.guest.http_tool import answered
+    from toolc.guest.http.exchange import Exchange
+    from toolc.guest.http.request import Requests
+    from toolc.guest.http.response import HttpJob
+    from toolc.guest.http.tool import answered
 
     answer = b""
     for _ in range(TIMES):
@@ -54,14 +54,14 @@ def read_response() -> bytes:
 
 def pass_on() -> bytes:
     """What the supervisor does for it; the frames that the host would get."""
-    from toolc.guest.network import Network
+    from toolc.guest.network.listener import GuestNetwork
 
     out = bytearray()
     for _ in range(TIMES):
         out.clear()
         for _, _, message in FrameReader().feed(encode_control(frames.CALL, json.dumps(CALL).encode())):
             Job(bytes(message))
-        network = Network()
+        network = GuestNetwork()
         ours, theirs = socket.socketpair()
         with theirs:
             network.expect(ours.detach())

@@ -21,8 +21,8 @@ import zlib
 from collections.abc import Iterator
 
 from toolc.guest.context import ToolError
-from toolc.guest.cut import head
-from toolc.guest.http_parse import PIECE, ResponseError, read_body, read_head
+from toolc.guest.http.parser import PIECE, ResponseError, read_body, read_head
+from toolc.guest.truncate import truncate_end
 
 MAX_BODY = 16 * 1024 * 1024
 """How many decoded bytes of a body are read, in bytes."""
@@ -187,7 +187,7 @@ def _decoded(pieces: Iterator[bytes], encodings: list[str]) -> Iterator[bytes]:
 def _unreadable(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
     """Nothing, where there is nothing. Raises ``ToolError``."""
     for _ in pieces:
-        shown = head(encoding, 40)
+        shown = truncate_end(encoding, 40)
         raise ToolError("serialization", "the response is encoded as %r, and gzip and deflate can be read" % shown)
     yield b""
 

@@ -9,32 +9,30 @@ import socket
 import time
 from resource import RUSAGE_SELF
 
-from toolc.guest import answer, cut
-from toolc.guest.brought import search
+from toolc.guest import answer, truncate
 from toolc.guest.context import Result, ToolError
-from toolc.guest.http_exchange import Exchange
-from toolc.guest.http_reading import (
+from toolc.guest.http.exchange import Exchange
+from toolc.guest.http.request import Requests, Response
+from toolc.guest.http.response import (
     NOTHING,
     HttpJob,
     check_length,
     data,
+    image_block,
     is_json,
     is_text,
     needed_json,
-    picture,
     text_of,
 )
-from toolc.guest.http_request import Requests, Response
+from toolc.guest.http.shaping import check_size, dumped, jmespath_search, rendered
 from toolc.guest.job import Job
-from toolc.guest.processes import cpu_ms, peak_memory_bytes
-from toolc.guest.shaping import check_size, dumped, rendered
-from toolc.guest.worker import Pipes, write_all
+from toolc.guest.processes import Pipes, cpu_ms, peak_memory_bytes, write_all
 
 
 def run(job: Job, message: dict, pipes: Pipes) -> int:  # type: ignore[type-arg]
     """Make the call and write its answer to the reply's pipe; the exit status for this process."""
     http = HttpJob(message)
-    cut.mark = message["cut_mark"]
+    truncate.mark = message["cut_mark"]
     begun = socket.socket(fileno=pipes.request[0]) if job.is_begun else None
     requests = Requests((message["address"][0], message["address"][1]), begun)
 
@@ -89,7 +87,7 @@ def _failed(kind: str, message: str, about: dict[str, object]) -> bytes:
 
 def _result(job: HttpJob, exchange: Exchange) -> Result:
     if job.pagination is not None:
-        from toolc.guest.http_pages import all_pages  # few tools have pages
+        from toolc.guest.http.exchange import all_pages  # few tools have pages
 
         found, has_more = all_pages(job, exchange)
         return _of_data(job, found, None, {**exchange.about(), "truncated": has_more})
@@ -106,9 +104,9 @@ def _result(job: HttpJob, exchange: Exchange) -> Result:
 
 def _image(job: HttpJob, response: Response, about: dict[str, object]) -> Result:
     check_length(response)
-    image = picture(response)
+    image = image_block(response)
     if image is None:
-        what = cut.head(response.media_type, 100) or "%d bytes without a type" % len(response.body)
+        what = truncate.truncate_end(response.media_type, 100) or "%d bytes without a type" % len(response.body)
         what = what if response.body else "empty"
         raise ToolError("serialization", "the response is not a PNG, JPEG, GIF or WebP image, but %s" % what)
     check_size(len(image), job.limit)
@@ -127,21 +125,21 @@ def _by_type(job: HttpJob, response: Response, about: dict[str, object]) -> Resu
         return _of_data(job, found, text_of(response), about)
     if job.select:
         return _json(job, response, about)
-    if picture(response) is not None:
+    if image_block(response) is not None:
         return _image(job, response, about)
     if not response.body:
         return Result([], None, about)
     if not is_text(response):
         check_length(response)
         check_size(len(response.body), job.limit)
-        from toolc.guest.http_file import file_of  # few calls bring a file
+        from toolc.guest.http.response import file_of  # few calls bring a file
 
         return Result(file_of(response, str(about["url"]), job.url), None, about)
     check_length(response)
     text = text_of(response)
     if job.template is not None:
         return Result(_rendered(job, text, text), None, about)
-    shown = cut.middle_out(text, job.limit)
+    shown = truncate.truncate_middle(text, job.limit)
     if shown is not text:
         about["truncated"] = True
     return Result(shown, None, about)
@@ -149,7 +147,7 @@ def _by_type(job: HttpJob, response: Response, about: dict[str, object]) -> Resu
 
 def _of_data(job: HttpJob, found: object, text: str | None, about: dict[str, object]) -> Result:
     if job.select is not None:
-        found = search(job.select, found)
+        found = jmespath_search(job.select, found)
         text = None
     if text is None or job.template is None:
         text = dumped(found)

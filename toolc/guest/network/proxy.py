@@ -5,9 +5,10 @@ Only the head is read. Hosts are passed on as they are written: whether they are
 
 from __future__ import annotations
 
+import json
 import re
 
-from toolc.guest.frames import OPEN
+from toolc.guest.frames import LENGTH, MAX_PAYLOAD, OPEN, REQUEST
 
 MAX_HEAD = 64 * 1024
 """The longest head of a request, in bytes."""
@@ -34,7 +35,7 @@ class GreetingError(ValueError):
     """Not what is said to a proxy; ``str(error)`` is the reason."""
 
 
-class Greeted:
+class ProxyRequest:
     """What a greeting comes to: the connection's first frame, what to send first, what to say once it is open."""
 
     def __init__(self, kind: int, message: dict[str, object], first: bytes, answer: bytes) -> None:
@@ -44,13 +45,13 @@ class Greeted:
         self.answer = answer
 
 
-class ProxyGreeting:
+class ProxyHandshake:
     """The head of a request to a proxy, as it comes in."""
 
     def __init__(self) -> None:
         self._head = bytearray()
 
-    def feed(self, data: bytes) -> Greeted | None:
+    def feed(self, data: bytes) -> ProxyRequest | None:
         """Take what came; None until the head is whole. Raises ``GreetingError``."""
         self._head += data
         head, end, rest = bytes(self._head).partition(b"\r\n\r\n")
@@ -68,7 +69,7 @@ class ProxyGreeting:
             if port is None:
                 raise GreetingError("CONNECT needs host:port")
             message: dict[str, object] = {"host": host, "port": port}
-            return Greeted(OPEN, message, rest, b"HTTP/1.1 200 Connection established\r\n\r\n")
+            return ProxyRequest(OPEN, message, rest, b"HTTP/1.1 200 Connection established\r\n\r\n")
         absolute = TARGET.fullmatch(target)
         if absolute is None:
             raise GreetingError("this is an HTTP proxy: it takes CONNECT, and http:// URLs")
@@ -78,7 +79,9 @@ class ProxyGreeting:
         # One request for each connection: the next may be for another host.
         own = (b"Host: " + absolute[1], b"Connection: close")
         lines = [b"%s %s HTTP/1.1" % (method, path.partition(b"#")[0]), *own, *kept, b"", b""]
-        return Greeted(OPEN, {"host": host, "port": 80 if port is None else port}, b"\r\n".join(lines) + rest, b"")
+        return ProxyRequest(
+            OPEN, {"host": host, "port": 80 if port is None else port}, b"\r\n".join(lines) + rest, b""
+        )
 
     def refusal(self, kind: str, reason: str) -> bytes:
         """The answer where there is no connection."""
@@ -102,3 +105,32 @@ def authority(text: bytes) -> tuple[str, int | None]:
     if found is None or not found[1] or not text.isascii():
         raise GreetingError("no host can be seen in the request")
     return found[1].decode("latin-1"), int(found[2]) if found[2] else None
+
+
+CONNECTED = b"{}\n"
+"""The answer once the server is connected."""
+
+
+class RequestGreeting:
+    """A request as it comes in; the host is to make sense of it."""
+
+    def __init__(self) -> None:
+        self._head = bytearray()
+
+    def feed(self, data: bytes) -> ProxyRequest | None:
+        """Take what came; None until the request is whole. Raises ``GreetingError``."""
+        self._head += data
+        if len(self._head) < LENGTH.size:
+            return None
+        (length,) = LENGTH.unpack_from(self._head)
+        if length > MAX_PAYLOAD:
+            raise GreetingError("the request is too long")
+        if len(self._head) < LENGTH.size + length:
+            return None
+        end = LENGTH.size + length
+        message = json.loads(bytes(self._head[LENGTH.size : end]))
+        return ProxyRequest(REQUEST, message, bytes(self._head[end:]), CONNECTED)
+
+    def refusal(self, kind: str, reason: str) -> bytes:
+        """The answer where there is no connection."""
+        return json.dumps({"reason": reason, "kind": kind if kind != "bad" else "execution"}).encode() + b"\n"

@@ -1,0 +1,128 @@
+"""A response that is an error: of which kind, and in which words."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from toolc.guest import truncate
+from toolc.guest.context import ToolError
+from toolc.guest.http.request import Response
+from toolc.guest.http.response import is_text, text_of
+
+FIRST_TIME = 1_000_000_000
+"""A reset from here on is a time (in seconds since 1970), and one below it is that many seconds from now.
+
+From a thousand times as much on, it is in milliseconds.
+"""
+
+NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
+
+
+def is_rate_limited(response: Response) -> bool:
+    """Whether the response says that there were too many requests. Some servers say so with 403, as GitHub does."""
+    if response.status == 429:
+        return True
+    return response.status == 403 and ("retry-after" in response.headers or 0.0 in _numbers(response, "remaining"))
+
+
+def retry_after(response: Response) -> float | None:
+    """The seconds to wait before another request, at least 0; None where the response does not say."""
+    seconds = _retry_after(response.headers.get("retry-after", "").strip())
+    return _reset(response) if seconds is None else seconds
+
+
+def _retry_after(header: str) -> float | None:
+    """Seconds, or a date (RFC 9110, 10.2.3)."""
+    if NUMBER.fullmatch(header):
+        return float(header)
+    if not header:
+        return None
+    import email.utils  # slow, and hardly any server writes a date
+
+    try:
+        when = email.utils.parsedate_to_datetime(header)
+        return max(0.0, when.timestamp() - time.time())
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+
+
+def _reset(response: Response) -> float | None:
+    """When the limit that is used up begins anew. Where there are several, each has its place in both lists."""
+    remaining, resets = _numbers(response, "remaining"), _numbers(response, "reset")
+    if not remaining and response.status == 429:
+        remaining = [0.0] * len(resets)
+    used_up = [resets[at] for at, left in enumerate(remaining[: len(resets)]) if not left]
+    if not used_up:
+        return None
+    last = max(used_up)
+    last = last / 1000 if last >= 1000 * FIRST_TIME else last
+    return max(0.0, last - time.time()) if last >= FIRST_TIME else last
+
+
+def _numbers(response: Response, what: str) -> list[float]:
+    header = response.headers.get("x-ratelimit-" + what) or response.headers.get("ratelimit-" + what, "")
+    numbers = [each.strip() for each in header.split(",")]
+    return [float(each) for each in numbers] if all(map(NUMBER.fullmatch, numbers)) else []
+
+
+MAX_HEAD = 500
+"""How many characters of an error's body its message repeats."""
+
+MAX_HTML = 64 * 1024
+"""How many characters of a page are searched for its words."""
+
+STATUS_KINDS = {
+    400: "invalid_args", 401: "authentication", 403: "authentication", 404: "not_found", 407: "authentication",
+    408: "network", 410: "not_found", 413: "invalid_args", 414: "invalid_args", 422: "invalid_args",
+    425: "network", 429: "rate_limit",
+}  # fmt: skip
+"""The kind of error that a status is where the spec says nothing else; 5xx is ``network``, others ``execution``."""
+
+SILENT = re.compile(r"<(/?)(script|style)\b[^<>]*>", re.IGNORECASE)
+TAG = re.compile(r"<[^<>]*>")
+
+
+def error_of(response: Response, rule: dict[str, str | None] | None) -> ToolError:
+    """The error that a response is: by a rule of the spec's, or by its status."""
+    if rule is not None:
+        return ToolError(str(rule["kind"]), rule["message"] or _words(response))
+    status = response.status
+    kind = STATUS_KINDS.get(status, "network" if status >= 500 else "execution")
+    return ToolError("rate_limit" if is_rate_limited(response) else kind, _words(response))
+
+
+def _words(response: Response) -> str:
+    text = text_of(response) if is_text(response) else ""
+    whole = len(text)
+    if "html" in response.media_type:
+        text = _words_of_html(text[:MAX_HTML])
+    is_cut = whole > MAX_HTML or len(text) > 8 * MAX_HEAD
+    text = " ".join(text[: 8 * MAX_HEAD].split())
+    is_cut = is_cut or len(text) > MAX_HEAD
+    words = ("HTTP %d %s" % (response.status, truncate.truncate_end(response.reason, 100))).strip()
+    if text:
+        words += ": " + text[:MAX_HEAD] + (truncate.mark + "..." if is_cut else "")
+    seconds = retry_after(response) if response.status >= 400 else None
+    if seconds is not None:
+        count = int(-(-seconds // 1))
+        words += " (try again %s)" % ("in %d second%s" % (count, "s" * (count > 1)) if count else "now")
+    return words
+
+
+def _words_of_html(page: str) -> str:
+    """What stands between the tags. Each character is looked at a few times only, whatever is left open."""
+    import html  # slow, and few calls fail with a page
+
+    kept = []
+    start, inside = 0, ""
+    for tag in SILENT.finditer(page):
+        ends, name = tag.group(1), tag.group(2).lower()
+        if not inside and not ends:
+            kept.append(page[start : tag.start()])
+            inside = name
+        elif inside == name and ends:
+            start, inside = tag.end(), ""
+    if not inside:
+        kept.append(page[start:])
+    return html.unescape(TAG.sub(" ", " ".join(kept)))
