@@ -20,8 +20,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.provider_names import PROVIDER_NAMES
 from toolc.model.result import ToolResult
 from toolc.providers import load_provider
-from toolc.providers.answers import Answer
-from toolc.providers.base import Provider
+from toolc.providers.base import CallMessage, Provider
 
 
 def tool_calls(provider: str, response: object) -> tuple[ToolCall, ...]:
@@ -47,7 +46,7 @@ def tool_messages(provider: str, calls: Sequence[ToolCall], results: Sequence[To
         argument_checks.of_type("each of results", result, ToolResult, "a toolc.ToolResult")
     if len(calls) != len(results):
         raise UsageError(f"there are {len(calls)} calls and {len(results)} results; each call needs its own")
-    return find_provider(provider).messages([Answer(*each) for each in zip(calls, results, strict=True)])
+    return find_provider(provider).messages([CallMessage(*each) for each in zip(calls, results, strict=True)])
 
 
 def find_provider(name: str) -> Provider:

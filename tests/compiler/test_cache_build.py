@@ -23,7 +23,7 @@ from toolc.compiler.find import Found
 from toolc.document.nodes import Document
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import SpecError, UsageError
-from toolc.providers import anthropic_strict
+from toolc.providers import anthropic
 
 SPEC = """\
 toolc: 1
@@ -295,7 +295,7 @@ def test_whatever_is_edited_the_bytes_are_a_cold_build_s(
     monkeypatch: pytest.MonkeyPatch, edits: list[tuple[str, str | None]]
 ) -> None:
     monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
-    monkeypatch.setattr(anthropic_strict, "MAX_TOOLS", 1)
+    monkeypatch.setattr(anthropic, "MAX_TOOLS", 1)
     with TemporaryDirectory() as folder, contextlib.chdir(folder):
         monkeypatch.setenv("XDG_CACHE_HOME", f"{folder}/cache")
         Path(".git").mkdir()

@@ -7,7 +7,7 @@ from sdk_checks import check_gemini_schema
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.providers.gemini_schema import MAX_NODES, lower_schema
-from toolc.providers.lowering import LossLog
+from toolc.providers.json_schema.lowering import LossLog
 
 ONE: JsonObject = {"$ref": "#/$defs/one"}
 

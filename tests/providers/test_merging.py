@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolc.model.json_schema import JsonObject
-from toolc.providers.merging import merge_all_of
-from toolc.providers.references import References
+from toolc.providers.json_schema.references import References, merge_all_of
 
 ROOT: JsonObject = {
     "$defs": {

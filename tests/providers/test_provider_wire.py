@@ -15,7 +15,7 @@ from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Text, ToolResult
 from toolc.providers import load_provider
-from toolc.providers.answers import Answer
+from toolc.providers.base import CallMessage
 
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
@@ -125,11 +125,11 @@ def _in_camel_case(tools: JsonValue) -> list[JsonValue]:
 
 
 ANSWERS = (
-    Answer(
+    CallMessage(
         ToolCall(name="look", arguments={}, call_id="c1"),
         ToolResult(content=(Text("seen"), Image(b"\x89PNG\r\n\x1a\n", "image/png"))),
     ),
-    Answer(ToolCall(name="look", arguments={}, call_id="c2"), ToolResult.failure("no such moon")),
+    CallMessage(ToolCall(name="look", arguments={}, call_id="c2"), ToolResult.failure("no such moon")),
 )
 
 

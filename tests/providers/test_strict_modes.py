@@ -16,10 +16,10 @@ from toolc.model.json_schema import JsonObject, JsonValue, map_subschemas
 from toolc.model.provider_names import PROVIDER_NAMES
 from toolc.model.spec.tool import ProviderChoice
 from toolc.providers import load_provider
-from toolc.providers.anthropic_strict import MODE as ANTHROPIC
-from toolc.providers.lowering import LossLog
-from toolc.providers.openai_strict import MODE as OPENAI
-from toolc.providers.strict import NotStrictError, StrictMode, lower_strict
+from toolc.providers.anthropic import MODE as ANTHROPIC
+from toolc.providers.json_schema.lowering import LossLog
+from toolc.providers.json_schema.strict import NotStrictError, StrictMode, lower_strict
+from toolc.providers.openai import MODE as OPENAI
 from toolc.validation.coercion import without_nulls
 
 STRICT = {name: (ProviderChoice(provider=name, strict=True),) for name in PROVIDER_NAMES}

@@ -21,7 +21,7 @@ from toolc.model.events import Event, ToolConnect, ToolDenied, ToolEnd, ToolStar
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Plan
 from toolc.model.result import Outcome, Text, ToolFailure
-from toolc.providers.answers import members
+from toolc.providers.base import members
 from toolc.runtime.agent_calls import MAX_AT_ONCE, MAX_CALLS
 
 both_formats = pytest.mark.parametrize("speech", SPEECHES, ids=lambda speech: str(speech.provider))

@@ -20,7 +20,8 @@ from toolc.model.provider_names import PROVIDER_NAMES
 from toolc.model.registry_file import canonical, register, registry_frame
 from toolc.model.spec.tool import ToolSpec
 from toolc.providers import load_provider
-from toolc.providers.base import Loss, Lowering
+from toolc.providers.base import Lowering
+from toolc.providers.json_schema.lowering import Loss
 
 REGISTRY_NAME: Final = "registry.json"
 """The name of the registry in the folder of a build."""

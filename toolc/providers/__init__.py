@@ -12,8 +12,8 @@ from typing import Final
 from toolc.providers.base import Provider
 
 _PROVIDERS: Final = {
-    "openai_chat": "toolc.providers.openai_chat:CHAT",
-    "openai_responses": "toolc.providers.openai_responses:RESPONSES",
+    "openai_chat": "toolc.providers.openai:CHAT",
+    "openai_responses": "toolc.providers.openai:RESPONSES",
     "anthropic": "toolc.providers.anthropic:ANTHROPIC",
     "gemini": "toolc.providers.gemini:GEMINI",
     "mcp": "toolc.providers.mcp:MODEL_CONTEXT_PROTOCOL",

@@ -5,17 +5,78 @@ The shapes are ``anthropic.types.ToolParam`` and ``anthropic.types.ToolResultBlo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from toolc.model.call import ToolCall
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, inner_schemas
 from toolc.model.result import Content, Image, Resource
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.answers import PDF, Answer, blocks, encoded, in_words, members
-from toolc.providers.anthropic_strict import StrictTools
-from toolc.providers.base import Loss, Lowering, Provider
-from toolc.providers.lowering import LossLog, description, lower_plain
+from toolc.providers.base import PDF, CallMessage, Lowering, Provider, blocks, encoded, in_words, members
+from toolc.providers.json_schema.lowering import Loss, LossLog, description, lower_plain
+from toolc.providers.json_schema.strict import NotStrictError, StrictMode, lower_strict
+
+MAX_TOOLS: Final = 20
+MAX_OPTIONAL: Final = 24
+MAX_CHOICES: Final = 16
+"""Anthropic's limits for all strict tools of one request: tools, optional properties, properties with ``anyOf``."""
+
+_FORMATS: Final = frozenset(
+    {"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uri", "uuid"}
+)
+
+
+def _keeps(keyword: str, value: JsonValue) -> bool:
+    return (keyword == "format" and value in _FORMATS) or (keyword == "minItems" and value in (0, 1))
+
+
+MODE: Final = StrictMode(provider="Anthropic", keeps=_keeps, requires_all=False, lists_types=False, recurses=False)
+
+
+@dataclass(slots=True)
+class StrictTools:
+    """The strict tools of one request so far. Those that no longer fit are declared without strict mode."""
+
+    tools: int = 0
+    optional: int = 0
+    choices: int = 0
+
+    def parameters(self, tool: ToolSpec, losses: LossLog) -> JsonObject | None:
+        """A tool's parameters for strict mode; None where none is asked for or, a loss says why, can be."""
+        if not any(choice.provider == "anthropic" and choice.strict for choice in tool.providers):
+            return None
+        try:
+            lowered = lower_strict(tool.parameters.value, MODE, losses)
+            self._add(lowered)
+        except NotStrictError as error:
+            error.tell(MODE.provider, losses)
+            return None
+        return lowered
+
+    def _add(self, schema: JsonObject) -> None:
+        added = StrictTools(self.tools + 1, self.optional, self.choices)
+        for required, properties in _objects(schema):
+            added.optional += sum(name not in required for name in properties)
+            added.choices += sum(isinstance(each, dict) and "anyOf" in each for each in properties.values())
+        for count, most, what in (
+            (added.tools, MAX_TOOLS, "strict tools"),
+            (added.optional, MAX_OPTIONAL, "optional properties of strict tools"),
+            (added.choices, MAX_CHOICES, "properties with a choice of types"),
+        ):
+            if count > most:
+                raise NotStrictError("/parameters", f"more than {most} {what} in one request")
+        self.tools, self.optional, self.choices = added.tools, added.optional, added.choices
+
+
+def _objects(schema: JsonObject) -> Iterator[tuple[list[JsonValue], JsonObject]]:
+    """What each object within ``schema`` requires, and its properties."""
+    required, properties = schema.get("required", []), schema.get("properties")
+    if isinstance(properties, dict) and isinstance(required, list):
+        yield required, properties
+    for inner in inner_schemas(schema):
+        yield from _objects(inner)
+
 
 _REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "oneOf"})
 
@@ -55,13 +116,13 @@ class Anthropic:
             if block.get("type") == "tool_use"
         )
 
-    def messages(self, answers: Sequence[Answer]) -> list[JsonValue]:
+    def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
         """One message of role ``user`` with all results, as the API wants them directly after their calls."""
         results: list[JsonValue] = [_tool_result(each) for each in answers]
         return [{"role": "user", "content": results}] if results else []
 
 
-def _tool_result(answer: Answer) -> JsonObject:
+def _tool_result(answer: CallMessage) -> JsonObject:
     block: JsonObject = {"type": "tool_result", "tool_use_id": answer.call.call_id}
     if content := [_block(each) for each in blocks(answer.result)]:
         block["content"] = [*content]

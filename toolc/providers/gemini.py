@@ -14,10 +14,19 @@ from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Content, Image, Resource
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.answers import PDF, Answer, blocks, encoded, in_words, members, parsed_arguments
-from toolc.providers.base import Loss, Lowering, Provider
+from toolc.providers.base import (
+    PDF,
+    CallMessage,
+    Lowering,
+    Provider,
+    blocks,
+    encoded,
+    in_words,
+    members,
+    parsed_arguments,
+)
 from toolc.providers.gemini_schema import lower_schema
-from toolc.providers.lowering import LossLog, description
+from toolc.providers.json_schema.lowering import Loss, LossLog, description
 
 UNNAMED: Final = "toolc_call_"
 """How the id of a call begins to which the model gave none: it is not told to the model."""
@@ -49,7 +58,7 @@ class Gemini:
         found = (part.get("functionCall", part.get("function_call")) for part in parts)
         return tuple(_call(each, index) for index, each in enumerate(found) if isinstance(each, dict))
 
-    def messages(self, answers: Sequence[Answer]) -> list[JsonValue]:
+    def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
         """One content of role ``user`` with a ``functionResponse`` for each call."""
         parts: list[JsonValue] = [{"functionResponse": _response(each)} for each in answers]
         return [{"role": "user", "parts": parts}] if parts else []
@@ -64,7 +73,7 @@ def _call(call: JsonObject, index: int) -> ToolCall:
     )
 
 
-def _response(answer: Answer) -> JsonObject:
+def _response(answer: CallMessage) -> JsonObject:
     """A result under ``output`` or ``error``, which are the keys that the API gives a meaning to."""
     result = answer.result
     shown = blocks(result)

@@ -15,9 +15,8 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Content, Image, Resource, Text, ToolResult
 from toolc.model.spec.tool import Annotations, ToolSpec
 from toolc.model.template import as_text
-from toolc.providers.answers import Answer, encoded
-from toolc.providers.base import Loss, Lowering, Provider
-from toolc.providers.lowering import LossLog, description
+from toolc.providers.base import CallMessage, Lowering, Provider, encoded
+from toolc.providers.json_schema.lowering import Loss, LossLog, description
 
 _HINTS: Final = {
     "read_only": "readOnlyHint",
@@ -53,7 +52,7 @@ class MCP:
             ),
         )
 
-    def messages(self, answers: Sequence[Answer]) -> list[JsonValue]:
+    def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
         """A ``CallToolResult`` for each call."""
         return [call_result(each.result) for each in answers]
 

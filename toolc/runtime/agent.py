@@ -21,7 +21,7 @@ from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import TemplateError
-from toolc.providers.answers import Answer
+from toolc.providers.base import CallMessage
 from toolc.runtime.agent_answer import final, is_json, schema_words, task
 from toolc.runtime.agent_calls import answered
 from toolc.runtime.agent_model import ModelError
@@ -125,7 +125,7 @@ class _Conversation:
     def _ask(self, text: str) -> None:
         self.messages.append({"role": "user", "content": text})
 
-    def _hand_back(self, answers: list[Answer]) -> None:
+    def _hand_back(self, answers: list[CallMessage]) -> None:
         """Put what came of the calls into the conversation, and on record. Raises ``InterruptedWaitError``."""
         for each in answers:
             error = each.result.error

@@ -11,8 +11,7 @@ import httpx2
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.providers import load_provider
-from toolc.providers.answers import members
-from toolc.providers.base import Provider
+from toolc.providers.base import Provider, members
 from toolc.runtime.agent_model import Post, Stop, Turn, count, failed_status, own_ids, unreadable
 from toolc.runtime.agent_transport import KEY_STAND_IN, failed_request
 

@@ -14,7 +14,7 @@ from toolc.backends.output import parse_json
 from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import ToolResult, failure
-from toolc.providers.answers import Answer
+from toolc.providers.base import CallMessage
 from toolc.runtime.caller import CallContext, Caller, one_at_a_time
 from toolc.runtime.cancellation import Cancellation
 
@@ -33,7 +33,7 @@ def answered(
     *,
     turn: int,
     parallel: bool,
-) -> list[Answer]:
+) -> list[CallMessage]:
     """What came of each of ``calls``, in their order; only tools of ``names`` are called.
 
     ``turn`` is the number of the answer that they stand in, and the first part of their ids; ``parallel`` says
@@ -51,7 +51,7 @@ def answered(
 
         numbers = range(1, len(calls) + 1)
         results = _at_once(make, numbers, own) if parallel and len(calls) > 1 else [*map(make, numbers)]
-    return [Answer(call, result) for call, result in zip(calls, results, strict=True)]
+    return [CallMessage(call, result) for call, result in zip(calls, results, strict=True)]
 
 
 def _at_once(

@@ -8,8 +8,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.template import as_text
 from toolc.providers import load_provider
-from toolc.providers.answers import members
-from toolc.providers.base import Provider
+from toolc.providers.base import Provider, members
 from toolc.runtime.agent_model import Stop, Turn, count, own_ids, unreadable
 
 

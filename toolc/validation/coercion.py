@@ -1,7 +1,7 @@
 """Null for "not given": what a strict mode makes models write for what is optional, taken out again.
 
 OpenAI's strict mode wants every property on every call, so an optional one becomes "a value or null" there
-(``toolc.providers.strict``). A null that the tool's own schema takes is a value and stays.
+(``toolc.providers.json_schema.strict``). A null that the tool's own schema takes is a value and stays.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from toolc.compiler.compile import compile_specs
 from toolc.model import codes
 from toolc.model.json_schema import JsonObject
 from toolc.providers.gemini_schema import lower_schema
-from toolc.providers.lowering import REJECTED_AT_ROOT as REJECTED_BY_PROVIDERS
-from toolc.providers.lowering import LossLog
+from toolc.providers.json_schema.lowering import REJECTED_AT_ROOT as REJECTED_BY_PROVIDERS
+from toolc.providers.json_schema.lowering import LossLog
 
 ARGV = '{argv: [a, {when: x, argv: ["{{ x }}"]}]}'
 

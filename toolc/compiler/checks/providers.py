@@ -27,9 +27,9 @@ def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
     provider = next(asking, None)
     if provider is None:
         return
-    from toolc.providers.lowering import LossLog  # start-up time: few tools ask for strict mode
-    from toolc.providers.openai_strict import strict_parameters
-    from toolc.providers.strict import CLOSES
+    from toolc.providers.json_schema.lowering import LossLog  # start-up time: few tools ask for strict mode
+    from toolc.providers.json_schema.strict import CLOSES
+    from toolc.providers.openai import strict_parameters
 
     losses = LossLog(tool.spec.name)
     if strict_parameters(tool.spec, provider, losses) is None:
@@ -83,7 +83,7 @@ REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "
 def check_choice_at_root(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each keyword at the root of the parameters that a provider rejects there.
 
-    The lowering moves such a keyword into the description (see ``toolc.providers.lowering``), so it constrains the
+    The lowering moves such a keyword into the description (see ``toolc.providers.json_schema.lowering``), so it constrains the
     model only when the call is validated.
     """
     schema = tool.spec.parameters.value

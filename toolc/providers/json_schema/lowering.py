@@ -9,11 +9,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolc.model.json_schema import JsonObject, JsonValue, inner_schemas, map_subschemas
 from toolc.model.spec.tool import Annotations, ToolSpec
-from toolc.providers.base import Loss
+
+
+# A tuple is made and hashed in a fraction of the time, and a thousand tools have ten thousand of these.
+class Loss(NamedTuple):
+    """Something a provider's definition cannot say: which tool, where in it (a JSON Pointer), and what."""
+
+    tool: str
+    pointer: str
+    message: str
+
 
 REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
 """Keywords that OpenAI's API (all) and Anthropic's (three of them) answer with status 400 in a tool's root schema.

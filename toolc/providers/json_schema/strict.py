@@ -14,9 +14,8 @@ from typing import Final
 from urllib.parse import unquote
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.providers.lowering import LossLog, child, say
-from toolc.providers.merging import merge_all_of
-from toolc.providers.references import References
+from toolc.providers.json_schema.lowering import LossLog, child, say
+from toolc.providers.json_schema.references import References, merge_all_of
 from toolc.validation.coercion import takes_null
 
 _WORDS: Final = frozenset({"description", "title"})

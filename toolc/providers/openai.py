@@ -1,0 +1,277 @@
+"""OpenAI Chat Completions: ``{"type": "function", "function": {...}}`` per tool.
+
+The shapes are ``openai.types.chat.ChatCompletionFunctionToolParam`` and ``ChatCompletionToolMessageParam``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from toolc.model.call import ToolCall
+from toolc.model.json_schema import JsonObject, JsonValue, inner_schemas
+from toolc.model.result import Audio, Content, Image, Resource, Text
+from toolc.model.spec.tool import ToolSpec
+from toolc.providers.base import (
+    PDF,
+    CallMessage,
+    Lowering,
+    Provider,
+    blocks,
+    data_url,
+    encoded,
+    flagged,
+    in_words,
+    members,
+    parsed_arguments,
+)
+from toolc.providers.json_schema.lowering import (
+    REJECTED_AT_ROOT,
+    Loss,
+    LossLog,
+    description,
+    lower_plain,
+    with_items,
+)
+from toolc.providers.json_schema.strict import NotStrictError, StrictMode, lower_strict
+
+MAX_DEPTH: Final = 10
+MAX_PROPERTIES: Final = 5_000
+MAX_CHOICES: Final = 1_000
+MAX_CHARACTERS: Final = 120_000
+MANY_CHOICES: Final = 250
+MAX_CHARACTERS_OF_MANY: Final = 15_000
+"""OpenAI's limits: objects within objects, properties, values of ``enum`` and characters of names and values; and
+characters of one ``enum`` with many values."""
+
+_KEPT: Final = frozenset(
+    {"exclusiveMaximum", "exclusiveMinimum", "maxItems", "maximum", "minItems", "minimum", "multipleOf"}
+)
+_FORMATS: Final = frozenset({"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"})
+_LOOK_AROUND: Final = re.compile(r"\(\?<?[=!]")
+
+
+def _keeps(keyword: str, value: JsonValue) -> bool:
+    match keyword:
+        case "pattern":
+            return not _LOOK_AROUND.search(str(value))
+        case "format":
+            return value in _FORMATS
+        case _:
+            return keyword in _KEPT
+
+
+MODE: Final = StrictMode(provider="OpenAI", keeps=_keeps, requires_all=True, lists_types=True, recurses=True)
+
+
+def strict_parameters(tool: ToolSpec, provider: str, losses: LossLog) -> JsonObject | None:
+    """A tool's parameters for strict mode; None where none is asked for or, a loss says why, can be."""
+    if not any(choice.provider == provider and choice.strict for choice in tool.providers):
+        return None
+    try:
+        lowered = lower_strict(tool.parameters.value, MODE, losses)
+        if too_much := _beyond(lowered):
+            raise NotStrictError("/parameters", too_much)
+    except NotStrictError as error:
+        error.tell(MODE.provider, losses)
+        return None
+    return lowered
+
+
+def _beyond(schema: JsonObject) -> str:
+    """What of a lowered schema is more than OpenAI takes; empty where nothing is."""
+    size = _Size()
+    size.add(schema, 0)
+    for count, most, what in (
+        (size.depth, MAX_DEPTH, "levels of objects"),
+        (size.properties, MAX_PROPERTIES, "properties"),
+        (size.choices, MAX_CHOICES, "values of enum"),
+        (size.characters, MAX_CHARACTERS, "characters of names and values"),
+        (size.largest, MAX_CHARACTERS_OF_MANY, f"characters in an enum of more than {MANY_CHOICES} values"),
+    ):
+        if count > most:
+            return f"{count} {what}, of which it takes {most}"
+    return ""
+
+
+@dataclass(slots=True)
+class _Size:
+    """How much a schema has of what is limited."""
+
+    depth: int = 0
+    properties: int = 0
+    choices: int = 0
+    characters: int = 0
+    largest: int = 0
+
+    def add(self, schema: JsonObject, depth: int) -> None:
+        names = [*_map(schema, "properties"), *_map(schema, "$defs")]
+        listed = schema.get("enum")
+        values = [*(listed if isinstance(listed, list) else ()), *([schema["const"]] if "const" in schema else ())]
+        texts = sum(len(each) for each in values if isinstance(each, str))
+        depth += "properties" in schema
+        self.depth = max(self.depth, depth)
+        self.properties += len(_map(schema, "properties"))
+        self.choices += len(values)
+        self.characters += texts + sum(map(len, names))
+        if len(values) > MANY_CHOICES:
+            self.largest = max(self.largest, texts)
+        for inner in inner_schemas(schema):
+            self.add(inner, depth)
+
+
+def _map(schema: JsonObject, keyword: str) -> JsonObject:
+    found = schema.get(keyword)
+    return found if isinstance(found, dict) else {}
+
+
+_AUDIO_FORMATS: Final = {"audio/wav": "wav", "audio/mpeg": "mp3"}
+
+
+class OpenAIChat:
+    """The ``tools`` argument of ``client.chat.completions.create``."""
+
+    name = "openai_chat"
+    limits_strict = False
+
+    def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
+        """Declare these tools, in this order; where ``strict`` is left out it is off."""
+        lowered: list[JsonValue] = []
+        losses: list[Loss] = []
+        for tool in tools:
+            log = LossLog(tool.name, losses)
+            log.unsaid(tool, "label", "annotations", "examples")
+            strict = strict_parameters(tool, self.name, log)
+            function: JsonObject = {
+                "name": tool.name,
+                "description": description(tool),
+                "parameters": strict or with_items(lower_plain(tool, REJECTED_AT_ROOT, log)),
+            }
+            if strict:
+                function["strict"] = True
+            lowered.append({"type": "function", "function": function})
+        return Lowering(lowered, tuple(losses))
+
+    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
+        """The calls of a ``ChatCompletion``'s first choice, or of a message."""
+        found = members(response, "tool_calls") or members(response, "choices", 0, "message", "tool_calls")
+        return tuple(_call(each) for each in found if isinstance(each.get("function"), dict))
+
+    def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
+        """A message of role ``tool`` for each call, and one of role ``user`` with the pictures and files of all.
+
+        A tool's own message takes nothing but text, and all of these must come first.
+        """
+        told: list[JsonValue] = [
+            {"role": "tool", "tool_call_id": each.call.call_id, "content": _words(each)} for each in answers
+        ]
+        parts = [part for each in answers for part in _media(each)]
+        return [*told, {"role": "user", "content": parts}] if parts else told
+
+
+def _call(call: JsonObject) -> ToolCall:
+    function = call["function"]
+    assert isinstance(function, dict)
+    return ToolCall(
+        name=str(function.get("name")),
+        arguments=parsed_arguments(function.get("arguments")),
+        call_id=str(call.get("id")),
+    )
+
+
+def _words(answer: CallMessage) -> str:
+    """The texts, and in the place of any other block a line that says what it is."""
+    said = [in_words(block, "see below") if _part(block) else in_words(block) for block in blocks(answer.result)]
+    return flagged(answer.result, "\n".join(said))
+
+
+def _media(answer: CallMessage) -> list[JsonValue]:
+    parts: list[JsonValue] = [part for block in blocks(answer.result) if (part := _part(block))]
+    heading: JsonObject = {"type": "text", "text": f"From the tool {answer.call.name} ({answer.call.call_id}):"}
+    return [heading, *parts] if parts else []
+
+
+def _part(block: Content) -> JsonObject | None:
+    """A block as a part of a user's message; None for one that is no part of its own."""
+    if isinstance(block, Image):
+        return {"type": "image_url", "image_url": {"url": data_url(block)}}
+    if isinstance(block, Audio) and block.mime_type in _AUDIO_FORMATS:
+        audio: JsonObject = {"data": encoded(block), "format": _AUDIO_FORMATS[block.mime_type]}
+        return {"type": "input_audio", "input_audio": audio}
+    if isinstance(block, Resource) and block.mime_type == PDF:
+        return {"type": "file", "file": {"filename": block.name, "file_data": data_url(block)}}
+    return None
+
+
+CHAT: Final[Provider] = OpenAIChat()
+
+
+class OpenAIResponses:
+    """The ``tools`` argument of ``client.responses.create``."""
+
+    name = "openai_responses"
+    limits_strict = False
+
+    def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
+        """Declare these tools, in this order; ``strict`` is always written.
+
+        Where it is left out, the Responses API tries strict mode first, which changes what is optional.
+        """
+        lowered: list[JsonValue] = []
+        losses: list[Loss] = []
+        for tool in tools:
+            log = LossLog(tool.name, losses)
+            log.unsaid(tool, "label", "annotations", "examples")
+            strict = strict_parameters(tool, self.name, log)
+            lowered.append(
+                {
+                    "type": "function",
+                    "name": tool.name,
+                    "description": description(tool),
+                    "parameters": strict or with_items(lower_plain(tool, REJECTED_AT_ROOT, log)),
+                    "strict": strict is not None,
+                }
+            )
+        return Lowering(lowered, tuple(losses))
+
+    def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
+        """The items of type ``function_call`` in a ``Response``'s output."""
+        return tuple(
+            ToolCall(
+                name=str(item.get("name")),
+                arguments=parsed_arguments(item.get("arguments")),
+                call_id=str(item.get("call_id")),
+            )
+            for item in members(response, "output")
+            if item.get("type") == "function_call"
+        )
+
+    def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
+        """An item of type ``function_call_output`` for each call."""
+        return [
+            {"type": "function_call_output", "call_id": each.call.call_id, "output": _output(each)}
+            for each in answers
+        ]
+
+
+def _output(answer: CallMessage) -> JsonValue:
+    shown = blocks(answer.result)
+    if all(isinstance(block, Text) for block in shown):
+        return flagged(answer.result, "\n".join(map(in_words, shown)))
+    items: list[JsonValue] = [_item(block) for block in shown]
+    if answer.result.is_error:
+        items.insert(0, {"type": "input_text", "text": flagged(answer.result, "")})
+    return items
+
+
+def _item(block: Content) -> JsonObject:
+    if isinstance(block, Image):
+        return {"type": "input_image", "image_url": data_url(block), "detail": "auto"}
+    if isinstance(block, Resource) and block.mime_type == PDF:
+        return {"type": "input_file", "filename": block.name, "file_data": data_url(block)}
+    return {"type": "input_text", "text": in_words(block)}
+
+
+RESPONSES: Final[Provider] = OpenAIResponses()
