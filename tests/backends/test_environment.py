@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.backends.environment import environment
+from toolc.backends.base import environment
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import Schema
 from toolc.model.spec.code_backends import Argv, ShellBackend

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from toolc.backends.plugin import Plugin, difference
-from toolc.backends.plugin_lines import Description, Offer
+from toolc.backends.plugin_protocol import Description, Offer
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.plan import PluginCall, Profile

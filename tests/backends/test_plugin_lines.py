@@ -7,12 +7,12 @@ import json
 
 import pytest
 
-from toolc.backends.plugin_lines import (
+from toolc.backends.plugin_protocol import (
     DESCRIBE,
-    Answer,
     Description,
     LineError,
     Offer,
+    PluginResponse,
     Update,
     call_line,
     read_answer,
@@ -86,12 +86,12 @@ def test_texts_in_a_row_are_one() -> None:
         {"type": "text", "text": "c"},
     ]
     answer = read_answer(line({"content": content, "error": False, "details": {"n": 1}}))
-    assert answer == Answer((Text("ab\n"), Image(PNG, "image/png"), Text("c")), details={"n": 1})
+    assert answer == PluginResponse((Text("ab\n"), Image(PNG, "image/png"), Text("c")), details={"n": 1})
 
 
 def test_an_answer_without_error_is_a_success() -> None:
-    assert read_answer(line({"content": []})) == Answer(())
-    assert read_answer(line({"content": [], "error": True})) == Answer((), is_error=True)
+    assert read_answer(line({"content": []})) == PluginResponse(())
+    assert read_answer(line({"content": [], "error": True})) == PluginResponse((), is_error=True)
 
 
 @pytest.mark.parametrize("key", ["mimeType", "mime_type", "media_type", None])
@@ -150,7 +150,7 @@ def test_an_answer_that_is_none(said: object, why: str) -> None:
 
 
 def test_an_answer_and_an_update_may_say_whose_they_are() -> None:
-    assert read_message(line({"content": [], "call_id": "c1"})) == Answer((), call_id="c1")
+    assert read_message(line({"content": [], "call_id": "c1"})) == PluginResponse((), call_id="c1")
     assert read_message(line({"type": "update", "call_id": "c1"})) == Update(call_id="c1")
 
 
@@ -158,7 +158,7 @@ def test_an_update_is_no_answer_yet() -> None:
     said = {"type": "update", "percent": 40, "message": "nearly", "content": [{"type": "text", "text": "so far"}]}
     assert read_message(line(said)) == Update(40, "nearly", (Text("so far"),))
     assert read_message(line({"type": "update"})) == Update()
-    assert read_message(line({"type": "result", "content": []})) == Answer(())
+    assert read_message(line({"type": "result", "content": []})) == PluginResponse(())
 
 
 @pytest.mark.parametrize(

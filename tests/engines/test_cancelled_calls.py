@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from toolc.backends.environment import BASE
+from toolc.backends.base import BASE
 from toolc.engines.select import load
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.events import Stream

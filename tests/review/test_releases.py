@@ -11,7 +11,7 @@ import pytest
 from repositories import Repository
 from reviewing import told
 
-from toolc.backends.plugin_lines import Description, Offer
+from toolc.backends.plugin_protocol import Description, Offer
 from toolc.importers.plugin import plugin_spec
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.compare import compare

@@ -10,7 +10,7 @@ import pytest
 from bypass_attempts import ALLOW, URLS
 
 from toolc.backends.base import PlanError
-from toolc.backends.http_text import render_url
+from toolc.backends.http_templates import render_url
 from toolc.guest.frames import ProtocolError
 from toolc.model.destinations import parse_destination
 from toolc.model.http_plan import FormPart, HttpCall, MultipartForm, Named, PlainBody, Reading, Slot, TokenRequest

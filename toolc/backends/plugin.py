@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from toolc.backends.base import Backend
-from toolc.backends.environment import environment
-from toolc.backends.output import parse_json, signal_name, with_note
-from toolc.backends.plugin_lines import Description, LineError, Offer, read_answer
+from toolc.backends.base import Backend, environment
+from toolc.backends.content import parse_json, signal_name, with_note
+from toolc.backends.plugin_protocol import Description, LineError, Offer, read_answer
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Plan, PluginCall, Profile

@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, get_args
 
-from toolc.backends.base import Backend
-from toolc.backends.content import MalformedError, read_content
-from toolc.backends.environment import environment
-from toolc.backends.output import both_streams, parse_json, signal_name, with_note
+from toolc.backends.base import Backend, environment
+from toolc.backends.content import MalformedError, both_streams, parse_json, read_content, signal_name, with_note
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Plan, Profile, PythonCall

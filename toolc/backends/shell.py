@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from toolc.backends.base import Backend, PlanError
-from toolc.backends.environment import environment
-from toolc.backends.output import both_streams, image_type, parse_json, signal_name, with_note
+from toolc.backends.base import Backend, PlanError, environment
+from toolc.backends.content import both_streams, image_type, parse_json, signal_name, with_note
 from toolc.model.call import BoundCall
 from toolc.model.json_schema import JsonValue
 from toolc.model.plan import Exec, Plan, Profile

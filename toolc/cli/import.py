@@ -16,7 +16,7 @@ from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
 
 if TYPE_CHECKING:
-    from toolc.backends.plugin_lines import Offer
+    from toolc.backends.plugin_protocol import Offer
     from toolc.model.spec.tool import ToolSpec
 
 SCHEMA: Final = ".toolc-schema.json"

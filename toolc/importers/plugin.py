@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from toolc.backends.plugin_lines import Description, Offer
+from toolc.backends.plugin_protocol import Description, Offer
 from toolc.importers.yaml_text import yaml_text
 from toolc.model.json_schema import JsonObject, JsonValue
 

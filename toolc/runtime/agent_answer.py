@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from toolc.backends.output import parse_json
+from toolc.backends.content import parse_json
 from toolc.model.call import BoundCall
 from toolc.model.result import Text, ToolResult, failure
 from toolc.model.spec.tool import ToolSpec

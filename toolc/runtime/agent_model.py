@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from http.client import responses
 from typing import Final, Literal, Protocol, TypeAlias
 
-from toolc.backends.output import parse_json
+from toolc.backends.content import parse_json
 from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.code_backends import ErrorKind

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from toolc.backends.output import parse_json
+from toolc.backends.content import parse_json
 from toolc.model.call import BoundCall
 from toolc.model.errors import RegistryError
 from toolc.model.json_schema import JsonObject, JsonValue

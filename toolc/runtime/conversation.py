@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, get_args
 
-from toolc.backends.output import parse_json
+from toolc.backends.content import parse_json
 from toolc.guest import frames
 from toolc.guest.bundle import bundle
 from toolc.guest.flow_control import max_reports

@@ -6,7 +6,7 @@ import errno
 import os
 import socket
 
-from toolc.backends.output import parse_json
+from toolc.backends.content import parse_json
 from toolc.guest.frames import ProtocolError
 from toolc.runtime.egress_policy import Decision
 from toolc.runtime.egress_transport import Kind, Opening, RefusedError

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import quote, unquote
 
-from toolc.backends.output import parse_json
+from toolc.backends.content import parse_json
 from toolc.guest.frames import ProtocolError
 from toolc.model.destinations import show_host
 from toolc.model.http_plan import HttpCall, Named, Pieces, slots

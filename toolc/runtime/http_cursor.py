@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from toolc.backends.output import parse_json
+from toolc.backends.content import parse_json
 from toolc.model.json_schema import JsonValue, list_index, tokens
 from toolc.runtime.egress_transport import RefusedError
 

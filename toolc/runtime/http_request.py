@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from toolc.backends.http_text import encoded
+from toolc.backends.http_templates import encoded
 from toolc.model.http_plan import Base64, FormPart, MultipartForm, Named, Pieces, PlainBody, RequestBody, Slot
 from toolc.runtime.egress_transport import RefusedError
 from toolc.runtime.http_target import Target

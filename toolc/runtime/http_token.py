@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote_plus
 
-from toolc.backends.output import parse_json
+from toolc.backends.content import parse_json
 from toolc.model.http_plan import TokenRequest
 from toolc.runtime.egress_transport import Transport
 from toolc.runtime.http_answer import Answer, AnswerError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from toolc.backends.plugin import Plugin
-from toolc.backends.plugin_lines import Offer
+from toolc.backends.plugin_protocol import Offer
 from toolc.engines.base import Sandbox
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.call import BoundCall

@@ -14,11 +14,11 @@ from time import monotonic
 from typing import Final, TypeVar
 
 from toolc.backends.plugin import difference
-from toolc.backends.plugin_lines import (
+from toolc.backends.plugin_protocol import (
     DESCRIBE,
-    Answer,
     LineError,
     Offer,
+    PluginResponse,
     Update,
     call_line,
     read_message,
@@ -90,7 +90,7 @@ class PluginTurns:
         return offer
 
 
-def _answered(wire: SessionWire, call_id: str) -> tuple[bytes, Answer]:
+def _answered(wire: SessionWire, call_id: str) -> tuple[bytes, PluginResponse]:
     """The answer to the open call, as a line and as it is read; updates before it are told."""
     updates = wire.updates()
     while True:
@@ -99,7 +99,7 @@ def _answered(wire: SessionWire, call_id: str) -> tuple[bytes, Answer]:
             message = _read(wire, line)
         except LineError as error:
             raise wire.broken(str(error)) from None
-        if isinstance(message, Answer):
+        if isinstance(message, PluginResponse):
             updates.finish()
             return line, message
         if message.call_id not in {None, call_id}:
@@ -109,7 +109,7 @@ def _answered(wire: SessionWire, call_id: str) -> tuple[bytes, Answer]:
         wire.insist_on_time()
 
 
-def _read(wire: SessionWire, line: bytes) -> Answer | Update:
+def _read(wire: SessionWire, line: bytes) -> PluginResponse | Update:
     """What a plugin said, with its secrets. Raises ``LineError``, whose words hold none, nor a piece of one."""
     try:
         return read_message(line)

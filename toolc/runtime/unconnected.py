@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from toolc.backends.output import with_note
+from toolc.backends.content import with_note
 from toolc.model.result import ConnectionAttempt, Text, ToolResult
 
 MAX_NAMED: Final = 3

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from toolc.backends.content import MalformedError, read_content
-from toolc.backends.output import parse_json
+from toolc.backends.content import MalformedError, parse_json, read_content
 from toolc.guest import frames
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import Capture

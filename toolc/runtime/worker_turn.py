@@ -6,8 +6,8 @@ import base64
 from dataclasses import replace
 from typing import Final
 
-from toolc.backends.output import parse_json
-from toolc.backends.plugin_lines import line_of
+from toolc.backends.content import parse_json
+from toolc.backends.plugin_protocol import line_of
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, PythonCall
 from toolc.model.result import Capture, Ending, Outcome

@@ -1,6 +1,6 @@
 """Tools for a host that speaks the plugin protocol: one JSON object a line, over stdin and stdout.
 
-The lines are those of ``toolc.backends.plugin_lines``. One tool describes itself; several are a list, and calls
+The lines are those of ``toolc.backends.plugin_protocol``. One tool describes itself; several are a list, and calls
 then say which is meant. A line that makes no sense gets an error for an answer, as a failed call does.
 """
 
@@ -12,7 +12,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final, NoReturn
 
-from toolc.backends.plugin_lines import LineError, line_of, read_line
+from toolc.backends.plugin_protocol import LineError, line_of, read_line
 from toolc.executor import Executor
 from toolc.model.errors import ToolcError
 from toolc.model.json_schema import JsonObject, JsonValue

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolc.backends.output import AUDIO_TYPES, IMAGE_TYPES, audio_type, image_type, parse_json
+from toolc.backends.content import AUDIO_TYPES, IMAGE_TYPES, audio_type, image_type, parse_json
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Content, Image, Text
 
@@ -66,7 +66,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PluginResponse:
     """What a plugin answered to one call; texts in a row are one text, as its protocol says.
 
     ``call_id`` is the call that the answer says it is of; None where it does not say.
@@ -119,18 +119,18 @@ def read_offer(line: bytes) -> Offer:
     return Offer(tools, has_several=True)
 
 
-def read_message(line: bytes) -> Answer | Update:
+def read_message(line: bytes) -> PluginResponse | Update:
     """What a plugin said while a call was open. Raises ``LineError``."""
     value = read_line(line)
     return _update(value) if value.get("type") == UPDATE else _answer(value, line)
 
 
-def read_answer(line: bytes) -> Answer:
+def read_answer(line: bytes) -> PluginResponse:
     """What a plugin answered to a call. Raises ``LineError``."""
     return _answer(read_line(line), line)
 
 
-def _answer(value: JsonObject, line: bytes) -> Answer:
+def _answer(value: JsonObject, line: bytes) -> PluginResponse:
     is_error, details = value.get("error", False), value.get("details")
     if not isinstance(value.get("content"), list):
         raise LineError(f"its answer has no list 'content': {shown(line)}")
@@ -139,7 +139,7 @@ def _answer(value: JsonObject, line: bytes) -> Answer:
         raise LineError("its answer has an 'error' that is neither true nor false")
     if details is not None and not isinstance(details, dict):
         raise LineError("its answer has 'details' that are not an object")
-    return Answer(content, is_error, details or {}, _call_id(value, "answer"))
+    return PluginResponse(content, is_error, details or {}, _call_id(value, "answer"))
 
 
 def _update(value: JsonObject) -> Update:
