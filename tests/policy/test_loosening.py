@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.policy.loosening import loosened
+from toolc.policy.comparison import relaxations
 from toolc.policy.policy import Policy
 from toolc.policy_file import read_policy
 
@@ -55,13 +55,13 @@ def test_each_key_is_told_in_one_direction(
     strict: str, loose: str, before: str, after: str | None, tmp_path: Path
 ) -> None:
     old, new = policy(tmp_path, strict), policy(tmp_path, loose)
-    (found,) = loosened([old], [new])
+    (found,) = relaxations([old], [new])
     assert (found.before, found.after) == (before, after)
-    assert [*loosened([old], [old])] == []
-    assert [*loosened([old], [new, old])] == [], "all of several policies hold"
-    assert len([*loosened([old], [])]) == 1
+    assert [*relaxations([old], [old])] == []
+    assert [*relaxations([old], [new, old])] == [], "all of several policies hold"
+    assert len([*relaxations([old], [])]) == 1
 
 
 def test_a_list_of_hosts_without_public_keeps_public_out(tmp_path: Path) -> None:
     old = policy(tmp_path, "{public_egress: false}")
-    assert [*loosened([old], [policy(tmp_path, "{hosts: ['a.example.com:443']}")])] == []
+    assert [*relaxations([old], [policy(tmp_path, "{hosts: ['a.example.com:443']}")])] == []

@@ -34,7 +34,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class PolicyRequest:
     """A tool, all that a call of it may do, and the policy that it is held against."""
 
     tool: ToolSpec
@@ -62,7 +62,7 @@ def violations(tool: ToolSpec, tools: ToolLookup, policies: Iterable[Policy]) ->
     has = None
     for policy in policies:
         has = has or permissions_of(tool, tools)
-        asked = _Asked(tool, has, tools, policy)
+        asked = PolicyRequest(tool, has, tools, policy)
         for rule in _RULES:
             yield from rule(asked)
 
@@ -75,7 +75,7 @@ def refuse(tool: ToolSpec, tools: ToolLookup, policies: Iterable[Policy]) -> Non
         raise PolicyError(f"the tool {tool.name} is not called, since a policy does not allow it:{lines}")
 
 
-def _limits(asked: _Asked) -> Iterator[Violation]:
+def _limits(asked: PolicyRequest) -> Iterator[Violation]:
     most = {limit.name: limit for limit in asked.policy.limits}
     for each in asked.has.limits:
         allowed = most.get(each.value.name)
@@ -87,7 +87,7 @@ def _limits(asked: _Asked) -> Iterator[Violation]:
             )
 
 
-def _hosts(asked: _Asked) -> Iterator[Violation]:
+def _hosts(asked: PolicyRequest) -> Iterator[Violation]:
     hosts, policy = asked.policy.hosts, asked.policy
     for each in asked.has.hosts:
         name = "any public address" if each.value.kind == "public" else show_destination(each.value)
@@ -113,7 +113,7 @@ def _host_route(tool: ToolSpec, destination: Destination) -> tuple[str | int, ..
     return ("backend", "http", "url")
 
 
-def _images(asked: _Asked) -> Iterator[Violation]:
+def _images(asked: PolicyRequest) -> Iterator[Violation]:
     patterns = asked.policy.images
     for each in asked.has.images:
         # None is toolc's own base image: what a release brings is not a choice of a spec.
@@ -124,7 +124,7 @@ def _images(asked: _Asked) -> Iterator[Violation]:
         yield asked.told("images", each, words, ("sandbox", "build" if is_built else "image"), patterns)
 
 
-def _require(asked: _Asked) -> Iterator[Violation]:
+def _require(asked: PolicyRequest) -> Iterator[Violation]:
     for key in asked.policy.require:
         value: object = asked.tool
         for step in key.split("."):
@@ -138,7 +138,7 @@ def _require(asked: _Asked) -> Iterator[Violation]:
             )
 
 
-def _backends(asked: _Asked) -> Iterator[Violation]:
+def _backends(asked: PolicyRequest) -> Iterator[Violation]:
     kinds = asked.policy.backends
     called = ((each.by, asked.tools.get(each.value)) for each in asked.has.tools)
     for by, tool in [((OWN,), asked.tool), *called]:
@@ -148,7 +148,7 @@ def _backends(asked: _Asked) -> Iterator[Violation]:
             yield asked.told("backends", Grant(tool.name, by), words, ("backend", tag), kinds)
 
 
-def _expose(asked: _Asked) -> Iterator[Violation]:
+def _expose(asked: PolicyRequest) -> Iterator[Violation]:
     ways = asked.policy.expose
     for each in asked.has.secrets:
         secret = each.value
@@ -158,7 +158,7 @@ def _expose(asked: _Asked) -> Iterator[Violation]:
             yield asked.told("expose", each, words, ("sandbox", "secrets", secret.name, "expose"), ways)
 
 
-def _workspace(asked: _Asked) -> Iterator[Violation]:
+def _workspace(asked: PolicyRequest) -> Iterator[Violation]:
     modes = asked.policy.workspace
     for each in asked.has.workspaces:
         if modes is not None and each.value not in modes:
@@ -166,7 +166,7 @@ def _workspace(asked: _Asked) -> Iterator[Violation]:
             yield asked.told("workspace", each, words, ("sandbox", "workspace"), modes)
 
 
-def _isolation(asked: _Asked) -> Iterator[Violation]:
+def _isolation(asked: PolicyRequest) -> Iterator[Violation]:
     policy = asked.policy
     for user in asked.has.users:
         if policy.run_as is not None and user.value != policy.run_as:
@@ -179,7 +179,7 @@ def _isolation(asked: _Asked) -> Iterator[Violation]:
             yield asked.told("isolation", each, words, ("sandbox", "min_isolation"), strong)
 
 
-def _lifetime(asked: _Asked) -> Iterator[Violation]:
+def _lifetime(asked: PolicyRequest) -> Iterator[Violation]:
     lifetimes = asked.policy.lifetime
     for each in asked.has.lifetimes:
         if lifetimes is not None and each.value not in lifetimes:
@@ -187,7 +187,7 @@ def _lifetime(asked: _Asked) -> Iterator[Violation]:
             yield asked.told("lifetime", each, words, ("sandbox", "lifetime"), lifetimes)
 
 
-_RULES: Final[tuple[Callable[[_Asked], Iterator[Violation]], ...]] = (
+_RULES: Final[tuple[Callable[[PolicyRequest], Iterator[Violation]], ...]] = (
     _limits, _hosts, _images, _require, _backends, _expose, _workspace, _isolation, _lifetime,
 )  # fmt: skip
 

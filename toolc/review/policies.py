@@ -11,7 +11,7 @@ from typing import Final
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import Position, Span
 from toolc.model.spec.tool import ToolSpec
-from toolc.policy.loosening import Loosened, loosened
+from toolc.policy.comparison import Relaxation, relaxations
 from toolc.policy.policy import Policy
 from toolc.review.change import Change
 from toolc.review.pairing import Pair
@@ -41,7 +41,7 @@ def changes(old: State, new: State, pairs: Sequence[Pair]) -> Iterator[Change]:
             if (was, now) in compared:
                 continue
             compared.add((was, now))
-            for each in loosened(was, now):
+            for each in relaxations(was, now):
                 if (each.key, each.path) not in told:
                     told.add((each.key, each.path))
                     yield _change(each)
@@ -53,7 +53,7 @@ def _policies(state: State, policies: Sequence[Policy]) -> tuple[Policy, ...]:
     return tuple(replace(each, path=os.path.relpath(Path(each.path).resolve(), top)) for each in policies)
 
 
-def _change(each: Loosened) -> Change:
+def _change(each: Relaxation) -> Change:
     return Change(
         kind="risk",
         rule=RULE,

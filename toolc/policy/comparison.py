@@ -13,7 +13,7 @@ from toolc.policy.policy import ISOLATION, Approval, Policy
 
 
 @dataclass(frozen=True, slots=True)
-class Loosened:
+class Relaxation:
     """A bound that is gone or wider: the key, the policy's file, what it said, and what it says now, if at all.
 
     ``old`` is where it stood; ``new`` where it stands, or what is left of its policy, None where nothing is.
@@ -27,7 +27,7 @@ class Loosened:
     new: Span | None
 
 
-def loosened(old: Sequence[Policy], new: Sequence[Policy]) -> Iterator[Loosened]:
+def relaxations(old: Sequence[Policy], new: Sequence[Policy]) -> Iterator[Relaxation]:
     """The bounds of ``old`` that nothing in ``new`` keeps; the policies of each hold all at once."""
     for policy in old:
         for key in _KEYS:
@@ -35,7 +35,7 @@ def loosened(old: Sequence[Policy], new: Sequence[Policy]) -> Iterator[Loosened]
                 now = next((each for each in new if each.path == policy.path), None)
                 after = _text(now, key) if now and _is_said(now, key) else None
                 spans = policy.span(key), now.span(key) if now else None
-                yield Loosened(key, policy.path, _text(policy, key), after, *spans)
+                yield Relaxation(key, policy.path, _text(policy, key), after, *spans)
 
 
 _NOTHING: Final = Policy()
