@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from toolc.configuration import Configuration, configuration_folder, load_configuration
+from toolc.config.secret_sources import EnvSource
+from toolc.config.user_config import Configuration, configuration_folder, load_configuration
 from toolc.model.errors import UsageError
-from toolc.secret_sources import EnvSource
 
 
 @pytest.fixture

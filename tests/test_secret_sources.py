@@ -10,10 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from toolc import secret_sources
-from toolc.configuration import configuration_folder, load_configuration
-from toolc.model.errors import UsageError
-from toolc.secret_sources import (
+from toolc.config import secret_sources
+from toolc.config.secret_sources import (
     CommandSource,
     EnvSource,
     FileSource,
@@ -22,6 +20,8 @@ from toolc.secret_sources import (
     SecretStore,
     load_secrets,
 )
+from toolc.config.user_config import configuration_folder, load_configuration
+from toolc.model.errors import UsageError
 
 VALUE = "correct horse"
 

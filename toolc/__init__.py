@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from toolc.api import Registry, build, event_to_json, result_to_json
     from toolc.compiler.build_output import Built
-    from toolc.configuration import Configuration
+    from toolc.config.user_config import Configuration
     from toolc.executor import Executor
     from toolc.functions.define import define, tool
     from toolc.functions.step import step
@@ -117,7 +117,7 @@ _DEFINITIONS: Final = {
     "Cancellation": "toolc.runtime.cancellation.Cancellation",
     "Change": "toolc.model.call.FileChange",
     "ComposedTool": "toolc.functions.tool.ComposedTool",
-    "Configuration": "toolc.configuration.Configuration",
+    "Configuration": "toolc.config.user_config.Configuration",
     "Confirm": "toolc.model.call.Confirm",
     "Content": "toolc.model.result.Content",
     "Deny": "toolc.model.call.Deny",

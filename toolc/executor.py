@@ -12,7 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from weakref import finalize
 
-from toolc.configuration import Configuration, load_configuration
+from toolc.config.secret_sources import SecretStore
+from toolc.config.user_config import Configuration, load_configuration
 from toolc.engines.base import Engine
 from toolc.engines.select import Selection, close_unused, in_use, select, selection
 from toolc.messages import find_provider
@@ -38,7 +39,6 @@ from toolc.runtime.setting import Setting
 from toolc.runtime.shelf import Shelf
 from toolc.runtime.streaming import events
 from toolc.runtime.whole_batch import WholeBatch
-from toolc.secret_sources import SecretStore
 
 if TYPE_CHECKING:
     from toolc.api import Registry

@@ -15,7 +15,7 @@ from cli_engines import engines
 
 from toolc.api import Registry
 from toolc.cli.probes import FOLDER, Answer, load_probes, load_tools, run_probes
-from toolc.configuration import Configuration
+from toolc.config.user_config import Configuration
 from toolc.data.probes import attempts
 from toolc.engines import docker_body
 from toolc.engines.docker import DockerEngine

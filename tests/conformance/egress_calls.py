@@ -12,7 +12,7 @@ from configurations import CONFIGURATIONS, Configuration
 from local_servers import Servers
 
 from toolc.api import Registry, result_to_json
-from toolc.configuration import Configuration as UserConfiguration
+from toolc.config.user_config import Configuration as UserConfiguration
 from toolc.engines.base import Engine
 from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject, JsonValue

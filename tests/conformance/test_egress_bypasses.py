@@ -16,7 +16,7 @@ from bypass_attempts import ADDRESSES, ALLOW, GREETINGS, HOSTS, SPELLINGS
 from configurations import CONFIGURATIONS
 
 from toolc.api import Registry
-from toolc.configuration import Configuration as UserConfiguration
+from toolc.config.user_config import Configuration as UserConfiguration
 from toolc.engines.base import Engine
 from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject, JsonValue

@@ -13,7 +13,7 @@ import pytest
 from configurations import CONFIGURATIONS
 
 from toolc.api import Registry
-from toolc.configuration import Configuration
+from toolc.config.user_config import Configuration
 from toolc.engines.base import Engine
 from toolc.executor import Executor
 from toolc.model.events import Event, ToolUpdate

@@ -11,7 +11,7 @@ from egress_calls import CA, Call, available, everywhere, network, run, text
 from local_servers import tcp
 
 from toolc.api import Registry, result_to_json
-from toolc.configuration import Configuration as UserConfiguration
+from toolc.config.user_config import Configuration as UserConfiguration
 from toolc.engines.base import Engine
 from toolc.executor import Executor
 from toolc.model.events import Event, ToolUpdate

@@ -21,7 +21,7 @@ from configurations import CONFIGURATIONS
 from conformance_batch import control_group, processes_in
 
 from toolc.api import Registry
-from toolc.configuration import Configuration
+from toolc.config.user_config import Configuration
 from toolc.engines.base import Engine, Sandbox
 from toolc.executor import Executor
 from toolc.model.errors import SandboxDiedError

@@ -13,6 +13,7 @@ from toolc.cli import COMMANDS
 from toolc.cli.probes import load_probes
 from toolc.compiler.policies import CODES
 from toolc.compiler.spec_schema import spec_schema
+from toolc.config.secret_sources import MIN_CHARACTERS
 from toolc.engines import (
     docker_container,
     docker_daemon,
@@ -46,7 +47,6 @@ from toolc.runtime.composite import MOST_AT_ONCE
 from toolc.runtime.result_files import MOST_FILES
 from toolc.runtime.transaction_rules import PROTECTED
 from toolc.runtime.transaction_view import MOST_ENTRIES
-from toolc.secret_sources import MIN_CHARACTERS
 
 DEADLINES = {
     "Query the daemon": docker_daemon.ASK_SECONDS,

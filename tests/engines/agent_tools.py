@@ -9,6 +9,7 @@ from pathlib import Path
 from scripted_model import ScriptedModel
 
 from toolc.api import Registry
+from toolc.config.secret_sources import GivenSource, SecretStore
 from toolc.engines.base import Engine
 from toolc.engines.fake import FakeEngine
 from toolc.executor import Executor
@@ -17,7 +18,6 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Exec, Plan
 from toolc.model.result import Capture, Outcome, ToolResult
 from toolc.runtime.cancellation import Cancellation
-from toolc.secret_sources import GivenSource, SecretStore
 
 KEY = "sk-correct-horse-battery-staple"
 SAY: JsonObject = {

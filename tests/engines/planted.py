@@ -16,10 +16,10 @@ from urllib.parse import quote
 
 import docker
 
+from toolc.config.secret_sources import GivenSource, SecretStore
 from toolc.engines.base import Engine, Sandbox
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
-from toolc.secret_sources import GivenSource, SecretStore
 
 VALUES = {
     "IN_ENV": "env-value/7f3a+zz",

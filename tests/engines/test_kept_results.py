@@ -13,7 +13,7 @@ import yaml
 from configurations import CONFIGURATIONS
 
 from toolc import Executor, Registry, ToolResult
-from toolc.configuration import Configuration
+from toolc.config.user_config import Configuration
 from toolc.engines.base import Engine
 from toolc.engines.oci import OciEngine
 from toolc.model.json_schema import JsonObject, JsonValue

@@ -13,7 +13,7 @@ from configurations import CONFIGURATIONS, as_user
 from oci_cases import needs_oci, read_line, run, start, until
 
 from toolc.api import Registry
-from toolc.configuration import Configuration
+from toolc.config.user_config import Configuration
 from toolc.engines import oci_cgroup
 from toolc.engines.base import Engine
 from toolc.engines.oci import OciEngine

@@ -12,7 +12,7 @@ import pytest
 from configurations import CONFIGURATIONS, USER
 
 from toolc.api import Registry
-from toolc.configuration import Configuration
+from toolc.config.user_config import Configuration
 from toolc.engines.base import Engine
 from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject, JsonValue

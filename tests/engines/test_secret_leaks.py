@@ -21,6 +21,7 @@ from planted import STORE, VALUES, Hunter, Overhearing, assert_clean, in_files, 
 from scripted_server import ScriptedServer, reply
 
 from toolc.api import Registry, build, event_to_json, result_to_json
+from toolc.config.secret_sources import GivenSource, SecretStore
 from toolc.engines.base import Engine
 from toolc.engines.docker_host import find_socket
 from toolc.executor import Executor
@@ -29,7 +30,6 @@ from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image
 from toolc.runtime.cancellation import Cancellation
-from toolc.secret_sources import GivenSource, SecretStore
 
 BY_BROKER = VALUES["BY_BROKER"]
 

@@ -16,6 +16,7 @@ from agent_tools import KEY, SAY, agent_tool, ask_helper, executor_of, registry_
 from scripted_model import SPEECHES, OpenAISpeech, Said, ScriptedModel, Speech
 from scripted_server import Asked, certificate, json_reply, reply
 
+from toolc.config.secret_sources import GivenSource, SecretStore
 from toolc.model.errors import MissingExtraError, UsageError
 from toolc.model.events import Event, ToolConnect
 from toolc.model.json_schema import JsonObject
@@ -24,7 +25,6 @@ from toolc.runtime.agent_model import MAX_WORDS
 from toolc.runtime.agent_network import MAX_RESPONSE
 from toolc.runtime.agent_turns import ATTEMPTS, MAX_ANSWERED
 from toolc.runtime.cancellation import Cancellation
-from toolc.secret_sources import GivenSource, SecretStore
 
 OPENAI = OpenAISpeech()
 both_formats = pytest.mark.parametrize("speech", SPEECHES, ids=lambda speech: str(speech.provider))

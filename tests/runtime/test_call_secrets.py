@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolc.api import Registry
+from toolc.config.secret_sources import GivenSource, SecretStore
 from toolc.engines.fake import FakeEngine
 from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject
@@ -15,7 +16,6 @@ from toolc.model.plan import Plan, PythonCall
 from toolc.model.result import Capture, Image, Outcome, Resource, Text, ToolFailure, ToolResult
 from toolc.runtime.redaction import Redactor
 from toolc.runtime.secrets import redacted
-from toolc.secret_sources import GivenSource, SecretStore
 
 KEY = "correct-horse"
 SHAPED: JsonObject = {

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from toolc.api import Registry
+from toolc.config.secret_sources import GivenSource, SecretStore
 from toolc.engines.fake import FakeEngine
 from toolc.executor import Executor
 from toolc.model.call import ToolCall
@@ -28,7 +29,6 @@ from toolc.model.result import Capture, Ending, Image, Outcome
 from toolc.model.spec.sandbox import Destination, EnvVar
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.served import standing
-from toolc.secret_sources import GivenSource, SecretStore
 
 NOTES: JsonObject = {
     "toolc": 1,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolc import Executor, NoEngineError, Registry
-from toolc.configuration import Configuration
+from toolc.config.user_config import Configuration
 from toolc.engines.base import Capabilities, Enforcement, limits_refusal
 from toolc.engines.fake import FakeEngine
 from toolc.model.plan import Plan, Profile

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from toolc.api import Registry
     from toolc.compiler.compile import Compilation
     from toolc.compiler.settings import Settings
-    from toolc.configuration import Configuration
+    from toolc.config.secret_sources import SecretStore
+    from toolc.config.user_config import Configuration
     from toolc.model.diagnostics import Diagnostics
     from toolc.model.lock_file import Lock
     from toolc.policy.policy import Policy
-    from toolc.secret_sources import SecretStore
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -66,7 +66,7 @@ engine_option = click.option(
 
 def user_configuration() -> Configuration:
     """What the user has configured; what it makes a call do without is told on stderr. Raises ``UsageError``."""
-    from toolc.configuration import load_configuration  # start-up time
+    from toolc.config.user_config import load_configuration  # start-up time
 
     configuration = load_configuration()
     if configuration.accept_unenforced:
@@ -91,7 +91,7 @@ def secret_store(path: str | None, configuration: Configuration, *, only_given: 
 
     ``only_given`` leaves it at the file. Raises ``UsageError``.
     """
-    from toolc.secret_sources import SecretStore, load_secrets  # start-up time
+    from toolc.config.secret_sources import SecretStore, load_secrets  # start-up time
 
     _leave_no_core()
     given = load_secrets(Path(path)) if path is not None else {}

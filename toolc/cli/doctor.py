@@ -16,7 +16,7 @@ from toolc.model.plan import ENGINES
 
 if TYPE_CHECKING:
     from toolc.cli.diagnosis import Diagnosis, Probed, Trial
-    from toolc.configuration import Configuration
+    from toolc.config.user_config import Configuration
     from toolc.engines.report import EngineReport
     from toolc.model.spec.sandbox import MinIsolation
 
@@ -36,7 +36,7 @@ def command(probe: bool, engine: str | None, as_json: bool) -> None:
     """
     import logging  # start-up time
 
-    from toolc.configuration import load_configuration
+    from toolc.config.user_config import load_configuration
 
     # What calls do without is in the report: no warning for each, as Python prints it where nothing handles them.
     logging.getLogger("toolc").addHandler(logging.NullHandler())

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from toolc.document.map_reader import Findings
     from toolc.document.nodes import Node
 
+
 MIN_CHARACTERS: Final = 8
 """A shorter value could not be kept out of output without taking ordinary words out of it."""
 

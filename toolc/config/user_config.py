@@ -16,13 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from toolc.config.secret_sources import SecretSource, read_sources
 from toolc.model.errors import UsageError
 from toolc.model.plan import AUTO, LIMITS, engine_names
-from toolc.secret_sources import SecretSource, read_sources
 
 if TYPE_CHECKING:
     from toolc.document.map_reader import Findings
     from toolc.document.nodes import Document
+
 
 NAMES: Final = ("config.yaml", "config.toml")
 """What the file is called, in the folder ``toolc`` of the user's configuration folder."""
