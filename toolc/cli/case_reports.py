@@ -9,8 +9,8 @@ from typing import Final, Literal, TypeAlias, get_args
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from toolc.cli.cases import Tested, Verdict
-from toolc.cli.common import printable
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.reporters.text import escape_for_terminal
 
 Format: TypeAlias = Literal["text", "json", "junit"]
 FORMATS: Final[tuple[str, ...]] = get_args(Format)
@@ -23,7 +23,7 @@ def as_line(tested: Tested) -> str:
     place = f" {tested.case.place}" if tested.problems and tested.case.place else ""
     lines = [f"{_SIGNS[tested.verdict]} {tested.case.name} ({tested.duration_ms:.0f} ms){place}"]
     lines += [textwrap.indent(problem.rstrip(), "     ") for problem in tested.problems]
-    return printable("\n".join(lines))
+    return escape_for_terminal("\n".join(lines))
 
 
 def as_summary(tested: Sequence[Tested], untested: Sequence[str]) -> str:
@@ -101,4 +101,4 @@ def _counted(element: Element, counts: Mapping[str, int]) -> Element:
 
 def _text(text: str) -> str:
     # XML has no way at all to write most control characters.
-    return printable(text)
+    return escape_for_terminal(text)

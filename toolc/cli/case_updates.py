@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from toolc.cli.common import note, printable
+from toolc.cli.common import note
 from toolc.cli.expectations import (
     compare_changes,
     compare_connections,
@@ -17,6 +17,7 @@ from toolc.cli.expectations import (
     within,
 )
 from toolc.compiler.update_tests import Route, Update, update_tests
+from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
     from toolc.cli.cases import Tested
@@ -35,13 +36,15 @@ def update(tested: Sequence[Tested]) -> list[Tested]:
     for each in done.made:
         note(f"updated {_name(each)}: {', '.join('.'.join(route) for route in sorted({*each.values, *each.gone}))}")
     for each, reason in done.refused:
-        note(printable(f"{_name(each)} ({each.tool.span('tests', each.index)}) was not updated: {reason}"))
+        note(
+            escape_for_terminal(f"{_name(each)} ({each.tool.span('tests', each.index)}) was not updated: {reason}")
+        )
     updated = {_name(each) for each in done.made}
     left: list[Tested] = []
     for still in (each for each in tested if each.problems):
         reasons = [*_unwritable(still)] if still.result else []
         for reason in reasons:
-            note(printable(f"{still.case.name} ({still.case.place}) still fails: {reason}"))
+            note(escape_for_terminal(f"{still.case.name} ({still.case.place}) still fails: {reason}"))
         if reasons or still.case.name not in updated:
             left.append(still)
     return left

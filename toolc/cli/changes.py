@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from toolc.cli.common import note, printable
+from toolc.cli.common import note
 from toolc.model.call import NOBODY_TO_ASK
+from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
     from toolc.cli.questions import Questions
@@ -63,7 +64,7 @@ def print_changes(result: ToolResult, *, listed: bool) -> None:
         if told.get("reason") == NOBODY_TO_ASK:
             note("to be asked, run it on a terminal; to allow it at once: toolc run --yes ...")
     else:
-        note(printable(f"the workspace is as it was: {told.get('reason')}"))
+        note(escape_for_terminal(f"the workspace is as it was: {told.get('reason')}"))
 
 
 def _print_listed(told: JsonObject) -> None:
@@ -89,7 +90,7 @@ def _about(change: FileChange) -> str:
 
 def _line(sign: str, path: str, about: str) -> str:
     # One line each, whatever the name holds.
-    shown = printable(path).replace("\n", "\\n").replace("\t", "\\t")
+    shown = escape_for_terminal(path).replace("\n", "\\n").replace("\t", "\\t")
     return f"  {sign} {shown}" + (f" ({about})" if about else "")
 
 

@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import (
-    FINDINGS,
-    central_policy,
-    format_option,
-    named,
-    note,
-    policy_option,
-    print_findings,
-    printable,
-)
+from toolc.cli.common import FINDINGS, central_policy, format_option, named, note, policy_option, print_findings
 from toolc.cli.lint import chosen, ignore_option, select_option
 from toolc.compiler.garbage import no_collection
+from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
     from toolc.compiler.settings import Settings
@@ -91,7 +83,7 @@ def _print_diff(places: list[Path], settings: Settings, *, unsafe: bool) -> None
     changes = [*mend(places, settings, unsafe=unsafe)]
     for mended in changes:
         # A program gets the diff as it is; a terminal's cursor must not be moved by what a file holds.
-        sys.stdout.write(printable(mended.diff()) if sys.stdout.isatty() else mended.diff())
+        sys.stdout.write(escape_for_terminal(mended.diff()) if sys.stdout.isatty() else mended.diff())
     note(f"would fix {sum(mended.count for mended in changes)}")
     if changes:
         raise click.exceptions.Exit(FINDINGS)

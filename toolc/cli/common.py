@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from toolc.model.lock_file import Lock
     from toolc.policy.policy import Policy
 
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -263,13 +264,3 @@ def wants_color(to: TextIO) -> bool:
 def note(message: str) -> None:
     """One line for the person, beside the output."""
     print(f"toolc: {message}", file=sys.stderr)
-
-
-def printable(text: str) -> str:
-    """``text`` for a terminal: what could move its cursor or reorder its lines is escaped, as ``\\x1b``."""
-    return "".join(
-        character
-        if character.isprintable() or character in "\n\t"
-        else character.encode("unicode_escape").decode("ascii")
-        for character in text
-    )

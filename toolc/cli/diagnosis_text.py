@@ -6,13 +6,13 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from toolc.cli.common import printable
 from toolc.cli.diagnosis import Diagnosis, Probed, Trial
 from toolc.cli.probes import Probe, Verdict
 from toolc.engines.advisories import Concern
 from toolc.engines.base import Capabilities, unenforced
 from toolc.engines.report import EngineReport
 from toolc.model.plan import LIMITS
+from toolc.reporters.text import escape_for_terminal
 
 WIDTH: Final = 116
 """Of a line of words; a command that is longer stays on one line, to be copied."""
@@ -126,7 +126,7 @@ def _improve(reports: Sequence[EngineReport]) -> Iterator[str]:
         line
         for report in reports
         for each in report.remedies
-        for line in (*_wrapped("  ", f"{report.name}: {each.lacks}"), f"    {printable(each.remedy)}")
+        for line in (*_wrapped("  ", f"{report.name}: {each.lacks}"), f"    {escape_for_terminal(each.remedy)}")
     ]
     if lines:
         yield "to improve"
@@ -174,7 +174,7 @@ def _field(name: str, text: str) -> Iterator[str]:
 
 def _wrapped(start: str, text: str) -> Iterator[str]:
     yield from textwrap.wrap(
-        printable(text),
+        escape_for_terminal(text),
         WIDTH,
         initial_indent=start,
         subsequent_indent=" " * len(start),

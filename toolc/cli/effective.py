@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolc.api import split_target
-from toolc.cli.common import CANNOT, compile_or_exit, printable
+from toolc.cli.common import CANNOT, compile_or_exit
 from toolc.compiler.effective import Value, effective
 from toolc.document.map_reader import listed, suggestion
 from toolc.model.errors import UsageError
+from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
     from toolc.compiler.decode_tool import LocatedTool
@@ -48,7 +49,7 @@ def as_text(tool: LocatedTool) -> str:
     rows = [(each.key, _short(each), each.origin) for each in effective(tool)]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = (f"{key:<{widths[0]}}  {value:<{widths[1]}}  {origin}" for key, value, origin in rows)
-    return "".join(f"{printable(line)}\n" for line in lines)
+    return "".join(f"{escape_for_terminal(line)}\n" for line in lines)
 
 
 def as_json(tool: LocatedTool) -> str:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import click
 
-from toolc.cli.common import note, printable
+from toolc.cli.common import note
 from toolc.engines.base import Leftover
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
+from toolc.reporters.text import escape_for_terminal
 
 COULD_NOT = 3
 """The exit code where something could not be removed, or nobody could look."""
@@ -56,7 +57,7 @@ class _Outcome:
     def line(self) -> str:
         word = "removed" if self.removed else "kept" if self.reason else "would remove"
         reason = f"  ({self.reason})" if self.reason else ""
-        return printable(f"{word}  {self.left.kind}  {self.left.name}{reason}")
+        return escape_for_terminal(f"{word}  {self.left.kind}  {self.left.name}{reason}")
 
     def to_json(self) -> JsonObject:
         left = self.left

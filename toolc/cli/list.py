@@ -6,8 +6,9 @@ import json
 
 import click
 
-from toolc.cli.common import open_registry, printable
+from toolc.cli.common import open_registry
 from toolc.model.spec.tool import ToolSpec
+from toolc.reporters.text import escape_for_terminal
 
 
 @click.command("list")
@@ -22,7 +23,7 @@ def command(target: str, as_json: bool) -> None:
         return
     width = max((len(tool.name) for tool in tools), default=0)
     for tool in tools:
-        print(f"{tool.name:<{width}}  {printable(_summary(tool))}")
+        print(f"{tool.name:<{width}}  {escape_for_terminal(_summary(tool))}")
 
 
 def _summary(tool: ToolSpec) -> str:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, TextIO
 
-from toolc.cli.common import printable
+from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
     from toolc.model.events import Event, Stream
@@ -48,7 +48,7 @@ class LiveOutput:
 
 def write(text: str, to: TextIO) -> None:
     """Write a tool's text to stdout or stderr, at once; on a terminal nothing that could move its cursor."""
-    shown = printable(text) if to.isatty() else text
+    shown = escape_for_terminal(text) if to.isatty() else text
     to.buffer.write(shown.encode("utf-8", "replace"))
     to.buffer.flush()
 
@@ -63,7 +63,7 @@ class Progress:
 
     def report(self, percent: float | None, message: str) -> None:
         """Take a report; a line is written now, what is drawn with the next ``draw``."""
-        words = printable(" ".join(message.splitlines()).replace("\t", " "))
+        words = escape_for_terminal(" ".join(message.splitlines()).replace("\t", " "))
         if not self._redraws:
             number = "" if percent is None else f"{percent:3.0f}% "
             self._write(f"{number}{words}\n")

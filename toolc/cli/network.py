@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolc.api import split_target
-from toolc.cli.common import note, printable
+from toolc.cli.common import note
 from toolc.document.nodes import Node, Scalar, Sequence
 from toolc.model.destinations import HostError, parse_destination, show_destination, show_host
 from toolc.model.source import Span
 from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
+from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
     from toolc.compiler.decode_tool import LocatedTool
@@ -33,7 +34,7 @@ def explain(result: ToolResult, tool: ToolSpec, target: str, registry: str | Non
         allowed = ", ".join(show_destination(each) for each in tool.sandbox.network.allow)
         note(f"the tool asked for no connection; {UNSEEN}" if allowed else "the tool may connect to nothing")
     for attempt in found:
-        note(printable(_line(attempt, spec)))
+        note(escape_for_terminal(_line(attempt, spec)))
     if unlisted := result.details.get("network_not_listed"):
         note(f"and {unlisted} connections more")
 

@@ -6,8 +6,9 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from toolc.cli.common import note, printable
+from toolc.cli.common import note
 from toolc.cli.live import write
+from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
     from toolc.model.result import Content, ToolResult
@@ -72,12 +73,12 @@ def print_rest(result: ToolResult, noted: str) -> None:
         said = result.details.get(stream)
         if isinstance(said, str) and said and not (said == known and said.endswith("\n")):
             text = said.removeprefix(known)
-            text = printable(text) if sys.stderr.isatty() else text
+            text = escape_for_terminal(text) if sys.stderr.isatty() else text
             print(text, end="" if text.endswith("\n") else "\n", file=sys.stderr)
     if result.error:
         # A terminal shows why already, as the content; stdout that goes elsewhere leaves nothing to see.
         why = "" if sys.stdout.isatty() else f": {result.error.message}"
-        note(printable(f"the tool failed ({result.error.kind}){why}"))
+        note(escape_for_terminal(f"the tool failed ({result.error.kind}){why}"))
     notes = result.details.get("engine_notes")
     if isinstance(notes, list):
         note(f"ran with the engine {result.details['engine']!r} ({' '.join(map(str, notes))})")

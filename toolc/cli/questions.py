@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolc.cli.common import printable
+from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
     from toolc.model.events import Event, Listener
@@ -39,8 +39,8 @@ class Questions:
                 self._is_asking = True
             try:
                 for line in shown:
-                    print(printable(line), file=sys.stderr)
-                return click.confirm(f"toolc: {printable(question)}", default=False, err=True)
+                    print(escape_for_terminal(line), file=sys.stderr)
+                return click.confirm(f"toolc: {escape_for_terminal(question)}", default=False, err=True)
             finally:
                 self._go_on()
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Final
 
-from toolc.cli.common import printable
 from toolc.model.json_schema import JsonObject
 from toolc.model.permissions import OWN, Grant, Permissions, format_permissions
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.tool import ToolSpec
+from toolc.reporters.text import escape_for_terminal
 
 _WORDS: Final = {
     "tools": "calls",
@@ -38,7 +38,7 @@ def as_text(tool: RegisteredTool, granted: Permissions) -> str:
     lines += ["", "parameters", *_parameters(spec)]
     lines += ["", "a call", *_granted(granted)]
     lines += ["", f"surface {tool.surface_digest}", f"effect  {tool.effect_digest}"]
-    return "".join(f"{printable(line.rstrip())}\n" for line in lines)
+    return "".join(f"{escape_for_terminal(line.rstrip())}\n" for line in lines)
 
 
 def _parameters(tool: ToolSpec) -> Iterator[str]:

@@ -161,3 +161,13 @@ def _width(character: str) -> int:
     if unicodedata.category(character) in {"Mn", "Me"}:
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def escape_for_terminal(text: str) -> str:
+    """``text`` for a terminal: what could move its cursor or reorder its lines is escaped, as ``\\x1b``."""
+    return "".join(
+        character
+        if character.isprintable() or character in "\n\t"
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
