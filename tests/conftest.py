@@ -14,9 +14,9 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, settings
 
-from toolc.engines.select import select
 from toolc.model.errors import NoEngineError
 from toolc.model.plan import AUTO, Profile
+from toolc.sandbox.selection import select
 
 # Shared machines stall: a slow example is no failure, and a failing one must come back on the next run.
 settings.register_profile("toolc", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from toolc import Cancellation, Executor, FunctionTool, Registry, RegistryError, UsageError, build, define, tool
-from toolc.engines.select import Selection
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
 from toolc.runtime.caller import CallContext, nobody
 from toolc.runtime.executor import Calls
 from toolc.runtime.setting import Setting
+from toolc.sandbox.selection import EngineSelection
 
 SPECS = """\
 toolc: 1
@@ -31,7 +31,7 @@ tools:
 """
 
 
-def never(_: Profile) -> Selection:
+def never(_: Profile) -> EngineSelection:
     raise AssertionError("nothing is to be started")
 
 

@@ -14,8 +14,6 @@ from weakref import finalize
 
 from toolc.config.secret_sources import SecretStore
 from toolc.config.user_config import Configuration, load_configuration
-from toolc.engines.base import Engine
-from toolc.engines.select import Selection, close_unused, in_use, select, selection
 from toolc.messages import find_provider
 from toolc.model import argument_checks
 from toolc.model.call import Ask, Confirm, ToolCall
@@ -39,6 +37,8 @@ from toolc.runtime.setting import Setting
 from toolc.runtime.shelf import Shelf
 from toolc.runtime.streaming import events
 from toolc.runtime.whole_batch import WholeBatch
+from toolc.sandbox.base import Engine
+from toolc.sandbox.selection import EngineSelection, close_unused, in_use, select, selection
 
 if TYPE_CHECKING:
     from toolc.api import Registry
@@ -314,7 +314,7 @@ class Executor:
     ) -> None:
         self.close()
 
-    def _choose(self, profile: Profile) -> Selection:
+    def _choose(self, profile: Profile) -> EngineSelection:
         if isinstance(self._engine, str):
             return select(self._engine, profile)
         if reason := self._engine.refusal(profile):

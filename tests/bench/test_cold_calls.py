@@ -17,7 +17,7 @@ from time import perf_counter
 import pytest
 
 from toolc import Executor, Registry
-from toolc.engines import images
+from toolc.sandbox.docker import image_builder
 
 ROUNDS = 15
 SPEC = """
@@ -58,7 +58,7 @@ def test_a_cold_call_beside_its_peers(tmp_path: Path, capsys: pytest.CaptureFixt
         "host: python3 -c pass": peer("python3", "-c", ""),
     }
     if shutil.which("docker"):
-        image = images.base_tag()
+        image = image_builder.base_tag()
         subjects["docker run --rm"] = peer("docker", "run", "--rm", "--network", "none", image, "echo", "hello")
     for engine in ("docker", "oci"):
         executor = Executor(registry, engine=engine)

@@ -29,8 +29,6 @@ from targets import judged
 
 from toolc.api import Registry
 from toolc.backends.http import Http
-from toolc.engines.base import Engine
-from toolc.engines.select import load
 from toolc.executor import Executor
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.launch_args import NETWORK_ARGUMENT
@@ -45,6 +43,8 @@ from toolc.runtime.egress import Broker, Egress
 from toolc.runtime.http_call import prepared
 from toolc.runtime.secrets import CallSecrets
 from toolc.runtime.wire import Line, Listening
+from toolc.sandbox.base import Engine
+from toolc.sandbox.selection import load
 
 ROUNDS = 15
 PEER = "httpx.Client, a connection per call"

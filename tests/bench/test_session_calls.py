@@ -18,9 +18,9 @@ from time import perf_counter
 import pytest
 
 from toolc.api import Registry
-from toolc.engines.select import probe
 from toolc.executor import Executor
 from toolc.model.plan import ENGINES
+from toolc.sandbox.selection import probe
 
 ROUNDS = 300
 PLUGIN = '''

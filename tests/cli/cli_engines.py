@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.engines.select import select
 from toolc.model.errors import NoEngineError
 from toolc.model.plan import AUTO, Profile, engine_names
+from toolc.sandbox.selection import select
 
 
 def engines() -> list[object]:

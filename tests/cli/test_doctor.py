@@ -12,9 +12,9 @@ from toolc.cli.diagnosis import Diagnosis, Probed, Trial, to_json
 from toolc.cli.diagnosis_text import to_text
 from toolc.cli.probes import Answer, Probe
 from toolc.engines.advisories import Advisory, Component, Concern
-from toolc.engines.base import Capabilities, Enforcement
-from toolc.engines.base import Probe as Availability
 from toolc.engines.report import EngineReport, HostReport, Remedy
+from toolc.sandbox.base import Capabilities, Enforcement
+from toolc.sandbox.base import EngineStatus as Availability
 
 RUNC = Component(name="runc", version="1.1.5+ds1-1+deb12u1", package="runc")
 RACE = Advisory(

@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from toolc.cli.gc import command
-from toolc.engines.base import Leftover
 from toolc.model.errors import InfrastructureError
 from toolc.runtime import leftovers
 from toolc.runtime.leftovers import Survey
+from toolc.sandbox.base import Leftover
 
 
 class Host:

@@ -8,13 +8,14 @@ import pytest
 from click.testing import CliRunner
 
 from toolc.cli.image import command
-from toolc.engines import images
-from toolc.engines.docker_build import Built, Say
-from toolc.engines.packages import Packages
-from toolc.engines.unpacked import Stored
 from toolc.model.errors import NoEngineError, UsageError
+from toolc.sandbox.docker import image_builder
+from toolc.sandbox.docker.build import BuiltImage, Say
+from toolc.sandbox.images.metadata import Stored
+from toolc.sandbox.oci.images import Exported
+from toolc.sandbox.python.packages import Packages
 
-BASE = Built(
+BASE = BuiltImage(
     name="base", tag="toolc/base:1.0", id="sha256:a", recipe="sha256:b", base="debian:12", size_bytes=200 * 1024**2
 )
 
@@ -22,12 +23,12 @@ BASE = Built(
 def test_build_prints_the_tag_and_tells_progress_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, str | None]] = []
 
-    def build_image(name: str, *, base: str | None, say: Say) -> Built:
+    def build_image(name: str, *, base: str | None, say: Say) -> BuiltImage:
         asked.append((name, base))
         say("Step 1/2")
         return BASE
 
-    monkeypatch.setattr(images, "build_image", build_image)
+    monkeypatch.setattr(image_builder, "build_image", build_image)
     result = CliRunner().invoke(command, ["build"])
     assert (result.exit_code, result.stdout, result.stderr) == (0, "toolc/base:1.0\n", "Step 1/2\n")
     CliRunner().invoke(command, ["build", "python", "node", "--from", "debian:13"])
@@ -35,7 +36,7 @@ def test_build_prints_the_tag_and_tells_progress_apart(monkeypatch: pytest.Monke
 
 
 def test_build_knows_every_name_before_the_first_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(images, "build_image", lambda *_, **__: pytest.fail("nothing may be built"))
+    monkeypatch.setattr(image_builder, "build_image", lambda *_, **__: pytest.fail("nothing may be built"))
     result = CliRunner().invoke(command, ["build", "base", "nodejs"])
     assert isinstance(result.exception, UsageError)
     assert str(result.exception) == (
@@ -46,11 +47,11 @@ def test_build_knows_every_name_before_the_first_is_built(monkeypatch: pytest.Mo
 def test_export_says_what_was_unpacked_and_where(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, Path | None]] = []
 
-    def export_image(name: str, archive: Path | None) -> images.Exported:
+    def export_image(name: str, archive: Path | None) -> Exported:
         asked.append((name, archive))
-        return images.Exported("toolc/node:1.0", "sha256:ab", Path("/store/root"))
+        return Exported("toolc/node:1.0", "sha256:ab", Path("/store/root"))
 
-    monkeypatch.setattr(images, "export_image", export_image)
+    monkeypatch.setattr(image_builder, "export_image", export_image)
     result = CliRunner().invoke(command, ["export", "node"])
     assert (result.exit_code, result.stdout) == (0, "toolc/node:1.0  sha256:ab  /store/root\n")
     CliRunner().invoke(command, ["export", "mine:1", "--from", "a.tar"])
@@ -58,7 +59,7 @@ def test_export_says_what_was_unpacked_and_where(monkeypatch: pytest.MonkeyPatch
 
 
 def test_export_writes_an_archive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(images, "save_image", lambda name, _output: f"{name}:1.0")
+    monkeypatch.setattr(image_builder, "save_image", lambda name, _output: f"{name}:1.0")
     result = CliRunner().invoke(command, ["export", "node", "--output", "node.tar"])
     assert (result.exit_code, result.stdout) == (0, "node:1.0  node.tar\n")
 
@@ -77,14 +78,14 @@ def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[Stored]:
     """What is unpacked; ``prune`` takes from it."""
     found: list[Stored] = []
     monkeypatch.setattr(Stored, "size_bytes", lambda _: 3 * 1024**2)
-    monkeypatch.setattr(images, "unpacked_images", lambda: tuple(found))
-    monkeypatch.setattr(images, "prune_image", found.remove)
-    monkeypatch.setattr(images, "unused_packages", lambda: ())
+    monkeypatch.setattr(image_builder, "unpacked_images", lambda: tuple(found))
+    monkeypatch.setattr(image_builder, "prune_image", found.remove)
+    monkeypatch.setattr(image_builder, "unused_packages", lambda: ())
     return found
 
 
 def test_list_shows_each_image(monkeypatch: pytest.MonkeyPatch, unpacked: list[Stored]) -> None:
-    monkeypatch.setattr(images, "list_images", lambda: (BASE,))
+    monkeypatch.setattr(image_builder, "list_images", lambda: (BASE,))
     unpacked += [NAMED, STALE]
     result = CliRunner().invoke(command, ["list"])
     assert result.stderr == ""
@@ -96,10 +97,10 @@ def test_list_shows_each_image(monkeypatch: pytest.MonkeyPatch, unpacked: list[S
 
 
 def test_list_works_without_a_daemon(monkeypatch: pytest.MonkeyPatch, unpacked: list[Stored]) -> None:
-    def nobody() -> tuple[Built, ...]:
+    def nobody() -> tuple[BuiltImage, ...]:
         raise NoEngineError("images are built with Docker: it does not answer")
 
-    monkeypatch.setattr(images, "list_images", nobody)
+    monkeypatch.setattr(image_builder, "list_images", nobody)
     unpacked.append(NAMED)
     result = CliRunner().invoke(command, ["list"])
     assert (result.exit_code, result.stdout) == (0, "a:1, b:1  3MiB  unpacked in /store/sha256-a\n")
@@ -107,7 +108,7 @@ def test_list_works_without_a_daemon(monkeypatch: pytest.MonkeyPatch, unpacked: 
 
 
 def test_list_of_none_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch, unpacked: list[Stored]) -> None:
-    monkeypatch.setattr(images, "list_images", lambda: ())
+    monkeypatch.setattr(image_builder, "list_images", lambda: ())
     result = CliRunner().invoke(command, ["list"])
     assert not unpacked
     assert (result.stdout, result.stderr) == (
@@ -129,8 +130,8 @@ def test_prune_removes_what_no_name_means_any_more(unpacked: list[Stored]) -> No
 def test_prune_removes_packages_that_nobody_uses(monkeypatch: pytest.MonkeyPatch, unpacked: list[Stored]) -> None:
     assert not unpacked
     unused = [Packages(key="k", names=("a-1.0", "b-2.0"), folder=Path("/store/site/k"), last_used=0.0)]
-    monkeypatch.setattr(images, "unused_packages", lambda: tuple(unused))
-    monkeypatch.setattr(images, "prune_packages", unused.remove)
+    monkeypatch.setattr(image_builder, "unused_packages", lambda: tuple(unused))
+    monkeypatch.setattr(image_builder, "prune_packages", unused.remove)
     result = CliRunner().invoke(command, ["prune", "--dry-run"])
     assert (result.stdout, len(unused)) == ("would remove  packages  a-1.0, b-2.0\n", 1)
     result = CliRunner().invoke(command, ["prune"])

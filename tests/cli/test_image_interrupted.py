@@ -13,9 +13,9 @@ from pathlib import Path
 import docker
 import pytest
 
-from toolc.engines.docker_host import NoHostError, find_socket
-from toolc.engines.images import base_tag
 from toolc.model.errors import InfrastructureError
+from toolc.sandbox.docker.api_client import NoHostError, find_socket
+from toolc.sandbox.docker.image_builder import base_tag
 
 PATIENCE = 60.0
 
@@ -23,7 +23,7 @@ BUILD = """
 import sys
 from pathlib import Path
 from toolc.cli import main
-from toolc.engines import docker_debian, images
+from toolc.sandbox import docker_debian, images
 folder, version, public = sys.argv[1:4]
 images.asset = lambda name: Path(folder) / name
 images._version = lambda: version

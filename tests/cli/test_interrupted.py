@@ -15,9 +15,9 @@ from daemon_places import DaemonPlaces
 from killing import lacks
 from remains import Before, Owned, seconds_until_clean
 
-from toolc.engines.docker_daemon import connect
-from toolc.engines.docker_host import find_socket
-from toolc.engines.owner import directories
+from toolc.sandbox.docker.api_client import find_socket
+from toolc.sandbox.docker.daemon import connect
+from toolc.sandbox.host.owner import directories
 
 SPEC = """\
 toolc: 1
@@ -98,7 +98,7 @@ def wait_until_at_work(process: subprocess.Popen[str], command: str, label: str)
 
 def label_of(pid: int) -> str:
     """The owner's label of another process, as it would say it itself."""
-    from toolc.engines import owner
+    from toolc.sandbox.host import owner
 
     here = owner.Owner.current()
     process = owner._process(pid)

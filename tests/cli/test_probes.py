@@ -17,8 +17,6 @@ from toolc.api import Registry
 from toolc.cli.probes import FOLDER, Answer, load_probes, load_tools, run_probes
 from toolc.config.user_config import Configuration
 from toolc.data.probes import attempts
-from toolc.engines import docker_body
-from toolc.engines.docker import DockerEngine
 from toolc.engines.fake import FakeEngine
 from toolc.executor import Executor
 from toolc.model.errors import InfrastructureError
@@ -26,6 +24,8 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Plan, Profile, PythonCall
 from toolc.model.result import Capture, Outcome
 from toolc.model.spec.sandbox import MinIsolation
+from toolc.sandbox.docker import container_config
+from toolc.sandbox.docker.engine import DockerEngine
 
 HOST: attempts.Host = {"secret": "/dev/null", "word": "", "socket": "", "port": 1}
 TRACES = {"follow_link", "write_read_only", "leave_processes", "leave_files", "find_files", "leave_mounts"}
@@ -171,7 +171,7 @@ def test_every_probe_holds(engine: str) -> None:
 
 
 def test_a_sandbox_without_its_walls_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = docker_body.create_body
+    whole = container_config.create_config
 
     def weak(*args: Any, **named: Any) -> JsonObject:  # Any, for it passes on what it is given
         body = whole(*args, **named)
@@ -187,7 +187,7 @@ def test_a_sandbox_without_its_walls_is_found_out(monkeypatch: pytest.MonkeyPatc
     engine = DockerEngine()
     if reason := engine.refusal(Profile()):
         pytest.skip(reason)
-    monkeypatch.setattr(docker_body, "create_body", weak)
+    monkeypatch.setattr(container_config, "create_config", weak)
     with Executor(load_tools("namespace"), engine=engine, configuration=Configuration()) as executor:
         result = executor.run("attempts", {"secret": "/none", "word": "none", "socket_name": "none", "port": 1})
     engine.close()

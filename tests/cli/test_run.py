@@ -16,9 +16,9 @@ import pytest
 from cli_engines import engines
 
 from toolc.cli import main
-from toolc.engines.select import select
 from toolc.model.errors import NoEngineError
 from toolc.model.plan import Profile, engine_names
+from toolc.sandbox.selection import select
 
 TOOLC = (sys.executable, "-m", "toolc")
 SPECS = """\

@@ -16,9 +16,9 @@ from click.testing import CliRunner
 from transaction_cases import DONE
 
 from toolc.cli.run import command
-from toolc.engines import select
 from toolc.engines.fake import FakeEngine
 from toolc.model.result import Capture, Outcome
+from toolc.sandbox import selection
 
 SPEC = """
 toolc: 1
@@ -41,7 +41,7 @@ backend: {shell: {argv: [flaky]}}
 
 
 def use(monkeypatch: pytest.MonkeyPatch, engine: FakeEngine) -> None:
-    monkeypatch.setattr("toolc.executor.select", lambda *_: select.Selection(engine))
+    monkeypatch.setattr("toolc.executor.select", lambda *_: selection.EngineSelection(engine))
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ ON_TERMINAL = """
 import sys
 sys.path.insert(0, {helpers!r})
 from transaction_cases import DONE
-from toolc.engines import select
+from toolc.sandbox import select
 from toolc.engines.fake import FakeEngine
 import toolc.executor
 engine = FakeEngine(lambda _: DONE)
@@ -145,7 +145,7 @@ tools:
 SEVERAL = """
 import sys, threading
 sys.path.insert(0, {helpers!r})
-from toolc.engines import select
+from toolc.sandbox import select
 from toolc.engines.fake import FakeEngine
 from toolc.model.result import Capture, Outcome
 import click

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from transaction_cases import DONE, doing
 
 from toolc.cli.run import command
-from toolc.engines import select
+from toolc.sandbox import selection
 
 SPEC = """
 toolc: 1
@@ -35,8 +35,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (view / "old").unlink()
 
     engine = doing(act, DONE)
-    monkeypatch.setattr(select, "select", lambda *_: select.Selection(engine))
-    monkeypatch.setattr("toolc.executor.select", lambda *_: select.Selection(engine))
+    monkeypatch.setattr(selection, "select", lambda *_: selection.EngineSelection(engine))
+    monkeypatch.setattr("toolc.executor.select", lambda *_: selection.EngineSelection(engine))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -86,7 +86,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {helpers!r})
 from transaction_cases import DONE, doing
-from toolc.engines import select
+from toolc.sandbox import select
 import toolc.executor
 engine = doing(lambda view: (view / "old").unlink(), DONE)
 toolc.executor.select = lambda *_: select.Selection(engine)

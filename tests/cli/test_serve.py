@@ -14,8 +14,8 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import TextContent
 
-from toolc.engines.select import probe
 from toolc.model.plan import ENGINES
+from toolc.sandbox.selection import probe
 
 SPECS = Path(__file__).parents[2] / "specs"
 SPEC = """\

@@ -29,7 +29,7 @@ annotations: {read_only: true}
 tests: [{args: {path: a}, expect: {text: "1 a\\n"}}]
 """
 ELSEWHERE = {
-    "toolc.engines.base", "toolc.engines.select", "toolc.model.plan",  # sandboxes
+    "toolc.sandbox.base", "toolc.sandbox.selection", "toolc.model.plan",  # sandboxes
     "toolc.api", "toolc.model.registry", "rfc8785",  # registries
     "toolc.document.toml.parser", "toolc.document.toml.positions", "tomli",  # the other language
     "toolc.compiler.decode_http", "toolc.compiler.decode_python", "toolc.compiler.decode_agent",  # other backends

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from gvisor_daemon import gvisor_socket
 
-from toolc.engines import docker_build, store
-from toolc.engines.docker_daemon import connect
-from toolc.engines.docker_host import find_socket
-from toolc.engines.images import base_tag
+from toolc.sandbox.docker import build
+from toolc.sandbox.docker.api_client import find_socket
+from toolc.sandbox.docker.daemon import connect
+from toolc.sandbox.docker.image_builder import base_tag
+from toolc.sandbox.host import store
 
 FOLDER = Path(__file__).parent / "clients"
 
@@ -28,7 +29,7 @@ def clients_image(configuration: str) -> str | None:
     recipe = (FOLDER / "Dockerfile").read_bytes() + str(base["Id"]).encode()
     tag = f"toolc-tests/clients:{hashlib.sha256(recipe).hexdigest()[:12]}"
     with store.locked("build", tag):
-        if not docker_build.has(client, tag):
+        if not build.has(client, tag):
             said: list[str] = []
-            docker_build.build(client, folder=FOLDER, tag=tag, base=base_tag(), labels={}, say=said.append)
+            build.build(client, folder=FOLDER, tag=tag, base=base_tag(), labels={}, say=said.append)
     return tag

@@ -20,9 +20,6 @@ from attempts_beyond import LISTENER
 from conformance_case import Case
 
 from toolc.api import Registry, result_to_json
-from toolc.engines.base import Engine, Sandbox
-from toolc.engines.docker_sandbox import DockerSandbox
-from toolc.engines.oci_sandbox import OciSandbox
 from toolc.executor import Executor
 from toolc.model.errors import InfrastructureError
 from toolc.model.events import Event, ToolUpdate
@@ -30,6 +27,9 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Profile
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
+from toolc.sandbox.base import Engine, EngineSandbox
+from toolc.sandbox.docker.sandbox import DockerSandbox
+from toolc.sandbox.oci.sandbox import OciSandbox
 
 CALLERS: Final = 3
 """How many calls at once: a call is half waiting, and each must be undisturbed by its neighbours."""
@@ -48,7 +48,7 @@ class WatchedEngine:
     def __getattr__(self, name: str) -> object:
         return getattr(self._engine, name)
 
-    def start(self, profile: Profile, arguments: Sequence[str]) -> Sandbox:
+    def start(self, profile: Profile, arguments: Sequence[str]) -> EngineSandbox:
         self._local.last = None
         sandbox = self._engine.start(profile, arguments)
         self._local.last = control_group(sandbox)
@@ -60,7 +60,7 @@ class WatchedEngine:
         return processes_in(last) if last else []
 
 
-def control_group(sandbox: Sandbox) -> str:
+def control_group(sandbox: EngineSandbox) -> str:
     """The last part of the name of a sandbox's control groups."""
     if isinstance(sandbox, DockerSandbox):
         return sandbox.container

@@ -13,10 +13,10 @@ from local_servers import Servers
 
 from toolc.api import Registry, result_to_json
 from toolc.config.user_config import Configuration as UserConfiguration
-from toolc.engines.base import Engine
 from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime.egress_names import Answer
+from toolc.sandbox.base import Engine
 
 CA: Final = 'printf %s "$CA" >/tmp/ca.pem\n'
 """The line of a script that leaves the servers' authority in a file."""

@@ -17,7 +17,7 @@ from conformance_batch import run_batch
 from conformance_case import Case, mismatches
 from image_cases import archive, busybox, in_docker, needs_busybox, one_program
 
-from toolc.engines import oci_images
+from toolc.sandbox.oci import images
 
 pytestmark = [needs_busybox, pytest.mark.timeout(600)]
 
@@ -63,7 +63,7 @@ def image(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyImage]:
     """An image, in the daemon and unpacked."""
     found: AnyImage = request.param
     file = archive(tmp_path / "image.tar", found.name, found.layer())
-    oci_images.take(found.name, file)
+    images.take(found.name, file)
     with in_docker(file, found.name):
         yield found
 

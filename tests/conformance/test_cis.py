@@ -13,13 +13,14 @@ from configurations import CONFIGURATIONS
 from conformance_case import Case, python
 
 from toolc.api import Registry
-from toolc.engines.docker import DockerEngine
-from toolc.engines.docker_body import GVISOR_MEMORY, GVISOR_OWN, GVISOR_THREADS, OWNER_LABEL
-from toolc.engines.owner import Owner
 from toolc.executor import Executor
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.plan import Profile
 from toolc.runtime.cancellation import Cancellation
+from toolc.sandbox.docker.container_config import GVISOR_MEMORY, GVISOR_OWN, GVISOR_THREADS
+from toolc.sandbox.docker.daemon import OWNER_LABEL
+from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.host.owner import Owner
 
 LIMITS: Final = Profile().limits
 

@@ -17,11 +17,11 @@ from configurations import CONFIGURATIONS
 
 from toolc.api import Registry
 from toolc.config.user_config import Configuration as UserConfiguration
-from toolc.engines.base import Engine
 from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime import egress_names
 from toolc.runtime.egress_names import Answer
+from toolc.sandbox.base import Engine
 
 INSIDE: Final = ".inside.toolc.test"
 """Names below this lead, one each, to what no name may lead to."""

@@ -14,11 +14,11 @@ from configurations import CONFIGURATIONS
 
 from toolc.api import Registry
 from toolc.config.user_config import Configuration
-from toolc.engines.base import Engine
 from toolc.executor import Executor
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject
 from toolc.runtime.cancellation import Cancellation
+from toolc.sandbox.base import Engine
 
 GIGABYTE = 1024 * 1024 * 1024
 

@@ -12,11 +12,11 @@ from local_servers import tcp
 
 from toolc.api import Registry, result_to_json
 from toolc.config.user_config import Configuration as UserConfiguration
-from toolc.engines.base import Engine
 from toolc.executor import Executor
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime.cancellation import Cancellation
+from toolc.sandbox.base import Engine
 
 pytestmark = pytest.mark.timeout(300)  # whoever comes first waits until the image of the clients is built
 

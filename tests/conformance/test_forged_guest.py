@@ -22,7 +22,6 @@ from conformance_batch import control_group, processes_in
 
 from toolc.api import Registry
 from toolc.config.user_config import Configuration
-from toolc.engines.base import Engine, Sandbox
 from toolc.executor import Executor
 from toolc.model.errors import SandboxDiedError
 from toolc.model.json_schema import JsonObject
@@ -31,6 +30,7 @@ from toolc.model.spec.sandbox import Destination, MinIsolation
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress import Egress
 from toolc.runtime.wire import converse
+from toolc.sandbox.base import Engine, EngineSandbox
 
 PRELUDE = r"""
 import os, signal, struct, sys, time
@@ -143,7 +143,7 @@ def play(engine: Engine, forger: str, min_isolation: MinIsolation) -> JsonObject
     plan = Plan(profile=profile, invocation=Exec(argv=("true",)), call_id="c1", allow=allow)
     program, failure = FORGERS[forger]
     timeout_ms = 60_000 if failure or forger in ENDING else 500
-    sandbox: Sandbox = engine.start(profile, ["-I", "-S", "-c", PRELUDE + program])
+    sandbox: EngineSandbox = engine.start(profile, ["-I", "-S", "-c", PRELUDE + program])
     try:
         outcome = converse(sandbox, plan, timeout_ms=timeout_ms, cancellation=None, on_progress=lambda *_: None)
         ending, told = str(outcome.ending), ""

@@ -15,7 +15,6 @@ import pytest
 
 from toolc.api import Registry
 from toolc.compiler.compile import compile_specs
-from toolc.engines.select import load
 from toolc.executor import Executor
 from toolc.model.events import ToolEnd, ToolUpdate
 from toolc.model.registry import registry_from_json
@@ -23,6 +22,7 @@ from toolc.model.registry_file import canonical, parse
 from toolc.model.spec.code_backends import Script, ShellBackend
 from toolc.reporters.text import render
 from toolc.runtime.unready import unready
+from toolc.sandbox.selection import load
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "guides" / "examples"

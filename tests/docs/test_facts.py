@@ -14,18 +14,6 @@ from toolc.cli.probes import load_probes
 from toolc.compiler.policies import CODES
 from toolc.compiler.spec_schema import spec_schema
 from toolc.config.secret_sources import MIN_CHARACTERS
-from toolc.engines import (
-    docker_container,
-    docker_daemon,
-    docker_events,
-    docker_sandbox,
-    docker_sweep,
-    janitor_process,
-    oci_home,
-    oci_probe,
-    oci_sandbox,
-    store,
-)
 from toolc.guest.context import KINDS
 from toolc.guest.frames import MAX_CONNECTIONS
 from toolc.guest.http.errors import STATUS_KINDS
@@ -47,22 +35,28 @@ from toolc.runtime.composite import MOST_AT_ONCE
 from toolc.runtime.result_files import MOST_FILES
 from toolc.runtime.transaction_rules import PROTECTED
 from toolc.runtime.transaction_view import MOST_ENTRIES
+from toolc.sandbox.docker import container, daemon, sweep
+from toolc.sandbox.docker import sandbox as docker_sandbox
+from toolc.sandbox.host import janitor_process, store
+from toolc.sandbox.oci import bundles
+from toolc.sandbox.oci import probe as oci_probe
+from toolc.sandbox.oci import sandbox as oci_sandbox
 
 DEADLINES = {
-    "Query the daemon": docker_daemon.ASK_SECONDS,
-    "Open its stream of events": docker_events.OPEN_SECONDS,
-    "Create a container": docker_container.CREATE_SECONDS,
-    "Attach to its streams": docker_container.ATTACH_SECONDS,
-    "Start it": docker_container.START_SECONDS,
-    "Remove it": docker_container.REMOVE_SECONDS,
-    "Inspect an image": docker_container.INSPECT_SECONDS,
-    "Each request of a cleanup": docker_sweep.SECONDS,
+    "Query the daemon": daemon.ASK_SECONDS,
+    "Open its stream of events": container.OPEN_SECONDS,
+    "Create a container": container.CREATE_SECONDS,
+    "Attach to its streams": container.ATTACH_SECONDS,
+    "Start it": container.START_SECONDS,
+    "Remove it": container.REMOVE_SECONDS,
+    "Inspect an image": container.INSPECT_SECONDS,
+    "Each request of a cleanup": sweep.SECONDS,
     "Query the version of runc": oci_probe.VERSION_SECONDS,
     "runc starts process 1": oci_sandbox.START_SECONDS,
     "Process 1 exits after its stream closes": oci_sandbox.CLOSE_SECONDS,
     "Kill process 1, its control groups, runc (each)": oci_sandbox.KILL_SECONDS,
     "Wait for killed processes": oci_sandbox.GIVE_UP_SECONDS,
-    "Remove the files of one dead owner": oci_home.SWEEP_SECONDS,
+    "Remove the files of one dead owner": bundles.SWEEP_SECONDS,
     "The janitor, and each of its commands": janitor_process.DEADLINE_SECONDS,
     "The guest becomes ready": wire.START_SECONDS,
     "Another process builds the same image or installs the same packages": store.LOCK_SECONDS,

@@ -10,7 +10,6 @@ from scripted_model import ScriptedModel
 
 from toolc.api import Registry
 from toolc.config.secret_sources import GivenSource, SecretStore
-from toolc.engines.base import Engine
 from toolc.engines.fake import FakeEngine
 from toolc.executor import Executor
 from toolc.model.events import Listener
@@ -18,6 +17,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Exec, Plan
 from toolc.model.result import Capture, Outcome, ToolResult
 from toolc.runtime.cancellation import Cancellation
+from toolc.sandbox.base import Engine
 
 KEY = "sk-correct-horse-battery-staple"
 SAY: JsonObject = {

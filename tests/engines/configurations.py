@@ -25,13 +25,13 @@ from delegated_groups import delegated, join
 from exposed import expose_python
 from gvisor_daemon import gvisor_socket
 
-from toolc.engines.base import Engine
-from toolc.engines.docker import DockerEngine
-from toolc.engines.docker_host import NoHostError
-from toolc.engines.oci import OciEngine
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MinIsolation
+from toolc.sandbox.base import Engine
+from toolc.sandbox.docker.api_client import NoHostError
+from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.oci.engine import OciEngine
 
 USER: Final = 1234
 """The ordinary user, and his group."""

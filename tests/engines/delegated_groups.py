@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from toolc.engines import oci_cgroup
+from toolc.sandbox.host import cgroups
 
 _NUMBERS: Final = itertools.count(1)
 _PATIENCE: Final = 60.0
@@ -28,7 +28,7 @@ def delegated(uid: int) -> Iterator[tuple[Path, ...]]:
     # Each its own: what could not be removed must not be in the next test's way.
     name = f"toolc-test-{os.getpid()}-{next(_NUMBERS)}"
     mountinfo = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
-    trees = oci_cgroup.trees(mountinfo)
+    trees = cgroups.trees(mountinfo)
     first = [tree for tree in trees if tree.version == 1 and "name=systemd" not in tree.controllers]
     made: list[Path] = []
     try:
@@ -55,7 +55,7 @@ def join(groups: tuple[Path, ...]) -> None:
 
 
 def _delegate(root: Path, top: Path, uid: int) -> None:
-    controllers = " ".join(f"+{name}" for name in oci_cgroup.CONTROLLERS)
+    controllers = " ".join(f"+{name}" for name in cgroups.CONTROLLERS)
     (root / "cgroup.subtree_control").write_text(controllers, encoding="ascii")
     (top / "cgroup.subtree_control").write_text(controllers, encoding="ascii")
     (top / "session").mkdir()

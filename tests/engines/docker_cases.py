@@ -11,13 +11,13 @@ from urllib.parse import quote
 
 import pytest
 
-from toolc.engines.docker import DockerEngine
-from toolc.engines.docker_body import OWNER_LABEL
-from toolc.engines.docker_http import Client
-from toolc.engines.docker_sandbox import DockerSandbox
-from toolc.engines.owner import Owner
 from toolc.model.json_schema import JsonValue
 from toolc.model.plan import Mount, Profile
+from toolc.sandbox.docker.api_client import Client
+from toolc.sandbox.docker.daemon import OWNER_LABEL
+from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.docker.sandbox import DockerSandbox
+from toolc.sandbox.host.owner import Owner
 
 PATIENCE = 60.0
 """Seconds that anything may take on a loaded machine."""

@@ -10,8 +10,8 @@ import shutil
 
 from own_daemon import TOOLS, missing, own_daemon
 
-from toolc.engines.docker_daemon import Daemon, connect
-from toolc.engines.docker_host import NoHostError, find_socket
+from toolc.sandbox.docker.api_client import NoHostError, find_socket
+from toolc.sandbox.docker.daemon import Daemon, connect
 
 
 @functools.cache

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from toolc.api import Registry
 from toolc.config.secret_sources import GivenSource, SecretStore
-from toolc.engines.base import Engine
 from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import ToolResult
+from toolc.sandbox.base import Engine
 
 
 def http_spec(

@@ -17,9 +17,9 @@ from pathlib import Path
 import docker
 import pytest
 
-from toolc.engines.docker_host import find_socket
-from toolc.engines.select import load
 from toolc.model.plan import Profile
+from toolc.sandbox.docker.api_client import find_socket
+from toolc.sandbox.selection import load
 
 BUSYBOX = shutil.which("busybox", path="/bin:/usr/bin:/usr/local/bin")
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}

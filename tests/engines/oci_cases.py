@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from toolc.engines.oci import OciEngine
-from toolc.engines.oci_sandbox import OciSandbox
 from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
+from toolc.sandbox.oci.engine import OciEngine
+from toolc.sandbox.oci.sandbox import OciSandbox
 
 needs_oci = pytest.mark.skipif(
     not OciEngine().probe().available or os.geteuid() != 0,

@@ -20,11 +20,11 @@ from pathlib import Path
 
 from docker.api.client import APIClient
 
-from toolc.engines import oci_cgroup
-from toolc.engines.docker_daemon import connect
-from toolc.engines.docker_host import NoHostError, find_socket
-from toolc.engines.images import base_tag
 from toolc.model.json_schema import JsonValue
+from toolc.sandbox.docker.api_client import NoHostError, find_socket
+from toolc.sandbox.docker.daemon import connect
+from toolc.sandbox.docker.image_builder import base_tag
+from toolc.sandbox.host import cgroups
 
 SECONDS = 60.0
 """How long a daemon may take to start or to stop."""
@@ -140,7 +140,7 @@ def _remove(folder: Path) -> None:
     points = [line.split(" ")[4] for line in mountinfo.splitlines()]
     for point in reversed([each for each in points if Path(each).is_relative_to(folder)]):
         subprocess.run(["umount", "--lazy", point], check=True)
-    for tree in oci_cgroup.trees(mountinfo):
+    for tree in cgroups.trees(mountinfo):
         for group, _, _ in os.walk(tree.mount_point / folder.name, topdown=False):
             with contextlib.suppress(OSError):  # a process in it still has to end
                 Path(group).rmdir()

@@ -17,9 +17,9 @@ from urllib.parse import quote
 import docker
 
 from toolc.config.secret_sources import GivenSource, SecretStore
-from toolc.engines.base import Engine, Sandbox
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
+from toolc.sandbox.base import Engine, EngineSandbox
 
 VALUES = {
     "IN_ENV": "env-value/7f3a+zz",
@@ -139,7 +139,7 @@ class Hunter:
 class Overheard:
     """A sandbox, and all that goes to its guest and comes from it."""
 
-    def __init__(self, sandbox: Sandbox, heard: bytearray) -> None:
+    def __init__(self, sandbox: EngineSandbox, heard: bytearray) -> None:
         self._sandbox = sandbox
         self._heard = heard
 

@@ -21,12 +21,12 @@ from scripted_server import Asked, json_reply
 
 from toolc.api import event_to_json, result_to_json
 from toolc.config.secret_sources import GivenSource, SecretStore
-from toolc.engines.select import load
 from toolc.executor import Executor
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.secret_forms import forms
+from toolc.sandbox.selection import load
 
 pytestmark = pytest.mark.skipif(not load("oci").probe().available, reason="needs the engine that needs no daemon")
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from toolc.engines import bounded_tar
-from toolc.engines.bounded_tar import open_tar
+from toolc.sandbox.images import archive
+from toolc.sandbox.images.archive import open_tar
 
 
 def members(*infos: tarfile.TarInfo, said: dict[str, str] | None = None) -> bytes:
@@ -85,7 +85,7 @@ def test_words_that_every_header_would_have_a_copy_of(tmp_path: Path) -> None:
 
 
 def test_more_files_than_an_image_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_tar, "MAX_FILES", 2)
+    monkeypatch.setattr(archive, "MAX_FILES", 2)
     (tmp_path / "x").write_bytes(members(one("a"), one("b"), one("c")))
     with pytest.raises(tarfile.ReadError, match="it holds more than 2 files"), open_tar(tmp_path / "x"):
         pass

@@ -7,13 +7,13 @@ import threading
 import pytest
 
 from toolc.backends.base import BASE
-from toolc.engines.select import load
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.events import Stream
 from toolc.model.plan import ENGINES, Exec, Plan, Profile
 from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.wire import converse
+from toolc.sandbox.selection import load
 
 ENV = tuple(EnvVar(name=name, value=value) for name, value in BASE.items())
 GIGABYTE = bytes(1_000_000_000)

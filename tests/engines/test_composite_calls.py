@@ -14,12 +14,12 @@ from scripted_server import Answer, ScriptedServer, json_reply
 
 from toolc.api import Registry
 from toolc.config.secret_sources import SecretStore, load_secrets
-from toolc.engines.oci import OciEngine
-from toolc.engines.owner import Owner
 from toolc.executor import Executor
 from toolc.model.events import Event, ToolEnd, ToolStart
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime.cancellation import Cancellation
+from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.oci.engine import OciEngine
 
 SECRET = "correct-horse-battery-staple"
 SPEC = """\

@@ -28,13 +28,13 @@ from docker_cases import (
     workspace,
 )
 
-from toolc.engines import docker_container
-from toolc.engines.docker import DockerEngine
-from toolc.engines.docker_http import ApiError, Client
-from toolc.engines.passing import TRIES
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MIB, Limits
+from toolc.sandbox.docker import container as docker_container
+from toolc.sandbox.docker.api_client import ApiError, Client
+from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.host.kernel import TRIES
 
 __all__ = ["client", "engine"]
 
@@ -401,7 +401,7 @@ def test_an_interrupted_start_leaves_nothing(
         raise KeyboardInterrupt
 
     before = own_containers(client)
-    monkeypatch.setattr("toolc.engines.docker_container.start", interrupt)
+    monkeypatch.setattr("toolc.sandbox.docker.container.start", interrupt)
     with pytest.raises(KeyboardInterrupt):
         engine.start(Profile(), python("pass"))
     assert own_containers(client) == before

@@ -8,15 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from toolc.engines import oci_seccomp
-from toolc.engines.docker_body import LocalImage, User, create_body, refusal, user_of
-from toolc.engines.docker_daemon import Daemon
-from toolc.engines.docker_http import Client
-from toolc.engines.docker_runtime import Runtime
-from toolc.engines.oci_config import MASKED_PATHS, READONLY_PATHS
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
+from toolc.sandbox import seccomp
+from toolc.sandbox.docker.api_client import Client
+from toolc.sandbox.docker.container_config import LocalImage, User, create_config, refusal, user_of
+from toolc.sandbox.docker.daemon import Daemon, Runtime
+from toolc.sandbox.isolation import MASKED_PATHS, READONLY_PATHS
 
 DAEMON = Daemon(client=Client("/run/docker.sock", "/v1.41"), cpus=2, architecture="x86_64")
 ROOTLESS = replace(DAEMON, rootless=True)
@@ -110,7 +109,7 @@ def test_the_body_to_the_last_key() -> None:
         limits=Limits(memory_bytes=64 * MIB, cpus=1.5, pids=32, tmp_bytes=8 * MIB),
     )
     image = LocalImage("sha256:abc", ("/data", "/workspace"))
-    assert create_body(profile, ["-I", "-c", "pass"], daemon=DAEMON, image=image, owner="me") == {
+    assert create_config(profile, ["-I", "-c", "pass"], daemon=DAEMON, image=image, owner="me") == {
         "Image": "sha256:abc",
         "Entrypoint": ["python3"],
         "Cmd": ["-I", "-c", "pass"],
@@ -128,7 +127,7 @@ def test_the_body_to_the_last_key() -> None:
         "HostConfig": {
             "AutoRemove": True,
             "CapDrop": ["ALL"],
-            "SecurityOpt": ["no-new-privileges", "seccomp=" + json.dumps(oci_seccomp.profile("x86_64"))],
+            "SecurityOpt": ["no-new-privileges", "seccomp=" + json.dumps(seccomp.profile("x86_64"))],
             "NetworkMode": "none",
             "Dns": ["127.0.0.1"],
             "DnsSearch": ["."],
@@ -172,14 +171,14 @@ def test_the_body_to_the_last_key() -> None:
 
 def test_the_daemons_own_filter_stays_on_a_machine_that_ours_does_not_know() -> None:
     daemon = replace(DAEMON, architecture="s390x")
-    body = create_body(Profile(), [], daemon=daemon, image=LocalImage("x", ()), owner="me")
+    body = create_config(Profile(), [], daemon=daemon, image=LocalImage("x", ()), owner="me")
     assert isinstance(body["HostConfig"], dict)
     assert body["HostConfig"]["SecurityOpt"] == ["no-new-privileges"]
 
 
 def body_of(profile: Profile, daemon: Daemon) -> tuple[JsonValue, JsonObject]:
     """What process 1 is told after its own arguments, and the limits."""
-    body = create_body(profile, ["-c", "pass"], daemon=daemon, image=LocalImage("x", ()), owner="me")
+    body = create_config(profile, ["-c", "pass"], daemon=daemon, image=LocalImage("x", ()), owner="me")
     host = body["HostConfig"]
     assert isinstance(host, dict)
     assert isinstance(body["Cmd"], list)

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from toolc.engines.docker_daemon import Daemon, choose_version, connect, parse
-from toolc.engines.docker_host import NoHostError
-from toolc.engines.docker_http import Client
-from toolc.engines.docker_runtime import Runtime
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.sandbox.docker.api_client import Client, NoHostError
+from toolc.sandbox.docker.daemon import Daemon, Runtime, choose_version, connect, parse
 
 CLIENT = Client("/run/docker.sock", "/v1.41")
 

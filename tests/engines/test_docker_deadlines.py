@@ -12,17 +12,18 @@ from docker_cases import client, containers, engine, python, run, wait_until
 from silent_daemon import SilentDaemon
 from test_docker_sweep import with_label
 
-from toolc.engines import docker_container, docker_daemon, docker_events, docker_sweep
-from toolc.engines.docker import DockerEngine
-from toolc.engines.docker_http import Client
-from toolc.engines.owner import Owner
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
+from toolc.sandbox.docker import container, sweep
+from toolc.sandbox.docker import daemon as docker_daemon
+from toolc.sandbox.docker.api_client import Client
+from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.host.owner import Owner
 
 __all__ = ["client", "engine"]
 
 SHORT = 0.3
-ENGINES = Path(docker_container.__file__).parent
+ENGINES = Path(container.__file__).parent
 
 
 @pytest.fixture
@@ -44,11 +45,11 @@ def behind(silent: SilentDaemon) -> Iterator[DockerEngine]:
     [
         pytest.param(r"GET /version", docker_daemon, "ASK_SECONDS", id="version"),
         pytest.param(r"GET \S*/info", docker_daemon, "ASK_SECONDS", id="info"),
-        pytest.param(r"GET \S*/images/", docker_container, "INSPECT_SECONDS", id="image"),
-        pytest.param(r"GET \S*/events", docker_events, "OPEN_SECONDS", id="events"),
-        pytest.param(r"POST \S*/containers/create", docker_container, "CREATE_SECONDS", id="create"),
-        pytest.param(r"POST \S*/attach", docker_container, "ATTACH_SECONDS", id="attach"),
-        pytest.param(r"POST \S*/start", docker_container, "START_SECONDS", id="start"),
+        pytest.param(r"GET \S*/images/", container, "INSPECT_SECONDS", id="image"),
+        pytest.param(r"GET \S*/events", container, "OPEN_SECONDS", id="events"),
+        pytest.param(r"POST \S*/containers/create", container, "CREATE_SECONDS", id="create"),
+        pytest.param(r"POST \S*/attach", container, "ATTACH_SECONDS", id="attach"),
+        pytest.param(r"POST \S*/start", container, "START_SECONDS", id="start"),
     ],
 )
 def test_a_start_that_gets_no_answer(
@@ -60,7 +61,7 @@ def test_a_start_that_gets_no_answer(
     module: ModuleType,
     deadline: str,
 ) -> None:
-    for each in (docker_daemon, docker_container, docker_events):
+    for each in (docker_daemon, container, container):
         for name in vars(each):
             if name.endswith("_SECONDS") and not name.startswith("_"):
                 # Whoever waits for another one is ended by the test's own limit.
@@ -79,7 +80,7 @@ def test_a_start_that_gets_no_answer(
 def test_a_sweep_that_gets_no_answer_does_not_stop_a_start(
     silent: SilentDaemon, behind: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(docker_sweep, "SECONDS", SHORT)
+    monkeypatch.setattr(sweep, "SECONDS", SHORT)
     silent.swallow = r"GET \S*/containers/json"
     assert run(behind, Profile(), "print('fine')") == "fine\n"
     assert silent.swallowed
@@ -88,7 +89,7 @@ def test_a_sweep_that_gets_no_answer_does_not_stop_a_start(
 def test_a_removal_that_gets_no_answer_is_told_with_the_remedy(
     client: Client, silent: SilentDaemon, behind: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(docker_container, "REMOVE_SECONDS", SHORT)
+    monkeypatch.setattr(container, "REMOVE_SECONDS", SHORT)
     sandbox = behind.start(Profile(), python("import signal, time; time.sleep(600)"))
     silent.swallow = r"DELETE "
     with pytest.raises(InfrastructureError, match=r"did not answer in time; remove it with: docker rm -f \w{12}"):
@@ -102,9 +103,9 @@ def test_a_removal_that_gets_no_answer_is_told_with_the_remedy(
 def test_a_daemon_that_does_not_answer_lets_another_engine_have_the_next_call(
     silent: SilentDaemon, behind: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(docker_events, "OPEN_SECONDS", SHORT)
+    monkeypatch.setattr(container, "OPEN_SECONDS", SHORT)
     monkeypatch.setattr(docker_daemon, "ASK_SECONDS", SHORT)
-    monkeypatch.setattr(docker_container, "REMOVE_SECONDS", SHORT)
+    monkeypatch.setattr(container, "REMOVE_SECONDS", SHORT)
     assert behind.refusal(Profile()) is None
     silent.swallow = "."
     with pytest.raises(InfrastructureError):

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from toolc.engines import docker_failures
-from toolc.engines.docker_daemon import Daemon
-from toolc.engines.docker_failures import is_runtimes_own, recall, remember
-from toolc.engines.docker_http import Client
-from toolc.engines.docker_runtime import Runtime
+from toolc.sandbox.docker import limits
+from toolc.sandbox.docker.api_client import Client
+from toolc.sandbox.docker.daemon import Daemon, Runtime
+from toolc.sandbox.docker.limits import is_runtimes_own, recall, remember
 
 DAEMON = Daemon(client=Client("/run/docker.sock"), version="28.3.0", id="ABCD")
 NO_NETWORK = (
@@ -21,7 +20,7 @@ NO_NETWORK = (
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(docker_failures, "shared_directory", lambda: tmp_path)
+    monkeypatch.setattr(limits, "shared_directory", lambda: tmp_path)
     return tmp_path
 
 

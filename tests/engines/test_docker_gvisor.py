@@ -16,16 +16,16 @@ from configurations import CONFIGURATIONS
 from docker_cases import containers, line, output, python, run, wait_until, workspace
 from gvisor_daemon import gvisor_socket
 
-from toolc.engines import docker_failures, oci_seccomp
-from toolc.engines.docker import DockerEngine
-from toolc.engines.docker_daemon import connect
-from toolc.engines.docker_runtime import Runtime
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.errors import InfrastructureError, SandboxDiedError
 from toolc.model.plan import Exec, Plan, Profile
 from toolc.model.spec.sandbox import MIB, EnvVar, Limits
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.wire import converse
+from toolc.sandbox import seccomp
+from toolc.sandbox.docker import limits
+from toolc.sandbox.docker.daemon import Runtime, connect
+from toolc.sandbox.docker.engine import DockerEngine
 
 LIMITS = Limits(memory_bytes=128 * MIB, pids=16, tmp_bytes=4 * MIB)
 PATH = (EnvVar(name="PATH", value="/usr/bin:/bin"),)
@@ -109,7 +109,7 @@ def test_a_tool_that_kills_process_1_where_nothing_is_filtered_did_not_run_out_o
     daemon = connect(gvisor_socket())
     shims = [Runtime(each.name, each.isolation, "runtimeType=io.containerd.runsc.v1") for each in daemon.runtimes]
     object.__setattr__(daemon, "runtimes", tuple(shims))
-    monkeypatch.setattr(oci_seccomp, "gvisor_profile", oci_seccomp.profile)
+    monkeypatch.setattr(seccomp, "gvisor_profile", seccomp.profile)
     plain = DockerEngine(gvisor_socket())
     plain._daemon = daemon
     with pytest.raises(SandboxDiedError, match=r"(?s)the sandbox ended before its call did; .*killed: by the tool"):
@@ -236,7 +236,7 @@ def test_a_runtime_that_only_calls_itself_gvisor_is_found_out(engine: DockerEngi
 def test_a_runtime_that_cannot_start_is_tried_once(
     engine: DockerEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(docker_failures, "shared_directory", lambda: tmp_path)
+    monkeypatch.setattr(limits, "shared_directory", lambda: tmp_path)
     broken = DockerEngine(gvisor_socket())
     daemon = connect(gvisor_socket())
     object.__setattr__(daemon, "runtimes", (Runtime("runc"), Runtime("no-such-runtime", "gvisor")))
@@ -260,7 +260,7 @@ def test_a_line_from_a_live_one(engine: DockerEngine) -> None:
 
 OWNER = """
 import sys
-from toolc.engines.docker import DockerEngine
+from toolc.sandbox.docker.engine import DockerEngine
 from toolc.model.plan import Profile
 sandbox = DockerEngine(sys.argv[1]).start(Profile(min_isolation="gvisor"), ["-I", "-S", "-c", "print(1); input()"])
 print(sandbox.container, flush=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from toolc.engines import docker_host
-from toolc.engines.docker_host import NoHostError, find_socket
+from toolc.sandbox.docker import api_client
+from toolc.sandbox.docker.api_client import NoHostError, find_socket
 
 
 def context(home: Path, name: str, host: str) -> None:
@@ -58,7 +58,7 @@ def test_a_configuration_that_says_nothing_leaves_the_usual_places(
     (tmp_path / ".docker").mkdir()
     (tmp_path / ".docker/config.json").write_text(text)
     place = tmp_path / "docker.sock"
-    monkeypatch.setattr(docker_host, "_usual_places", lambda *_: [tmp_path / "none", tmp_path / ".docker", place])
+    monkeypatch.setattr(api_client, "_usual_places", lambda *_: [tmp_path / "none", tmp_path / ".docker", place])
     with pytest.raises(NoHostError, match=r"no Docker daemon was found on this host\. Install Docker"):
         find_socket({"HOME": str(tmp_path)})
     with socket.socket(socket.AF_UNIX) as listener:
@@ -67,7 +67,7 @@ def test_a_configuration_that_says_nothing_leaves_the_usual_places(
 
 
 def test_the_usual_places_in_their_order(tmp_path: Path) -> None:
-    places = docker_host._usual_places({"XDG_RUNTIME_DIR": "/run/user/7"}, Path("/home/ada"))
+    places = api_client._usual_places({"XDG_RUNTIME_DIR": "/run/user/7"}, Path("/home/ada"))
     assert [str(place) for place in places] == [
         "/var/run/docker.sock",
         "/run/user/7/docker.sock",

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.engines.docker_http import ApiError, Client, _Connection
+from toolc.sandbox.docker.api_client import ApiError, Client, _Connection
 
 Answer = Callable[[socket.socket], None]
 

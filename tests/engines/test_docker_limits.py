@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from toolc.engines import docker_limits
-from toolc.engines.base import Enforcement, limits_refusal
-from toolc.engines.docker_daemon import Daemon
-from toolc.engines.docker_http import Client
-from toolc.engines.docker_limits import REMEDY, capabilities
-from toolc.engines.docker_runtime import Runtime
+from toolc.sandbox.base import Enforcement, limits_refusal
+from toolc.sandbox.docker import limits
+from toolc.sandbox.docker.api_client import Client
+from toolc.sandbox.docker.daemon import Daemon, Runtime
+from toolc.sandbox.docker.limits import REMEDY, capabilities
 
 DAEMON = Daemon(client=Client("/run/docker.sock"), cpus=2, architecture="x86_64")
 RUNC, RUNSC, KATA = Runtime("runc"), Runtime("runsc", "gvisor"), Runtime("kata", "vm")
@@ -49,7 +48,7 @@ def test_a_rootless_daemon_without_a_delegated_cpu_controller() -> None:
 
 @pytest.mark.parametrize("swaps", [True, False])
 def test_swap_matters_only_where_there_is_any(monkeypatch: pytest.MonkeyPatch, swaps: bool) -> None:
-    monkeypatch.setattr(docker_limits, "_host_swaps", lambda: swaps)
+    monkeypatch.setattr(limits, "_host_swaps", lambda: swaps)
     (found,) = capabilities(replace(DAEMON, limits_swap=False))
     assert (found.limit("memory").level == "approximate") == swaps
 

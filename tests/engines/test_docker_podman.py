@@ -8,29 +8,29 @@ from pathlib import Path
 
 import pytest
 
-from toolc.engines import docker_podman, oci_seccomp
-from toolc.engines.docker_body import LocalImage, create_body, refusal
-from toolc.engines.docker_daemon import Daemon
-from toolc.engines.docker_http import Client
-from toolc.engines.docker_podman import filter_file, tmpfs_options
 from toolc.model.plan import Profile
+from toolc.sandbox import seccomp
+from toolc.sandbox.docker import daemon
+from toolc.sandbox.docker.api_client import Client
+from toolc.sandbox.docker.container_config import LocalImage, create_config, refusal
+from toolc.sandbox.docker.daemon import Daemon, filter_file, tmpfs_options
 
 DAEMON = Daemon(client=Client("/run/podman/podman.sock"), cpus=2, architecture="x86_64", podman=True)
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(docker_podman, "shared_directory", lambda: tmp_path)
+    monkeypatch.setattr(daemon, "shared_directory", lambda: tmp_path)
     return tmp_path
 
 
 def test_the_filter_is_a_file_that_is_written_once(folder: Path) -> None:
-    body = create_body(Profile(), [], daemon=DAEMON, image=LocalImage("x", ()), owner="me")
+    body = create_config(Profile(), [], daemon=DAEMON, image=LocalImage("x", ()), owner="me")
     host = body["HostConfig"]
     assert isinstance(host, dict)
     (path,) = folder.iterdir()
     assert host["SecurityOpt"] == ["no-new-privileges", f"seccomp={path}"]
-    assert json.loads(path.read_text(encoding="utf-8")) == oci_seccomp.profile("x86_64")
+    assert json.loads(path.read_text(encoding="utf-8")) == seccomp.profile("x86_64")
     before = path.stat().st_mtime_ns
     assert filter_file(path.read_text(encoding="utf-8")) == path
     assert path.stat().st_mtime_ns == before
@@ -44,7 +44,7 @@ def test_options_of_a_tmpfs_that_it_would_refuse_are_left_out() -> None:
     assert tmpfs_options("rw,nosuid,mode=1777,uid=1,gid=2,exec,size=8,nr_inodes=9") == (
         "rw,nosuid,mode=1777,exec,size=8"
     )
-    body = create_body(Profile(), [], daemon=DAEMON, image=LocalImage("x", ()), owner="me")
+    body = create_config(Profile(), [], daemon=DAEMON, image=LocalImage("x", ()), owner="me")
     host = body["HostConfig"]
     assert isinstance(host, dict)
     assert isinstance(host["Tmpfs"], dict)

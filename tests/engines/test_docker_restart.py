@@ -17,16 +17,18 @@ from docker_cases import run
 from own_daemon import OwnDaemon, missing, own_daemon
 from transaction_cases import call, tool
 
-from toolc.engines import docker, docker_container, docker_events, oom
-from toolc.engines.docker import DockerEngine
-from toolc.engines.docker_sandbox import KILLED_BY_DAEMON
-from toolc.engines.images import base_tag
-from toolc.engines.oom import KILLED_FROM_OUTSIDE
 from toolc.model.errors import InfrastructureError
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.plan import Profile
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
+from toolc.sandbox.docker import container as docker_container
+from toolc.sandbox.docker import engine as docker_engine
+from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.docker.image_builder import base_tag
+from toolc.sandbox.docker.sandbox import KILLED_BY_DAEMON
+from toolc.sandbox.host import kernel
+from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE
 
 ENDED = f"the sandbox ended before its call did; it said:\n{KILLED_BY_DAEMON}"
 NOT_REMOVED = r"the Docker daemon did not remove the sandbox \w{12}"
@@ -141,7 +143,7 @@ def test_a_daemon_that_hangs(
     with monkeypatch.context() as patch:
         patch.setattr(docker_container, "REMOVE_SECONDS", 0.5)
         patch.setattr(docker_container, "CREATE_SECONDS", 0.5)
-        patch.setattr(docker_events, "OPEN_SECONDS", 0.5)
+        patch.setattr(docker_container, "OPEN_SECONDS", 0.5)
         daemon.hold()
         try:
             with pytest.raises(InfrastructureError, match="the daemon did not answer in time"):
@@ -217,7 +219,7 @@ def test_a_daemon_that_hangs_when_a_sandbox_is_to_be_removed(
 def test_process_1_that_is_killed_behind_the_daemons_back(
     engine: DockerEngine, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (docker, oom):
+    for module in (docker_engine, kernel):
         # As on a machine where nobody else runs out of memory.
         monkeypatch.setattr(module, "kernel_kills", lambda: 7)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.engines.docker_runtime import Runtime, choose, runtimes
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.sandbox import MinIsolation
+from toolc.sandbox.docker.daemon import Runtime, choose, runtimes
 
 DEBIAN_12: JsonObject = {
     "DefaultRuntime": "runc",

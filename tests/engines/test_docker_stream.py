@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.engines.docker_stream import AttachedStream, Demultiplexer
+from toolc.sandbox.docker.streams import AttachedStream, Demultiplexer
 
 
 def piece(output: int, data: bytes) -> bytes:

@@ -15,21 +15,22 @@ from urllib.parse import quote
 import pytest
 from docker_cases import client, containers, engine, python, wait_until
 
-from toolc.engines import docker_body, docker_container, docker_sweep, owner
-from toolc.engines.docker import DockerEngine
-from toolc.engines.docker_body import OWNER_LABEL
-from toolc.engines.docker_http import Client
-from toolc.engines.images import base_tag
-from toolc.engines.owner import Owner
 from toolc.model.plan import Profile
+from toolc.sandbox.docker import container, container_config, sweep
+from toolc.sandbox.docker.api_client import Client
+from toolc.sandbox.docker.daemon import OWNER_LABEL
+from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.docker.image_builder import base_tag
+from toolc.sandbox.host import owner
+from toolc.sandbox.host.owner import Owner
 
 __all__ = ["client", "engine"]
 
 DIE = """
 import os, select, signal, sys
-from toolc.engines import docker_container, docker_http
-from toolc.engines.docker import DockerEngine
-from toolc.engines.owner import Owner
+from toolc.sandbox import docker_container, docker_http
+from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.host.owner import Owner
 from toolc.model.plan import Profile
 
 def die(*_):
@@ -117,10 +118,10 @@ def dead_owner(monkeypatch: pytest.MonkeyPatch) -> str:
 def created(client: Client, engine: DockerEngine, owner: str) -> str:
     """A container that was never started, labelled with this owner."""
     daemon = engine._connect()
-    image = docker_container.find_image(client, base_tag())
+    image = container.find_image(client, base_tag())
     assert image is not None
-    body = docker_body.create_body(Profile(), python("pass"), daemon=daemon, image=image, owner=owner)
-    return docker_container.create(client, f"toolc-test-{os.urandom(4).hex()}", body)
+    body = container_config.create_config(Profile(), python("pass"), daemon=daemon, image=image, owner=owner)
+    return container.create(client, f"toolc-test-{os.urandom(4).hex()}", body)
 
 
 @pytest.fixture
@@ -130,7 +131,7 @@ def foreign_and_living(client: Client, engine: DockerEngine) -> Iterator[list[st
     made = [created(client, engine, owner) for owner in (here.label(), foreign, "not an owner")]
     yield made
     for each in made:
-        docker_container.remove(client, each)
+        container.remove(client, each)
 
 
 def test_the_first_start_sweeps_dead_owners_and_nobody_else(
@@ -149,7 +150,7 @@ def test_the_janitors_command_says_whether_it_found_anything(
     client: Client, engine: DockerEngine, dead_owner: str, foreign_and_living: list[str]
 ) -> None:
     left = created(client, engine, dead_owner)
-    command = docker_sweep.command(client, dead_owner)
+    command = sweep.command(client, dead_owner)
     assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 1
     assert left not in containers(client)
     assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 0
@@ -157,5 +158,5 @@ def test_the_janitors_command_says_whether_it_found_anything(
 
 
 def test_the_janitors_command_ends_well_without_a_daemon(tmp_path: Path) -> None:
-    command = docker_sweep.command(Client(str(tmp_path / "none.sock")), "owner")
+    command = sweep.command(Client(str(tmp_path / "none.sock")), "owner")
     assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 0

@@ -20,20 +20,20 @@ from docker_cases import PATIENCE, client, engine, output, own_containers
 from silent_daemon import SilentDaemon
 from test_docker_body import DAEMON
 
-from toolc.engines import docker_container, docker_wire, owner
-from toolc.engines.docker import DockerEngine
-from toolc.engines.docker_body import LocalImage
-from toolc.engines.docker_daemon import Daemon
-from toolc.engines.docker_http import Client
-from toolc.engines.docker_sandbox import DockerSandbox
-from toolc.engines.docker_stream import AttachedStream
-from toolc.engines.docker_wire import Listener, WireStream
-from toolc.engines.owner import Owner, shared_directory
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.frames import LENGTH
 from toolc.guest.launch_args import NETWORK_ARGUMENT
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
+from toolc.sandbox.docker import container, streams
+from toolc.sandbox.docker.api_client import Client
+from toolc.sandbox.docker.container_config import LocalImage
+from toolc.sandbox.docker.daemon import Daemon
+from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.docker.sandbox import DockerSandbox
+from toolc.sandbox.docker.streams import AttachedStream, GuestListener, GuestSocketStream
+from toolc.sandbox.host import owner
+from toolc.sandbox.host.owner import Owner, shared_directory
 
 __all__ = ["client", "engine"]
 
@@ -186,7 +186,7 @@ def test_without_room_for_a_socket_there_is_none(left: int, monkeypatch: pytest.
     current, before = Owner.current(), descriptors()
     monkeypatch.setattr(Owner, "current", lambda: current)
     with few_descriptors(left):
-        assert docker_wire.listen() is None
+        assert streams.listen() is None
     assert (sockets(), descriptors()) == ([], before)
 
 
@@ -211,7 +211,7 @@ def test_a_start_that_fails_leaves_nothing(
     behind: tuple[SilentDaemon, DockerEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     daemon, engine = behind
-    monkeypatch.setattr(docker_container, "START_SECONDS", 0.3)
+    monkeypatch.setattr(container, "START_SECONDS", 0.3)
     daemon.swallow = r"POST \S*/start"
     with pytest.raises(InfrastructureError, match="did not answer in time"):
         engine.start(Profile(), CONNECTING)
@@ -254,21 +254,21 @@ def test_what_a_dead_owner_had_just_made_is_removed_by_the_next(
     ],
 )
 def test_who_does_without(profile: Profile, arguments: tuple[str, ...], daemon: Daemon) -> None:
-    assert not docker_wire.is_of_use(profile, arguments, daemon)
-    assert docker_wire.is_of_use(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL))
+    assert not streams.is_of_use(profile, arguments, daemon)
+    assert streams.is_of_use(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL))
 
 
 class Meeting:
     """A socket and a daemon's stream, with nobody there yet, and what is to be polled of them."""
 
     def __init__(self) -> None:
-        listener = docker_wire.listen()
+        listener = streams.listen()
         assert listener is not None
         self.listener = listener
         self.folder = Path(listener.shown_in(LocalImage("sha256:0", ())).binds[0][0])
         ours, self.daemon = socket.socketpair()
         self.attached = AttachedStream(ours)
-        self.stream = WireStream(listener, self.attached)
+        self.stream = GuestSocketStream(listener, self.attached)
 
     def close(self) -> None:
         for _ in range(2):
@@ -394,6 +394,6 @@ def test_only_who_runs_there_can_write_to_it(meeting: Meeting) -> None:
 def test_its_folder_may_have_any_length(tmp_path: Path) -> None:
     folder = tmp_path / ("x" * 200)
     folder.mkdir()
-    with closing(Listener(folder)):
+    with closing(GuestListener(folder)):
         assert (folder / "wire").is_socket()
     assert not folder.exists()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.engines.dockerfile import bases, fetched
+from toolc.sandbox.images.metadata import bases, fetched
 
 
 @pytest.mark.parametrize(

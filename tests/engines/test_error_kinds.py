@@ -11,8 +11,8 @@ from configurations import CONFIGURATIONS
 from scripted_server import ScriptedServer, reply
 
 from toolc import Cancellation, Executor, Registry, ToolCall, ToolResult
-from toolc.engines.oci import OciEngine
 from toolc.model.spec.code_backends import ErrorKind
+from toolc.sandbox.oci.engine import OciEngine
 
 TOOLS = """\
 toolc: 1

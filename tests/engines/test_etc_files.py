@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolc.engines.etc_files import FILES, hosts
+from toolc.sandbox.isolation import FILES, hosts
 
 
 def test_a_sandbox_knows_itself_and_no_resolver() -> None:

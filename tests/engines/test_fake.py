@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import threading
 
-from toolc.engines.base import Engine, Sandbox
 from toolc.engines.fake import FakeEngine
 from toolc.model.plan import Profile
 from toolc.model.result import Outcome
+from toolc.sandbox.base import Engine, EngineSandbox
 
 
 def test_it_is_an_engine_that_refuses_nothing() -> None:
@@ -14,7 +14,7 @@ def test_it_is_an_engine_that_refuses_nothing() -> None:
     assert engine.name == "fake"
     assert engine.probe().available
     assert engine.refusal(Profile(nonroot=True)) is None
-    sandbox: Sandbox = engine.start(Profile(nonroot=True), ())
+    sandbox: EngineSandbox = engine.start(Profile(nonroot=True), ())
     sandbox.close()
     sandbox.close()
     assert fake.profiles == [Profile(nonroot=True)]

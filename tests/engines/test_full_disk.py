@@ -17,12 +17,12 @@ from oci_cases import needs_oci, run
 from own_daemon import missing, own_daemon
 from transaction_cases import call, tool, tree
 
-from toolc.engines import owner
-from toolc.engines.docker import DockerEngine
-from toolc.engines.images import export_image
-from toolc.engines.oci import OciEngine
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
+from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.host import owner
+from toolc.sandbox.oci.engine import OciEngine
+from toolc.sandbox.oci.images import export_image
 
 pytestmark = needs_oci
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from toolc.engines import guest_python, runtime_program, store
-from toolc.engines.guest_python import Facts, facts
-from toolc.engines.stream import SocketStream
 from toolc.model.errors import InfrastructureError, NoPythonError
+from toolc.sandbox.base import SocketStream
+from toolc.sandbox.host import store
+from toolc.sandbox.python import interpreter, portable
+from toolc.sandbox.python.interpreter import PythonInfo, facts
 
 GOOD = b'{"version": [3, 12], "libc": "glibc 2.36", "machine": "x86_64"}'
 
@@ -36,13 +37,13 @@ class Answering(SocketStream):
         return self._starved
 
 
-def asked(answer: bytes) -> Facts | None:
+def asked(answer: bytes) -> PythonInfo | None:
     return facts("sha256:1", lambda _arguments: Answering(answer))
 
 
 def test_an_image_is_asked_once() -> None:
-    assert asked(GOOD) == Facts(version=(3, 12), libc="glibc 2.36", machine="x86_64")
-    assert asked(b"") == Facts(version=(3, 12), libc="glibc 2.36", machine="x86_64")
+    assert asked(GOOD) == PythonInfo(version=(3, 12), libc="glibc 2.36", machine="x86_64")
+    assert asked(b"") == PythonInfo(version=(3, 12), libc="glibc 2.36", machine="x86_64")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_whatever_is_no_python_that_will_do_is_none(answer: bytes) -> None:
 
 def test_a_python_of_another_c_library() -> None:
     found = asked(b'{"version": [3, 12], "libc": null, "machine": "x86_64"}')
-    assert found == Facts(version=(3, 12), libc="", machine="x86_64")
+    assert found == PythonInfo(version=(3, 12), libc="", machine="x86_64")
 
 
 def test_an_image_without_python3_has_none() -> None:
@@ -84,20 +85,20 @@ def test_what_could_not_be_asked_is_not_remembered(answer: bytes, starved: bool)
 
 def test_a_runtime_that_is_none_is_not_kept() -> None:
     with pytest.raises(InfrastructureError):
-        guest_python.runtime("key", lambda _arguments: Answering(b"no tar"))
+        interpreter.runtime("key", lambda _arguments: Answering(b"no tar"))
     assert list((store.place() / "scratch").iterdir()) == []
 
 
 def test_the_interpreter_is_changed_in_place_or_not_at_all() -> None:
     data = Path(os.path.realpath("/usr/bin/python3")).read_bytes()
-    changed = runtime_program.portable(data)
+    changed = portable.portable(data)
     assert len(changed) == len(data)
     assert changed != data
-    assert runtime_program.portable(b"#!/bin/sh\n") == b"#!/bin/sh\n"
+    assert portable.portable(b"#!/bin/sh\n") == b"#!/bin/sh\n"
 
 
 def test_what_a_program_needs_is_read_from_it() -> None:
-    loader, libraries = runtime_program.needed(os.path.realpath("/usr/bin/python3"))
+    loader, libraries = portable.needed(os.path.realpath("/usr/bin/python3"))
     assert Path(loader).exists()
     assert "libc.so.6" in libraries
-    assert runtime_program.needed(__file__) == ("", [])
+    assert portable.needed(__file__) == ("", [])

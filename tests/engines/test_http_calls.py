@@ -19,9 +19,9 @@ from configurations import CONFIGURATIONS
 from http_tools import call_http, failed, http_spec
 from scripted_server import Answer, Asked, ScriptedServer, certificate, json_reply, reply
 
-from toolc.engines.oci import OciEngine
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Resource, Text, ToolResult
+from toolc.sandbox.oci.engine import OciEngine
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

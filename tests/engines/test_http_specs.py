@@ -18,11 +18,11 @@ from scripted_server import ScriptedServer, json_reply, reply
 from toolc.api import Registry
 from toolc.compiler.compile import compile_specs
 from toolc.config.secret_sources import GivenSource, SecretStore
-from toolc.engines.oci import OciEngine
 from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult
 from toolc.reporters.text import render
+from toolc.sandbox.oci.engine import OciEngine
 
 SPECS = Path(__file__).parents[2] / "specs"
 Call: TypeAlias = Callable[..., ToolResult]

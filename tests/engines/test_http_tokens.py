@@ -14,9 +14,9 @@ from configurations import CONFIGURATIONS
 from http_tools import call_http, failed, http_spec
 from scripted_server import Answer, Asked, ScriptedServer, json_reply, reply
 
-from toolc.engines.oci import OciEngine
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult
+from toolc.sandbox.oci.engine import OciEngine
 
 SECRET = "s3cret/with+signs"
 

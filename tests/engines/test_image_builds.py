@@ -13,14 +13,15 @@ from pathlib import Path
 import pytest
 from docker_cases import PATIENCE, client, engine, wait_until
 
-from toolc.engines import docker_build, images
-from toolc.engines.docker import DockerEngine
-from toolc.engines.docker_http import ApiError, Client
-from toolc.engines.passing import TRIES
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonValue
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Build
+from toolc.sandbox.docker import build as docker_build
+from toolc.sandbox.docker import image_builder
+from toolc.sandbox.docker.api_client import ApiError, Client
+from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.host.kernel import TRIES
 
 __all__ = ["client", "engine"]
 
@@ -37,7 +38,7 @@ def build(engine: DockerEngine, client: Client) -> Iterator[Build]:
     """A folder that takes a moment to build; its image is removed afterwards."""
     build = folder("COPY file /file", "RUN sleep 0.5", file="content")
     yield build
-    client.call("DELETE", f"/images/{images.build_tag(build)}?force=1", timeout=PATIENCE)
+    client.call("DELETE", f"/images/{image_builder.build_tag(build)}?force=1", timeout=PATIENCE)
 
 
 def test_two_at_once_build_once(client: Client, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,8 +51,8 @@ def test_two_at_once_build_once(client: Client, build: Build, monkeypatch: pytes
 
     monkeypatch.setattr(docker_build, "_follow", counting)
     with ThreadPoolExecutor(4) as pool:
-        tags = set(pool.map(lambda _: images.ensure_built(client, build), range(4)))
-    assert tags == {images.build_tag(build)}
+        tags = set(pool.map(lambda _: image_builder.ensure_built(client, build), range(4)))
+    assert tags == {image_builder.build_tag(build)}
     assert built == ["once"]
 
 
@@ -82,10 +83,10 @@ def test_a_build_that_fails_in_passing_is_made_again(
 
 def test_a_folders_tag_is_its_content() -> None:
     one, two = folder("COPY a /a", a="1"), folder("COPY a /a", a="2")
-    assert images.build_tag(one) != images.build_tag(two)
-    assert images.build_tag(one) == images.build_tag(Build(folder="image", files=one.files[::-1]))
+    assert image_builder.build_tag(one) != image_builder.build_tag(two)
+    assert image_builder.build_tag(one) == image_builder.build_tag(Build(folder="image", files=one.files[::-1]))
     moved = tuple(File(path=file.path.replace("image/", "other/"), text=file.text) for file in one.files)
-    assert images.build_tag(one) == images.build_tag(Build(folder="other", files=moved))
+    assert image_builder.build_tag(one) == image_builder.build_tag(Build(folder="other", files=moved))
 
 
 def test_a_base_that_has_docker_fetch_something_is_refused_and_other_triggers_are_run(client: Client) -> None:
@@ -95,18 +96,18 @@ def test_a_base_that_has_docker_fetch_something_is_refused_and_other_triggers_ar
         for name, step in (("runs", "RUN echo made >/made"), ("fetches", "ADD http://127.0.0.1:9/key /key")):
             files = {"Dockerfile": f"ARG BASE\nFROM ${{BASE}}\nONBUILD {step}\n".encode()}
             docker_build.build_files(
-                client, files=files, tag=tag + name, base=images.base_tag(), labels={}, say=lambda _: None
+                client, files=files, tag=tag + name, base=image_builder.base_tag(), labels={}, say=lambda _: None
             )
             made.append(tag + name)
         child = Build(folder="image", files=(File(path="image/Dockerfile", text=f"FROM {tag}fetches\n"),))
         with pytest.raises(InfrastructureError) as caught:
-            images.ensure_built(client, child)
+            image_builder.ensure_built(client, child)
         assert str(caught.value) == (
             f"image/Dockerfile starts from {tag}fetches, whose ONBUILD has Docker fetch "
             "'http://127.0.0.1:9/key /key' with the host's own network; start from another image"
         )
         child = Build(folder="image", files=(File(path="image/Dockerfile", text=f"FROM {tag}runs\n"),))
-        made.insert(0, images.ensure_built(client, child))
+        made.insert(0, image_builder.ensure_built(client, child))
         history = client.call("GET", f"/images/{made[0]}/history", timeout=PATIENCE)
         assert "echo made >/made" in str(history)
     finally:
@@ -116,8 +117,8 @@ def test_a_base_that_has_docker_fetch_something_is_refused_and_other_triggers_ar
 
 SLOW = """
 import os, sys
-from toolc.engines import docker_build, images
-from toolc.engines.docker_http import Client
+from toolc.sandbox import docker_build, images
+from toolc.sandbox.docker.api_client import Client
 from toolc.model.spec.tool import Build, File
 text = "ARG BASE\\nFROM ${BASE}\\nRUN sleep 1000.%s\\n" % sys.argv[1]
 build = Build(folder="image", files=(File(path="image/Dockerfile", text=text),))

@@ -16,16 +16,18 @@ from configurations import CONFIGURATIONS
 from image_cases import archive, busybox, in_docker, needs_busybox, one_program, remove, usable
 
 from toolc.api import Registry
-from toolc.engines import guest_python, oci_images, select
-from toolc.engines.base import Engine, ImageUsed
-from toolc.engines.images import list_images
-from toolc.engines.select import load
 from toolc.executor import Executor
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.lock_file import Lock, LockError, locked
 from toolc.model.plan import Profile
 from toolc.model.result import Text, ToolResult
+from toolc.sandbox import selection
+from toolc.sandbox.base import Engine, ImageUsed
+from toolc.sandbox.docker.image_builder import list_images
+from toolc.sandbox.oci import images as oci_images
+from toolc.sandbox.python import interpreter
+from toolc.sandbox.selection import load
 
 BUSYBOX = f"toolc-test/busybox:{os.getpid()}"
 ONE = f"toolc-test/one:{os.getpid()}"
@@ -52,8 +54,8 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def _fresh_engines() -> Iterator[None]:
     """An engine keeps what a name meant; here it means something else in each test."""
     yield
-    for name in list(select._LOADED.engines):
-        select._LOADED.engines.pop(name).close()
+    for name in list(selection._LOADED.engines):
+        selection._LOADED.engines.pop(name).close()
 
 
 def call(
@@ -197,7 +199,7 @@ def test_an_ordinary_user_unpacks_and_runs_an_image_without_a_daemon(tmp_path: P
         sandbox = engine.start(
             Profile(image=name), ["-I", "-S", "-c", "import sys, os; print(sys.prefix, os.getuid())"]
         )
-        return f"{guest_python._said(sandbox, 1000).decode()}{sandbox.image}"
+        return f"{interpreter._said(sandbox, 1000).decode()}{sandbox.image}"
 
     own = oci_images.take("mine:1", archive(tmp_path / "image.tar", "mine:1", layer))
     used = ImageUsed("mine:1", own.digest, (f"config:{own.digest}",))

@@ -6,9 +6,7 @@ from typing import Final
 
 import pytest
 
-from toolc.engines.base import ImageUsed, Pins
 from toolc.engines.fake import FakeEngine
-from toolc.engines.image_names import chosen, names_of
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.lock_file import Lock, LockError
 from toolc.model.plan import Plan, Profile
@@ -16,6 +14,8 @@ from toolc.model.result import Outcome
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.sandbox_profile import approve_image
+from toolc.sandbox.base import ContentDigests, ImageUsed
+from toolc.sandbox.images.metadata import chosen, names_of
 
 INDEX, OTHER, CONFIG, BUILT = (f"sha256:{letter * 64}" for letter in "abcd")
 OF_CONTAINERD: Final = "application/vnd.oci.image.index.v1+json"
@@ -83,9 +83,9 @@ class Knowing(FakeEngine):
         super().__init__(_never)
         self._used = ImageUsed("redis:7", str(answer["Id"]), names_of(answer))
 
-    def pins(self, profile: Profile) -> Pins:
+    def pins(self, profile: Profile) -> ContentDigests:
         """The image."""
-        return Pins(self._used)
+        return ContentDigests(self._used)
 
 
 LOOK: Final = ToolSpec(

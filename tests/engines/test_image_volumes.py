@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolc.engines.image_volumes import volumes
 from toolc.model.errors import InfrastructureError
+from toolc.sandbox.images.metadata import volumes
 
 
 @pytest.mark.parametrize("path", ["/data", "/data/", "//data", "/./data/."])

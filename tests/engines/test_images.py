@@ -16,11 +16,13 @@ from docker_cases import client, engine
 from test_image_builds import running
 
 from toolc.data.paths import packaged_path
-from toolc.engines import docker_debian, images
-from toolc.engines.docker import DockerEngine
-from toolc.engines.docker_build import RECIPE_LABEL
-from toolc.engines.docker_http import Client
 from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
+from toolc.sandbox.docker import image_builder
+from toolc.sandbox.docker.api_client import Client
+from toolc.sandbox.docker.build import RECIPE_LABEL
+from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.images import debian
+from toolc.sandbox.oci.images import build_command
 
 __all__ = ["client", "engine"]
 
@@ -32,8 +34,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir(parents=True)
     (folder / "Dockerfile").write_text("ARG BASE=debian\nFROM ${BASE}\nCOPY file /file\n", encoding="utf-8")
     (folder / "file").write_text("1", encoding="utf-8")
-    monkeypatch.setattr(images, "packaged_path", lambda name: tmp_path / name)
-    monkeypatch.setattr(images, "_version", lambda: f"test-{os.getpid()}")
+    monkeypatch.setattr(image_builder, "packaged_path", lambda name: tmp_path / name)
+    monkeypatch.setattr(image_builder, "_version", lambda: f"test-{os.getpid()}")
     return folder
 
 
@@ -42,7 +44,7 @@ def base(engine: DockerEngine, client: Client) -> Iterator[str]:
     """A base that is surely here, and the images that were built from it removed afterwards."""
     api = docker.APIClient(base_url=f"unix://{client.socket_path}", version="auto")
     tag = f"toolc/base:test-{os.getpid()}"
-    yield images.base_tag()
+    yield image_builder.base_tag()
     if api.images(tag):
         api.remove_image(tag, force=True)
     api.close()
@@ -58,20 +60,20 @@ def ids(client: Client, label: str = "") -> set[str]:
 def test_an_image_is_built_once_and_again_when_its_folder_changes(
     client: Client, base: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(images, "PUBLIC_BASE", base)
+    monkeypatch.setattr(image_builder, "PUBLIC_BASE", base)
     said: list[str] = []
-    first = images.build_image("base", base=None, say=said.append)
+    first = image_builder.build_image("base", base=None, say=said.append)
     tag = f"toolc/base:test-{os.getpid()}"
     assert (first.name, first.tag, first.base) == ("base", tag, base)
     assert said[0] == f"building {tag} from {base}"
-    assert first in images.list_images()
+    assert first in image_builder.list_images()
 
     said.clear()
-    assert images.build_image("base", base=None, say=said.append) == first
+    assert image_builder.build_image("base", base=None, say=said.append) == first
     assert said == [f"{tag} is up to date (from {base})"]
 
     (checkout / "file").write_text("2", encoding="utf-8")
-    second = images.build_image("base", base=None, say=said.append)
+    second = image_builder.build_image("base", base=None, say=said.append)
     assert second.recipe != first.recipe
     assert first.id not in ids(client), "the image that lost its tag is removed"
 
@@ -81,18 +83,18 @@ def test_a_failed_build_says_what_docker_said_and_leaves_nothing(client: Client,
     word = f"test-{os.getpid()}-{checkout.parent.parent.name}"
     (checkout / "Dockerfile").write_text(f"ARG BASE\nFROM ${{BASE}}\nRUN : {word}; exit 3\n", encoding="utf-8")
     with pytest.raises(InfrastructureError) as caught:
-        images.build_image("base", base=base, say=lambda _: None)
+        image_builder.build_image("base", base=base, say=lambda _: None)
     assert str(caught.value) == (
         f"Docker could not build toolc/base:test-{os.getpid()}: "
         f"The command '/bin/sh -c : {word}; exit 3' returned a non-zero code: 3"
     )
     assert running(client, word) == []
-    assert ids(client, f"{RECIPE_LABEL}={images.recipe('base').digest}") == set()
+    assert ids(client, f"{RECIPE_LABEL}={image_builder.recipe('base').digest}") == set()
 
 
 def test_a_named_base_is_never_replaced(base: str, checkout: Path) -> None:
     with pytest.raises(InfrastructureError, match=r"cannot pull 127\.0\.0\.1:1/none:x: .*; name a base that is on"):
-        images.build_image("base", base="127.0.0.1:1/none:x", say=lambda _: None)
+        image_builder.build_image("base", base="127.0.0.1:1/none:x", say=lambda _: None)
 
 
 def test_without_a_registry_a_base_is_made_here(
@@ -105,13 +107,13 @@ def test_without_a_registry_a_base_is_made_here(
         yield made
 
     own = f"toolc-test/made:{os.getpid()}"
-    monkeypatch.setattr(images, "PUBLIC_BASE", "127.0.0.1:1/none:x")
-    monkeypatch.setattr(docker_debian, "archive", archive)
-    monkeypatch.setattr(docker_debian, "tag", lambda: own)
+    monkeypatch.setattr(image_builder, "PUBLIC_BASE", "127.0.0.1:1/none:x")
+    monkeypatch.setattr(debian, "archive", archive)
+    monkeypatch.setattr(debian, "tag", lambda: own)
     monkeypatch.setattr("shutil.which", lambda _name: "/usr/bin/mmdebstrap")
     monkeypatch.setattr("os.geteuid", lambda: 0)
     try:
-        assert images.build_image("base", base=None, say=lambda _: None).base == own
+        assert image_builder.build_image("base", base=None, say=lambda _: None).base == own
     finally:
         client.call("DELETE", f"/images/toolc/base:test-{os.getpid()}?force=1", timeout=60)
         client.call("DELETE", f"/images/{own}?force=1", timeout=60)
@@ -120,11 +122,11 @@ def test_without_a_registry_a_base_is_made_here(
 def test_with_no_way_to_a_base_the_message_says_them_all(
     base: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(images, "PUBLIC_BASE", "127.0.0.1:1/none:x")
-    monkeypatch.setattr(docker_debian, "tag", lambda: None)
+    monkeypatch.setattr(image_builder, "PUBLIC_BASE", "127.0.0.1:1/none:x")
+    monkeypatch.setattr(debian, "tag", lambda: None)
     said: list[str] = []
     with pytest.raises(InfrastructureError) as caught:
-        images.build_image("base", base=None, say=said.append)
+        image_builder.build_image("base", base=None, say=said.append)
     assert str(caught.value) == (
         "there is no base for the image: 127.0.0.1:1/none:x could not be pulled, and one can be made here only on "
         "Debian or Ubuntu, as root, with mmdebstrap (sudo apt-get install mmdebstrap). Where a registry is "
@@ -135,30 +137,30 @@ def test_with_no_way_to_a_base_the_message_says_them_all(
 
 
 def test_the_command_that_brings_an_image() -> None:
-    assert images.build_command(images.base_tag()) == "toolc image build base"
-    assert images.build_command(images.recipe("node").tag) == "toolc image build node"
-    assert images.build_command("toolc/node:0.0.1") == "docker pull toolc/node:0.0.1"
+    assert build_command(image_builder.base_tag()) == "toolc image build base"
+    assert build_command(image_builder.recipe("node").tag) == "toolc image build node"
+    assert build_command("toolc/node:0.0.1") == "docker pull toolc/node:0.0.1"
 
 
 def test_an_unknown_image() -> None:
     with pytest.raises(
         UsageError, match=r"^there is no image 'bas' to build; there is: base, node, python, shell-tools$"
     ):
-        images.recipe("bas")
+        image_builder.recipe("bas")
 
 
 def test_without_a_daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     with pytest.raises(NoEngineError, match=r"^images are built with Docker: there is no Docker daemon at"):
-        images.list_images()
+        image_builder.list_images()
 
 
 def test_a_recipe_is_its_files_and_nothing_else(checkout: Path) -> None:
-    first = images.recipe("base").digest
+    first = image_builder.recipe("base").digest
     (checkout / "file").touch()
-    assert images.recipe("base").digest == first
+    assert image_builder.recipe("base").digest == first
     (checkout / "other").write_text("", encoding="utf-8")
-    assert images.recipe("base").digest != first
+    assert image_builder.recipe("base").digest != first
 
 
 @pytest.mark.parametrize(
@@ -174,14 +176,14 @@ def test_which_base_this_host_can_make(
     release: dict[str, str], tag: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(platform, "freedesktop_os_release", lambda: release)
-    assert docker_debian.tag() == tag
+    assert debian.tag() == tag
 
 
 def test_a_failed_mmdebstrap_says_its_last_words(tmp_path: Path) -> None:
     argv = ["/bin/sh", "-c", "echo I: hello >&2; echo E: no mirror >&2; exit 1"]
     said: list[str] = []
     with pytest.raises(InfrastructureError, match=r"^mmdebstrap failed: E: no mirror; run it by hand to see why:"):
-        docker_debian._run(argv, tmp_path, said.append)
+        debian._run(argv, tmp_path, said.append)
     assert said == ["I: hello"]
 
 

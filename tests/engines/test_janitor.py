@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from oci_cases import until
 
-from toolc.engines import janitor_process
-from toolc.engines.janitor_process import remove_tree, sweep
+from toolc.sandbox.host import janitor_process
+from toolc.sandbox.host.janitor_process import remove_tree, sweep
 
 OWNER = """\
 import os, sys
-from toolc.engines import janitor
-from toolc.engines.owner import Owner
+from toolc.sandbox import janitor
+from toolc.sandbox.host.owner import Owner
 janitor.register([sys.executable, "-c", sys.argv[1], sys.argv[2]])
 janitor.register([sys.executable, "-c", sys.argv[1], sys.argv[2]])
 directory = Owner.current().directory()
@@ -182,7 +182,7 @@ def test_what_is_bound_into_a_folder_survives(tmp_path: Path) -> None:
     (tmp_path / "precious" / "file").touch()
     (tmp_path / "our s" / "point").mkdir(parents=True)
     program = (
-        "import sys; from pathlib import Path; from toolc.engines.janitor_process import remove_tree;"
+        "import sys; from pathlib import Path; from toolc.sandbox.host.janitor_process import remove_tree;"
         "sys.exit(remove_tree(Path(sys.argv[1])))"
     )
     script = 'mount --bind "$1/precious" "$1/our s/point" && exec "$2" -c "$3" "$1/our s"'

@@ -14,9 +14,9 @@ from configurations import CONFIGURATIONS
 
 from toolc import Executor, Registry, ToolResult
 from toolc.config.user_config import Configuration
-from toolc.engines.base import Engine
-from toolc.engines.oci import OciEngine
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.sandbox.base import Engine
+from toolc.sandbox.oci.engine import OciEngine
 
 TOOLS = r"""
 toolc: 1

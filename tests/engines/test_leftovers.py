@@ -13,17 +13,19 @@ from docker_cases import client, containers, engine
 from oci_cases import needs_oci
 from test_docker_sweep import created, dead_owner
 
-from toolc.engines import docker_sweep, janitor, oci_cgroup, oci_sweep, owner, store
-from toolc.engines.base import Leftover
-from toolc.engines.docker import DockerEngine
-from toolc.engines.docker_body import OWNER_LABEL
-from toolc.engines.docker_http import ApiError, Client
 from toolc.engines.fake import FakeEngine
-from toolc.engines.oci import OciEngine
-from toolc.engines.owner import Owner
 from toolc.model.json_schema import JsonValue
 from toolc.model.result import Outcome
 from toolc.runtime import leftovers, scratch
+from toolc.sandbox.base import Leftover
+from toolc.sandbox.docker import sweep
+from toolc.sandbox.docker.api_client import ApiError, Client
+from toolc.sandbox.docker.daemon import OWNER_LABEL
+from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.host import cgroups, janitor, owner, store
+from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.oci import sweep as oci_sweep
+from toolc.sandbox.oci.engine import OciEngine
 
 __all__ = ["client", "dead_owner", "engine"]
 
@@ -75,13 +77,13 @@ def test_a_container_that_is_being_removed_is_gone_before_its_volume_is_tried(
         return {"Volumes": []} if path == "/volumes" else [{"Id": "c" * 64, "Labels": {OWNER_LABEL: FOREIGN}}]
 
     monkeypatch.setattr(Client, "call", call)
-    (container,) = docker_sweep.leftovers(Client("/nowhere"))
+    (container,) = sweep.leftovers(Client("/nowhere"))
     container.remove()
     assert answers == []
 
 
 def engine_remove(client: Client, container: str) -> None:
-    from toolc.engines import docker_container
+    from toolc.sandbox.docker import container as docker_container
 
     docker_container.remove(client, container)
 
@@ -90,7 +92,7 @@ def test_the_janitor_removes_volumes_that_lost_their_container(client: Client, d
     options = {"type": "tmpfs", "device": "tmpfs", "o": f"x,upperdir=/state/toolc/scratch/{dead_owner}/1/upper,y"}
     name = f"toolc-test-lost-{os.getpid()}"
     client.call("POST", "/volumes/create", {"Name": name, "DriverOpts": dict(options)}, timeout=60)
-    command = docker_sweep.command(client, dead_owner)
+    command = sweep.command(client, dead_owner)
     assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 1
     assert subprocess.run(command, check=False, env={}, cwd="/").returncode == 0
     with pytest.raises(ApiError, match="no such volume"):
@@ -111,7 +113,7 @@ def test_a_janitor_that_starts_removes_dead_owners_empty_folders(dead_owner: str
 
 @needs_oci
 def test_control_groups_with_what_runs_in_them(owners: tuple[str, str, str]) -> None:
-    parent = oci_cgroup.own_groups()["memory"].parent
+    parent = cgroups.own_groups()["memory"].parent
     groups = [parent / f"toolc-{label}-1" for label in owners]
     for group in groups:
         group.mkdir()

@@ -17,13 +17,13 @@ import pytest
 import set_id_cases
 from oci_cases import HOSTILE, SMALL, mount, needs_oci, read_all, read_line, run, start, traces
 
-from toolc.engines import oci_probe
-from toolc.engines.oci import OciEngine
-from toolc.engines.owner import Owner
-from toolc.engines.passing import TRIES
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
+from toolc.sandbox.host.kernel import TRIES
+from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.oci import probe as oci_probe
+from toolc.sandbox.oci.engine import OciEngine
 
 pytestmark = needs_oci
 

@@ -14,12 +14,12 @@ from typing import IO
 
 import pytest
 
-from toolc.engines import oci_archive
-from toolc.engines.oci_archive import ZSTD, open_archive
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
+from toolc.sandbox.images import archive as images_archive
+from toolc.sandbox.images.archive import ZSTD, open_archive
 
-MACHINE = oci_archive._machine()
+MACHINE = images_archive._machine()
 
 
 def layer(name: str, content: bytes = b"text") -> bytes:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from configurations import USER, as_user
 
-from toolc.engines import oci_cgroup
-from toolc.engines.oci_cgroup import CONTROLLERS, can_limit
 from toolc.model.json_schema import JsonValue
+from toolc.sandbox.host import cgroups
+from toolc.sandbox.host.cgroups import CONTROLLERS, can_limit
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give folders to a user")
 
@@ -67,7 +67,7 @@ def limitable(top: Path, group: str) -> JsonValue:
     mounts = f"30 23 0:26 / {top} rw,nosuid,nodev,noexec,relatime shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
 
     def work() -> JsonValue:
-        found = oci_cgroup.groups(mounts, f"0::/{group}\n")
+        found = cgroups.groups(mounts, f"0::/{group}\n")
         return [name for name in CONTROLLERS if can_limit(name, found[name])]
 
     return as_user(work, groups=False)
@@ -112,6 +112,6 @@ def test_a_probe_leaves_nothing(recorded: Path) -> None:
 
 
 def test_a_container_that_sees_its_groups_read_only(tmp_path: Path) -> None:
-    group = oci_cgroup.Group(version=2, folder=tmp_path / "gone", parent=tmp_path / "gone")
+    group = cgroups.Group(version=2, folder=tmp_path / "gone", parent=tmp_path / "gone")
     assert not can_limit("memory", group)
     assert not can_limit("memory", replace(group, version=1))

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from toolc.engines import oci_cgroup, oci_rootfs, oci_seccomp
-from toolc.engines.oci_config import config, resources, tmpfs_bounds
-from toolc.engines.oci_fitting import Fitting
-from toolc.engines.oci_rootfs import Interpreter
-from toolc.engines.oci_user import UNUSED, Identity, Pair, identity
-from toolc.engines.stream import SocketStream
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount, Profile
 from toolc.model.spec.sandbox import MIB, Limits
+from toolc.sandbox import seccomp
+from toolc.sandbox.base import SocketStream
+from toolc.sandbox.host import cgroups
+from toolc.sandbox.isolation import tmpfs_bounds
+from toolc.sandbox.oci import root as oci_root
+from toolc.sandbox.oci.config import config, resources
+from toolc.sandbox.oci.root import Interpreter, RootSpec
+from toolc.sandbox.oci.user_namespace import UNUSED, IdMapping, SandboxUser, identity
 
 SYSTEM = Interpreter(path="/usr/bin/python3.11", prefix=None)
 
@@ -27,20 +29,20 @@ def workspace(owner: int, group: int = 0) -> Mount:
 @pytest.mark.parametrize(
     ("mount", "euid", "expected"),
     [
-        (None, 0, Identity(uid=65534, gid=65534, uids=(Pair(0, UNUSED), Pair(65534, UNUSED + 65534)),
-                           gids=(Pair(0, UNUSED), Pair(65534, UNUSED + 65534)))),
-        (workspace(1234, 100), 0, Identity(uid=1234, gid=100, uids=(Pair(0, UNUSED), Pair(1234, 1234)),
-                                           gids=(Pair(0, UNUSED), Pair(100, 100)))),
-        (workspace(1234, 0), 0, Identity(uid=1234, gid=1234, uids=(Pair(0, UNUSED), Pair(1234, 1234)),
-                                         gids=(Pair(0, UNUSED), Pair(1234, 1234)))),
-        (workspace(0, 0), 0, Identity(uid=1000, gid=1000, uids=(Pair(0, UNUSED), Pair(1000, UNUSED + 1000)),
-                                      gids=(Pair(0, UNUSED), Pair(1000, UNUSED + 1000)),
-                                      workspace_uid=Pair(0, UNUSED + 1000), workspace_gid=Pair(0, UNUSED + 1000))),
-        (workspace(0, 0), 1234, Identity(uid=0, gid=0, uids=(Pair(0, 1234),), gids=(Pair(0, 100),))),
+        (None, 0, SandboxUser(uid=65534, gid=65534, uids=(IdMapping(0, UNUSED), IdMapping(65534, UNUSED + 65534)),
+                           gids=(IdMapping(0, UNUSED), IdMapping(65534, UNUSED + 65534)))),
+        (workspace(1234, 100), 0, SandboxUser(uid=1234, gid=100, uids=(IdMapping(0, UNUSED), IdMapping(1234, 1234)),
+                                           gids=(IdMapping(0, UNUSED), IdMapping(100, 100)))),
+        (workspace(1234, 0), 0, SandboxUser(uid=1234, gid=1234, uids=(IdMapping(0, UNUSED), IdMapping(1234, 1234)),
+                                         gids=(IdMapping(0, UNUSED), IdMapping(1234, 1234)))),
+        (workspace(0, 0), 0, SandboxUser(uid=1000, gid=1000, uids=(IdMapping(0, UNUSED), IdMapping(1000, UNUSED + 1000)),
+                                      gids=(IdMapping(0, UNUSED), IdMapping(1000, UNUSED + 1000)),
+                                      workspace_uid=IdMapping(0, UNUSED + 1000), workspace_gid=IdMapping(0, UNUSED + 1000))),
+        (workspace(0, 0), 1234, SandboxUser(uid=0, gid=0, uids=(IdMapping(0, 1234),), gids=(IdMapping(0, 100),))),
     ],
     ids=["no workspace", "a user's", "a user's of root's group", "root's", "rootless"],
 )  # fmt: skip
-def test_who_a_tool_is(mount: Mount | None, euid: int, expected: Identity) -> None:
+def test_who_a_tool_is(mount: Mount | None, euid: int, expected: SandboxUser) -> None:
     found = identity(mount, euid=euid, egid=0 if euid == 0 else 100)
     assert found == expected
     if euid == 0:
@@ -55,7 +57,7 @@ def lowered(profile: Profile, python: Interpreter = SYSTEM) -> JsonObject:
         who,
         root=Path("/root-folder"),
         workspace=source,
-        fitting=Fitting().on_host(python),
+        fitting=RootSpec().on_host(python),
         arguments=["-c", "pass"],
         resources=resources(profile.limits, swap={"swap": profile.limits.memory_bytes}),
     )
@@ -112,7 +114,7 @@ def test_a_python_elsewhere_stands_at_its_own_path_read_only() -> None:
 
 
 def test_the_list_of_system_calls_denies_by_default_and_names_one_architecture() -> None:
-    found = oci_seccomp.profile("x86_64")
+    found = seccomp.profile("x86_64")
     assert (found["defaultAction"], found["architectures"]) == ("SCMP_ACT_ERRNO", ["SCMP_ARCH_X86_64"])
     rules = found["syscalls"]
     assert isinstance(rules, list)
@@ -132,7 +134,7 @@ def test_the_list_of_system_calls_denies_by_default_and_names_one_architecture()
 
 
 def test_a_tool_sets_only_its_own_limits() -> None:
-    rules = oci_seccomp.profile("x86_64")["syscalls"]
+    rules = seccomp.profile("x86_64")["syscalls"]
     assert isinstance(rules, list)
     # With no processor time left, process 1 would be killed by the kernel, as if memory had run out.
     own = {"index": 0, "value": 0, "op": "SCMP_CMP_EQ"}
@@ -142,11 +144,11 @@ def test_a_tool_sets_only_its_own_limits() -> None:
 
 
 def test_gvisors_list_lets_clone3_and_select_through_and_keeps_signals_from_process_1() -> None:
-    usual, gvisors = oci_seccomp.profile("x86_64")["syscalls"], oci_seccomp.gvisor_profile("x86_64")["syscalls"]
+    usual, gvisors = seccomp.profile("x86_64")["syscalls"], seccomp.gvisor_profile("x86_64")["syscalls"]
     assert isinstance(usual, list)
     assert isinstance(gvisors, list)
     process_1 = {"index": 0, "value": 0xFFFF_FFFF, "valueTwo": 1, "op": "SCMP_CMP_MASKED_EQ"}
-    assert gvisors[0] == {"names": [*oci_seccomp.SIGNALS], "action": "SCMP_ACT_ERRNO", "args": [process_1]}
+    assert gvisors[0] == {"names": [*seccomp.SIGNALS], "action": "SCMP_ACT_ERRNO", "args": [process_1]}
     names = [rule["names"] for rule in gvisors[1:5]]  # type: ignore[index,call-overload]
     assert names == [["fcntl"], ["pidfd_send_signal"], ["clone3"], ["pselect"]]
     assert gvisors[5:] == usual[:-1]
@@ -159,8 +161,8 @@ def test_a_temporary_folder_holds_so_many_files(size: int, files: int) -> None:
 
 def test_the_skeleton_has_every_mount_point_and_only_a_minimal_etc(tmp_path: Path) -> None:
     root = tmp_path / "root"
-    oci_rootfs.build(root, identity(workspace(1234, 100), euid=0, egid=0), SYSTEM)
-    for path in oci_rootfs.binds(SYSTEM):
+    oci_root.build(root, identity(workspace(1234, 100), euid=0, egid=0), SYSTEM)
+    for path in oci_root.python_binds(SYSTEM):
         assert (root / path.lstrip("/")).is_dir(), path
     assert (root / "etc/passwd").read_text(encoding="utf-8").splitlines() == [
         "root:x:0:0::/tmp:/bin/sh",
@@ -186,22 +188,22 @@ V1_GROUP = "9:memory:/docker/abc/inner\n3:cpu,cpuacct:/docker/abc\n0::/\n"
 
 
 def test_version_2_puts_a_sandbox_beside_its_owner() -> None:
-    found = oci_cgroup.groups(V2_MOUNTS, V2_GROUP)
+    found = cgroups.groups(V2_MOUNTS, V2_GROUP)
     slice_ = Path("/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/app.slice")
-    expected = oci_cgroup.Group(version=2, folder=slice_ / "run-1.scope", parent=slice_)
+    expected = cgroups.Group(version=2, folder=slice_ / "run-1.scope", parent=slice_)
     assert found == dict.fromkeys(("memory", "pids", "cpu"), expected)
 
 
 def test_version_2_at_the_top_has_nothing_beside() -> None:
     top = Path("/sys/fs/cgroup")
-    assert oci_cgroup.groups(V2_MOUNTS, "0::/\n")["memory"] == oci_cgroup.Group(version=2, folder=top, parent=top)
+    assert cgroups.groups(V2_MOUNTS, "0::/\n")["memory"] == cgroups.Group(version=2, folder=top, parent=top)
 
 
 def test_version_1_puts_a_sandbox_below_its_owner_as_seen_from_a_container() -> None:
-    found = oci_cgroup.groups(V1_MOUNTS, V1_GROUP)
+    found = cgroups.groups(V1_MOUNTS, V1_GROUP)
     memory, cpu = Path("/sys/fs/cgroup/memory/inner"), Path("/sys/fs/cgroup/cpu,cpuacct")
-    assert found["memory"] == oci_cgroup.Group(version=1, folder=memory, parent=memory)
-    assert found["cpu"] == oci_cgroup.Group(version=1, folder=cpu, parent=cpu)
+    assert found["memory"] == cgroups.Group(version=1, folder=memory, parent=memory)
+    assert found["cpu"] == cgroups.Group(version=1, folder=cpu, parent=cpu)
     # Hybrid: the version 2 tree is mounted but does not have it.
     assert found["pids"].version == 2
 
@@ -220,7 +222,7 @@ def test_counters_of_both_versions(tmp_path: Path, text: str | None, kills: int 
     events = tmp_path / "events"
     if text is not None:
         events.write_text(text, encoding="utf-8")
-    assert oci_cgroup.oom_kills(events) == kills
+    assert cgroups.oom_kills(events) == kills
 
 
 def test_a_stream_whose_peer_is_gone_raises_nothing() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from oci_cases import needs_oci, traces, until
 
-from toolc.engines import oci_home, oci_sweep
+from toolc.sandbox.oci import bundles, sweep
 
 pytestmark = needs_oci
 
@@ -21,8 +21,8 @@ import os, sys, threading
 sys.path.insert(0, sys.argv[1])
 from oci_cases import HOSTILE, SMALL, mount, read_line, start
 from pathlib import Path
-from toolc.engines.oci import OciEngine
-from toolc.engines.owner import Owner
+from toolc.sandbox.oci.engine import OciEngine
+from toolc.sandbox.host.owner import Owner
 from toolc.model.plan import Profile
 print(Owner.current().label(), flush=True)
 engine = OciEngine()
@@ -130,7 +130,7 @@ def test_owner_runtimes_and_janitor_killed_at_once(workspace: Path) -> None:
         wait_ready(process)
         for pid in (process.pid, *processes("--pid-file", label), *processes("janitor_process", label)):
             os.kill(pid, signal.SIGKILL)
-    oci_home.Home.make().remove()
+    bundles.BundleDirectory.make().remove()
     assert traces(label) == []
 
 
@@ -139,8 +139,8 @@ def test_the_sweep_leaves_those_of_others_alone(workspace: Path) -> None:
     with process:
         wait_ready(process)
         before = [trace for trace in traces(label) if trace.startswith("folder")]
-        assert not oci_sweep.sweep(f"toolc-{label[:-1]}")
-        oci_home.Home.make().remove()
+        assert not sweep.sweep(f"toolc-{label[:-1]}")
+        bundles.BundleDirectory.make().remove()
         assert [trace for trace in traces(label) if trace.startswith("folder")] == before
         process.kill()
     assert_nothing_of(label)

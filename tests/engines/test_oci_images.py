@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from image_cases import archive
 
-from toolc.engines import oci_images
+from toolc.sandbox.oci import images
 
 
 def layer_of_links(links: dict[str, str]) -> bytes:
@@ -23,14 +23,14 @@ def layer_of_links(links: dict[str, str]) -> bytes:
     return data.getvalue()
 
 
-@pytest.mark.parametrize("name", oci_images.MOUNT_POINTS)
+@pytest.mark.parametrize("name", images.MOUNT_POINTS)
 def test_no_mount_point_is_a_link_of_the_images(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLC_STORE", str(tmp_path / "store"))
     outside = tmp_path / "outside"
     outside.mkdir()
     first = name.split("/", maxsplit=1)[0]
 
-    image = oci_images.take(
+    image = images.take(
         "links:1", archive(tmp_path / "image.tar", "links:1", layer_of_links({first: str(outside)}))
     )
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import pytest
 from oci_cases import SMALL, needs_oci, read_all, read_line, run, start
 
-from toolc.engines import oci_sandbox
-from toolc.engines.oci import OciEngine
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.plan import Exec, Plan, Profile
 from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.wire import converse
+from toolc.sandbox.oci import sandbox as oci_sandbox
+from toolc.sandbox.oci.engine import OciEngine
 
 pytestmark = needs_oci
 

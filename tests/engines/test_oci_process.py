@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.engines.oci_process import STREAM, RuntimeProcess, taking_stream
+from toolc.sandbox.oci.sandbox import STREAM, RuntimeProcess, taking_stream
 
 LOOK = f"""
 import os

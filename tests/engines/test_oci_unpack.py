@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from toolc.engines.oci_unpack import MAX_BYTES, MAX_METADATA, Budget, LayerReader, resolve, unpack
 from toolc.model.errors import InfrastructureError
+from toolc.sandbox.images.unpack import MAX_BYTES, MAX_METADATA, LayerReader, UnpackBudget, resolve, unpack
 
 Entry = tuple[tarfile.TarInfo, bytes]
 
@@ -62,7 +62,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def apply(root: Path) -> Apply:
-    budget = Budget()
+    budget = UnpackBudget()
 
     def layer(*entries: Entry) -> None:
         data = packed(*entries)
@@ -168,7 +168,7 @@ def test_a_file_in_the_place_of_a_link_replaces_the_link(root: Path, apply: Appl
 
 def test_there_is_a_bound_on_bytes_and_on_files(root: Path) -> None:
     data = packed(*(file(str(number), "x" * 100) for number in range(10)))
-    for budget in (Budget(bytes_left=999), Budget(entries_left=9)):
+    for budget in (UnpackBudget(bytes_left=999), UnpackBudget(entries_left=9)):
         with pytest.raises(
             InfrastructureError, match="the image is larger than 16 GiB or has more than 1000000 files"
         ):
@@ -180,7 +180,7 @@ def test_a_negative_size_gives_nothing_back(root: Path, kind: bytes) -> None:
     info, _ = entry("a", kind, link="b")
     info.size = -(2**60)
     data = info.tobuf(tarfile.GNU_FORMAT) + bytes(1024)
-    budget = Budget()
+    budget = UnpackBudget()
     with pytest.raises(InfrastructureError, match=r"less than no bytes; it is refused|is damaged"):
         unpack(LayerReader(io.BytesIO(data), len(data)), str(root), budget)
     assert budget.bytes_left == MAX_BYTES
@@ -196,7 +196,7 @@ def test_headers_do_not_pile_up_in_memory(root: Path) -> None:
             tar.addfile(tarfile.TarInfo(str(number)))
     tracemalloc.start()
     try:
-        unpack(LayerReader(io.BytesIO(data.getvalue()), data.tell()), str(root), Budget())
+        unpack(LayerReader(io.BytesIO(data.getvalue()), data.tell()), str(root), UnpackBudget())
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -212,7 +212,7 @@ def test_there_is_a_bound_on_what_a_layer_unpacks_to(root: Path) -> None:
 @pytest.mark.parametrize("data", [b"x" * 2000, packed(file("a", "x" * 5000))[:1024]])
 def test_a_damaged_layer_is_said_to_be_one(root: Path, data: bytes) -> None:
     with pytest.raises(InfrastructureError, match="a layer of the image is damaged: "):
-        unpack(LayerReader(io.BytesIO(data), 10**6), str(root), Budget())
+        unpack(LayerReader(io.BytesIO(data), 10**6), str(root), UnpackBudget())
 
 
 def test_resolving_makes_what_is_missing(root: Path) -> None:

@@ -14,14 +14,14 @@ from oci_cases import needs_oci, read_line, run, start, until
 
 from toolc.api import Registry
 from toolc.config.user_config import Configuration
-from toolc.engines import oci_cgroup
-from toolc.engines.base import Engine
-from toolc.engines.oci import OciEngine
 from toolc.executor import Executor
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonValue
 from toolc.model.plan import Profile
 from toolc.model.spec.sandbox import MIB, Limits
+from toolc.sandbox.base import Engine
+from toolc.sandbox.host import cgroups
+from toolc.sandbox.oci.engine import OciEngine
 
 pytestmark = needs_oci
 
@@ -118,7 +118,7 @@ def test_one_that_ended_did_so_at_once_and_not_for_want_of_memory() -> None:
 def test_what_is_delegated_is_enforced_where_another_is_not(
     missing: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(oci_cgroup, "unenforceable", lambda: missing)
+    monkeypatch.setattr(cgroups, "unenforceable", lambda: missing)
 
     def work(engine: OciEngine) -> JsonValue:
         (offered,) = engine.capabilities()

@@ -12,28 +12,29 @@ import pytest
 from oci_cases import needs_oci
 from transaction_cases import call, tool
 
-from toolc.engines import oci_sandbox, oom
-from toolc.engines.oci import OciEngine
-from toolc.engines.oom import KILLED_FROM_OUTSIDE, kernel_kills, may_have_killed
 from toolc.model.errors import InfrastructureError
+from toolc.sandbox.host import kernel
+from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE, kernel_kills, oom_kill_possible
+from toolc.sandbox.oci import sandbox
+from toolc.sandbox.oci.engine import OciEngine
 
 
 def test_a_kernel_that_says_nothing_may_have_done_anything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert may_have_killed(None)
-    monkeypatch.setattr(oom, "Path", lambda _: tmp_path / "none")
+    assert oom_kill_possible(None)
+    monkeypatch.setattr(kernel, "Path", lambda _: tmp_path / "none")
     assert kernel_kills() is None
-    assert may_have_killed(1)
+    assert oom_kill_possible(1)
     (tmp_path / "none").write_text("nr_free_pages 1\n")
     assert kernel_kills() is None
     (tmp_path / "none").write_text("nr_free_pages 1\noom_kill 7\n")
     assert kernel_kills() == 7
-    assert not may_have_killed(7)
-    assert may_have_killed(6)
+    assert not oom_kill_possible(7)
+    assert oom_kill_possible(6)
 
 
 @needs_oci
 def test_process_1_that_is_killed_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (oci_sandbox, oom):
+    for module in (sandbox, kernel):
         # As on a machine where nobody else runs out of memory.
         monkeypatch.setattr(module, "kernel_kills", lambda: 7)
     os.chown(tmp_path, 1234, 1234)

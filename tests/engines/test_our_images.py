@@ -8,8 +8,8 @@ import pytest
 from image_cases import usable
 
 from toolc.api import Registry
-from toolc.engines import images
 from toolc.executor import Executor
+from toolc.sandbox.docker import image_builder
 
 HOLDS = {
     "python": "python3 -m pip --version; python3 -c 'import requests, yaml, venv'",
@@ -19,7 +19,7 @@ HOLDS = {
 
 
 def test_every_image_is_known_here() -> None:
-    assert set(images.image_names()) == {*HOLDS, images.BASE}
+    assert set(image_builder.image_names()) == {*HOLDS, image_builder.BASE}
 
 
 @pytest.mark.timeout(600)
@@ -30,7 +30,7 @@ def test_every_image_is_known_here() -> None:
 def test_an_image_holds_what_it_is_for(name: str, engine: str, tmp_path: Path) -> None:
     usable("docker")
     usable(engine)
-    tag = images.build_image(name, base=None, say=lambda _line: None).tag
+    tag = image_builder.build_image(name, base=None, say=lambda _line: None).tag
     spec = tmp_path / "tool.yaml"
     spec.write_text(
         "toolc: 1\nname: tool\ndescription: Show that what an image is for is in it.\n"

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.engines.owner import Owner, dead_directories
 from toolc.model.errors import InfrastructureError
+from toolc.sandbox.host.owner import Owner, dead_directories
 
 
 def owner_of(pid: int) -> Owner:
@@ -28,7 +28,7 @@ def dead_owner() -> Owner:
 
 @pytest.fixture(autouse=True)
 def _temporary_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolc.engines.owner._base", lambda: tmp_path)
+    monkeypatch.setattr("toolc.sandbox.host.owner._base", lambda: tmp_path)
 
 
 def test_this_process_is_alive_and_has_one_label() -> None:
@@ -97,9 +97,7 @@ def test_what_cannot_be_seen_from_here_is_not_dead(foreign: dict[str, str]) -> N
 
 def test_a_forked_child_is_an_owner_of_its_own() -> None:
     parent = Owner.current().label()
-    program = (
-        "import os; from toolc.engines.owner import Owner; os.fork() or os._exit(0); print(Owner.current().pid)"
-    )
+    program = "import os; from toolc.sandbox.host.owner import Owner; os.fork() or os._exit(0); print(Owner.current().pid)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() not in parent
 

@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 from oci_cases import needs_oci
 
-from toolc.engines import packages, requirements, store
-from toolc.engines.guest_python import Facts
-from toolc.engines.oci import OciEngine
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
+from toolc.sandbox.host import store
+from toolc.sandbox.oci.engine import OciEngine
+from toolc.sandbox.python import packages
+from toolc.sandbox.python.interpreter import PythonInfo
 
 LONG_AGO = time.time() - (packages.UNUSED_DAYS + 1) * 24 * 3600
 
@@ -100,10 +101,10 @@ def test_calls_and_removals_at_once_get_on_with_each_other(monkeypatch: pytest.M
 
 @needs_oci
 def test_packages_that_a_call_runs_with_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    def install(wanted: Path, folder: Path, python: Facts) -> None:
+    def install(wanted: Path, folder: Path, python: PythonInfo) -> None:
         fill(folder)
 
-    monkeypatch.setattr(requirements, "_install", install)
+    monkeypatch.setattr(packages, "_install", install)
     with contextlib.closing(OciEngine()) as engine:
         sandbox = engine.start(Profile(requirements=("greets==1.0",)), BOOTSTRAP_ARGUMENTS)
         try:

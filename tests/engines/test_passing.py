@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from toolc.engines.passing import TRIES, is_passing, persist
+from toolc.sandbox.host.kernel import TRIES, is_transient, retry_transient
 
 RUNC = (
     "runc run failed: unable to start container process: unable to apply cgroup configuration: "
@@ -25,7 +25,7 @@ RUNC = (
     ],
 )
 def test_only_the_kernels_refusal_of_a_process_that_is_not_quite_forked_passes(message: str, passing: bool) -> None:
-    assert is_passing(message) == passing
+    assert is_transient(message) == passing
 
 
 def failing(failures: int, error: Exception) -> tuple[Callable[[], int], list[int]]:
@@ -43,10 +43,10 @@ def failing(failures: int, error: Exception) -> tuple[Callable[[], int], list[in
 
 def test_what_passes_is_tried_again_and_what_does_not_pass_is_raised_in_the_end() -> None:
     start, _ = failing(TRIES - 1, OSError(RUNC))
-    assert persist(start, OSError) == TRIES
+    assert retry_transient(start, OSError) == TRIES
     start, calls = failing(TRIES, OSError(RUNC))
     with pytest.raises(OSError, match="invalid argument"):
-        persist(start, OSError)
+        retry_transient(start, OSError)
     assert len(calls) == TRIES
 
 
@@ -54,5 +54,5 @@ def test_what_passes_is_tried_again_and_what_does_not_pass_is_raised_in_the_end(
 def test_another_failure_is_raised_by_the_first_start(error: Exception) -> None:
     start, calls = failing(TRIES, error)
     with pytest.raises(type(error)):
-        persist(start, OSError)
+        retry_transient(start, OSError)
     assert len(calls) == 1

@@ -15,15 +15,15 @@ from image_cases import usable
 
 from toolc.api import Registry
 from toolc.compiler.compile import compile_specs
-from toolc.engines import docker_build
-from toolc.engines.docker_build import BASE_LABEL
-from toolc.engines.docker_daemon import connect
-from toolc.engines.docker_host import find_socket
-from toolc.engines.images import BUILD_LABEL, base_tag, build_tag
 from toolc.executor import Executor
 from toolc.model.spec.code_backends import PluginBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.reporters.text import render
+from toolc.sandbox.docker import build as docker_build
+from toolc.sandbox.docker.api_client import find_socket
+from toolc.sandbox.docker.build import BASE_LABEL
+from toolc.sandbox.docker.daemon import connect
+from toolc.sandbox.docker.image_builder import BUILD_LABEL, base_tag, build_tag
 
 FOLDER = Path(__file__).parents[2] / "specs" / "plugins"
 SPECS = {path.parent.name: path for path in sorted(FOLDER.glob("*/*.yaml"))}

@@ -13,13 +13,13 @@ import pytest
 from configurations import CONFIGURATIONS
 
 from toolc.api import Registry
-from toolc.engines.oci import OciEngine
 from toolc.executor import Executor
 from toolc.model.call import ToolCall
 from toolc.model.events import ToolEnd, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Text, ToolResult
 from toolc.runtime.session_wire import EndedError, Turn
+from toolc.sandbox.oci.engine import OciEngine
 
 PLUGIN = (Path(__file__).parent / "hostile_plugin.py").read_text(encoding="utf-8")
 LOST = "this call was not passed on, and what the process held is lost; call again, which starts it anew"

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from toolc.engines import docker_report, oci_probe, oci_report
+from toolc.engines import docker_report, oci_report
 from toolc.engines.advisories import Advisory, Component, Concern
-from toolc.engines.base import Capabilities, Enforcement, Probe
 from toolc.engines.fake import FakeEngine
 from toolc.engines.report import (
     EngineReport,
@@ -23,6 +22,8 @@ from toolc.engines.report import (
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import ENGINES, Profile
 from toolc.model.result import Outcome
+from toolc.sandbox.base import Capabilities, Enforcement, EngineStatus
+from toolc.sandbox.oci import probe as oci_probe
 
 DEBIAN: JsonObject = {
     "Version": "20.10.24+dfsg1",
@@ -171,11 +172,11 @@ class Engine(FakeEngine):
 WEAK = Enforcement(
     level="approximate", reason="No control group.", instead="each process", remedy="Run it as root."
 )
-AVAILABLE = Probe(available=True, version="1")
+AVAILABLE = EngineStatus(available=True, version="1")
 
 
 def test_an_engine_that_is_not_there_says_how_to_have_it() -> None:
-    probe = Probe(available=False, reason="It is not installed.", remedy="Install it.")
+    probe = EngineStatus(available=False, reason="It is not installed.", remedy="Install it.")
     found = describe(Engine(), probe, (), ())
     assert found.remedies == (Remedy(lacks="It is not installed.", remedy="Install it."),)
     assert found.capabilities == ()

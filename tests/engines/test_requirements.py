@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from toolc.engines import requirements, store
-from toolc.engines.guest_python import Facts
 from toolc.model.errors import InfrastructureError
+from toolc.sandbox.host import store
+from toolc.sandbox.python import packages
+from toolc.sandbox.python.interpreter import PythonInfo
 
-DEBIAN = Facts(version=(3, 11), libc="glibc 2.36", machine="x86_64")
-ALPINE = Facts(version=(3, 12), libc="", machine="aarch64")
+DEBIAN = PythonInfo(version=(3, 11), libc="glibc 2.36", machine="x86_64")
+ALPINE = PythonInfo(version=(3, 12), libc="", machine="aarch64")
 
 
 @pytest.fixture
@@ -43,11 +44,11 @@ def modules(folder: Path) -> list[str]:
 
 
 def test_wheels_are_chosen_for_the_sandboxs_python_and_not_for_this_one() -> None:
-    assert requirements.platforms(DEBIAN)[:2] == ["manylinux_2_36_x86_64", "manylinux_2_35_x86_64"]
-    assert requirements.platforms(DEBIAN)[-4:] == [
+    assert packages.platforms(DEBIAN)[:2] == ["manylinux_2_36_x86_64", "manylinux_2_35_x86_64"]
+    assert packages.platforms(DEBIAN)[-4:] == [
         "manylinux_2_5_x86_64", "manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64",
     ]  # fmt: skip
-    assert requirements.pip_options(ALPINE) == [
+    assert packages.pip_options(ALPINE) == [
         "--python-version", "3.12", "--implementation", "cp", "--abi", "cp312", "--abi", "abi3", "--abi", "none",
         "--platform", "musllinux_1_2_aarch64", "--platform", "musllinux_1_1_aarch64",
     ]  # fmt: skip
@@ -57,10 +58,10 @@ def test_wheels_are_chosen_for_the_sandboxs_python_and_not_for_this_one() -> Non
 def test_a_package_and_what_it_needs_are_installed_once_and_never_run(index: Path) -> None:
     wheel(index, "one", needs="two")
     wheel(index, "two")
-    folder = requirements.site(("one==1.0",), DEBIAN)
+    folder = packages.site(("one==1.0",), DEBIAN)
     assert modules(folder) == ["one.py", "two.py"]
     (index / "one-1.0-py3-none-any.whl").unlink()
-    assert requirements.site(("one==1.0",), DEBIAN) == folder
+    assert packages.site(("one==1.0",), DEBIAN) == folder
 
 
 def hashed(index: Path, name: str) -> str:
@@ -72,10 +73,10 @@ def hashed(index: Path, name: str) -> str:
 def test_packages_with_hashes_are_installed_where_all_are_listed(index: Path) -> None:
     wheel(index, "one", needs="two")
     wheel(index, "two")
-    folder = requirements.site((hashed(index, "one"), hashed(index, "two")), DEBIAN)
+    folder = packages.site((hashed(index, "one"), hashed(index, "two")), DEBIAN)
     assert modules(folder) == ["one.py", "two.py"]
     with pytest.raises(InfrastructureError) as caught:
-        requirements.site((hashed(index, "one"),), DEBIAN)
+        packages.site((hashed(index, "one"),), DEBIAN)
     assert str(caught.value).startswith(
         "pip could not install one==1.0 for Python 3.11 from wheels: "
         "it needs two, which must be listed with its own hash, as all others are; "
@@ -88,7 +89,7 @@ def test_a_package_that_is_another_than_was_reviewed_is_refused(index: Path) -> 
     reviewed = hashed(index, "one")
     wheel(index, "one", needs="two")
     with pytest.raises(InfrastructureError) as caught:
-        requirements.site((reviewed,), DEBIAN)
+        packages.site((reviewed,), DEBIAN)
     found = hashed(index, "one").partition("--hash=")[2]
     assert f"from wheels: one==1.0 has none of the hashes that it may have, but {found}; " in str(caught.value)
 
@@ -97,14 +98,14 @@ def test_a_package_that_is_another_than_was_reviewed_is_refused(index: Path) -> 
 def test_each_python_has_its_own(index: Path) -> None:
     wheel(index, "one", "cp311-cp311-manylinux_2_17_x86_64")
     wheel(index, "one", "cp312-cp312-musllinux_1_2_aarch64")
-    assert requirements.site(("one==1.0",), DEBIAN) != requirements.site(("one==1.0",), ALPINE)
+    assert packages.site(("one==1.0",), DEBIAN) != packages.site(("one==1.0",), ALPINE)
 
 
 @pytest.mark.slow
 def test_a_wheel_for_a_newer_system_is_not_taken(index: Path) -> None:
     wheel(index, "one", "cp311-cp311-manylinux_2_39_x86_64")
     with pytest.raises(InfrastructureError, match="from wheels: "):
-        requirements.site(("one==1.0",), DEBIAN)
+        packages.site(("one==1.0",), DEBIAN)
 
 
 @pytest.mark.slow
@@ -114,7 +115,7 @@ def test_a_package_without_wheels_is_refused_and_its_setup_never_runs(index: Pat
     with tarfile.open(index / "one-1.0.tar.gz", "w:gz") as tar:
         tar.add(tmp_path / "one-1.0", "one-1.0")
     with pytest.raises(InfrastructureError) as caught:
-        requirements.site(("one==1.0",), DEBIAN)
+        packages.site(("one==1.0",), DEBIAN)
     assert str(caught.value) == (
         "pip could not install one==1.0 for Python 3.11 from wheels: "
         "Could not find a version that satisfies the requirement one==1.0 (from versions: none); "
@@ -141,7 +142,7 @@ def test_what_a_wheel_needs_by_address_is_not_built_here(index: Path, tmp_path: 
     with pytest.raises(
         InfrastructureError, match="pip may start no program on this host, as to build a package that is"
     ):
-        requirements.site(("one==1.0",), DEBIAN)
+        packages.site(("one==1.0",), DEBIAN)
     assert not (tmp_path / "ran").exists()
 
 
@@ -164,17 +165,17 @@ def test_what_is_no_package_of_an_index_never_reaches_pip(index: Path, tmp_path:
     wheel(index, "one")
     line = strange.format(_source(tmp_path / "two", tmp_path / "ran"))
     with pytest.raises(InfrastructureError, match=r"is no package of one version; write it as in pandas==2\.2\.3"):
-        requirements.site((line,), DEBIAN)
+        packages.site((line,), DEBIAN)
     assert not (tmp_path / "ran").exists()
 
 
 def test_without_pip_the_remedy_is_named(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     with pytest.raises(InfrastructureError, match=r"which this Python has not; run: .* -m ensurepip$"):
-        requirements.site(("one==1.0",), DEBIAN)
+        packages.site(("one==1.0",), DEBIAN)
 
 
 def test_pip_that_does_not_end_is_ended(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requirements, "SECONDS", 0.01)
+    monkeypatch.setattr(packages, "SECONDS", 0.01)
     with pytest.raises(InfrastructureError, match="pip did not end within"):
-        requirements.site(("one==1.0",), DEBIAN)
+        packages.site(("one==1.0",), DEBIAN)

@@ -13,10 +13,10 @@ from configurations import CONFIGURATIONS, USER
 
 from toolc.api import Registry
 from toolc.config.user_config import Configuration
-from toolc.engines.base import Engine
 from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Resource, ToolResult
+from toolc.sandbox.base import Engine
 
 SCRIPT = r"""
 printf '\211PNG\r\n\032\n%s' "$ARG_word" >drawn

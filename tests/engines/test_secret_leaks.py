@@ -22,14 +22,14 @@ from scripted_server import ScriptedServer, reply
 
 from toolc.api import Registry, build, event_to_json, result_to_json
 from toolc.config.secret_sources import GivenSource, SecretStore
-from toolc.engines.base import Engine
-from toolc.engines.docker_host import find_socket
 from toolc.executor import Executor
 from toolc.model.errors import ToolcError
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image
 from toolc.runtime.cancellation import Cancellation
+from toolc.sandbox.base import Engine
+from toolc.sandbox.docker.api_client import find_socket
 
 BY_BROKER = VALUES["BY_BROKER"]
 

@@ -8,22 +8,22 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from toolc.engines import select
-from toolc.engines.base import (
-    Capabilities,
-    Enforcement,
-    Engine,
-    Leftover,
-    Pins,
-    Probe,
-    Sandbox,
-    limits_refusal,
-    offer,
-)
 from toolc.model import plan
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.model.plan import LimitName, Profile
 from toolc.model.spec.sandbox import MinIsolation
+from toolc.sandbox import selection
+from toolc.sandbox.base import (
+    Capabilities,
+    ContentDigests,
+    Enforcement,
+    Engine,
+    EngineSandbox,
+    EngineStatus,
+    Leftover,
+    limits_refusal,
+    offer,
+)
 
 
 @dataclass
@@ -31,12 +31,12 @@ class Stub:
     """An engine that says what it is told to say."""
 
     name: str
-    found: Probe
+    found: EngineStatus
     reason: str | None = None
     probes: int = 0
     weak: Mapping[LimitName, Enforcement] = field(default_factory=dict)
 
-    def probe(self) -> Probe:
+    def probe(self) -> EngineStatus:
         self.probes += 1
         return self.found
 
@@ -49,10 +49,10 @@ class Stub:
     def refusal(self, profile: Profile) -> str | None:
         return self.reason if profile.image is None else "no images"
 
-    def pins(self, profile: Profile) -> Pins:
-        return Pins()
+    def pins(self, profile: Profile) -> ContentDigests:
+        return ContentDigests()
 
-    def start(self, profile: Profile, arguments: Sequence[str]) -> Sandbox:
+    def start(self, profile: Profile, arguments: Sequence[str]) -> EngineSandbox:
         raise NotImplementedError
 
     def leftovers(self) -> tuple[Leftover, ...]:
@@ -62,19 +62,19 @@ class Stub:
         pass
 
 
-WORKS = Probe(available=True, version="1")
+WORKS = EngineStatus(available=True, version="1")
 
 
 @pytest.fixture
 def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, Stub]:
     stubs = {name: Stub(name, WORKS) for name in plan.ENGINES}
     loaded: dict[str, Engine] = dict(stubs.items())
-    monkeypatch.setattr(select, "_LOADED", select._Loaded(engines=loaded))
+    monkeypatch.setattr(selection, "_LOADED", selection._Loaded(engines=loaded))
     return stubs
 
 
-def absent(reason: str, remedy: str) -> Probe:
-    return Probe(available=False, reason=reason, remedy=remedy)
+def absent(reason: str, remedy: str) -> EngineStatus:
+    return EngineStatus(available=False, reason=reason, remedy=remedy)
 
 
 def test_the_words_of_the_option() -> None:
@@ -83,22 +83,24 @@ def test_the_words_of_the_option() -> None:
 
 def test_every_engine_is_its_module() -> None:
     for name in plan.ENGINES:
-        assert select.load(name).name == name
-        assert select.load(name) is select.load(name)
+        assert selection.load(name).name == name
+        assert selection.load(name) is selection.load(name)
 
 
 def test_auto_takes_the_first(engines: dict[str, Stub]) -> None:
-    assert select.select("auto", Profile()) == select.Selection(engines["docker"])
+    assert selection.select("auto", Profile()) == selection.EngineSelection(engines["docker"])
 
 
 def test_auto_passes_over_one_that_is_absent_and_says_so(engines: dict[str, Stub]) -> None:
     engines["docker"].found = absent("no daemon was found", "Install one.")
-    assert select.select("auto", Profile()) == select.Selection(engines["oci"], ("docker: no daemon was found",))
+    assert selection.select("auto", Profile()) == selection.EngineSelection(
+        engines["oci"], ("docker: no daemon was found",)
+    )
 
 
 def test_auto_passes_over_one_that_refuses_and_says_so(engines: dict[str, Stub]) -> None:
     engines["docker"].reason = "the base image is not built"
-    assert select.select("auto", Profile()) == select.Selection(
+    assert selection.select("auto", Profile()) == selection.EngineSelection(
         engines["oci"], ("docker: the base image is not built",)
     )
 
@@ -106,16 +108,16 @@ def test_auto_passes_over_one_that_refuses_and_says_so(engines: dict[str, Stub])
 def test_a_named_engine_is_never_replaced(engines: dict[str, Stub]) -> None:
     engines["docker"].reason = "it cannot limit memory; enable it"
     with pytest.raises(NoEngineError) as caught:
-        select.select("docker", Profile())
+        selection.select("docker", Profile())
     assert str(caught.value) == "the docker engine cannot run this call: it cannot limit memory; enable it"
-    assert select.select("oci", Profile()) == select.Selection(engines["oci"])
+    assert selection.select("oci", Profile()) == selection.EngineSelection(engines["oci"])
 
 
 def test_none_is_one_paragraph_that_says_why_for_each(engines: dict[str, Stub]) -> None:
     engines["docker"].found = absent("no daemon was found", "Install one.")
     engines["oci"].reason = "it cannot use images"
     with pytest.raises(NoEngineError) as caught:
-        select.select("auto", Profile())
+        selection.select("auto", Profile())
     assert str(caught.value) == (
         "no engine on this host can run this call. docker: no daemon was found. Install one. "
         "oci: it cannot use images."
@@ -124,27 +126,27 @@ def test_none_is_one_paragraph_that_says_why_for_each(engines: dict[str, Stub]) 
 
 
 def test_a_forked_child_opens_engines_of_its_own() -> None:
-    ours = select.load("oci")
+    ours = selection.load("oci")
     child = os.fork()
     if child == 0:
-        os._exit(1 if select.load("oci") is ours else 0)
+        os._exit(1 if selection.load("oci") is ours else 0)
     assert os.waitpid(child, 0)[1] == 0
-    assert select.load("oci") is ours
+    assert selection.load("oci") is ours
 
 
 def test_an_unknown_engine(engines: dict[str, Stub]) -> None:
     with pytest.raises(UsageError) as caught:
-        select.select("podman", Profile())
+        selection.select("podman", Profile())
     assert str(caught.value) == "there is no engine 'podman'; choose one of: auto, docker, oci"
 
 
 def test_only_success_is_remembered(engines: dict[str, Stub]) -> None:
     engines["docker"].found = absent("not yet", "Wait.")
     for _ in range(2):
-        assert select.select("auto", Profile()).engine is engines["oci"]
+        assert selection.select("auto", Profile()).engine is engines["oci"]
     engines["docker"].found = WORKS
     for _ in range(3):
-        assert select.select("auto", Profile()).engine is engines["docker"]
+        assert selection.select("auto", Profile()).engine is engines["docker"]
     assert (engines["docker"].probes, engines["oci"].probes) == (3, 1)
 
 
@@ -156,8 +158,8 @@ WEAK: dict[LimitName, Enforcement] = {
 
 def test_what_the_chosen_engine_does_not_enforce_is_said(engines: dict[str, Stub]) -> None:
     engines["docker"].weak = {"cpus": WEAK["cpus"], "memory": WEAK["memory"]}
-    found = select.select("auto", Profile(accept_unenforced=("cpus", "memory")))
-    assert found == select.Selection(
+    found = selection.select("auto", Profile(accept_unenforced=("cpus", "memory")))
+    assert found == selection.EngineSelection(
         engines["docker"], unenforced=("memory", "cpus"), instead="memory: each process; cpus: nothing"
     )
 

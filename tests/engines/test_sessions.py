@@ -19,14 +19,14 @@ import pytest
 from configurations import CONFIGURATIONS
 
 from toolc.api import Registry
-from toolc.engines.base import Engine
-from toolc.engines.select import load
 from toolc.executor import Executor
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import ENGINES
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
+from toolc.sandbox.base import Engine
+from toolc.sandbox.selection import load
 
 PLUGIN = """
 import json, os, socket, sys
@@ -213,7 +213,7 @@ def test_a_cancelled_call_ends_the_session_at_once(name: str, tmp_path: Path) ->
 OWNER = """\
 import sys
 from toolc.api import Executor, Registry
-from toolc.engines.owner import Owner
+from toolc.sandbox.host.owner import Owner
 executor = Executor(Registry.load(sys.argv[1]), engine=sys.argv[2], workspace=sys.argv[3])
 print(executor.run("notes", {"add": "milk"}).text, Owner.current().label(), flush=True)
 END

@@ -12,10 +12,10 @@ import pytest
 from configurations import CONFIGURATIONS
 from http_tools import call_http, failed
 
-from toolc.engines.base import Engine
-from toolc.engines.oci import OciEngine
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Text, ToolResult
+from toolc.sandbox.base import Engine
+from toolc.sandbox.oci.engine import OciEngine
 
 PICTURE = "\\x89PNG\\r\\n\\x1a\\n"
 

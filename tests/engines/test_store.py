@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from toolc.engines import store
-from toolc.engines.owner import Owner
 from toolc.model.errors import InfrastructureError
+from toolc.sandbox.host import store
+from toolc.sandbox.host.owner import Owner
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_two_at_once_make_one() -> None:
 
 MAKER = """
 import subprocess, sys, time
-from toolc.engines import store
+from toolc.sandbox import store
 def fill(folder):
     child = subprocess.Popen(["sleep", "1000"], cwd=folder, start_new_session=True)
     named = subprocess.Popen(["sleep", "1001"], env={"TMPDIR": str(folder)}, cwd="/", start_new_session=True)
@@ -106,7 +106,7 @@ def is_alive(pid: int) -> bool:
 
 def test_what_a_dead_owner_left_is_removed_by_whoever_makes_something_next(place: Path) -> None:
     dead = subprocess.run(
-        [sys.executable, "-c", "from toolc.engines.owner import Owner; print(Owner.current().label())"],
+        [sys.executable, "-c", "from toolc.sandbox.host.owner import Owner; print(Owner.current().label())"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     place.joinpath("scratch").mkdir(parents=True)

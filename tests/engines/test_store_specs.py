@@ -12,9 +12,9 @@ import pytest
 from configurations import CONFIGURATIONS
 
 from toolc.api import Registry
-from toolc.engines.oci import OciEngine
 from toolc.executor import Executor
 from toolc.model.json_schema import JsonValue
+from toolc.sandbox.oci.engine import OciEngine
 
 SPECS = Path(__file__).parents[2] / "specs"
 Call: TypeAlias = Callable[..., JsonValue]

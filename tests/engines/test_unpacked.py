@@ -11,11 +11,13 @@ import pytest
 from image_cases import archive, busybox, needs_busybox
 from oci_cases import needs_oci
 
-from toolc.engines import oci_images, store, unpacked
-from toolc.engines.oci import OciEngine
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
+from toolc.sandbox.host import store
+from toolc.sandbox.images import metadata
+from toolc.sandbox.oci import images
+from toolc.sandbox.oci.engine import OciEngine
 
 
 @pytest.fixture(autouse=True)
@@ -27,28 +29,28 @@ def _own_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def take(tmp_path: Path, name: str, comment: str, layer: bytes = b"") -> oci_images.Unpacked:
-    return oci_images.take(name, archive(tmp_path / "image.tar", name, layer or bytes(1024), comment))
+def take(tmp_path: Path, name: str, comment: str, layer: bytes = b"") -> images.Unpacked:
+    return images.take(name, archive(tmp_path / "image.tar", name, layer or bytes(1024), comment))
 
 
 def test_an_image_that_was_unpacked_anew_is_stale_and_goes(tmp_path: Path) -> None:
     old, new = take(tmp_path, "own/tool:1", "old"), take(tmp_path, "own/tool:1", "new")
     take(tmp_path, "again:1", "new")
 
-    named, stale = unpacked.stored()
+    named, stale = metadata.stored()
     assert (named.digest, named.names, named.folder) == (new.digest, ("again:1", "own/tool:1"), new.root.parent)
     assert (stale.digest, stale.is_stale) == (old.digest, True)
     assert 0 < named.size_bytes() < 10_000
 
-    unpacked.remove(stale)
-    unpacked.remove(stale)
-    assert [each.digest for each in unpacked.stored()] == [new.digest]
+    metadata.remove(stale)
+    metadata.remove(stale)
+    assert [each.digest for each in metadata.stored()] == [new.digest]
     assert not old.root.exists()
     assert list((store.place() / "scratch").iterdir()) == []
 
 
 def test_nothing_is_unpacked_in_a_new_store() -> None:
-    assert unpacked.stored() == ()
+    assert metadata.stored() == ()
 
 
 @needs_oci
@@ -59,11 +61,11 @@ def test_an_image_that_a_call_runs_in_stays(tmp_path: Path) -> None:
         sandbox = engine.start(Profile(image="mine:1"), BOOTSTRAP_ARGUMENTS)
         try:
             take(tmp_path, "mine:1", "new", busybox())
-            (stale,) = [each for each in unpacked.stored() if each.is_stale]
+            (stale,) = [each for each in metadata.stored() if each.is_stale]
             with pytest.raises(InfrastructureError, match=r"^a call of process \d+ runs in it; try again later$"):
-                unpacked.remove(stale)
+                metadata.remove(stale)
             assert stale.folder.is_dir()
         finally:
             sandbox.close()
-        unpacked.remove(stale)
+        metadata.remove(stale)
     assert not stale.folder.exists()

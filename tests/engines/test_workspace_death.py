@@ -14,9 +14,9 @@ from configurations import CONFIGURATIONS
 from test_workspace_views import BEFORE, give, workspace
 from transaction_cases import call, doing, tool, tree
 
-from toolc.engines.docker import DockerEngine
-from toolc.engines.owner import Owner
 from toolc.runtime import scratch
+from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.host.owner import Owner
 
 __all__ = ["workspace"]
 

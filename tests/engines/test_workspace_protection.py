@@ -14,12 +14,12 @@ from configurations import Configuration
 from test_workspace_views import configuration, give, workspace
 from transaction_cases import call, tool
 
-from toolc.engines.base import Engine
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonValue
 from toolc.model.spec.sandbox import WorkspaceMode
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.beneath import RENAME_EXCHANGE, Root, rename
+from toolc.sandbox.base import Engine
 
 __all__ = ["configuration", "workspace"]
 

@@ -12,10 +12,10 @@ import pytest
 from configurations import CONFIGURATIONS, USER, Configuration
 from transaction_cases import call, paths, told, tool, tree
 
-from toolc.engines import images
-from toolc.engines.base import Engine
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.sandbox.base import Engine
+from toolc.sandbox.docker import image_builder
 
 BEFORE = {
     "a": "a\n", "b": "b\n", "d": "folder", "d/sub": "folder", "d/sub/y": "y\n", "d/x": "x\n",
@@ -167,7 +167,9 @@ def test_a_file_that_changes_while_the_tool_runs_is_a_conflict(
 def test_git_works_and_its_own_files_stay_as_they_are(workspace: Path, name: str, owner: int) -> None:
     """Where no image is named, the host's own git."""
     configuration = ready(name)
-    image = images.build_image("shell-tools", base=None, say=lambda _: None).tag if name == "docker" else None
+    image = (
+        image_builder.build_image("shell-tools", base=None, say=lambda _: None).tag if name == "docker" else None
+    )
     git = [
         "git",
         "-C",

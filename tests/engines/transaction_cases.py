@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from toolc.engines.base import Engine
 from toolc.engines.fake import FakeEngine
-from toolc.engines.select import Selection
 from toolc.model.call import Ask, ToolCall
 from toolc.model.events import Listener
 from toolc.model.json_schema import JsonObject, Schema
@@ -21,6 +19,8 @@ from toolc.model.template import Template
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.executor import execute
 from toolc.runtime.setting import Setting
+from toolc.sandbox.base import Engine
+from toolc.sandbox.selection import EngineSelection
 
 DONE = Outcome(ending="exited", stdout=Capture(head=b"done\n", total_bytes=5))
 FAILED = Outcome(ending="exited", status=1)
@@ -61,7 +61,7 @@ def call(
     cancellation: Cancellation | None = None,
 ) -> ToolResult:
     registered = RegisteredTool(spec=spec, surface_digest="sha256:aa", effect_digest="sha256:bb")
-    setting = Setting(choose=lambda _: Selection(engine), workspace=workspace, ask=ask)
+    setting = Setting(choose=lambda _: EngineSelection(engine), workspace=workspace, ask=ask)
     asked = ToolCall(name=spec.name, arguments=arguments or {}, call_id="c")
     return execute(registered, asked, setting, on_event=on_event, cancellation=cancellation)
 

@@ -33,7 +33,7 @@ exec chroot . /usr/bin/setpriv --reuid {user} --regid {user} --clear-groups --in
 
 
 class NamespaceSandbox:
-    """Implements ``toolc.engines.base.Sandbox``."""
+    """Implements ``toolc.sandbox.base.EngineSandbox``."""
 
     user = USER
     image = None

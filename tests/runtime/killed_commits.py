@@ -22,7 +22,6 @@ from typing import Any
 from test_transaction import edit
 from transaction_cases import call, doing, tool, tree
 
-from toolc.engines import janitor
 from toolc.runtime import (
     beneath,
     scratch,
@@ -32,6 +31,7 @@ from toolc.runtime import (
     transaction_journal,
     transaction_recovery,
 )
+from toolc.sandbox.host import janitor
 
 WATCHED = (beneath, scratch_sweep, transaction_commit, transaction_journal, transaction_recovery)
 CHANGES = re.compile(r"rename\(|mkdir\(|unlink\(|rmdir\(|chmod\(|open\(|symlink\(|write|sync\(|call\(")

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from toolc.engines.fake import FakeEngine
-from toolc.engines.select import Selection
 from toolc.model.call import ToolCall
 from toolc.model.errors import UsageError
 from toolc.model.events import Event
@@ -21,6 +20,7 @@ from toolc.model.spec.tool import Annotations, Retry, ToolSpec
 from toolc.model.template import Placeholder, Template
 from toolc.runtime.executor import Find, execute
 from toolc.runtime.setting import Setting
+from toolc.sandbox.selection import EngineSelection
 
 WORD: JsonObject = {
     "type": "object",
@@ -86,7 +86,7 @@ class Scripted:
 
     def setting(self) -> Setting:
         """Runs on this engine."""
-        return Setting(choose=lambda _: Selection(self.engine))
+        return Setting(choose=lambda _: EngineSelection(self.engine))
 
     def run(self, spec: ToolSpec, arguments: JsonObject, setting: Setting | None = None) -> ToolResult:
         """One call of ``spec``, with the id ``c``."""

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from toolc.engines.fake import FakeEngine, FakeSandbox
-from toolc.engines.select import Selection
 from toolc.model.call import ToolCall
 from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError
 from toolc.model.events import Event, Listener, ToolEnd, ToolStart, ToolUpdate
@@ -26,6 +25,7 @@ from toolc.model.template import Placeholder, Template
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.executor import execute
 from toolc.runtime.setting import Setting
+from toolc.sandbox.selection import EngineSelection
 
 ECHO = ToolSpec(
     name="echo",
@@ -92,7 +92,7 @@ def run(
 ) -> ToolResult:
     registered = RegisteredTool(spec=tool, surface_digest="sha256:aa", effect_digest="sha256:bb")
     call = ToolCall(name=tool.name, arguments=arguments or {}, call_id="call_1")
-    setting = Setting(choose=lambda _: Selection(engine, notes), workspace=workspace, timeout_ms=timeout_ms)
+    setting = Setting(choose=lambda _: EngineSelection(engine, notes), workspace=workspace, timeout_ms=timeout_ms)
     return execute(registered, call, setting, on_event=on_event, cancellation=cancellation)
 
 

@@ -26,7 +26,7 @@ Answer = Callable[[str], list[bytes]]
 
 
 class ScriptedSandbox:
-    """Implements ``toolc.engines.base.Sandbox``; its guest answers each call with frames."""
+    """Implements ``toolc.sandbox.base.EngineSandbox``; its guest answers each call with frames."""
 
     user = "scripted"
     image = None

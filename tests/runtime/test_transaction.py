@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from transaction_cases import DONE, FAILED, call, doing, paths, told, tool, tree
 
-from toolc.engines.select import Selection
 from toolc.model.call import Proposal, ToolCall
 from toolc.model.errors import InfrastructureError
 from toolc.model.registry import RegisteredTool
@@ -21,6 +20,7 @@ from toolc.runtime import transaction_copy, transaction_diff
 from toolc.runtime.executor import execute
 from toolc.runtime.scratch import _base
 from toolc.runtime.setting import Setting
+from toolc.sandbox.selection import EngineSelection
 
 BEFORE = {"a": "a\n", "b": "b\n", "d": "folder", "d/x": "x\n", "d/sub": "folder", "d/sub/y": "y\n"}
 
@@ -362,7 +362,7 @@ def test_what_goes_wrong_with_files_is_told_without_secrets(workspace: Path) -> 
     spec = tool(commit="ask")
     spec = replace(spec, sandbox=replace(spec.sandbox, secrets=(SecretSpec(name="KEY", expose="env"),)))
     setting = Setting(
-        choose=lambda _: Selection(doing(lambda view: (view / "correct-horse").touch())),
+        choose=lambda _: EngineSelection(doing(lambda view: (view / "correct-horse").touch())),
         workspace=workspace,
         ask=refuse,
         reveal=lambda names: dict.fromkeys(names, "correct-horse"),

@@ -15,7 +15,6 @@ import pytest
 from test_transaction import AFTER, BEFORE, edit, workspace
 from transaction_cases import call, doing, tool, tree
 
-from toolc.engines import owner
 from toolc.model.errors import InfrastructureError
 from toolc.runtime import (
     leftovers,
@@ -26,6 +25,7 @@ from toolc.runtime import (
     transaction_recovery,
 )
 from toolc.runtime.transaction_journal import PLAN, STAGING, Plan
+from toolc.sandbox.host import owner
 
 __all__ = ["workspace"]
 

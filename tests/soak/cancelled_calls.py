@@ -14,12 +14,12 @@ from pathlib import Path
 from many_calls import SPEC, growth, settled
 
 from toolc.api import Registry
-from toolc.engines.owner import Owner
 from toolc.executor import Executor
 from toolc.model.call import ToolCall
 from toolc.model.events import Event
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
+from toolc.sandbox.host.owner import Owner
 
 BATCH = 100
 """The most calls of a batch."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolc.engines.docker_http import ApiError, Client
+from toolc.sandbox.docker.api_client import ApiError, Client
 
 SECONDS = 60.0
 """How long the daemon may take over each question."""

@@ -22,13 +22,13 @@ from typing import Any, Final
 from remains import children
 from transaction_cases import tool
 
-from toolc.engines.owner import Owner
-from toolc.engines.select import Selection
 from toolc.model.call import ToolCall
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.registry import RegisteredTool
 from toolc.runtime.executor import execute
 from toolc.runtime.setting import Setting
+from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.selection import EngineSelection
 
 STEPS: Final = (
     "before create", "create in flight", "created", "attached", "started", "source sent", "ready", "call sent",
@@ -122,8 +122,8 @@ class Watched:
 
 
 def prepare_docker(death: Death) -> Any:
-    from toolc.engines import docker_container, docker_http, docker_sandbox
-    from toolc.engines.docker import DockerEngine
+    from toolc.sandbox.docker import api_client, container, sandbox
+    from toolc.sandbox.docker.engine import DockerEngine
 
     sent = threading.local()
 
@@ -144,21 +144,21 @@ def prepare_docker(death: Death) -> Any:
         os.write(1, f"{container}\n".encode())
         return container
 
-    death._wrap(docker_http._Connection, "request", request)
-    death._wrap(docker_http._Connection, "_head", head)
-    death._wrap(docker_container, "create", create)
-    death.before(docker_container, "create", "before create")
-    death.after(docker_container, "create", "created")
-    death.after(docker_container, "attach", "attached")
-    death.after(docker_container, "start", "started")
+    death._wrap(api_client._Connection, "request", request)
+    death._wrap(api_client._Connection, "_head", head)
+    death._wrap(container, "create", create)
+    death.before(container, "create", "before create")
+    death.after(container, "create", "created")
+    death.after(container, "attach", "attached")
+    death.after(container, "start", "started")
     if death._step == "removing":
-        docker_sandbox._GRACE = 0  # type: ignore[misc]
+        sandbox._GRACE = 0  # type: ignore[misc]
     return DockerEngine()
 
 
 def prepare_oci(death: Death) -> Any:
-    from toolc.engines import oci_sandbox
-    from toolc.engines.oci import OciEngine
+    from toolc.sandbox.oci import sandbox
+    from toolc.sandbox.oci.engine import OciEngine
 
     def await_start(original: Callable[..., Any], sandbox: Any) -> None:
         place = sandbox._place
@@ -173,17 +173,17 @@ def prepare_oci(death: Death) -> Any:
         original(sandbox)
         death.at("started")
 
-    death.before(oci_sandbox, "RuntimeProcess", "before create")
-    death.after(oci_sandbox, "RuntimeProcess", "create in flight")
-    death._wrap(oci_sandbox.OciSandbox, "_await_start", await_start)
-    death.before(oci_sandbox.OciSandbox, "_end", "removing")
+    death.before(sandbox, "RuntimeProcess", "before create")
+    death.after(sandbox, "RuntimeProcess", "create in flight")
+    death._wrap(sandbox.OciSandbox, "_await_start", await_start)
+    death.before(sandbox.OciSandbox, "_end", "removing")
     return OciEngine()
 
 
 def prepare_common(death: Death, engine: Any) -> None:
-    from toolc.engines.stream import SocketStream
     from toolc.guest.bundle import bundle
     from toolc.runtime import transaction_commit
+    from toolc.sandbox.base import SocketStream
 
     source_bytes = len(bundle())
     death._wrap(engine, "start", lambda original, *given: Watched(original(*given), death, source_bytes))
@@ -202,7 +202,7 @@ def main(arguments: Sequence[str]) -> None:
         surface_digest="sha256:aa",
         effect_digest="sha256:bb",
     )
-    setting = Setting(choose=lambda _: Selection(engine), workspace=Path(workspace))
+    setting = Setting(choose=lambda _: EngineSelection(engine), workspace=Path(workspace))
 
     def listen(event: Event) -> None:
         if isinstance(event, ToolUpdate) and "begun" in event.text:

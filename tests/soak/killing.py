@@ -24,8 +24,8 @@ from dying_owner import kill_janitor
 from gvisor_daemon import gvisor_socket
 from remains import Before, Owned, adopting, seconds_until_clean
 
-from toolc.engines.docker_daemon import connect
-from toolc.engines.docker_host import find_socket
+from toolc.sandbox.docker.api_client import find_socket
+from toolc.sandbox.docker.daemon import connect
 
 HERE: Final = Path(__file__).parent
 PATIENCE_SECONDS: Final = 90.0

@@ -18,8 +18,8 @@ from typing import Final
 from remains import children
 
 from toolc.api import Registry
-from toolc.engines.owner import Owner
 from toolc.executor import Executor
+from toolc.sandbox.host.owner import Owner
 
 SPEC = """\
 toolc: 1

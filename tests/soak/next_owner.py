@@ -7,7 +7,7 @@ from pathlib import Path
 
 from transaction_cases import call, tool
 
-from toolc.engines.select import load
+from toolc.sandbox.selection import load
 
 
 def main() -> None:

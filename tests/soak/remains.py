@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from daemon_places import SECONDS, DaemonPlaces
 
-from toolc.engines.docker_body import OWNER_LABEL
+from toolc.sandbox.docker.daemon import OWNER_LABEL
 
 TOPS: Final = tuple(Path(name) for name in ("/run/toolc", "/sys/fs/cgroup", "/run/runsc", "/run/runc", "/run/user"))
 """Where runtime folders, control groups and the runtimes' own state are."""

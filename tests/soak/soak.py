@@ -26,8 +26,7 @@ from dying_owner import STEPS
 from killing import DEATHS, Death, lacks, seconds_after_death
 from records import Record, Records, Row, line
 
-from toolc.engines.docker_host import NoHostError
-from toolc.engines.docker_http import ApiError
+from toolc.sandbox.docker.api_client import ApiError, NoHostError
 
 RANDOM: Final = "at random"
 MANY: Final = "1000 calls"

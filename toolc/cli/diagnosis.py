@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from toolc.cli.probes import Answer, Probe
 from toolc.engines.advisories import Concern
-from toolc.engines.base import Capabilities
 from toolc.engines.report import EngineReport, HostReport, strongest
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import LIMITS
 from toolc.model.spec.sandbox import MinIsolation
+from toolc.sandbox.base import Capabilities
 
 Place: TypeAlias = tuple[str, MinIsolation]
 """An engine's name and a kind of isolation that it has."""

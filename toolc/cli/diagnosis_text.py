@@ -9,10 +9,10 @@ from typing import Final
 from toolc.cli.diagnosis import Diagnosis, Probed, Trial
 from toolc.cli.probes import Probe, Verdict
 from toolc.engines.advisories import Concern
-from toolc.engines.base import Capabilities, unenforced
 from toolc.engines.report import EngineReport
 from toolc.model.plan import LIMITS
 from toolc.reporters.text import escape_for_terminal
+from toolc.sandbox.base import Capabilities, unenforced
 
 WIDTH: Final = 116
 """Of a line of words; a command that is longer stays on one line, to be copied."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import click
 
 from toolc.cli.common import note
-from toolc.engines.base import Leftover
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.reporters.text import escape_for_terminal
+from toolc.sandbox.base import Leftover
 
 COULD_NOT = 3
 """The exit code where something could not be removed, or nobody could look."""

@@ -25,7 +25,7 @@ def build(names: tuple[str, ...], base: str | None) -> None:
     base starts from a public Debian where a registry answers, else from a minimal one made on this host (as
     root, with mmdebstrap); the others start from base. Does nothing where an image is up to date.
     """
-    from toolc.engines.images import build_image, recipe
+    from toolc.sandbox.docker.image_builder import build_image, recipe
 
     wanted = names or ("base",)
     for name in wanted:
@@ -37,7 +37,8 @@ def build(names: tuple[str, ...], base: str | None) -> None:
 @command.command("list", short_help="List the images on this host.")
 def list_() -> None:
     """List the images on this host: tag, size, and origin or the folder where it is unpacked."""
-    from toolc.engines.images import list_images, unpacked_images
+    from toolc.sandbox.docker.image_builder import list_images
+    from toolc.sandbox.oci.images import unpacked_images
 
     try:
         for image in (built := list_images()):
@@ -61,7 +62,8 @@ def prune(dry_run: bool) -> None:
 
     What a call runs in is kept. The images of a daemon are its own affair.
     """
-    from toolc.engines.images import prune_image, prune_packages, unpacked_images, unused_packages
+    from toolc.sandbox.docker.image_builder import prune_image, prune_packages, unused_packages
+    from toolc.sandbox.oci.images import unpacked_images
 
     removed = "would remove" if dry_run else "removed"
     stale = [image for image in unpacked_images() if image.is_stale]
@@ -93,7 +95,7 @@ def export(name: str, archive: Path | None, output: Path | None) -> None:
     NAME is one of toolc's own images or any other. It comes from the daemon, or from FILE: what --output
     writes, or an image layout as other builders write it, as a tar file or a folder.
     """
-    from toolc.engines.images import export_image, save_image
+    from toolc.sandbox.oci.images import export_image, save_image
 
     if archive is not None and output is not None:
         raise click.UsageError("--from unpacks an archive and --output writes one; give one of them")

@@ -122,9 +122,9 @@ def _compiled(text: str, folder: Path) -> ToolSpec:
 
 
 def _ask(tool: ToolSpec, timeout: float | None, engine: str | None) -> Offer:
-    from toolc.engines.select import close_unused, in_use, select  # start-up time
     from toolc.runtime.plugin_describe import describe
     from toolc.runtime.setting import Setting
+    from toolc.sandbox.selection import close_unused, in_use, select  # start-up time
 
     configuration = user_configuration()
     setting = Setting(

@@ -49,10 +49,10 @@ def _pin(engine: str | None) -> Pin:
     """What finds images and packages by an engine of this host."""
 
     def pin(tool: RegisteredTool) -> tuple[str | None, tuple[str, ...]]:
-        from toolc.engines.image_names import chosen
-        from toolc.engines.select import select  # few tools have an image, and most specs are locked without
         from toolc.model.plan import Profile
         from toolc.model.spec.code_backends import PythonBackend
+        from toolc.sandbox.images.metadata import chosen
+        from toolc.sandbox.selection import select  # few tools have an image, and most specs are locked without
 
         spec = tool.spec
         packages = spec.backend.requirements if isinstance(spec.backend, PythonBackend) else ()

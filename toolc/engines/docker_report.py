@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from toolc.engines.advisories import Component
-from toolc.engines.docker_daemon import Daemon, connect
-from toolc.engines.docker_host import NoHostError, find_socket
-from toolc.engines.docker_http import ApiError
 from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.sandbox.docker.api_client import ApiError, NoHostError, find_socket
+from toolc.sandbox.docker.daemon import Daemon, connect
 
 PACKAGES: Final = {"docker": "docker.io", "containerd": "containerd", "runc": "runc", "podman": "podman"}
 """What Debian and its kin call these programs; the name of each as the advisories have it."""

@@ -16,7 +16,6 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TypeAlias, cast
 
-from toolc.engines.base import Capabilities, ImageUsed, Leftover, Pins, Probe
 from toolc.guest import frames
 from toolc.guest.frames import Frame, FrameReader, encode
 from toolc.guest.job import Job
@@ -27,6 +26,7 @@ from toolc.model.plan import Exec, Plan, Profile, PythonCall
 from toolc.model.result import Capture, Outcome
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
+from toolc.sandbox.base import Capabilities, ContentDigests, EngineStatus, ImageUsed, Leftover
 
 Script: TypeAlias = Callable[[Plan], Outcome]
 """What a call comes to. An exception that it raises is a sandbox that died.
@@ -53,9 +53,9 @@ class FakeEngine:
         """``fake``."""
         return "fake"
 
-    def probe(self) -> Probe:
+    def probe(self) -> EngineStatus:
         """Always available."""
-        return Probe(available=True, version="0")
+        return EngineStatus(available=True, version="0")
 
     def capabilities(self) -> tuple[Capabilities, ...]:
         """Everything, as far as nothing can exceed a limit."""
@@ -69,12 +69,12 @@ class FakeEngine:
         """Never an overlay: a script finds a copy of the workspace at ``plan.profile.workspace.source``."""
         return "the fake engine mounts nothing"
 
-    def pins(self, profile: Profile) -> Pins:
+    def pins(self, profile: Profile) -> ContentDigests:
         """An image whose digest is made of its name."""
         if profile.image is None:
-            return Pins()
+            return ContentDigests()
         digest = f"sha256:{hashlib.sha256(profile.image.encode()).hexdigest()}"
-        return Pins(ImageUsed(profile.image, digest, (f"config:{digest}",)))
+        return ContentDigests(ImageUsed(profile.image, digest, (f"config:{digest}",)))
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> FakeSandbox:  # there is no program
         """A sandbox that waits for one call."""

@@ -6,13 +6,13 @@ import os
 import re
 import subprocess
 
-from toolc.engines import oci_probe
 from toolc.engines.advisories import Component
+from toolc.sandbox.oci import probe
 
 
 def components() -> tuple[Component, ...]:
     """The runtime and this machine's kernel; nothing where there is no runtime."""
-    path = oci_probe.runtime()
+    path = probe.runtime()
     if path is None:
         return ()
     try:
@@ -21,7 +21,7 @@ def components() -> tuple[Component, ...]:
             env={},
             capture_output=True,
             text=True,
-            timeout=oci_probe.VERSION_SECONDS,
+            timeout=probe.VERSION_SECONDS,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

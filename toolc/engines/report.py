@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from toolc.engines import oci_cgroup, oci_probe
 from toolc.engines.advisories import Component, Concern, concerning, load
-from toolc.engines.base import ISOLATION, Capabilities, Engine, Probe, unenforced
-from toolc.engines.select import load as load_engine
 from toolc.model.plan import ENGINES, Profile
+from toolc.sandbox.base import ISOLATION, Capabilities, Engine, EngineStatus, unenforced
+from toolc.sandbox.host import cgroups
+from toolc.sandbox.oci import probe as oci_probe
+from toolc.sandbox.selection import load as load_engine
 
 Read: TypeAlias = Callable[[str], str]
 """Gives the text of a small file of the kernel's, stripped; empty if it is not there."""
@@ -42,7 +43,7 @@ class EngineReport:
     """One engine: what it is made of, what it enforces with each kind of isolation, and what would improve it."""
 
     name: str
-    probe: Probe
+    probe: EngineStatus
     components: tuple[Component, ...] = ()
     capabilities: tuple[Capabilities, ...] = ()
     concerns: tuple[Concern, ...] = ()
@@ -68,13 +69,13 @@ def report_engines(names: Sequence[str] = ENGINES) -> tuple[EngineReport, ...]:
         probe = engine.probe()
         made_of: tuple[Component, ...] = ()
         if probe.available:
-            made_of = importlib.import_module(f"toolc.engines.{name}_report").components()
+            made_of = importlib.import_module(f"toolc.sandbox.{name}_report").components()
         found.append(describe(engine, probe, made_of, tuple(concerning(made_of, advisories))))
     return tuple(found)
 
 
 def describe(
-    engine: Engine, probe: Probe, components: tuple[Component, ...], concerns: tuple[Concern, ...]
+    engine: Engine, probe: EngineStatus, components: tuple[Component, ...], concerns: tuple[Concern, ...]
 ) -> EngineReport:
     """The report about one engine, from what it says of itself."""
     if not probe.available:
@@ -150,7 +151,7 @@ def _cgroup() -> str:
 
 def describe_cgroup(mountinfo: str) -> str:
     """Which control groups proc_pid_mountinfo(5) tells of: ``v1``, ``v2``, ``v1 and v2 (hybrid)``, ``none``."""
-    versions = {tree.version for tree in oci_cgroup.trees(mountinfo)}
+    versions = {tree.version for tree in cgroups.trees(mountinfo)}
     if versions == {1, 2}:
         return "v1 and v2 (hybrid)"
     return f"v{versions.pop()}" if versions else "none"

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from toolc.engines import janitor_process, owner, select, store, store_sweep
-from toolc.engines.base import Leftover
-from toolc.engines.owner import Owner
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import ENGINES
 from toolc.runtime import scratch, scratch_sweep
+from toolc.sandbox import selection
+from toolc.sandbox.base import Leftover
+from toolc.sandbox.host import janitor_process, owner, store, store_sweep
+from toolc.sandbox.host.owner import Owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,8 @@ def survey() -> Survey:
 def _engines() -> Iterator[Callable[[], tuple[Leftover, ...]]]:
     """The engines that work here: one that doesn't has nothing either, or nobody can ask it."""
     for name in ENGINES:
-        if select.probe(name).available:
-            yield select.load(name).leftovers
+        if selection.probe(name).available:
+            yield selection.load(name).leftovers
 
 
 def _views() -> Iterator[Leftover]:

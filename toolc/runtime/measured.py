@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from toolc.engines.base import Sandbox
 from toolc.model.json_schema import JsonObject
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import Outcome
+from toolc.sandbox.base import EngineSandbox
 
 
 def identity(tool: RegisteredTool, call_id: str) -> JsonObject:
@@ -13,7 +13,7 @@ def identity(tool: RegisteredTool, call_id: str) -> JsonObject:
     return {"call_id": call_id, "digests": {"surface": tool.surface_digest, "effect": tool.effect_digest or None}}
 
 
-def about(sandbox: Sandbox) -> JsonObject:
+def about(sandbox: EngineSandbox) -> JsonObject:
     """Who the tool was in its sandbox, and of which image that was made."""
     told: JsonObject = {"user": sandbox.user}
     if sandbox.image is not None:

@@ -6,7 +6,6 @@ import shlex
 
 from toolc.backends.plugin import Plugin
 from toolc.backends.plugin_protocol import Offer
-from toolc.engines.base import Sandbox
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.model.call import BoundCall
 from toolc.model.errors import UsageError
@@ -20,6 +19,7 @@ from toolc.runtime.sandbox_profile import profile_of
 from toolc.runtime.served import opening
 from toolc.runtime.session_wire import EndedError, SessionWire, Turn
 from toolc.runtime.setting import Setting, limit_ms
+from toolc.sandbox.base import EngineSandbox
 
 
 def describe(tool: ToolSpec, setting: Setting) -> Offer:
@@ -48,7 +48,7 @@ def describe(tool: ToolSpec, setting: Setting) -> Offer:
     raise UsageError(f"{shlex.join(backend.command)} does not describe itself: {result.text}{log}")
 
 
-def _ask(sandbox: Sandbox, plan: Plan, timeout_ms: int) -> Offer:
+def _ask(sandbox: EngineSandbox, plan: Plan, timeout_ms: int) -> Offer:
     wire = SessionWire(sandbox, opening(plan), Egress())
     wire.begin(Turn(timeout_ms=timeout_ms))
     return PluginTurns().describe(wire)

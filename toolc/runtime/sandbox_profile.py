@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from toolc.engines.base import Engine
 from toolc.model.errors import UsageError
 from toolc.model.lock_file import Lock, LockError
 from toolc.model.plan import LoopbackProxy, Mount, Profile, loopback
@@ -13,6 +12,7 @@ from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBa
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.setting import Setting
 from toolc.runtime.workspace import mount
+from toolc.sandbox.base import Engine
 
 
 def profile_of(tool: ToolSpec, setting: Setting) -> Profile:

@@ -3,8 +3,8 @@
 ::
 
     plan      BoundCall  -> Plan         pure, by the tool's backend          toolc.backends
-    choose    Profile    -> Engine       the first that can keep the profile  toolc.engines.select
-    start     Profile    -> Sandbox      fresh, and used for this call only   toolc.engines.*
+    choose    Profile    -> Engine       the first that can keep the profile  toolc.sandbox.selection
+    start     Profile    -> Sandbox      fresh, and used for this call only   toolc.sandbox.*
     converse  Plan       -> Outcome      everything on the one wire           toolc.runtime.wire
     close                                always, whatever was raised
     read      Outcome    -> ToolResult   pure, by the tool's backend          toolc.backends
@@ -25,8 +25,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from toolc.backends import load_backend
 from toolc.backends.plugin import logged
-from toolc.engines.base import Engine, Sandbox, told_limits
-from toolc.engines.select import Selection
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.launch_args import NETWORK_ARGUMENT
 from toolc.model.call import BoundCall
@@ -52,12 +50,14 @@ from toolc.runtime.shaping import shaped, shaping
 from toolc.runtime.timing import Timing
 from toolc.runtime.unconnected import with_reasons
 from toolc.runtime.wire import converse
+from toolc.sandbox.base import Engine, EngineSandbox, told_limits
+from toolc.sandbox.selection import EngineSelection
 
 if TYPE_CHECKING:
     from toolc.runtime.session_wire import Turn
     from toolc.runtime.transaction import Transaction
 
-Start: TypeAlias = Callable[[Profile, Sequence[str]], tuple[Sandbox, Profile]]
+Start: TypeAlias = Callable[[Profile, Sequence[str]], tuple[EngineSandbox, Profile]]
 """Starts a sandbox, and says with which profile. Raises ``InfrastructureError``."""
 
 
@@ -78,7 +78,7 @@ class SandboxedCall:
     timing: Timing
     plan: Plan
     egress: Egress
-    selection: Selection
+    selection: EngineSelection
     patterns: tuple[str, ...] = ()
 
     @classmethod
@@ -157,7 +157,7 @@ class SandboxedCall:
         return _run(self.plan, start, timeout_ms, context.cancellation, heard, self.timing, egress)
 
     def _serve(
-        self, start: Callable[[Profile], tuple[Sandbox, Profile]], turn: Turn, egress: Egress
+        self, start: Callable[[Profile], tuple[EngineSandbox, Profile]], turn: Turn, egress: Egress
     ) -> tuple[Outcome, JsonObject]:
         if self.tool.spec.sandbox.lifetime == "call":
             from toolc.runtime.served import call_once  # as above
@@ -282,7 +282,7 @@ def _arguments(plan: Plan) -> Sequence[str]:
     return (*BOOTSTRAP_ARGUMENTS, NETWORK_ARGUMENT) if plan.allow else BOOTSTRAP_ARGUMENTS
 
 
-def _start(engine: Engine, profile: Profile, arguments: Sequence[str]) -> tuple[Sandbox, Profile]:
+def _start(engine: Engine, profile: Profile, arguments: Sequence[str]) -> tuple[EngineSandbox, Profile]:
     return engine.start(profile, arguments), profile
 
 
@@ -294,7 +294,7 @@ def _transaction(call: BoundCall, profile: Profile) -> Transaction | None:
     return Transaction(call.tool, call.call_id, profile.workspace)
 
 
-def _warn(tool: str, selection: Selection) -> None:
+def _warn(tool: str, selection: EngineSelection) -> None:
     import logging  # slow to import, and hardly anybody runs without limits
 
     logging.getLogger("toolc").warning(

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from toolc.engines import janitor
-from toolc.engines.owner import Owner
 from toolc.model.errors import InfrastructureError
 from toolc.runtime import scratch_sweep
+from toolc.sandbox.host import janitor
+from toolc.sandbox.host.owner import Owner
 
 _NUMBERS: Final = itertools.count(1)
 

@@ -7,8 +7,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from toolc.engines.base import Sandbox
-from toolc.engines.select import in_use
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, PluginCall, Profile, PythonCall
 from toolc.model.result import Outcome
@@ -19,8 +17,10 @@ from toolc.runtime.plugin_turn import PluginTurns
 from toolc.runtime.session_wire import EndedError, SessionWire, Turn
 from toolc.runtime.timing import Timing
 from toolc.runtime.worker_turn import take_function, take_program
+from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.selection import in_use
 
-Start: TypeAlias = Callable[[Profile], tuple[Sandbox, Profile]]
+Start: TypeAlias = Callable[[Profile], tuple[EngineSandbox, Profile]]
 """Starts a sandbox, and says with which profile. Raises ``InfrastructureError``."""
 
 _CALL_ID: Final = "TOOLC_CALL_ID"

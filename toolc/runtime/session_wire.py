@@ -14,7 +14,6 @@ from secrets import token_hex
 from time import monotonic
 from typing import Final
 
-from toolc.engines.base import Sandbox
 from toolc.guest.frames import ProtocolError
 from toolc.model.plan import Plan
 from toolc.model.result import Capture, ConnectionAttempt, Content, Ending, Outcome
@@ -34,6 +33,7 @@ from toolc.runtime.wire import (
     judged,
     outcome_of,
 )
+from toolc.sandbox.base import EngineSandbox
 
 LIFE_MS: Final = 2_000_000_000
 """How long a session's process may live, in milliseconds: 23 days, about the most that poll(2) can wait."""
@@ -72,7 +72,7 @@ class EndedError(Exception):
 class SessionWire:
     """The stream to a sandbox that the caller closes, whatever comes of it. One thread at a time."""
 
-    def __init__(self, sandbox: Sandbox, plan: Plan, egress: Egress) -> None:
+    def __init__(self, sandbox: EngineSandbox, plan: Plan, egress: Egress) -> None:
         self.redactor = egress.redactor
         self.mark = ""
         self._sandbox = sandbox

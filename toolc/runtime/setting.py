@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from toolc.engines.select import Selection
 from toolc.model.call import Ask, Confirm
 from toolc.model.lock_file import Lock
 from toolc.model.plan import Profile
@@ -16,8 +15,9 @@ from toolc.policy.policy import Policy
 from toolc.runtime.secrets import Reveal, no_secrets
 from toolc.runtime.session import Sessions
 from toolc.runtime.shelf import Shelf
+from toolc.sandbox.selection import EngineSelection
 
-Choose: TypeAlias = Callable[[Profile], Selection]
+Choose: TypeAlias = Callable[[Profile], EngineSelection]
 """Finds the engine for a profile. Raises ``NoEngineError`` or ``UsageError``."""
 
 

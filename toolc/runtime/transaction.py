@@ -17,7 +17,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from toolc.engines.base import Engine, Sandbox
 from toolc.model.call import NOBODY_TO_ASK, Ask, FileChange, Proposal, changes_to_json
 from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.json_schema import JsonObject
@@ -36,6 +35,7 @@ from toolc.runtime.transaction_copy import copy_tree
 from toolc.runtime.transaction_diff import Differences, differences
 from toolc.runtime.transaction_left import left_by
 from toolc.runtime.transaction_view import Overlay, TooManyError, View
+from toolc.sandbox.base import Engine, EngineSandbox
 
 LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "bcachefs", "zfs"})
 """File systems whose time stamps are this kernel's own, which an overlay's commit relies on."""
@@ -86,7 +86,7 @@ class Transaction:
     ) -> None:
         self.close()
 
-    def start(self, engine: Engine, profile: Profile, arguments: Sequence[str]) -> tuple[Sandbox, Profile]:
+    def start(self, engine: Engine, profile: Profile, arguments: Sequence[str]) -> tuple[EngineSandbox, Profile]:
         """Start a sandbox with a view for a workspace, and say with which profile.
 
         Raises ``InfrastructureError``.

@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
-from toolc.engines.select import in_use
 from toolc.model.call import ToolCall
 from toolc.model.events import BatchEnd, BatchEvent, Listener
 from toolc.model.result import ToolResult
@@ -16,6 +15,7 @@ from toolc.runtime.batch import Order, run_batch
 from toolc.runtime.caller import CallContext, nobody, one_at_a_time
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.executor import Calls, unheard
+from toolc.sandbox.selection import in_use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from time import monotonic
 from typing import Final, ParamSpec
 
-from toolc.engines.base import Sandbox
 from toolc.guest import frames
 from toolc.guest.frames import ProtocolError
 from toolc.model.errors import SandboxDiedError
@@ -21,6 +20,7 @@ from toolc.runtime.egress import Broker, Egress
 from toolc.runtime.live_output import OutputSink
 from toolc.runtime.reports import UpdateSink
 from toolc.runtime.same_folder import check
+from toolc.sandbox.base import EngineSandbox
 
 START_SECONDS: Final = 60.0
 """How long a guest may take from its first byte to READY."""
@@ -37,7 +37,7 @@ EXPIRY_SECONDS: Final = 1.0
 
 
 def converse(
-    sandbox: Sandbox,
+    sandbox: EngineSandbox,
     plan: Plan,
     *,
     timeout_ms: int,
@@ -68,7 +68,9 @@ def converse(
         return replace(outcome, attempts=broker.attempts(), unlisted_attempts=broker.unlisted)
 
 
-def _converse(line: Line, sandbox: Sandbox, conversation: Conversation, plan: Plan, timeout_ms: int) -> Outcome:
+def _converse(
+    line: Line, sandbox: EngineSandbox, conversation: Conversation, plan: Plan, timeout_ms: int
+) -> Outcome:
     started = monotonic()
     try:
         until = monotonic() + START_SECONDS
@@ -127,7 +129,7 @@ class Line:
 
     def __init__(
         self,
-        sandbox: Sandbox,
+        sandbox: EngineSandbox,
         conversation: Conversation,
         cancellation: Cancellation | None,
         listening: Listening,
@@ -213,7 +215,7 @@ class Line:
         poll.poll(poll_ms(seconds))
 
 
-def judged(sandbox: Sandbox, conversation: Conversation, duration_ms: float) -> Outcome:
+def judged(sandbox: EngineSandbox, conversation: Conversation, duration_ms: float) -> Outcome:
     """The guest's verdict, unless the kernel killed a process of the call for want of memory.
 
     Then that is what happened, whatever the exit status says: a shell that lost its children ends with 0,
@@ -250,7 +252,7 @@ def outcome_of(conversation: Conversation, ending: Ending, duration_ms: float = 
     )
 
 
-def died(sandbox: Sandbox, what: str) -> SandboxDiedError:
+def died(sandbox: EngineSandbox, what: str) -> SandboxDiedError:
     """The error for a sandbox that failed us, with what it said; closes it, so that it has said everything."""
     sandbox.close()
     complaint = _printable(sandbox.complaint())

@@ -13,8 +13,8 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import TextContent
 
-from toolc.engines.select import probe
 from toolc.model.plan import ENGINES
+from toolc.sandbox.selection import probe
 
 NAMES = (
     "a program's stdout is the text of its success",

@@ -1,0 +1,265 @@
+"""Building and listing images: the docker SDK's part, imported only when something is to be built."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, TypeAlias
+from urllib.parse import quote
+
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.sandbox.docker.api_client import ApiError, Client
+from toolc.sandbox.docker.daemon import NAME_LABEL
+from toolc.sandbox.host.kernel import retry_transient
+
+if TYPE_CHECKING:
+    from docker.api.client import APIClient
+
+
+RECIPE_LABEL: Final = "toolc.image.recipe"
+Say: TypeAlias = Callable[[str], None]
+"""Where progress goes: one line, without its line feed."""
+
+BASE_LABEL: Final = "toolc.image.base"
+
+_LIST_SECONDS: Final = 30.0
+_PULL_SECONDS: Final = 15
+"""How long a registry may say nothing."""
+
+_BUILD_SECONDS: Final = 600
+"""How long a build step may say nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltImage:
+    """An image of toolc's on this host: ``recipe`` is the digest of its folder, ``base`` what it stands on."""
+
+    name: str
+    tag: str
+    id: str
+    recipe: str
+    base: str
+    size_bytes: int
+
+
+def list_built(client: Client) -> tuple[BuiltImage, ...]:
+    """toolc's images, by tag. Raises ``ApiError``."""
+    filters = quote(json.dumps({"label": [NAME_LABEL]}))
+    listed = client.call("GET", f"/images/json?filters={filters}", timeout=_LIST_SECONDS)
+    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    return tuple(sorted((built for entry in entries for built in _built(entry)), key=lambda built: built.tag))
+
+
+def find(client: Client, tag: str) -> BuiltImage | None:
+    """toolc's image of this tag, if it is there. Raises ``ApiError``."""
+    return next((built for built in list_built(client) if built.tag == tag), None)
+
+
+def discard(client: Client, old: BuiltImage) -> None:
+    """Remove an image that lost its tag to a new one; one that is still used, or has other tags, stays."""
+    with suppress(ApiError):
+        client.call("DELETE", f"/images/{quote(old.id)}", timeout=_LIST_SECONDS)
+
+
+def obtain(client: Client, base: str | None, public: str, say: Say) -> str:
+    """A base that is on this host: ``base`` if it was named, else ``public``, else one of the machine's own.
+
+    Raises ``InfrastructureError`` where there is no way to one: what was named is never replaced.
+    """
+    from toolc.sandbox.images import debian  # a run needs none of it
+
+    wanted = base or public
+    if has(client, wanted):
+        return wanted
+    own = debian.tag()
+    if base is None and own and has(client, own):
+        return own
+    say(f"pulling {wanted}")
+    try:
+        _pull(client, wanted, say)
+    except ApiError as error:
+        if base is not None:
+            raise InfrastructureError(f"cannot pull {base}: {error}; name a base that is on this host") from error
+        say(f"cannot pull {wanted}: {error}")
+    else:
+        return wanted
+    if own is None or os.geteuid() != 0 or shutil.which("mmdebstrap") is None:
+        raise InfrastructureError(
+            f"there is no base for the image: {wanted} could not be pulled, and one can be made here only on "
+            "Debian or Ubuntu, as root, with mmdebstrap (sudo apt-get install mmdebstrap). Where a registry is "
+            f"reachable, run: docker pull {wanted}. With a base of your own that has apt or python3, run: "
+            "toolc image build base --from IMAGE"
+        )
+    with debian.archive(say) as archive, _sdk(client, _BUILD_SECONDS) as api:
+        repository, _, tag = own.partition(":")
+        answer = api.import_image_from_file(str(archive), repository=repository, tag=tag)
+        _follow([json.loads(line) for line in answer.splitlines() if line], say)
+    return own
+
+
+def build(client: Client, *, folder: Path, tag: str, base: str, labels: Mapping[str, str], say: Say) -> None:
+    """Build ``folder`` and tag the result. Raises ``ApiError``; then no container of the build is left."""
+
+    def once() -> None:
+        with _sdk(client, _BUILD_SECONDS) as api:
+            steps = api.build(
+                path=str(folder),
+                tag=tag,
+                buildargs={"BASE": base},
+                labels=dict(labels),
+                # The host's own network: it works where the daemon has no bridge.
+                network_mode="host",
+                rm=True,
+                forcerm=True,
+                decode=True,
+            )
+            _follow(steps, say)
+
+    # Each step that runs something is a container. What was built is not built again.
+    retry_transient(once, ApiError)
+
+
+def build_files(
+    client: Client, *, files: Mapping[str, bytes], tag: str, base: str, labels: Mapping[str, str], say: Say
+) -> None:
+    """Build from these files, a Dockerfile among them, and tag the result. Raises ``ApiError``.
+
+    Its steps have the network that Docker gives to containers, or none where it has none to give; never the
+    host's own: what a Dockerfile runs must not reach what listens on this host alone.
+    """
+    import tarfile  # 10 ms, and a run needs none of it
+
+    context = io.BytesIO()
+    with tarfile.open(fileobj=context, mode="w") as tar:
+        for path, content in sorted(files.items()):
+            entry = tarfile.TarInfo(path)
+            # A registry keeps no modes: what says how it is run can be run.
+            entry.size, entry.mode = len(content), 0o755 if content.startswith(b"#!") else 0o644
+            tar.addfile(entry, io.BytesIO(content))
+    # A Dockerfile that names a base of its own keeps it.
+    needs_base = re.search(rb"(?im)^\s*ARG\s+BASE\s*$", files.get("Dockerfile", b""))
+
+    def once(network: str) -> None:
+        context.seek(0)
+        with _sdk(client, _BUILD_SECONDS) as api:
+            steps = api.build(
+                fileobj=context,
+                custom_context=True,
+                tag=tag,
+                buildargs={"BASE": base} if needs_base else {},
+                labels=dict(labels),
+                network_mode=network,
+                rm=True,
+                forcerm=True,
+                decode=True,
+            )
+            _follow(steps, say)
+
+    try:
+        retry_transient(lambda: once("default"), ApiError)
+    except ApiError as error:
+        if "network bridge" not in str(error):
+            raise
+        retry_transient(lambda: once("none"), ApiError)
+
+
+def save(client: Client, image: str, file: IO[bytes]) -> None:
+    """Write an image to a file, as ``docker save`` does. Raises ``ApiError``."""
+    with _sdk(client, _BUILD_SECONDS) as api:
+        for piece in api.get_image(image):
+            file.write(piece)
+
+
+def _pull(client: Client, image: str, say: Say) -> None:
+    repository, _, tag = image.rpartition(":") if ":" in image.rpartition("/")[2] else (image, "", "latest")
+    with _sdk(client, _PULL_SECONDS) as api:
+        _follow(api.pull(repository, tag=tag, stream=True, decode=True), say)
+
+
+def has(client: Client, image: str) -> bool:
+    """Whether this daemon has the image. Raises ``ApiError``."""
+    try:
+        client.call("GET", f"/images/{quote(image)}/json", timeout=_LIST_SECONDS)
+    except ApiError as error:
+        if error.status == 404:
+            return False
+        raise
+    return True
+
+
+def triggers(client: Client, image: str, say: Say) -> tuple[str, ...]:
+    """The instructions that an image has its children run (``ONBUILD``). Raises ``ApiError``.
+
+    One that is not here is pulled first; where that fails, it has none that could be run.
+    """
+    if not has(client, image):
+        try:
+            _pull(client, image, say)
+        except ApiError:
+            return ()
+    described = client.call("GET", f"/images/{quote(image)}/json", timeout=_LIST_SECONDS)
+    config = described.get("Config") if isinstance(described, dict) else None
+    found = config.get("OnBuild") if isinstance(config, dict) else None
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
+@contextmanager
+def _sdk(client: Client, seconds: int) -> Iterator[APIClient]:
+    """The docker SDK on the same socket, its errors turned into ``ApiError``."""
+    import docker  # 130 ms, and only builds need it
+    import urllib3
+
+    try:
+        with closing(
+            docker.APIClient(base_url=f"unix://{client.socket_path}", version="auto", timeout=seconds)
+        ) as api:
+            yield api
+    except docker.errors.APIError as error:
+        if error.response is not None:
+            # A refused pull or build was asked for as a stream, which nobody reads to its end now.
+            error.response.close()
+        raise ApiError(str(error.explanation or error), error.status_code or 0) from error
+    # The SDK lets through what its transport raises: requests' errors are OSErrors, a stream's are urllib3's.
+    except (docker.errors.DockerException, OSError, urllib3.exceptions.HTTPError) as error:
+        raise ApiError(str(error)) from error
+
+
+def _follow(steps: Iterable[JsonValue], say: Say) -> None:
+    """Tell a build's or a pull's progress. Raises ``ApiError`` with its own words where it failed."""
+    failure = ""
+    # Read to the end: the SDK gives its connection back only then.
+    for step in steps:
+        if not isinstance(step, dict):
+            continue
+        failure = failure or str(step.get("error") or "").strip()
+        # A layer's progress comes many times a second, and is for a terminal.
+        words = "" if "progress" in step else str(step.get("stream") or step.get("status") or "")
+        for line in words.splitlines():
+            if line.strip():
+                say(line.rstrip())
+    if failure:
+        raise ApiError(failure)
+
+
+def _built(entry: JsonObject) -> Iterator[BuiltImage]:
+    labels, tags, size = entry.get("Labels"), entry.get("RepoTags"), entry.get("Size")
+    if not isinstance(labels, dict) or not isinstance(tags, list):
+        return
+    # An image that is built on one of these inherits its labels.
+    for tag in (tag for tag in tags if str(tag).startswith(f"toolc/{labels.get(NAME_LABEL)}:")):
+        yield BuiltImage(
+            name=str(labels.get(NAME_LABEL)),
+            tag=str(tag),
+            id=str(entry.get("Id")),
+            recipe=str(labels.get(RECIPE_LABEL)),
+            base=str(labels.get(BASE_LABEL)),
+            size_bytes=size if isinstance(size, int) else 0,
+        )

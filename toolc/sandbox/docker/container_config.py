@@ -1,0 +1,348 @@
+"""A profile in the daemon's words: the body of ``POST /containers/create``, and what it cannot say."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import Mount, Profile
+from toolc.model.spec.sandbox import MIB, Limits
+from toolc.sandbox import seccomp
+from toolc.sandbox.base import limits_refusal, unenforced
+from toolc.sandbox.docker import daemon as docker_daemon
+from toolc.sandbox.docker import limits as docker_limits
+from toolc.sandbox.docker.daemon import OWNER_LABEL, Daemon, Runtime, choose
+from toolc.sandbox.host import kernel
+from toolc.sandbox.isolation import HOSTNAME, LOOPBACK, MASKED_PATHS, READONLY_PATHS, guest_limits, tmpfs_bounds
+
+
+def obstacle(profile: Profile, daemon: Daemon) -> str | None:
+    """Why this daemon cannot show the workspace as an overlay; None if it may be tried."""
+    if profile.min_isolation != "namespace":
+        return f"a sandbox with min_isolation: {profile.min_isolation} cannot use one"
+    if daemon.rootless or daemon.podman:
+        return "toolc uses one only with Docker's own daemon, run by root"
+    return None
+
+
+def volume(mount: Mount) -> JsonObject:
+    """A volume without a name, which goes with its container.
+
+    The lower side is a path of this process's: only a daemon on this machine sees it, and it is that folder
+    and no other, whatever anybody renames meanwhile.
+    """
+    options: list[str] = ["nosuid", "nodev", *kernel.options(mount, mount.pinned)]
+    driver: JsonValue = {
+        "Name": "local",
+        "Options": {"type": "overlay", "device": "overlay", "o": ",".join(options)},
+    }
+    return {
+        "Type": "volume",
+        "Target": "/workspace",
+        "VolumeOptions": {"NoCopy": True, "DriverConfig": driver},
+    }
+
+
+def owner_label(options: JsonObject) -> str:
+    """The owner's label in the options of a volume that ``volume`` asked for; empty if it is another's."""
+    found = re.search(r"(?:^|,)upperdir=[^,]*/toolc/scratch/([^/,]+)/", str(options.get("o")))
+    return found[1] if found else ""
+
+
+NOBODY: Final = 65534
+"""The uid and gid of a tool that has no workspace."""
+
+TOOL_BYTES: Final = 16 * MIB
+"""The size of ``/tool``, where the guest puts the tool's own files, and of ``/dev/shm``."""
+
+GVISOR_THREADS: Final = 16
+GVISOR_OWN: Final = 1024
+"""What the host counts under gVisor: some threads for each of the tool's processes, and some of its own.
+
+The limit that a tool meets is kept inside, by gVisor's own kernel.
+"""
+
+GVISOR_MEMORY: Final = 32 * MIB
+"""What gVisor needs for itself, beside what the tool may use: with less than 24 MiB nothing starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who a tool is: as the daemon is told, and as ``details`` says it."""
+
+    spec: str
+    described: str
+
+
+@dataclass(frozen=True, slots=True)
+class LocalImage:
+    """An image that this daemon has: its id, and the paths that its own ``VOLUME`` lines would make writable.
+
+    ``ours`` are those that toolc has built, which have a Python for the guest. ``command`` starts that Python,
+    and ``binds`` are host folders (source, target) that stand in its sandboxes, read-only. ``names`` are what the
+    image's content is called.
+    """
+
+    id: str
+    volumes: tuple[str, ...]
+    ours: bool = False
+    command: tuple[str, ...] = ("python3",)
+    binds: tuple[tuple[str, str], ...] = ()
+    names: tuple[str, ...] = ()
+
+
+def user_of(profile: Profile, daemon: Daemon) -> User:
+    """The workspace's owner; root only where the workspace is root's, and then without any capability.
+
+    Behind a rootless daemon, user 0 inside is the daemon's own user outside.
+    """
+    mount = profile.workspace
+    if mount is None:
+        return User(f"{NOBODY}:{NOBODY}", f"{NOBODY}:{NOBODY}")
+    if mount.owner == 0 or daemon.rootless:
+        return User("0:0", "0:0 (no capabilities)")
+    user = f"{mount.owner}:{mount.group or mount.owner}"
+    return User(user, user)
+
+
+def refusal(profile: Profile, daemon: Daemon) -> str | None:
+    """Why this daemon cannot keep what ``profile`` demands, with the remedy; None if it can."""
+    if runtime_of(profile, daemon) is None:
+        return docker_daemon.no_runtime(profile) if daemon.podman else _NO_RUNTIME[profile.min_isolation]
+    if not daemon.has_seccomp:
+        return "this Docker daemon filters no system calls; run one whose kernel and configuration have seccomp"
+    if reason := limits_refusal(docker_limits.for_profile(profile, daemon), profile.accept_unenforced):
+        return reason
+    if profile.limits.memory_bytes < docker_limits.LEAST_MEMORY:
+        return "Docker limits memory to no less than 6MiB; raise limits.memory in the spec"
+    if reason := _unfiltered(profile, daemon):
+        return reason
+    return _workspace_refusal(profile.workspace, daemon, nonroot=profile.nonroot)
+
+
+_NO_RUNTIME: Final = {
+    "gvisor": (
+        "the tool demands min_isolation: gvisor, and this Docker daemon has no such runtime; install gVisor "
+        '(apt-get install runsc), add "runtimes": {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": '
+        '["--network=none", "--oci-seccomp"]}} to /etc/docker/daemon.json, and restart Docker'
+    ),
+    "vm": (
+        "the tool demands min_isolation: vm, and this Docker daemon has no such runtime; install Kata Containers "
+        'on a machine that has KVM, add "runtimes": {"kata": {"runtimeType": "io.containerd.kata.v2"}} to '
+        "/etc/docker/daemon.json, and restart Docker"
+    ),
+}
+"""Why a daemon cannot isolate as demanded, by what was demanded."""
+
+
+def runtime_of(profile: Profile, daemon: Daemon) -> Runtime | None:
+    """The runtime that isolates as ``profile`` demands; None if the daemon has none."""
+    return choose(daemon.runtimes, profile.min_isolation)
+
+
+def create_config(
+    profile: Profile, arguments: Sequence[str], *, daemon: Daemon, image: LocalImage, owner: str
+) -> JsonObject:
+    """The container that ``profile`` asks for, labelled with its ``owner``; it is gone once it has ended."""
+    user = user_of(profile, daemon)
+    labels: JsonObject = {OWNER_LABEL: owner}
+    command: list[JsonValue] = [*arguments, *guest_words(profile, daemon)]
+    return {
+        "Image": image.id,
+        "Entrypoint": [*image.command],
+        "Cmd": command,
+        "WorkingDir": "/",
+        "Hostname": HOSTNAME,
+        "User": user.spec,
+        "Labels": labels,
+        "OpenStdin": True,
+        "StdinOnce": True,
+        "AttachStdin": True,
+        "AttachStdout": True,
+        "AttachStderr": True,
+        "Tty": False,
+        "Healthcheck": {"Test": ["NONE"]},
+        "HostConfig": _host_config(profile, daemon, image, user),
+    }
+
+
+_MASKED_BESIDE: Final = ("/dev/mqueue", "/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel")
+"""What the oci engine does not mount at all: Docker's own list goes on in /sys, and /dev/mqueue can be written."""
+
+
+def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> JsonObject:
+    limits = profile.limits
+    runtime = runtime_of(profile, daemon) or daemon.runtimes[0]
+    memory = limits.memory_bytes + (GVISOR_MEMORY if runtime.isolation == "gvisor" else 0)
+    # A limit above what the machine has is kept by the machine; the daemon would refuse it.
+    cpus = min(limits.cpus, float(daemon.cpus))
+    return {
+        "AutoRemove": True,
+        "CapDrop": ["ALL"],
+        "SecurityOpt": ["no-new-privileges", *_seccomp(profile, daemon)],
+        "NetworkMode": "none",
+        **_names(profile, daemon),
+        "IpcMode": "none",
+        "ReadonlyRootfs": True,
+        # Root's workspace makes root of the tool, and Docker's own list leaves root things to read.
+        "MaskedPaths": [*MASKED_PATHS, *_MASKED_BESIDE],
+        "ReadonlyPaths": [*READONLY_PATHS],
+        "LogConfig": {"Type": "none"},
+        "RestartPolicy": {"Name": "no"},
+        **({"Memory": memory, "MemorySwap": memory} if daemon.limits_memory else {}),
+        **({"NanoCpus": round(cpus * 1_000_000_000)} if daemon.limits_cpu else {}),
+        **({"PidsLimit": _pids(limits, runtime)} if daemon.limits_pids else {}),
+        # Named only where it must be: a daemon may know its default by a name that it does not take.
+        **({"Runtime": runtime.name} if runtime != daemon.runtimes[0] else {}),
+        # core(5): with 1 the kernel neither writes a core file nor runs the host's crash handler.
+        "Ulimits": [{"Name": "core", "Soft": 1, "Hard": 1}],
+        "Tmpfs": _tmpfs(profile, daemon, image, user),
+        **_sysctls(profile),
+        "Mounts": [*_workspace(profile), *(_bind(*each, read_only=True) for each in image.binds)],
+    }
+
+
+def _names(profile: Profile, daemon: Daemon) -> JsonObject:
+    """Names as the oci engine has them; without the first three Docker writes the host's own resolver into it."""
+    if daemon.podman:
+        # It refuses words about names where there is no network, so it hears only those that it must.
+        return {"ExtraHosts": _extra_hosts(profile.hosts)} if profile.hosts else {}
+    return {
+        "Dns": [LOOPBACK],
+        "DnsSearch": ["."],
+        "DnsOptions": ["ndots:1"],
+        "ExtraHosts": _extra_hosts(((LOOPBACK, HOSTNAME), *profile.hosts)),
+    }
+
+
+def _extra_hosts(names: Sequence[tuple[str, str]]) -> list[JsonValue]:
+    return [f"{name}:{address}" for address, name in names]
+
+
+def _sysctls(profile: Profile) -> JsonObject:
+    """That the guest, which has no privilege, may listen on any port."""
+    if not profile.loopback.forwards:
+        return {}
+    settings: JsonObject = {"net.ipv4.ip_unprivileged_port_start": "0"}
+    if any(":" in each.address for each in profile.loopback.forwards):
+        # The daemon turns IPv6 off where a container has no network, on loopback too.
+        settings["net.ipv6.conf.all.disable_ipv6"] = "0"
+    return {"Sysctls": settings}
+
+
+def _pids(limits: Limits, runtime: Runtime) -> int:
+    return limits.pids * GVISOR_THREADS + GVISOR_OWN if runtime.isolation == "gvisor" else limits.pids
+
+
+def guest_words(profile: Profile, daemon: Daemon) -> tuple[str, ...]:
+    """What process 1 is told besides: limits to set itself, and whose kernel must not be the one it runs on."""
+    runtime = runtime_of(profile, daemon) or daemon.runtimes[0]
+    names = {*unenforced(docker_limits.for_profile(profile, daemon))}
+    if runtime.isolation == "gvisor":
+        names.add("pids")
+    foreign = () if runtime.isolation == "namespace" else (f"not-kernel={daemon.kernel}",)
+    return (*guest_limits(profile.limits, sorted(names)), *foreign)
+
+
+def _seccomp(profile: Profile, daemon: Daemon) -> list[JsonValue]:
+    """toolc's own list of system calls, where the daemon takes one; else its default list stays in force.
+
+    The default of daemons before 25.0 allows io_uring, and is slower to compile.
+    """
+    if daemon.architecture not in seccomp.ARCHITECTURES:
+        return []
+    runtime = runtime_of(profile, daemon)
+    gvisor = runtime is not None and runtime.isolation == "gvisor"
+    make = seccomp.gvisor_profile if gvisor else seccomp.profile
+    text = json.dumps(make(daemon.architecture))
+    return [f"seccomp={docker_daemon.filter_file(text) if daemon.podman else text}"]
+
+
+def _tmpfs(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> JsonObject:
+    uid, gid = user.spec.split(":")
+    # runc before 1.2 gives a tmpfs the mode of the image's own folder, whatever was asked: so it needs its owner.
+    options = f"rw,nosuid,nodev,mode=1777,uid={uid},gid={gid}"
+    # An image's own volumes would be writable disk without a limit: a bounded tmpfs stands in their place.
+    small = ",".join(tmpfs_bounds(TOOL_BYTES))
+    volumes = {
+        path: f"{options},noexec,{small}"
+        for path in image.volumes
+        if path != "/workspace" or profile.workspace is None
+    }
+    mounts = {
+        **volumes,
+        "/tmp": f"{options},exec,{','.join(tmpfs_bounds(profile.limits.tmp_bytes))}",  # the sandbox's own
+        "/tool": f"{options},exec,{small}",
+        "/dev/shm": f"{options},noexec,{small}",
+    }
+    return {path: docker_daemon.tmpfs_options(each) if daemon.podman else each for path, each in mounts.items()}
+
+
+def _workspace(profile: Profile) -> list[JsonValue]:
+    mount = profile.workspace
+    if mount and mount.mode == "overlay":
+        return [volume(mount)]
+    return [_bind(mount.source, "/workspace", read_only=mount.mode == "ro")] if mount else []
+
+
+def _bind(source: str, target: str, *, read_only: bool) -> JsonObject:
+    return {
+        "Type": "bind",
+        "Source": source,
+        "Target": target,
+        "ReadOnly": read_only,
+        # Daemons before 25.0, and all on kernels before 5.12, leave what is mounted further down writable.
+        "BindOptions": {"Propagation": "rprivate", "NonRecursive": read_only},
+    }
+
+
+def guards_process_1(profile: Profile, daemon: Daemon) -> bool:
+    """Whether nothing inside can kill process 1. Linux sees to that, and in gVisor toolc's list, if heeded."""
+    runtime = runtime_of(profile, daemon)
+    if runtime is None or runtime.isolation != "gvisor":
+        return True
+    return _FILTERS in runtime.definition and daemon.architecture in seccomp.ARCHITECTURES
+
+
+_FILTERS: Final = "oci-seccomp"
+"""The option that makes gVisor heed a list of system calls."""
+
+
+def _unfiltered(profile: Profile, daemon: Daemon) -> str | None:
+    """gVisor has a kernel of its own, but what a tool writes to the workspace is the host's."""
+    runtime, mount = runtime_of(profile, daemon), profile.workspace
+    if runtime is None or runtime.isolation != "gvisor" or mount is None or mount.mode == "ro":
+        return None
+    # A registration by the name of a shim does not show its options here.
+    if "path=" not in runtime.definition or _FILTERS in runtime.definition:
+        return None
+    return (
+        f"the Docker runtime {runtime.name!r} filters no system calls, so a tool could leave set-user-id files in "
+        'the workspace; add "--oci-seccomp" to its runtimeArgs in /etc/docker/daemon.json, and restart Docker'
+    )
+
+
+def _workspace_refusal(mount: Mount | None, daemon: Daemon, *, nonroot: bool) -> str | None:
+    if mount is None:
+        return None
+    if daemon.remaps_users:
+        return (
+            "this Docker daemon maps every user to an unused one (userns-remap), so a tool could not use the "
+            "workspace's files; use another engine, or a daemon without userns-remap"
+        )
+    if daemon.rootless and mount.owner != os.geteuid():
+        return (
+            f"{mount.source} belongs to user {mount.owner}, and a rootless Docker daemon can only act as "
+            f"user {os.geteuid()}; use a workspace of your own"
+        )
+    if nonroot and mount.owner == 0 and not daemon.rootless:
+        return (
+            f"{mount.source} belongs to root, so the tool would run as root (without capabilities), which "
+            "run_as: nonroot forbids; give the workspace to another user (chown), or use another engine"
+        )
+    return None

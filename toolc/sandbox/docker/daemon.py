@@ -1,0 +1,248 @@
+"""The daemon behind a socket: which version to speak with it, and what it can enforce."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import Profile
+from toolc.model.spec.sandbox import MinIsolation
+from toolc.sandbox.base import ISOLATION
+from toolc.sandbox.docker.api_client import INSTALL, ApiError, Client, NoHostError
+from toolc.sandbox.host.owner import shared_directory
+
+_KINDS: Final[tuple[tuple[MinIsolation, str], ...]] = (("gvisor", r"runsc|gvisor"), ("vm", r"kata"))
+"""What a runtime's own program is called, by how it isolates; any other shares the host's kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """One registered runtime: its name, how it isolates, and all that the daemon says about it, in one word."""
+
+    name: str
+    isolation: MinIsolation = "namespace"
+    definition: str = ""
+
+
+DEFAULT: Final = Runtime("runc")
+"""What a daemon that names no runtimes uses."""
+
+
+def runtimes(info: JsonObject) -> tuple[Runtime, ...]:
+    """What ``GET /info`` says: the default runtime first, then the others by name."""
+    default = info.get("DefaultRuntime")
+    first = default if isinstance(default, str) and default else DEFAULT.name
+    listed = info.get("Runtimes")
+    entries = dict(listed) if isinstance(listed, dict) else {}
+    found = [_runtime(name, entries.get(name)) for name in sorted({first, *entries}, key=lambda n: (n != first, n))]
+    return tuple(found)
+
+
+def choose(registered: tuple[Runtime, ...], wanted: MinIsolation) -> Runtime | None:
+    """The runtime for a tool that demands ``wanted``: the default if it will do, else the weakest that does."""
+    fit = [runtime for runtime in registered if ISOLATION.index(runtime.isolation) >= ISOLATION.index(wanted)]
+    if registered[0] in fit:
+        return registered[0]
+    return min(fit, key=lambda runtime: ISOLATION.index(runtime.isolation), default=None)
+
+
+def _runtime(name: str, entry: JsonValue) -> Runtime:
+    described = entry if isinstance(entry, dict) else {}
+    # A runtime is given by the path of its program, or (since 23.0) by the name of a containerd shim.
+    program = str(described.get("path") or described.get("runtimeType") or name)
+    for isolation, pattern in _KINDS:
+        if re.search(pattern, program.rpartition("/")[2]):
+            return Runtime(name, isolation, _definition(described))
+    return Runtime(name, "namespace", _definition(described))
+
+
+def _definition(described: JsonObject) -> str:
+    return " ".join(f"{key}={described[key]}" for key in sorted(described) if key != "status")
+
+
+_UNKNOWN_OPTIONS: Final = ("uid=", "gid=", "nr_inodes=")
+"""Of a tmpfs, what it refuses to pass on."""
+
+
+def is_podman(version: object) -> bool:
+    """Whether ``GET /version`` was answered by Podman, from its ``Components``."""
+    return "Podman" in str(version)
+
+
+def no_runtime(profile: Profile) -> str:
+    """Why Podman cannot isolate as ``profile`` demands, and the remedy."""
+    return (
+        f"the tool demands min_isolation: {profile.min_isolation}, and Podman starts every container with its "
+        "default runtime, which does not isolate so; set runtime in containers.conf to one that does, or use Docker"
+    )
+
+
+def tmpfs_options(options: str) -> str:
+    """The options of a tmpfs without those that Podman does not know."""
+    return ",".join(each for each in options.split(",") if not each.startswith(_UNKNOWN_OPTIONS))
+
+
+def filter_file(text: str) -> Path:
+    """A file of this user's that holds a system call filter: Podman takes none in a request, only a path.
+
+    Raises ``InfrastructureError`` where there is no safe place for it.
+    """
+    folder = shared_directory()
+    path = folder / f"seccomp-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+    if not path.exists():
+        # Another process may write the same; whoever reads it must find it whole.
+        written = folder / f"{path.name}.{os.getpid()}"
+        written.write_text(text, encoding="utf-8")
+        written.replace(path)
+    return path
+
+
+OLDEST_API: Final = (1, 40)
+"""Docker 19.03, Podman 3. An older daemon silently ignores fields of ours, and so would drop a limit."""
+
+NEWEST_API: Final = (1, 51)
+"""The newest version whose rules this code was written for (Docker 28.3)."""
+
+_ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
+"""Podman's words for machines."""
+
+ASK_SECONDS: Final = 30.0
+"""How long it may take over each question about the daemon itself: one that is merely slow must not fail a call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Daemon:
+    """A daemon that answers, and what it says it can do.
+
+    ``id`` is the daemon's own; ``architecture`` and ``kernel`` its machine's, as ``uname -m`` and ``uname -r``
+    say it. ``podman``: it is Podman that speaks (see ``docker_podman``).
+    ``rootless``: user 0 inside is the daemon's own user outside. ``remaps_users``: user 0 inside is an unused
+    user outside (``userns-remap``). ``runtimes``: the default one first.
+    """
+
+    client: Client
+    version: str = ""
+    id: str = ""
+    kernel: str = ""
+    cpus: int = 1
+    limits_memory: bool = True
+    limits_swap: bool = True
+    limits_cpu: bool = True
+    limits_pids: bool = True
+    has_seccomp: bool = True
+    podman: bool = False
+    architecture: str = ""
+    has_selinux: bool = False
+    rootless: bool = False
+    remaps_users: bool = False
+    runtimes: tuple[Runtime, ...] = (DEFAULT,)
+
+
+def connect(socket_path: str) -> Daemon:
+    """Ask the daemon at ``socket_path`` what it is. Raises ``NoHostError`` where it will not do."""
+    client = Client(socket_path)
+    try:
+        version = _object(client.call("GET", "/version", timeout=ASK_SECONDS))
+        client = Client(socket_path, _version_prefix(version))
+        info = _object(client.call("GET", "/info", timeout=ASK_SECONDS))
+    except ApiError as error:
+        raise _unreachable(socket_path, error) from error
+    if _text(info, "OSType", "linux") != "linux":
+        raise NoHostError("the Docker daemon runs Windows containers", "Switch it to Linux containers.")
+    return parse(client, version, info)
+
+
+def parse(client: Client, version: JsonObject, info: JsonObject) -> Daemon:
+    """What ``GET /version`` and ``GET /info`` say; a limit not mentioned is one that cannot be enforced."""
+    options = info.get("SecurityOptions")
+    words = [str(option) for option in options] if isinstance(options, list) else []
+    names = {part for word in words for part in word.split(",")}
+    cpus, podman = info.get("NCPU"), is_podman(version.get("Components"))
+    architecture = _text(info, "Architecture", "")
+    return Daemon(
+        client=client,
+        version=_text(version, "Version", "unknown"),
+        id=_text(info, "ID", ""),
+        kernel=_text(info, "KernelVersion", ""),
+        cpus=cpus if isinstance(cpus, int) and cpus > 0 else 1,
+        limits_memory=info.get("MemoryLimit") is True,
+        limits_swap=info.get("SwapLimit") is True,
+        limits_cpu=info.get("CpuCfsQuota") is True,
+        limits_pids=info.get("PidsLimit") is True,
+        has_seccomp="name=seccomp" in names,
+        podman=podman,
+        architecture=_ARCHITECTURES.get(architecture, architecture),
+        has_selinux="name=selinux" in names,
+        rootless="name=rootless" in names,
+        remaps_users="name=userns" in names,
+        # Podman lists every runtime that it has heard of, installed or not, and takes none from a request.
+        runtimes=runtimes(info)[:1] if podman else runtimes(info),
+    )
+
+
+def choose_version(newest: str, oldest: str) -> tuple[int, int]:
+    """The API version to speak with a daemon that speaks ``oldest`` to ``newest``. Raises ``NoHostError``.
+
+    The newest that both know; a daemon that has dropped all we know is spoken to in its oldest.
+    """
+    theirs = _version(newest)
+    if theirs < OLDEST_API:
+        raise NoHostError(
+            f"the Docker daemon speaks API {newest or 'unknown'}, and toolc needs 1.40 (Docker 19.03) or newer",
+            "Update Docker.",
+        )
+    return max(min(theirs, NEWEST_API), _version(oldest))
+
+
+def _version_prefix(version: JsonObject) -> str:
+    major, minor = choose_version(_text(version, "ApiVersion", ""), _text(version, "MinAPIVersion", ""))
+    return f"/v{major}.{minor}"
+
+
+def _version(text: str) -> tuple[int, int]:
+    major, _, minor = text.partition(".")
+    return (int(major), int(minor)) if major.isdecimal() and minor.isdecimal() else (0, 0)
+
+
+def _unreachable(socket_path: str, error: ApiError) -> NoHostError:
+    match error.__cause__:
+        case PermissionError():
+            return NoHostError(
+                f"this user may not use the Docker daemon at {socket_path}",
+                "Add yourself to its group (sudo usermod -aG docker $USER, then log in again) or set up "
+                "rootless Docker (dockerd-rootless-setuptool.sh install).",
+            )
+        case FileNotFoundError():
+            return NoHostError(f"there is no Docker daemon at {socket_path}", INSTALL)
+        case ConnectionRefusedError():
+            return NoHostError(
+                f"no Docker daemon listens at {socket_path}", "Start it with: sudo systemctl start docker"
+            )
+        case _:
+            return NoHostError(
+                f"the Docker daemon at {socket_path} does not work: {error}",
+                "See what it says with: docker info",
+            )
+
+
+def _object(value: JsonValue) -> JsonObject:
+    if not isinstance(value, dict):
+        raise ApiError("what answered is not a Docker daemon")
+    return value
+
+
+def _text(value: JsonObject, key: str, default: str) -> str:
+    found = value.get(key)
+    return found if isinstance(found, str) else default
+
+
+OWNER_LABEL: Final = "toolc.owner"
+"""The label that says whose a container is: ``toolc.sandbox.host.owner.Owner.label()``."""
+
+NAME_LABEL: Final = "toolc.image"
+"""The label of an image that toolc has built from its own recipe: its name."""

@@ -1,0 +1,142 @@
+"""Which limits a Docker daemon enforces, for each kind of isolation that its runtimes offer."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from pathlib import Path
+from typing import Final
+
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import LimitName, Profile
+from toolc.model.spec.sandbox import MIB, MinIsolation
+from toolc.sandbox import seccomp
+from toolc.sandbox.base import ISOLATION, Capabilities, Enforcement, Level, User, offer
+from toolc.sandbox.docker.daemon import Daemon, Runtime, choose
+from toolc.sandbox.host.kernel import is_transient
+from toolc.sandbox.host.owner import shared_directory
+
+LEAST_MEMORY: Final = 6 * MIB
+"""The daemon takes no smaller memory limit (moby, daemon/daemon_unix.go)."""
+
+REMEDY: Final = (
+    "Enable these cgroup controllers for it (cgroup v2 with delegation for rootless Docker; "
+    "cgroup_enable=memory swapaccount=1 on the kernel command line for memory and swap)."
+)
+
+
+def capabilities(daemon: Daemon) -> tuple[Capabilities, ...]:
+    """What ``daemon`` enforces, weakest isolation first."""
+    chosen = (choose(daemon.runtimes, kind) for kind in ISOLATION)
+    kinds = dict.fromkeys(runtime.isolation for runtime in chosen if runtime)
+    return tuple(_of(daemon, kind) for kind in kinds)
+
+
+def for_profile(profile: Profile, daemon: Daemon) -> Capabilities:
+    """What it enforces with the isolation that ``profile`` gets."""
+    return offer(capabilities(daemon), profile.min_isolation)
+
+
+def _of(daemon: Daemon, isolation: MinIsolation) -> Capabilities:
+    weak: dict[LimitName, Enforcement] = {}
+    if not daemon.limits_memory:
+        weak["memory"] = _lacks("memory", "each process by itself", "approximate")
+    elif not (daemon.limits_swap or not _host_swaps()):
+        weak["memory"] = _lacks("swap", "what goes beyond the limit may go to swap", "approximate")
+    if not daemon.limits_cpu:
+        weak["cpus"] = _lacks("cpus", "nothing", "not")
+    # gVisor's own kernel counts processes for itself.
+    if not daemon.limits_pids and isolation != "gvisor":
+        weak["pids"] = _lacks("pids", "the processes of the tool's user", "approximate")
+    return Capabilities(
+        isolation=isolation,
+        weak=weak,
+        users=_users(daemon),
+        workspaces=("none",) if daemon.remaps_users else ("none", "ro", "rw", "transaction"),
+        notes=_notes(daemon, isolation),
+    )
+
+
+def _lacks(what: str, instead: str, level: Level) -> Enforcement:
+    return Enforcement(
+        level=level, reason=f"This Docker daemon cannot limit {what}.", instead=instead, remedy=REMEDY
+    )
+
+
+def _users(daemon: Daemon) -> tuple[User, ...]:
+    if daemon.remaps_users:
+        return ("nobody",)
+    return ("owner", "nobody") if daemon.rootless else ("owner", "nobody", "root")
+
+
+def _notes(daemon: Daemon, isolation: MinIsolation) -> tuple[str, ...]:
+    notes = []
+    if isolation == "gvisor":
+        notes.append("Running out of memory ends the whole sandbox, not only the process that asked for more.")
+    elif daemon.architecture not in seccomp.ARCHITECTURES:
+        notes.append("System calls are filtered by the daemon's own list, not by toolc's.")
+    if daemon.podman:
+        notes.append("Podman bounds the size of /tmp, and not the number of its files.")
+    if daemon.remaps_users:
+        notes.append("The daemon maps every user to an unused one (userns-remap).")
+    return tuple(notes)
+
+
+def _host_swaps() -> bool:
+    """Whether there is swap to limit, by proc_meminfo(5); where that cannot be read, there may be."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return True
+    return not any(line.startswith("SwapTotal:") and line.split()[1] == "0" for line in lines)
+
+
+_MAX_MESSAGE: Final = 1000
+
+
+def is_runtimes_own(message: str) -> bool:
+    """Whether a daemon's words are about a runtime that does not work, and not about this container or moment."""
+    own = "OCI runtime" in message or "shim" in message or "nknown runtime" in message
+    return own and not is_transient(message)
+
+
+def remember(daemon: Daemon, runtime: Runtime, message: str) -> None:
+    """Keep in mind that ``runtime`` does not work on this daemon, and what it said."""
+    with contextlib.suppress(OSError, InfrastructureError):
+        _place(daemon, runtime).write_text(message[:_MAX_MESSAGE], encoding="utf-8")
+
+
+def recall(daemon: Daemon, runtime: Runtime) -> str | None:
+    """Why it did not work when it was tried, and what to do about it; None if it is not known to fail."""
+    try:
+        place = _place(daemon, runtime)
+        message = place.read_text(encoding="utf-8")
+    except (OSError, InfrastructureError):
+        return None
+    return (
+        f"the Docker runtime {runtime.name!r} does not work: {message}; {_remedy(runtime, message)}; "
+        f"it is tried again once {place} is removed"
+    )
+
+
+def _remedy(runtime: Runtime, message: str) -> str:
+    if "network" in message:
+        arguments = '"runtimeArgs": ["--network=none", "--oci-seccomp"]'
+        return f"register {runtime.name} with {arguments} in /etc/docker/daemon.json"
+    return f"see that this runs on the daemon's machine: docker run --rm --runtime {runtime.name} IMAGE true"
+
+
+def _place(daemon: Daemon, runtime: Runtime) -> Path:
+    words = [daemon.id, daemon.version, runtime.name, runtime.definition, *_programs(runtime)]
+    digest = hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
+    return shared_directory() / f"broken-runtime-{digest}"
+
+
+def _programs(runtime: Runtime) -> list[str]:
+    """When the program that a registration names was last changed, where it is on this machine."""
+    found = []
+    for path in re.findall(r"path=(/\S+)", runtime.definition):
+        with contextlib.suppress(OSError):
+            found.append(str(Path(path).stat().st_mtime_ns))
+    return found

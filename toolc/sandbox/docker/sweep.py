@@ -1,0 +1,141 @@
+"""Remove the containers of owners that are dead: by the janitor, and by the next process's first start."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from toolc.model.errors import InfrastructureError
+from toolc.sandbox.base import Leftover
+from toolc.sandbox.docker import container as docker_container
+from toolc.sandbox.docker import container_config
+from toolc.sandbox.docker.api_client import ApiError, Client
+from toolc.sandbox.docker.daemon import OWNER_LABEL
+from toolc.sandbox.host.owner import Owner
+
+SECONDS: Final = 10.0
+"""The deadline of each request."""
+
+SHOWN: Final = 12
+"""As many letters of an id as ``docker ps`` shows."""
+
+QUIET_SECONDS: Final = 0.5
+"""A create that was under way when its client died is done by then."""
+
+_BOOT = "import sys; sys.path.append(sys.argv[1]); from toolc.sandbox.docker.sweep import main; main()"
+
+
+def command(client: Client, owner: str) -> list[str]:
+    """The command for the janitor that removes all that ``owner`` has left."""
+    root = str(Path(__file__).resolve().parents[3])
+    return [sys.executable, "-I", "-S", "-c", _BOOT, root, client.socket_path, client.version_prefix, owner]
+
+
+def main() -> None:
+    """Run by the janitor: exit with 0 if there was nothing to remove, else with 1."""
+    _, _, socket_path, version_prefix, owner = sys.argv
+    client = Client(socket_path, version_prefix)
+    try:
+        found = sweep(client, lambda label: label == owner)
+        time.sleep(QUIET_SECONDS)
+        found += sweep(client, lambda label: label == owner)
+        found += sweep_volumes(client, lambda label: label == owner)
+    except ApiError as error:
+        # A daemon that is gone for good, or no longer ours to use, removes nothing; any other may be back soon.
+        sys.exit(0 if isinstance(error.__cause__, FileNotFoundError | PermissionError) else 1)
+    sys.exit(1 if found else 0)
+
+
+def belongs_to_dead(label: str) -> bool:
+    """Whether the owner that a label names is proven to be dead."""
+    owner = Owner.parse(label)
+    return owner is not None and owner.is_dead()
+
+
+def sweep(client: Client, is_ours: Callable[[str], bool]) -> int:
+    """Remove each container whose owner label satisfies ``is_ours``; how many there were. Raises ``ApiError``."""
+    found = [container for container, label in _containers(client) if is_ours(label)]
+    for container in found:
+        try:
+            _delete(client, f"/containers/{quote(container)}?force=1&v=1")
+        except ApiError as error:
+            # One that cannot be removed must not keep the others; a daemon that is silent would keep the caller.
+            if error.status == 0:
+                raise
+    return len(found)
+
+
+def sweep_volumes(client: Client, is_ours: Callable[[str], bool]) -> int:
+    """The same for volumes that no container uses: normally each goes with its container. Raises ``ApiError``."""
+    removed = 0
+    for volume in [volume for volume, label in _volumes(client) if is_ours(label)]:
+        try:
+            client.call("DELETE", f"/volumes/{quote(volume)}", timeout=SECONDS)
+            removed += 1
+        except ApiError as error:
+            if error.status == 0:
+                raise
+    return removed
+
+
+def leftovers(client: Client) -> tuple[Leftover, ...]:
+    """Every container and every volume that was made for a call. Raises ``ApiError``."""
+    # One that is on its way must be gone before its volume can be removed.
+    containers = [
+        _leftover("container", container, label, partial(docker_container.remove, client, container))
+        for container, label in _containers(client)
+    ]
+    volumes = [
+        _leftover("volume", volume, label, partial(_delete, client, f"/volumes/{quote(volume)}"))
+        for volume, label in _volumes(client)
+    ]
+    return tuple(found for found in (*containers, *volumes) if found)
+
+
+def _leftover(kind: str, name: str, label: str, removed_by: Callable[[], object]) -> Leftover | None:
+    owner = Owner.parse(label)
+    if owner is None:
+        return None
+
+    def remove() -> None:
+        try:
+            removed_by()
+        except ApiError as error:
+            raise InfrastructureError(str(error)) from error
+
+    return Leftover(kind=kind, name=name[:SHOWN], owner=label, kept=owner.why_kept(), remove=remove)
+
+
+def _containers(client: Client) -> Iterator[tuple[str, str]]:
+    """The ids and the owners' labels."""
+    filters = quote(json.dumps({"label": [OWNER_LABEL]}))
+    listed = client.call("GET", f"/containers/json?all=1&filters={filters}", timeout=SECONDS)
+    for entry in listed if isinstance(listed, list) else []:
+        labels = entry.get("Labels") if isinstance(entry, dict) else None
+        if isinstance(entry, dict) and isinstance(labels, dict):
+            yield str(entry.get("Id")), str(labels.get(OWNER_LABEL))
+
+
+def _volumes(client: Client) -> Iterator[tuple[str, str]]:
+    """The names and the owners' labels of the volumes that are overlays of ours."""
+    listed = client.call("GET", "/volumes", timeout=SECONDS)
+    entries = listed.get("Volumes") if isinstance(listed, dict) else None
+    for entry in entries if isinstance(entries, list) else []:
+        options = entry.get("Options") if isinstance(entry, dict) else None
+        if isinstance(entry, dict) and isinstance(options, dict):
+            yield str(entry.get("Name")), container_config.owner_label(options)
+
+
+def _delete(client: Client, path: str) -> None:
+    """Remove something; what is already gone, or on its way, is fine. Raises ``ApiError``."""
+    try:
+        client.call("DELETE", path, timeout=SECONDS)
+    except ApiError as error:
+        if error.status not in {404, 409} or "in use" in str(error):
+            raise

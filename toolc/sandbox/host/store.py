@@ -1,0 +1,259 @@
+"""Where this user keeps what is made once and used by many calls: unpacked images, packages, a Python.
+
+Everything here is made in a scratch folder, under a lock, and appears under its name whole or not at all; its
+name says what is in it, so it never changes. What a killed process was making is removed by its janitor, or
+by whoever makes something next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import itertools
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, unquote
+
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject
+from toolc.sandbox.host import janitor, store_sweep
+from toolc.sandbox.host.owner import Owner
+
+VARIABLE: Final = "TOOLC_STORE"
+"""The variable that names another folder than the usual one."""
+
+LOCK_SECONDS: Final = 900.0
+"""How long one thing may be in the making elsewhere: longer than a step of a build may say nothing."""
+
+_LOOK_SECONDS: Final = 0.05
+
+_NUMBERS: Final = itertools.count(1)
+
+
+def place() -> Path:
+    """The store's folder, made if it is not there. Raises ``InfrastructureError``."""
+    named = os.environ.get(VARIABLE, "")
+    data = os.environ.get("XDG_DATA_HOME", "")
+    if Path(named).is_absolute():
+        folder = Path(named)
+    elif os.geteuid() == 0:
+        # Not in root's home: what is unpacked here is the root of tools that run as somebody else.
+        folder = Path("/var/lib/toolc")
+    else:
+        folder = (Path(data) if Path(data).is_absolute() else Path.home() / ".local/share") / "toolc"
+    with _explained():
+        folder.mkdir(mode=0o711, parents=True, exist_ok=True)
+        found = folder.stat()
+        if found.st_uid != os.geteuid() or folder.lstat().st_uid not in {0, os.geteuid()}:
+            raise InfrastructureError(f"{folder} belongs to another user; set {VARIABLE} to a folder of your own")
+        if found.st_mode & 0o022:
+            # What is in it already may be anyone's, and tools would run on it.
+            raise InfrastructureError(
+                f"other users may write in {folder}; look at what is in it, and chmod 711 it, or set {VARIABLE} to "
+                "a folder of your own"
+            )
+        if found.st_mode & 0o777 != 0o711:
+            folder.chmod(0o711)
+        # As the kernel names it, where who works in here is looked for.
+        return folder.resolve()
+
+
+def find(kind: str, key: str) -> Path | None:
+    """What ``make`` has made under this name; None if it has not. Raises ``InfrastructureError``."""
+    target = _target(kind, key)
+    return target if target.is_dir() else None
+
+
+def make(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
+    """The folder of this kind and key, which ``fill`` fills if it is not there yet.
+
+    ``fill`` gets an empty folder to write in. Two at once wait for each other. Raises
+    ``InfrastructureError``, and what ``fill`` raises; then nothing is left.
+    """
+    if found := find(kind, key):
+        return found
+    target = _target(kind, key)
+    with locked(kind, key), _explained():
+        if target.is_dir():
+            return target
+        with scratch() as work:
+            made = work / "made"
+            made.mkdir()
+            fill(made)
+            made.chmod(0o755)
+            target.parent.mkdir(mode=0o711, exist_ok=True)
+            made.rename(target)
+    return target
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A private folder until the end of the block, and gone after it, whatever this process dies of.
+
+    Processes that work in it (by their working directory, or a variable that names it) end with it.
+    """
+    folder = place() / "scratch"
+    owner = Owner.current().label()
+    with _explained():
+        folder.mkdir(mode=0o711, exist_ok=True)
+        for left in leftovers():
+            store_sweep.remove(left)
+        script = store_sweep.__file__
+        janitor.register([sys.executable, "-I", "-S", script, str(folder), owner])
+        work = folder / f"{owner}-{next(_NUMBERS)}"
+        work.mkdir(mode=0o700)
+    try:
+        yield work
+    finally:
+        store_sweep.remove(work)
+
+
+def leftovers() -> list[Path]:
+    """What owners that are proven dead were making, and nobody has removed yet. Raises ``InfrastructureError``."""
+    return [left for owner, left in scratch_folders() if owner.is_dead()]
+
+
+def scratch_folders() -> Iterator[tuple[Owner, Path]]:
+    """What processes of this user are making here, or were when they died. Raises ``InfrastructureError``."""
+    for left in sorted((place() / "scratch").glob("*-*")):
+        owner = Owner.parse(left.name.rpartition("-")[0])
+        if owner is not None:
+            yield owner, left
+
+
+def read_note(kind: str, name: str) -> JsonObject | None:
+    """What ``write_note`` wrote; None if it has not. Raises ``InfrastructureError``."""
+    with _explained():
+        try:
+            value = json.loads((place() / kind / f"{quote(name, safe='')}.json").read_bytes())
+        except (FileNotFoundError, ValueError):
+            return None
+    return value if isinstance(value, dict) else None
+
+
+def write_note(kind: str, name: str, value: JsonObject) -> None:
+    """Keep a small JSON object under a name, in the place of what stood there. Raises ``InfrastructureError``."""
+    folder = place() / kind
+    with _explained(), scratch() as work:
+        folder.mkdir(mode=0o711, exist_ok=True)
+        draft = work / "note"
+        draft.write_text(json.dumps(value, sort_keys=True), encoding="utf-8")
+        draft.rename(folder / f"{quote(name, safe='')}.json")
+
+
+def notes(kind: str) -> Iterator[tuple[str, JsonObject]]:
+    """All that ``write_note`` has written, by name. Raises ``InfrastructureError``."""
+    for path in sorted((place() / kind).glob("*.json")):
+        name = unquote(path.name.removesuffix(".json"))
+        if (note := read_note(kind, name)) is not None:
+            yield name, note
+
+
+def made(kind: str) -> Iterator[tuple[str, Path]]:
+    """All that ``make`` has made of this kind, each with its key. Raises ``InfrastructureError``."""
+    for folder in sorted((place() / kind).glob("*-*")):
+        yield folder.name.replace("-", ":", 1), folder
+
+
+def forget_note(kind: str, name: str) -> None:
+    """Remove what ``write_note`` wrote, if it is there. Raises ``InfrastructureError``."""
+    with _explained():
+        (place() / kind / f"{quote(name, safe='')}.json").unlink(missing_ok=True)
+
+
+def _target(kind: str, key: str) -> Path:
+    # A digest's colon would split the options of a mount.
+    return place() / kind / key.replace(":", "-")
+
+
+@contextmanager
+def locked(kind: str, key: str) -> Iterator[None]:
+    """Hold this name's lock, against other threads too; the kernel gives it up when its holder dies.
+
+    Raises ``InfrastructureError`` where another holds it for ``LOCK_SECONDS``.
+    """
+    with _explained():
+        folder = place() / "locks"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        path = folder / f"{kind}-{quote(key, safe='')}"
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        deadline = time.monotonic() + LOCK_SECONDS
+        while not _locks(descriptor):
+            if time.monotonic() > deadline:
+                holder = os.pread(descriptor, 20, 0).decode("ascii", "replace") or "unknown"
+                raise InfrastructureError(
+                    f"another process ({holder}) has been at the {kind} {key} for {LOCK_SECONDS:.0f} s; wait for "
+                    "it, or end it, and try again"
+                )
+            time.sleep(_LOOK_SECONDS)
+        with _explained():
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _locks(descriptor: int) -> bool:
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn what the file system refuses into ``InfrastructureError``."""
+    with contextlib.ExitStack():
+        try:
+            yield
+        except OSError as error:
+            where = error.filename or "the store"
+            raise InfrastructureError(
+                f"cannot write {where}: {error.strerror or error}; make room and let this user write there, "
+                f"or set {VARIABLE} to another folder"
+            ) from error
+
+
+def remove(kind: str, key: str, folder: Path, is_wanted: Callable[[Path], bool] = lambda _: False) -> None:
+    """Remove what ``store.make`` has made under this name; what is gone already is fine.
+
+    ``is_wanted`` is asked of the folder once it is out of reach. Raises ``InfrastructureError`` where a call uses
+    it, or it cannot be removed; then it is where it was.
+    """
+    with locked(kind, key), scratch() as work:
+        aside = work / folder.name
+        _refuse_used(folder)
+        try:
+            folder.rename(aside)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise InfrastructureError(f"cannot remove {folder}: {error.strerror or error}") from error
+        try:
+            # Who began meanwhile has mounted it by now, or will be told that it is gone.
+            _refuse_used(folder)
+            if is_wanted(aside):
+                raise InfrastructureError("a call has just begun to use it")
+        except InfrastructureError:
+            aside.rename(folder)
+            raise
+
+
+def _refuse_used(folder: Path) -> None:
+    mark = os.fsencode(f"/{folder.name}/")
+    for process in Path("/proc").glob("[0-9]*/mountinfo"):
+        try:
+            lines = process.read_bytes().splitlines()
+        except OSError:
+            continue  # it has ended
+        # proc_pid_mountinfo(5): the fourth field is the folder of its file system that a mount shows.
+        if any(mark in line.split(b" ")[3] + b"/" for line in lines):
+            raise InfrastructureError(f"a call of process {process.parent.name} runs in it; try again later")

@@ -1,0 +1,327 @@
+"""Images as files: what ``docker save`` writes, and OCI image layouts, as a tar file or a folder.
+
+All of it is checked against its digests before it is believed; what names a platform must be this machine's.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import importlib
+import json
+import lzma
+import platform
+import sys
+import tarfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Final, Protocol, cast
+
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.sandbox.images.unpack import LayerReader, UnpackBudget, unpack
+
+MAX_FILES: Final = 10_000
+MAX_NAME: Final = 4096
+MAX_WORDS: Final = 1000
+"""How many extended header records one file may have."""
+
+MAX_READ: Final = 16 * 1024 * 1024
+"""How much may be asked for at once: content is read in smaller pieces, an honest header is smaller."""
+
+_PACKED: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
+
+
+class _Sparing:
+    """A file that refuses to be read in pieces of more than ``MAX_READ``."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seek = file.seek
+        self.tell = file.tell
+        self.seekable = file.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= MAX_READ:
+            raise tarfile.ReadError("it has a header of many megabytes")
+        return self._file.read(size)
+
+
+@contextmanager
+def open_tar(path: Path) -> Iterator[tarfile.TarFile]:
+    """Open a tar file and read all its headers. Raises ``OSError``, ``ValueError`` and what its modules raise."""
+    with path.open("rb") as packed, _bounded(packed) as file, _opened(file) as tar:
+        _read_headers(tar)
+        yield tar
+
+
+def _opened(file: IO[bytes]) -> tarfile.TarFile:
+    try:
+        return tarfile.open(fileobj=cast("IO[bytes]", _Sparing(file)), mode="r:")
+    except tarfile.ReadError:
+        # tarfile's own words are about headers.
+        raise ValueError("it is no tar file") from None
+
+
+def _bounded(packed: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
+    magic = packed.read(6)
+    packed.seek(0)
+    for beginning, unpack in _PACKED:
+        if magic.startswith(beginning):
+            return cast("AbstractContextManager[IO[bytes]]", unpack(packed))
+    return nullcontext(packed)
+
+
+def _read_headers(tar: tarfile.TarFile) -> None:
+    number = 0
+    while (member := tar.next()) is not None:
+        number += 1
+        if len(member.name) > MAX_NAME or len(member.linkname) > MAX_NAME or len(member.pax_headers) > MAX_WORDS:
+            raise tarfile.ReadError("it has a file with a header that is too long")
+        if number > MAX_FILES:
+            raise tarfile.ReadError(f"it holds more than {MAX_FILES} files")
+
+
+MAX_JSON: Final = 8 * 1024 * 1024
+"""The largest manifest or configuration, in bytes."""
+
+MAX_LAYERS: Final = 1000
+MAX_NESTING: Final = 4
+"""How deep an index may lie in an index."""
+
+ZSTD: Final = b"\x28\xb5\x2f\xfd"
+"""How a frame of Zstandard begins (RFC 8878)."""
+
+_NAME: Final = "org.opencontainers.image.ref.name"
+_MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveImage:
+    """One image of an archive: the digest of its configuration, that configuration, and where its layers are."""
+
+    digest: str
+    configuration: JsonObject
+    layers: tuple[str, ...]
+
+
+class _Files(Protocol):
+    """The files of an archive, by name."""
+
+    def open(self, name: str) -> IO[bytes]:
+        """One file. Raises ``InfrastructureError`` where it is missing."""
+
+    def __contains__(self, name: str) -> bool: ...
+
+
+class Archive:
+    """An image archive that is open; ``origin`` is its path, for messages."""
+
+    def __init__(self, files: _Files, origin: str) -> None:
+        self._files = files
+        self._origin = origin
+
+    def image(self, name: str | None = None) -> ArchiveImage:
+        """The image of this name, or the only one. Raises ``InfrastructureError`` with what there is."""
+        found = self._saved() if "manifest.json" in self._files else self._layout()
+        named = [image for names, image in found if name in names]
+        if len(found) == 1 or named:
+            return _checked(named[0] if named else found[0][1], self._origin)
+        there = ", ".join(sorted(each for names, _ in found for each in names)) or "nothing with a name"
+        raise InfrastructureError(f"{self._origin} holds {len(found)} images; name one of them: {there}")
+
+    def unpack(self, image: ArchiveImage, root: Path) -> None:
+        """Unpack all layers into ``root``, an empty folder. Raises ``InfrastructureError``."""
+        budget = UnpackBudget()
+        wanted = _strings(_object(image.configuration.get("rootfs")).get("diff_ids"))
+        if len(wanted) != len(image.layers) or len(wanted) > MAX_LAYERS:
+            raise InfrastructureError(
+                f"{self._origin} is damaged: it has {len(image.layers)} layers of {len(wanted)}"
+            )
+        for name, digest in zip(image.layers, wanted, strict=True):
+            with closing(self._files.open(name)) as packed, _unpacked(packed) as source:
+                reader = LayerReader(source, budget.bytes_left + 1024 * budget.entries_left)
+                unpack(reader, str(root), budget)
+                if reader.digest() != digest:
+                    raise InfrastructureError(f"{self._origin} is damaged: the layer {name} is not {digest}")
+
+    def _saved(self) -> list[tuple[list[str], ArchiveImage]]:
+        """What ``docker save`` says in ``manifest.json``."""
+        entries = _list(json.loads(self._text("manifest.json")))
+        return [
+            (_strings(each.get("RepoTags")), self._described(str(each.get("Config")), _strings(each.get("Layers"))))
+            for each in map(_object, entries)
+        ]
+
+    def _layout(self) -> list[tuple[list[str], ArchiveImage]]:
+        """What an OCI image layout says in ``index.json``."""
+        index = _object(json.loads(self._text("index.json")))
+        return [
+            ([str(_object(entry.get("annotations") or {}).get(_NAME))], self._by_manifest(manifest))
+            for entry, manifest in self._manifests(index, MAX_NESTING)
+        ]
+
+    def _manifests(self, index: JsonObject, depth: int) -> Iterator[tuple[JsonObject, JsonObject]]:
+        for entry in map(_object, _list(index.get("manifests"))):
+            machine = _object(entry.get("platform") or {}).get("architecture")
+            if machine in {None, _machine()} and depth:
+                value = _object(json.loads(self._verified(str(entry.get("digest")))))
+                if "manifests" in value:
+                    yield from ((entry, inner) for _, inner in self._manifests(value, depth - 1))
+                else:
+                    yield entry, value
+
+    def _by_manifest(self, manifest: JsonObject) -> ArchiveImage:
+        layers = [_blob(str(_object(layer).get("digest"))) for layer in _list(manifest.get("layers"))]
+        digest = str(_object(manifest.get("config")).get("digest"))
+        self._verified(digest)
+        return self._described(_blob(digest), layers)
+
+    def _described(self, configuration: str, layers: Sequence[str]) -> ArchiveImage:
+        data = self._text(configuration)
+        digest = "sha256:" + hashlib.sha256(data).hexdigest()
+        return ArchiveImage(digest=digest, configuration=_object(json.loads(data)), layers=tuple(layers))
+
+    def _verified(self, digest: str) -> bytes:
+        data = self._text(_blob(digest))
+        if "sha256:" + hashlib.sha256(data).hexdigest() != digest:
+            raise InfrastructureError(f"{self._origin} is damaged: a blob of it is not {digest:.80}")
+        return data
+
+    def _text(self, name: str) -> bytes:
+        with closing(self._files.open(name)) as file:
+            data = file.read(MAX_JSON + 1)
+        if len(data) > MAX_JSON:
+            raise InfrastructureError(f"{self._origin} is no image archive: {name} is too large")
+        return data
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[Archive]:
+    """Open an archive: a tar file or a folder. Raises ``InfrastructureError``, in the block too."""
+    with ExitStack() as stack:
+        try:
+            if path.is_dir():
+                yield Archive(_Folder(path), str(path))
+            else:
+                yield Archive(_Tar(stack.enter_context(open_tar(path)), str(path)), str(path))
+        except RecursionError:
+            raise InfrastructureError(f"{path} is no image archive: its description is too deep") from None
+        except (
+            tarfile.TarError,
+            EOFError,
+            ValueError,
+            KeyError,
+            gzip.BadGzipFile,
+            lzma.LZMAError,
+            zlib.error,
+        ) as error:
+            raise InfrastructureError(
+                f"{path} is no image archive: {error}; make one with: docker save --output FILE IMAGE"
+            ) from error
+        except OSError as error:
+            raise InfrastructureError(f"cannot unpack {path}: {error.strerror or error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    folder: Path
+
+    def open(self, name: str) -> IO[bytes]:
+        path = self.folder / name
+        if not path.resolve().is_relative_to(self.folder.resolve()):
+            raise InfrastructureError(f"{self.folder} names a file outside of it: {name!r:.200}")
+        return path.open("rb")
+
+    def __contains__(self, name: str) -> bool:
+        return (self.folder / name).is_file()
+
+
+@dataclass(frozen=True, slots=True)
+class _Tar:
+    tar: tarfile.TarFile
+    origin: str
+
+    def open(self, name: str) -> IO[bytes]:
+        # By name, and through the links that docker save makes between equal layers.
+        file = self.tar.extractfile(name)
+        if file is None:
+            raise InfrastructureError(f"{self.origin} is no image archive: {name!r:.200} is no file in it")
+        return file
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.tar.getnames()
+
+
+@contextmanager
+def _unpacked(packed: IO[bytes]) -> Iterator[IO[bytes]]:
+    """A layer without its compression, told by its first bytes."""
+    magic = packed.read(4)
+    packed.seek(0)
+    if magic == ZSTD:
+        zstd = _zstd()
+        try:
+            with zstd.ZstdFile(packed) as plain:
+                yield cast("IO[bytes]", plain)
+        except zstd.ZstdError as error:
+            raise ValueError(str(error)) from error
+    elif magic[:2] == b"\x1f\x8b":
+        with gzip.GzipFile(fileobj=packed) as plain:
+            yield cast("IO[bytes]", plain)
+    else:
+        yield packed
+
+
+def _zstd() -> ModuleType:
+    """The standard library's module, which is there from Python 3.14 on. Raises ``InfrastructureError``."""
+    try:
+        return importlib.import_module("compression.zstd")
+    except ImportError:
+        raise InfrastructureError(
+            f"a layer of the image is packed with zstd, which Python {sys.version_info[0]}.{sys.version_info[1]} "
+            "cannot unpack; run toolc with Python 3.14 or later, or pack it with gzip: skopeo copy "
+            "--dest-compress-format gzip --dest-force-compress-format SOURCE oci-archive:FILE"
+        ) from None
+
+
+def _checked(image: ArchiveImage, origin: str) -> ArchiveImage:
+    machine = image.configuration.get("architecture")
+    if image.configuration.get("os") != "linux" or machine != _machine():
+        raise InfrastructureError(
+            f"the image in {origin} is for {image.configuration.get('os')}/{machine}, and this machine is "
+            f"linux/{_machine()}; use an image that was built for it"
+        )
+    return image
+
+
+def _machine() -> str:
+    machine = platform.machine()
+    return _MACHINES.get(machine, machine)
+
+
+def _blob(digest: str) -> str:
+    algorithm, _, value = digest.partition(":")
+    if algorithm != "sha256" or not value.isalnum():
+        raise ValueError(f"{digest!r:.80} is no digest")
+    return f"blobs/sha256/{value}"
+
+
+def _object(value: JsonValue) -> JsonObject:
+    if not isinstance(value, dict):
+        raise ValueError("its description is not what one must be")
+    return value
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    if not isinstance(value, list):
+        raise ValueError("its description is not what one must be")
+    return value
+
+
+def _strings(value: JsonValue) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else []

@@ -1,0 +1,261 @@
+"""One layer of an image, unpacked over those below it. Whoever wrote the layer is not trusted.
+
+No path leaves the root: ``..`` is refused, and a link on the way is followed as a process inside the root would
+follow it, never as the host would. Devices, fifos and set-id bits are dropped, all files belong to this user,
+and there is a bound on their bytes and number. Only this process may write in the root meanwhile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import tarfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Final
+
+from toolc.model.errors import InfrastructureError
+
+MAX_BYTES: Final = 16 * 1024**3
+MAX_ENTRIES: Final = 1_000_000
+MAX_DEPTH: Final = 128
+MAX_LINKS: Final = 40
+"""How many symbolic links one path may lead over, as in path_resolution(7)."""
+
+MAX_METADATA: Final = 1024 * 1024
+"""The longest name or extended header, in bytes; content is read in pieces of this size."""
+
+WHITEOUT: Final = ".wh."
+OPAQUE: Final = ".wh..wh..opq"
+"""The OCI image specification's marks for what a layer deletes."""
+
+
+@dataclass(slots=True)
+class UnpackBudget:
+    """What an image may still take: one for all of its layers."""
+
+    bytes_left: int = MAX_BYTES
+    entries_left: int = MAX_ENTRIES
+
+    def spend(self, size: int) -> None:
+        """Take one entry of ``size`` bytes off. Raises ``InfrastructureError`` where that is too much."""
+        if size < 0:
+            # Numbers in a header are signed, and this one would be given back.
+            raise InfrastructureError("a layer of the image has a file of less than no bytes; it is refused")
+        self.bytes_left -= size
+        self.entries_left -= 1
+        if self.bytes_left < 0 or self.entries_left < 0:
+            raise InfrastructureError(
+                f"the image is larger than {MAX_BYTES // 1024**3} GiB or has more than {MAX_ENTRIES} files; "
+                "make it smaller"
+            )
+
+
+class LayerReader:
+    """A layer's bytes, read once from front to back, hashed and counted; what ``tarfile`` reads from."""
+
+    def __init__(self, source: IO[bytes], limit: int) -> None:
+        """``limit`` is how many bytes there may be; more is refused, however well they were packed."""
+        self._source = source
+        self._limit = limit
+        self._position = 0
+        self._digest = hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        """The next ``size`` bytes, fewer only at the end."""
+        if not 0 <= size <= MAX_METADATA:
+            raise InfrastructureError("a layer of the image has a header of more than a megabyte; it is refused")
+        data = self._source.read(size)
+        self._position += len(data)
+        if self._position > self._limit:
+            raise InfrastructureError(f"a layer of the image has more than {self._limit} bytes; make it smaller")
+        self._digest.update(data)
+        return data
+
+    def tell(self) -> int:
+        """How many bytes were read."""
+        return self._position
+
+    def seek(self, position: int) -> int:
+        """Read on to ``position``; there is no way back."""
+        if position < self._position:
+            raise InfrastructureError("a layer of the image is damaged: it leads backwards")
+        while self._position < position and self.read(min(position - self._position, MAX_METADATA)):
+            pass
+        return self._position
+
+    def digest(self) -> str:
+        """The digest of all bytes, read to the end."""
+        while self.read(MAX_METADATA):
+            pass
+        return "sha256:" + self._digest.hexdigest()
+
+
+@dataclass(slots=True)
+class _Layer:
+    """A layer being unpacked: the root, and the paths in it that this layer has made (with all above them)."""
+
+    root: str
+    tar: tarfile.TarFile
+    made: set[str] = field(default_factory=set)
+
+    def place(self, member: tarfile.TarInfo) -> None:
+        parts = split(member.name)
+        if not parts:
+            return
+        name = parts[-1]
+        parent = resolve(self.root, parts[:-1])
+        if name.startswith(WHITEOUT):
+            self._delete(parent, name)
+            return
+        path = f"{parent}/{name}"
+        if member.isdir():
+            _make_folder(path, member.mode)
+        elif member.isreg():
+            self._write(path, member)
+        elif member.issym():
+            _remove(path)
+            Path(path).symlink_to(member.linkname)
+        elif member.islnk():
+            self._link(path, member.linkname)
+        else:
+            return  # a device or a fifo
+        self._remember(path)
+
+    def _write(self, path: str, member: tarfile.TarInfo) -> None:
+        _remove(path)
+        content = self.tar.extractfile(member)
+        assert content is not None
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with content, os.fdopen(descriptor, "wb") as file:
+            shutil.copyfileobj(content, file, MAX_METADATA // 4)
+            file.flush()
+            # Never set-id; always readable for whoever unpacked it, so that it can be looked at and copied.
+            os.fchmod(file.fileno(), member.mode & 0o777 | 0o400)
+            # Python takes its compiled files only where the time of their source is the one it knows.
+            os.utime(file.fileno(), (_time(member), _time(member)))
+
+    def _link(self, path: str, target: str) -> None:
+        parts = split(target)
+        source = f"{resolve(self.root, parts[:-1])}/{parts[-1]}" if parts else self.root
+        if not os.path.lexists(source) or stat.S_ISDIR(os.lstat(source).st_mode):
+            raise InfrastructureError(f"the image has a hard link to {target!r:.200}, which is no file in it")
+        if source != path:
+            _remove(path)
+            os.link(source, path, follow_symlinks=False)
+
+    def _delete(self, parent: str, mark: str) -> None:
+        if mark == OPAQUE:
+            self._clear(parent)
+        elif not mark.startswith(WHITEOUT * 2):
+            name = mark.removeprefix(WHITEOUT)
+            if name in {"", ".", ".."}:
+                raise InfrastructureError(f"the image deletes {name!r}, which is no name; it is refused")
+            if f"{parent}/{name}" not in self.made:
+                _remove(f"{parent}/{name}")
+
+    def _clear(self, folder: str) -> None:
+        for entry in list(os.scandir(folder)):
+            if entry.path not in self.made:
+                _remove(entry.path)
+            elif entry.is_dir(follow_symlinks=False):
+                self._clear(entry.path)
+
+    def _remember(self, path: str) -> None:
+        while path != self.root and path not in self.made:
+            self.made.add(path)
+            path = path.rpartition("/")[0]
+
+
+def unpack(layer: LayerReader, root: str, budget: UnpackBudget) -> None:
+    """Unpack a layer (an uncompressed tar) into ``root``, an absolute path. Raises ``InfrastructureError``."""
+    try:
+        with tarfile.open(fileobj=layer, mode="r:", errors="surrogateescape") as tar:  # type: ignore[call-overload]
+            work = _Layer(root, tar)
+            while (member := tar.next()) is not None:
+                # Else all headers stay in memory, each with what a global one said.
+                tar.members.clear()
+                budget.spend(member.size)
+                work.place(member)
+    except (tarfile.TarError, EOFError, ValueError) as error:
+        raise InfrastructureError(f"a layer of the image is damaged: {error}") from error
+
+
+def split(name: str) -> list[str]:
+    """The parts of a path in a layer. Raises ``InfrastructureError`` for one that could lead elsewhere."""
+    parts = [part for part in name.split("/") if part not in {"", "."}]
+    if ".." in parts or "\0" in name:
+        raise InfrastructureError(f"the image has a path that leads out of it: {name!r:.200}; it is refused")
+    if len(parts) > MAX_DEPTH:
+        raise InfrastructureError(f"the image has a path of more than {MAX_DEPTH} folders; it is refused")
+    return parts
+
+
+def resolve(root: str, parts: list[str]) -> str:
+    """The folder that ``parts`` lead to for a process whose root is ``root``; made where it is missing.
+
+    Raises ``InfrastructureError`` where a file stands in the way, or links go round in a circle.
+    """
+    at: list[str] = []
+    todo = parts[::-1]
+    links = 0
+    while todo:
+        part = todo.pop()
+        path = "/".join((root, *at, part))
+        if part in {"", "."}:
+            continue
+        if part == "..":
+            at = at[:-1]
+            continue
+        mode = _mode(path)
+        if mode is None:
+            Path(path).mkdir(mode=0o755)
+        elif stat.S_ISLNK(mode):
+            links += 1
+            target = str(Path(path).readlink())
+            at = [] if target.startswith("/") else at
+            todo += target.split("/")[::-1]
+            if links > MAX_LINKS or len(todo) > 2 * MAX_DEPTH:
+                raise InfrastructureError(f"the links of the image go round in a circle at {_inside(root, path)!r}")
+            continue
+        elif not stat.S_ISDIR(mode):
+            raise InfrastructureError(f"the image needs a folder at {_inside(root, path)!r} and has a file there")
+        at.append(part)
+        if len(at) > MAX_DEPTH:
+            raise InfrastructureError(f"the image has a path of more than {MAX_DEPTH} folders; it is refused")
+    return "/".join((root, *at))
+
+
+def _make_folder(path: str, mode: int) -> None:
+    found = _mode(path)
+    if found is None or not stat.S_ISDIR(found):
+        _remove(path)
+        Path(path).mkdir()
+    Path(path).chmod(mode & 0o1777 | 0o700)
+
+
+def _remove(path: str) -> None:
+    mode = _mode(path)
+    if mode is None:
+        return
+    if stat.S_ISDIR(mode):
+        shutil.rmtree(path)
+    else:
+        Path(path).unlink()
+
+
+def _mode(path: str) -> int | None:
+    try:
+        return os.lstat(path).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _time(member: tarfile.TarInfo) -> float:
+    return min(max(float(member.mtime), 0.0), 2.0**32)
+
+
+def _inside(root: str, path: str) -> str:
+    return path.removeprefix(root)

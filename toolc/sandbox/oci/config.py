@@ -1,0 +1,155 @@
+"""A profile lowered to the ``config.json`` of the OCI runtime specification, version 1.0.2."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Final
+
+from toolc.guest.launch_args import LOWER
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import Mount, Profile
+from toolc.model.spec.sandbox import MIB, Limits
+from toolc.sandbox import seccomp
+from toolc.sandbox.host import kernel
+from toolc.sandbox.host.cgroups import CONTROLLERS
+from toolc.sandbox.isolation import HOSTNAME, MASKED_PATHS, READONLY_PATHS, tmpfs_bounds
+from toolc.sandbox.oci.root import RootSpec
+from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser
+
+NAMESPACES: Final = ("pid", "ipc", "uts", "mount", "user", "network", "cgroup")
+ENVIRONMENT: Final = (
+    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME=/tmp",
+    "LANG=C.UTF-8",
+)
+
+CPU_PERIOD_US: Final = 100_000
+TOOL_BYTES: Final = 16 * MIB
+SHM_BYTES: Final = 16 * MIB
+
+TERMINALS: Final = 64
+"""So many pseudo terminals a sandbox may open: the kernel has only some thousands for the whole machine."""
+
+READ_ONLY_BIND: Final = ("rbind", "rro", "rnosuid", "rnodev", "rprivate")
+WRITABLE_BIND: Final = ("rbind", "rw", "rnosuid", "rnodev", "rprivate")
+
+
+def config(
+    profile: Profile,
+    identity: SandboxUser,
+    *,
+    root: Path,
+    workspace: str | None,
+    fitting: RootSpec,
+    arguments: Sequence[str],
+    resources: JsonObject,
+) -> JsonObject:
+    """The whole configuration.
+
+    ``fitting`` starts the guest and says what is bound into ``root``. ``workspace`` is the host path to bind,
+    ``resources`` is what the function of that name says.
+    """
+    mounts = [*_own_mounts(profile.limits), *_fitted(fitting)]
+    if profile.workspace and workspace:
+        mounts += _workspace(profile.workspace, workspace, root)
+    return {
+        "ociVersion": "1.0.2",
+        "process": _process(identity, [*fitting.command, *arguments], fitting.search_path),
+        "root": {"path": str(root), "readonly": True},
+        "hostname": HOSTNAME,
+        "mounts": mounts,
+        "linux": {
+            "namespaces": [{"type": name} for name in NAMESPACES],
+            "uidMappings": [_mapping(pair) for pair in identity.uids],
+            "gidMappings": [_mapping(pair) for pair in identity.gids],
+            "resources": resources,
+            # The guest has no privilege, and listens where the tool's programs expect a server.
+            **({"sysctl": {"net.ipv4.ip_unprivileged_port_start": "0"}} if profile.loopback.forwards else {}),
+            "seccomp": seccomp.profile(),
+            "maskedPaths": [*MASKED_PATHS],
+            "readonlyPaths": [*READONLY_PATHS],
+        },
+    }
+
+
+def _process(identity: SandboxUser, argv: list[str], search_path: str | None) -> JsonObject:
+    own = [f"PATH={search_path}"] if search_path else []
+    sets = ("bounding", "effective", "inheritable", "permitted", "ambient")
+    return {
+        "terminal": False,
+        "user": {"uid": identity.uid, "gid": identity.gid, "umask": 0o022},
+        "args": [*argv],
+        # Of one name, the last counts.
+        "env": [*ENVIRONMENT, *own],
+        "cwd": "/",
+        "capabilities": {name: [] for name in sets},
+        "noNewPrivileges": True,
+        # core(5): with 1 the kernel neither writes a core file nor runs the host's crash handler.
+        "rlimits": [{"type": "RLIMIT_CORE", "soft": 1, "hard": 1}],
+    }
+
+
+def _fitted(fitting: RootSpec) -> list[JsonValue]:
+    # An image's volumes are writable in its own words; here each is a bounded tmpfs, as with the docker engine.
+    options = ["nosuid", "nodev", "noexec", "mode=1777", f"size={TOOL_BYTES}"]
+    volumes = [_tmpfs(path, options) for path in fitting.volumes]
+    return [*volumes, *(_bind(source, target, READ_ONLY_BIND) for source, target in fitting.binds)]
+
+
+def _own_mounts(limits: Limits) -> list[JsonValue]:
+    flags = ["nosuid", "nodev"]
+    return [
+        {"destination": "/proc", "type": "proc", "source": "proc", "options": [*flags, "noexec"]},
+        # Read-only, for an ordinary user's tool owns it; the runtime makes the devices before.
+        _tmpfs("/dev", ["nosuid", "noexec", "ro", "mode=755", "size=65536"]),
+        # Terminals of the sandbox's own, for programs that talk to one (script, expect, ssh).
+        {
+            "destination": "/dev/pts",
+            "type": "devpts",
+            "source": "devpts",
+            "options": ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", f"max={TERMINALS}"],
+        },
+        _tmpfs("/dev/shm", [*flags, "noexec", "mode=1777", *tmpfs_bounds(SHM_BYTES)]),
+        _tmpfs("/tmp", [*flags, "mode=1777", *tmpfs_bounds(limits.tmp_bytes)]),
+        _tmpfs("/tool", [*flags, "mode=1777", *tmpfs_bounds(TOOL_BYTES)]),
+    ]
+
+
+def _tmpfs(destination: str, options: list[str]) -> JsonObject:
+    return {"destination": destination, "type": "tmpfs", "source": "tmpfs", "options": [*options]}
+
+
+def _bind(source: str, destination: str, options: Sequence[str]) -> JsonObject:
+    return {"destination": destination, "type": "bind", "source": source, "options": [*options]}
+
+
+def _workspace(mount: Mount, source: str, root: Path) -> list[JsonObject]:
+    if mount.mode != "overlay":
+        return [_bind(source, "/workspace", WRITABLE_BIND if mount.mode == "rw" else READ_ONLY_BIND)]
+    below: list[JsonObject] = []
+    if source == mount.source:
+        # By its path, which somebody may swap: the guest tells what stands below, and the host compares.
+        below = [_bind(source, LOWER, READ_ONLY_BIND)]
+        source = f"{root}{LOWER}"
+    options: list[JsonValue] = ["nosuid", "nodev", *kernel.options(mount, source)]
+    return [*below, {"destination": "/workspace", "type": "overlay", "source": "overlay", "options": options}]
+
+
+def resources(limits: Limits, *, swap: JsonObject, controllers: Collection[str] = CONTROLLERS) -> JsonObject:
+    """The limits that ``controllers`` can keep: the runtime refuses one that needs another.
+
+    ``swap`` is what ``oci_cgroup.swap_limit`` says.
+    """
+    quota = max(int(limits.cpus * CPU_PERIOD_US), 1000)
+    wanted: JsonObject = {
+        "memory": {"limit": limits.memory_bytes, **swap},
+        "pids": {"limit": limits.pids},
+        "cpu": {"quota": quota, "period": CPU_PERIOD_US},
+    }
+    devices: JsonObject = {"devices": [{"allow": False, "access": "rwm"}]}
+    return devices | {name: value for name, value in wanted.items() if name in controllers}
+
+
+def _mapping(pair: IdMapping) -> JsonObject:
+    return {"containerID": pair.inside, "hostID": pair.outside, "size": 1}

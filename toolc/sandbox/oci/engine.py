@@ -1,0 +1,232 @@
+"""The oci engine: sandboxes without a daemon, made by runc from the host's own programs.
+
+Theory of operation: ``oci_home`` is this process's runtime folder, with one skeleton root per identity
+(``oci_rootfs``) and one bundle per kind of sandbox (``oci_config``). A start is one ``runc run`` over a bundle
+(``oci_sandbox``). If this process dies, each sandbox ends by itself because its stream does; the janitor
+removes the folder, and the control groups that a killed runtime leaves (``oci_sweep``).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import Final
+
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Profile
+from toolc.model.spec.sandbox import Build
+from toolc.sandbox.base import Capabilities, ContentDigests, EngineStatus, Leftover, limits_refusal, unenforced
+from toolc.sandbox.host.kernel import retry_transient
+from toolc.sandbox.host.owner import Owner
+from toolc.sandbox.isolation import guest_limits
+from toolc.sandbox.oci import bundles, sweep
+from toolc.sandbox.oci import probe as oci_probe
+from toolc.sandbox.oci.bundles import BundleDirectory, stands_apart
+from toolc.sandbox.oci.root import HOST, RootSpec, build_root_spec
+from toolc.sandbox.oci.sandbox import Launch, OciSandbox, taking_stream
+from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser, identity
+
+
+def engine() -> OciEngine:
+    """A new engine of this kind."""
+    return OciEngine()
+
+
+_PLAIN: Final = (None, None, ())
+"""What most tools ask of a root: no image, no folder to build one of, no packages."""
+
+
+class OciEngine:
+    """The engine, in the terms of ``toolc.sandbox.base.Engine``."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._home: BundleDirectory | None = None
+        self._fittings: dict[tuple[str | None, Build | None, tuple[str, ...]], RootSpec] = {}
+        self._making = threading.Lock()
+        self._enforcing: Capabilities | None = None
+        self._namespaces: dict[tuple[IdMapping, IdMapping], int] = {}
+        # More starts at once than this slow each other down.
+        self._starting = threading.BoundedSemaphore(2 * (os.cpu_count() or 1))
+
+    @property
+    def name(self) -> str:
+        """The word for ``--engine``."""
+        return "oci"
+
+    def probe(self) -> EngineStatus:
+        """Whether there is a runtime, a kernel that allows what it does, and a Python for the guest."""
+        return oci_probe.probe()
+
+    def capabilities(self) -> tuple[Capabilities, ...]:
+        """What it enforces for this process."""
+        known = self._enforcing
+        return (known or self._ability(),) if known or self.probe().available else ()
+
+    def refusal(self, profile: Profile) -> str | None:
+        """What of ``profile`` cannot be kept here, and the remedy; None if all can."""
+        if profile.min_isolation != "namespace":
+            return (
+                f"the oci engine isolates by namespaces, the tool demands min_isolation: {profile.min_isolation}; "
+                "use the docker engine with a runtime that offers it"
+            )
+        if reason := limits_refusal(self._ability(), profile.accept_unenforced):
+            return reason
+        try:
+            _close(self._open_workspace(profile, _identity(profile)))
+            return _missing_image(profile)
+        except InfrastructureError as error:
+            return str(error)
+
+    def overlay_obstacle(self, profile: Profile) -> str | None:
+        """Nothing that is known before it is tried."""
+        return None
+
+    def pins(self, profile: Profile) -> ContentDigests:
+        """See ``Engine``. Raises ``InfrastructureError``."""
+        from toolc.sandbox.python.packages import packages_of  # most calls are of no lock
+
+        fitting = self._fitting(profile)
+        return ContentDigests(
+            fitting.image.used if profile.image and fitting.image else None, packages_of(fitting.binds)
+        )
+
+    def start(self, profile: Profile, arguments: Sequence[str]) -> OciSandbox:
+        """Start a fresh sandbox in which Python with ``arguments`` is process 1. Raises ``InfrastructureError``."""
+        return self._start(profile, arguments, self._fitting(profile))
+
+    def _fitting(self, profile: Profile) -> RootSpec:
+        """What sandboxes of ``profile`` are made of; a name means one image as long as this engine lives."""
+        key = (profile.image, profile.build, profile.requirements)
+        if key == _PLAIN:
+            return HOST
+        asking = Profile(accept_unenforced=profile.accept_unenforced)
+        # Many first calls at once ask an image once.
+        with self._making:
+            known = self._fittings.get(key)
+            if known is None or (known.image and not known.image.root.is_dir()):
+                known = build_root_spec(profile, lambda fitting, words: self._start(asking, words, fitting))
+                self._fittings[key] = known
+            return known
+
+    def _start(self, profile: Profile, arguments: Sequence[str], fitting: RootSpec) -> OciSandbox:
+        if profile.min_isolation != "namespace":
+            raise InfrastructureError(str(self.refusal(profile)))
+        if reason := limits_refusal(self._ability(), profile.accept_unenforced):
+            raise InfrastructureError(reason)
+        runtime = oci_probe.runtime()
+        if runtime is None:
+            raise InfrastructureError("runc is not installed")
+        home, who = self._ready_home(), _identity(profile)
+        words = guest_limits(profile.limits, unenforced(self._ability()))
+        if profile.workspace and profile.workspace.scratch:
+            home.make_ready(profile.workspace, who)
+        words = (*taking_stream(arguments), *words)
+
+        def start_once() -> OciSandbox:
+            place = home.place(profile, who, words, runtime, fitting)
+            tree = self._open_workspace(profile, who)
+            try:
+                with self._starting:
+                    return OciSandbox(place, str(who), _launcher(tree, home))
+            finally:
+                _close(tree)
+
+        return retry_transient(start_once, InfrastructureError)
+
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """Control groups with what runs in them, and runtimes; the rest is in the owners' runtime folders."""
+        found = ((bundles.owner_of(name), name) for name in sorted(sweep.names()))
+        return tuple(_leftover(owner, name) for owner, name in found if owner)
+
+    def close(self) -> None:
+        """Remove what is kept between starts. Sandboxes must have been closed."""
+        with self._lock:
+            home, self._home = self._home, None
+            namespaces, self._namespaces = self._namespaces, {}
+        for descriptor in namespaces.values():
+            os.close(descriptor)
+        if home and home.is_of_this_process():
+            home.remove()
+
+    def _ability(self) -> Capabilities:
+        """What is enforced; asked for again only while something is not."""
+        found = self._enforcing or oci_probe.capabilities()
+        if not found.weak:
+            self._enforcing = found
+        return found
+
+    def _ready_home(self) -> BundleDirectory:
+        with self._lock:
+            if self._home is None or not self._home.is_of_this_process():
+                self._home = BundleDirectory.make()
+            return self._home
+
+    def _open_workspace(self, profile: Profile, who: SandboxUser) -> int | None:
+        """A mount of the workspace, attached nowhere, if it needs one. Raises ``InfrastructureError``.
+
+        It has mapped ids where the folder is root's.
+        """
+        mount = profile.workspace
+        if mount is None or not stands_apart(mount, who):
+            return None
+        if mount.mode == "overlay" and not mount.scratch:
+            # Nothing is mounted yet: where an overlay cannot be had, a copy will do.
+            return None
+        from toolc.sandbox.oci import user_namespace  # ctypes is slow to import and seldom needed
+
+        source = mount.source
+        try:
+            if who.workspace_uid is None or who.workspace_gid is None:
+                return user_namespace.open_tree(mount.pinned)
+            namespace = self._namespace(who.workspace_uid, who.workspace_gid)
+            return user_namespace.open_mapped_tree(mount.pinned or source, namespace)
+        except OSError as error:
+            raise InfrastructureError(
+                f"{source} belongs to root and cannot be shown to the tool as another user's ({error.strerror}): "
+                "its file system or this kernel has no mounts with mapped ids; give the folder to an ordinary "
+                "user with chown, or use a folder on a file system such as ext4, xfs or btrfs"
+            ) from error
+
+    def _namespace(self, uid: IdMapping, gid: IdMapping) -> int:
+        with self._lock:
+            if (uid, gid) not in self._namespaces:
+                from toolc.sandbox.oci import user_namespace
+
+                self._namespaces[uid, gid] = user_namespace.open_user_namespace(uid, gid)
+            return self._namespaces[uid, gid]
+
+
+def _leftover(owner: Owner, name: str) -> Leftover:
+    def remove() -> None:
+        if not sweep.sweep_until_gone(name, bundles.SWEEP_SECONDS):
+            raise InfrastructureError("its processes cannot be killed: they hang in the kernel")
+
+    return Leftover(kind="control group", name=name, owner=owner.label(), kept=owner.why_kept(), remove=remove)
+
+
+def _missing_image(profile: Profile) -> str | None:
+    if profile.image is None:
+        return None
+    from toolc.sandbox.oci import images  # most tools name none
+
+    return images.missing(profile)
+
+
+def _identity(profile: Profile) -> SandboxUser:
+    return identity(profile.workspace, euid=os.geteuid(), egid=os.getegid())
+
+
+def _launcher(tree: int | None, home: BundleDirectory) -> Launch:
+    """How a runtime is started: right here, or where ``tree`` is mounted."""
+    if tree is None:
+        return lambda spawn: spawn()
+    from toolc.sandbox.oci import user_namespace
+
+    return lambda spawn: user_namespace.with_mount(tree, home.mount_point, spawn)
+
+
+def _close(descriptor: int | None) -> None:
+    if descriptor is not None:
+        os.close(descriptor)

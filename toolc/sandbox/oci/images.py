@@ -1,0 +1,283 @@
+"""Images as the oci engine uses them: unpacked once into the store, under the digest of what they hold.
+
+They come from an archive that was given (``toolc image export NAME --from FILE``), which needs no daemon, or
+from Docker, where it answers: then a name means what it means there, and is unpacked anew when that changes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from toolc.model.errors import InfrastructureError, UsageError
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Profile
+from toolc.sandbox.base import ImageUsed
+from toolc.sandbox.docker import build as docker_build
+from toolc.sandbox.docker import container
+from toolc.sandbox.docker.api_client import ApiError, Client, NoHostError, find_socket
+from toolc.sandbox.docker.daemon import connect
+from toolc.sandbox.docker.image_builder import _client as _client_image_builder
+from toolc.sandbox.docker.image_builder import _version, build_tag, ensure_built, image_names, recipe
+from toolc.sandbox.host import store
+from toolc.sandbox.images import metadata
+from toolc.sandbox.images.archive import open_archive
+from toolc.sandbox.images.metadata import CONFIG, Stored, stored
+from toolc.sandbox.images.unpack import resolve, split
+from toolc.sandbox.isolation import FILES
+from toolc.sandbox.python.packages import PLACES
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """An unpacked image: its tag, its digest, and the folder that is its root."""
+
+    tag: str
+    digest: str
+    root: Path
+
+
+def build_command(tag: str) -> str:
+    """The command that brings the image of this tag to this host."""
+    for name in image_names():
+        if tag == f"toolc/{name}:{_version()}":
+            return f"toolc image build {name}"
+    return f"docker pull {tag}"
+
+
+def unpacked_images() -> tuple[Stored, ...]:
+    """What is unpacked for the engine that needs no daemon. Raises ``InfrastructureError``."""
+    return stored()
+
+
+def export_image(name: str, archive: Path | None) -> Exported:
+    """Unpack an image for the engine that needs no daemon: from ``archive``, or as Docker has it.
+
+    ``name`` is one of toolc's own, or any other. Raises ``InfrastructureError``, and ``UsageError`` where there
+    is no such file.
+    """
+
+    tag = recipe(name).tag if name in image_names() else name
+    if archive is not None:
+        if not archive.exists():
+            raise UsageError(f"there is no file {archive}; make one with: docker save --output FILE {tag}")
+        found = take(tag, archive.absolute())
+    else:
+        try:
+            found = unpacked(tag)
+        except ApiError as error:
+            raise InfrastructureError(f"Docker could not hand out {tag}: {error}") from error
+    return Exported(tag, found.digest, found.root)
+
+
+def save_image(name: str, output: Path) -> str:
+    """Write an image to a new file, for ``export_image`` on another host; its tag.
+
+    Raises ``InfrastructureError`` and ``UsageError``.
+    """
+    tag = recipe(name).tag if name in image_names() else name
+    client = _client_image_builder()
+    try:
+        if not docker_build.has(client, tag):
+            raise InfrastructureError(f"the image {tag} is not on this host; get it with: {build_command(tag)}")
+        with output.open("xb") as file:
+            docker_build.save(client, tag, file)
+    except ApiError as error:
+        output.unlink(missing_ok=True)
+        raise InfrastructureError(f"Docker could not save {tag}: {error}") from error
+    except OSError as error:
+        raise UsageError(f"cannot write {output}: {error.strerror}; name a file that is not there yet") from error
+    return tag
+
+
+MOUNT_POINTS: Final = ("proc", "dev", "tmp", "tool", "workspace", *(place.lstrip("/") for place in PLACES))
+WRITABLE: Final = ("tmp", "tool")
+ARCHIVE: Final = "archive"
+DOCKER: Final = "docker"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpacked:
+    """An image's root folder: ``search_path`` is its own ``PATH``, ``volumes`` are its ``VOLUME`` lines."""
+
+    name: str
+    digest: str
+    root: Path
+    search_path: str | None
+    volumes: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    @property
+    def used(self) -> ImageUsed:
+        """For ``details``."""
+        return ImageUsed(self.name, self.digest, self.names or (f"{CONFIG}{self.digest}",))
+
+
+def missing(profile: Profile) -> str | None:
+    """Why the image of ``profile`` cannot be had, with the remedy; None if it can. Unpacks nothing."""
+    name = profile.image
+    if name is None or _known(name):
+        # What is built at the first call is not missing before it.
+        return None
+    try:
+        client = _client()
+        if client is not None and container.find_image(client, name):
+            return None
+    except InfrastructureError as error:
+        return str(error)
+    except ApiError as error:
+        return f"the image {name} is not unpacked, and the Docker daemon that may have it does not work: {error}"
+    return (
+        f"the image {name} is not on this host; get it with: {build_command(name)} or, from a file: "
+        f"toolc image export {name} --from FILE"
+    )
+
+
+def obtain(profile: Profile) -> Unpacked | None:
+    """The image of ``profile``, unpacked if it is not yet; None where it names none.
+
+    Raises ``InfrastructureError`` with the command that brings the image.
+    """
+    try:
+        if profile.build:
+            return _built(profile)
+        return unpacked(profile.image) if profile.image else None
+    except ApiError as error:
+        name = build_tag(profile.build) if profile.build else profile.image
+        raise InfrastructureError(f"Docker could not hand out the image {name}: {error}") from error
+
+
+def unpacked(name: str) -> Unpacked:
+    """The image of this name. Raises ``InfrastructureError`` and ``ApiError``."""
+    known = _known(name)
+    if known is not None and known.get("source") == ARCHIVE:
+        return _load(name, str(known["digest"]))
+    client = _client()
+    found = container.find_image(client, name) if client is not None else None
+    if client is not None and found is not None:
+        if known is None or known.get("digest") != found.id:
+            _from_docker(client, name, found.id)
+        return replace(_load(name, found.id), names=found.names)
+    if known is not None:
+        return _load(name, str(known["digest"]))
+    raise InfrastructureError(str(missing(Profile(image=name))))
+
+
+def take(name: str, archive: Path) -> Unpacked:
+    """Unpack the image of an archive, and let ``name`` mean it from now on. Raises ``InfrastructureError``."""
+    with open_archive(archive) as opened:
+        image = opened.image(name)
+        store.make("rootfs", image.digest, lambda folder: _fill(folder, archive, name))
+    store.write_note("images", name, {"digest": image.digest, "source": ARCHIVE})
+    return _load(name, image.digest)
+
+
+def _built(profile: Profile) -> Unpacked:
+    assert profile.build is not None
+    tag = build_tag(profile.build)
+    if (known := _known(tag)) is not None:
+        return _load(tag, str(known["digest"]))
+    client = _client()
+    if client is None:
+        raise InfrastructureError(
+            f"the image of {profile.build.folder}/Dockerfile is built with Docker, which does not answer here; "
+            f"start it, or build it elsewhere and run: toolc image export {tag} --from FILE"
+        )
+    return unpacked(ensure_built(client, profile.build))
+
+
+def _known(name: str) -> JsonObject | None:
+    """What is noted of a name, if what it means is still there."""
+    note = store.read_note("images", name)
+    return note if note is not None and store.find("rootfs", str(note.get("digest"))) else None
+
+
+def _from_docker(client: Client, name: str, digest: str) -> None:
+    def fill(folder: Path) -> None:
+        archive = folder.parent / "image.tar"
+        with archive.open("wb") as file:
+            docker_build.save(client, digest, file)
+        _fill(folder, archive, None)
+        archive.unlink()
+
+    store.make("rootfs", digest, fill)
+    store.write_note("images", name, {"digest": digest, "source": DOCKER})
+
+
+def _fill(folder: Path, archive: Path, name: str | None) -> None:
+    root = folder / "root"
+    root.mkdir(mode=0o755)
+    with open_archive(archive) as opened:
+        image = opened.image(name)
+        opened.unpack(image, root)
+    configuration = image.configuration.get("config")
+    described = configuration if isinstance(configuration, dict) else {}
+    # Without a workspace this one is a folder of the read-only root.
+    kept = [path for path in metadata.volumes(described.get("Volumes")) if path != "/workspace"]
+    _finish(root, kept)
+    environment = described.get("Env")
+    words = [str(word) for word in environment] if isinstance(environment, list) else []
+    path = next((word.removeprefix("PATH=") for word in words if word.startswith("PATH=")), None)
+    note: JsonObject = {"search_path": path, "volumes": [*kept]}
+    (folder / "image.json").write_text(json.dumps(note), encoding="utf-8")
+
+
+def _finish(root: Path, volumes: list[str]) -> None:
+    """Make what a sandbox needs in its root: the runtime would make a missing mount point here, on disk."""
+    for name in (*MOUNT_POINTS, *volumes):
+        if name in MOUNT_POINTS:
+            _no_link(root, name)
+        folder = Path(resolve(str(root), split(name)))
+        # The runtime gives a mount the mode of its mount point, whatever the mount's options say.
+        folder.chmod(0o1777 if name in {*WRITABLE, *volumes} else 0o755)
+    etc = Path(resolve(str(root), ["etc"]))
+    for name, text in FILES.items():
+        path = etc / name
+        if path.is_dir() and not path.is_symlink():
+            raise InfrastructureError(f"the image has a folder at /etc/{name}, where a sandbox needs a file")
+        path.unlink(missing_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH)
+
+
+def _no_link(root: Path, name: str) -> None:
+    """Take away a link at or above a mount point: runc before 1.3.6 follows that of ``/dev`` on the host.
+
+    CVE-2026-41579: it then removes and makes device files wherever the image's link leads.
+    """
+    path = root
+    for part in split(name):
+        path /= part
+        if path.is_symlink():
+            path.unlink()
+        if not path.exists():
+            return
+
+
+def _load(name: str, digest: str) -> Unpacked:
+    folder = store.find("rootfs", digest)
+    if folder is None:
+        raise InfrastructureError(f"the image {name} is gone; get it with: {build_command(name)}")
+    try:
+        described = json.loads((folder / "image.json").read_bytes())
+    except (OSError, ValueError) as error:
+        raise InfrastructureError(f"{folder} is damaged ({error}); remove it, it is made again") from error
+    return Unpacked(
+        name=name,
+        digest=digest,
+        root=folder / "root",
+        search_path=described["search_path"],
+        volumes=tuple(described["volumes"]),
+    )
+
+
+def _client() -> Client | None:
+    """The Docker daemon, if one answers; nobody needs it here."""
+    try:
+        return connect(find_socket(os.environ)).client
+    except NoHostError:
+        return None

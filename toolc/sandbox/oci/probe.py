@@ -1,0 +1,145 @@
+"""What this host lacks for the oci engine, and what to do about it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from toolc.model.plan import LimitName
+from toolc.sandbox import seccomp
+from toolc.sandbox.base import Capabilities, Enforcement, EngineStatus, Level
+from toolc.sandbox.host import cgroups
+from toolc.sandbox.oci import root
+from toolc.sandbox.oci.user_namespace import NOBODY, UNUSED
+
+RUNTIME: Final = "runc"
+SEARCH_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+VERSION_SECONDS: Final = 30.0
+"""How long the runtime may take to say its version."""
+
+CAP_SYS_ADMIN: Final = 21
+
+
+def runtime() -> str | None:
+    """The path of the runtime; None if it is not installed."""
+    # An ordinary user's PATH has no sbin, which is where distributions put it.
+    return shutil.which(RUNTIME, path=f"{os.environ.get('PATH', '')}:{SEARCH_PATH}")
+
+
+def probe() -> EngineStatus:
+    """Whether there is a runtime, a kernel that allows what it does, and a Python for the guest."""
+    path = runtime()
+    if path is None:
+        return _lacks("runc is not installed", "Install it with the package manager: apt-get install runc")
+    if platform.machine() not in seccomp.ARCHITECTURES:
+        return _lacks(f"there is no system call filter for {platform.machine()}", "Use another engine")
+    if root.interpreter() is None:
+        return _lacks("/usr has no Python 3.9 or later", "Install it: apt-get install python3")
+    found = _root_lacks() if os.geteuid() == 0 else _user_lacks()
+    return found or _version(path)
+
+
+def _root_lacks() -> EngineStatus | None:
+    status = dict(line.split(":\t", 1) for line in _lines("/proc/self/status"))
+    if not int(status["CapEff"], 16) >> CAP_SYS_ADMIN & 1:
+        reason = "root has no CAP_SYS_ADMIN here, as in an unprivileged container"
+        return _lacks(reason, "Run toolc outside of it")
+    if _setting("user.max_user_namespaces") == 0:
+        return _lacks("user namespaces are turned off", "Run: sysctl -w user.max_user_namespaces=15000")
+    ranges = [[int(number) for number in line.split()] for line in _lines("/proc/self/uid_map")]
+    if not any(first <= UNUSED and first + count > UNUSED + NOBODY for first, _, count in ranges):
+        return _lacks(f"this user namespace has no uid {UNUSED} to give to a tool", "Run toolc outside of it")
+    return None
+
+
+NEEDED_SETTINGS: Final = (
+    ("user.max_user_namespaces", 0, "sysctl -w user.max_user_namespaces=15000"),
+    ("kernel.unprivileged_userns_clone", 0, "sysctl -w kernel.unprivileged_userns_clone=1"),
+    ("kernel.apparmor_restrict_unprivileged_userns", 1, "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
+)
+"""A kernel setting, the value that forbids an ordinary user to make user namespaces, and the remedy."""
+
+
+def _user_lacks() -> EngineStatus | None:
+    for name, forbidding, remedy in NEEDED_SETTINGS:
+        if _setting(name) == forbidding:
+            reason = f"ordinary users may not make user namespaces ({name} is {forbidding})"
+            return _lacks(reason, f"Let an administrator run: {remedy}")
+    return None
+
+
+@functools.cache
+def _version(path: str) -> EngineStatus:
+    try:
+        # An environment of its own: toolc's may hold secrets.
+        done = subprocess.run(
+            [path, "--version"], env={}, capture_output=True, text=True, timeout=VERSION_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return _lacks(f"{path} does not run: {error}", "Install runc again")
+    first = done.stdout.partition("\n")[0]
+    if done.returncode != 0 or not first.startswith("runc version "):
+        return _lacks(f"{path} is not runc: it says {first!r}", "Put runc first in PATH")
+    return EngineStatus(available=True, version=first.removeprefix("runc version "))
+
+
+def _lacks(reason: str, remedy: str) -> EngineStatus:
+    return EngineStatus(available=False, reason=f"{reason}.", remedy=f"{remedy}.")
+
+
+def _setting(name: str) -> int | None:
+    try:
+        return int(Path("/proc/sys", *name.split(".")).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text(encoding="utf-8").splitlines()
+
+
+_LIMITS: Final[dict[str, tuple[LimitName, Level, str]]] = {
+    "memory": ("memory", "approximate", "each process by itself"),
+    "pids": ("pids", "approximate", "the processes of the tool's user"),
+    "cpu": ("cpus", "not", "nothing"),
+}
+"""By controller: the limit that needs it, how well it is kept without, and what is limited instead."""
+
+
+def capabilities() -> Capabilities:
+    """What it enforces for this process, found by trying."""
+    missing = cgroups.unenforceable()
+    reason, remedy = _why(missing)
+    weak = {
+        name: Enforcement(level=level, reason=reason, instead=instead, remedy=remedy)
+        for name, level, instead in map(_LIMITS.__getitem__, missing)
+    }
+    return Capabilities(
+        weak=weak,
+        users=("owner", "nobody") if os.geteuid() == 0 else ("owner",),
+        notes=("A tool that names no image sees this machine's own /usr, read-only.",),
+    )
+
+
+def enforceable() -> frozenset[str]:
+    """The controllers that can be used."""
+    missing = cgroups.unenforceable()
+    return frozenset(cgroups.CONTROLLERS) - set(missing)
+
+
+def _why(missing: list[str]) -> tuple[str, str]:
+    """Why these controllers cannot be used, and what to do."""
+    if os.geteuid() == 0:
+        return (
+            f"No control group with {', '.join(missing)} can be made below /sys/fs/cgroup.",
+            "Run toolc outside of this container, or mount the control groups writable.",
+        )
+    return (
+        f"No control group with {', '.join(missing)} is delegated to this user.",
+        "Run it as root, or in a delegated group: systemd-run --user --scope -p Delegate=yes toolc run TOOL.",
+    )

@@ -1,0 +1,178 @@
+"""The root ``host``: the machine's own programs, read-only, and nothing else of it.
+
+A skeleton folder holds links, mount points and a minimal ``/etc``; what is mounted over it comes from
+``binds``. Every mount point is made here: the runtime would make a missing one in the skeleton, on disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Profile
+from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.isolation import FILES
+from toolc.sandbox.oci.user_namespace import SandboxUser
+
+if TYPE_CHECKING:
+    from toolc.sandbox.oci.images import Unpacked
+
+
+LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+"""What is a link into ``/usr`` on a merged system, and bound as it is on others."""
+
+ETC_BINDS: Final = ("/etc/alternatives", "/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust")
+"""Folders of ``/etc`` that programs in ``/usr`` need. Not ``/etc/ssl`` whole: it holds private keys."""
+
+ETC_COPIES: Final = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/openssl.cnf")
+
+MOUNT_POINTS: Final = ("usr", "proc", "dev", "tmp", "tool", "workspace", "home", "run", "var", "opt/toolc/site")
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """The Python that runs the guest: its path, and the folder to bind for it (None if ``/usr`` has it)."""
+
+    path: str
+    prefix: str | None
+
+
+def interpreter() -> Interpreter | None:
+    """The host's own Python 3.9 or later, else the one that runs toolc; None if neither can be in a sandbox."""
+    system = os.path.realpath("/usr/bin/python3")
+    version = re.fullmatch(r"/usr/(?:local/)?bin/python3\.(\d+)", system)
+    if version and int(version[1]) >= 9 and os.access(system, os.X_OK):
+        return Interpreter(path=system, prefix=None)
+    prefix = os.path.realpath(sys.base_prefix)
+    own = Path(prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    if prefix == "/" or not os.access(own, os.X_OK):
+        return None
+    return Interpreter(path=str(own), prefix=None if own.is_relative_to("/usr") else prefix)
+
+
+def python_binds(python: Interpreter) -> list[str]:
+    """The host folders that stand read-only at the same path in the sandbox."""
+    unmerged = [f"/{name}" for name in LINKS if Path(f"/{name}").is_dir() and not Path(f"/{name}").is_symlink()]
+    etc = [path for path in ETC_BINDS if Path(path).is_dir()]
+    return ["/usr", *unmerged, *etc, *([python.prefix] if python.prefix else [])]
+
+
+def build(root: Path, identity: SandboxUser, python: Interpreter) -> None:
+    """Make the skeleton at ``root``, which must not exist. Raises ``OSError``."""
+    root.mkdir(mode=0o755)
+    for name in (*MOUNT_POINTS, *(path.lstrip("/") for path in python_binds(python))):
+        (root / name).mkdir(mode=0o755, parents=True, exist_ok=True)
+    for name in LINKS:
+        if Path(f"/{name}").is_symlink():
+            (root / name).symlink_to(Path(f"/{name}").readlink())
+    (root / "var/tmp").symlink_to("../tmp")
+    _write_etc(root / "etc", identity)
+    _make_readable(root)
+    for name in ("tmp", "tool"):
+        # The runtime gives a mount the mode of its mount point, whatever the mount's options say.
+        (root / name).chmod(0o1777)
+
+
+def _write_etc(etc: Path, identity: SandboxUser) -> None:
+    etc.mkdir(exist_ok=True)
+    users = {identity.uid: "tool"} | {0: "root", 65534: "nobody"}
+    groups = {identity.gid: "tool"} | {0: "root", 65534: "nogroup"}
+    own = {identity.uid: identity.gid}
+    passwd = [f"{name}:x:{uid}:{own.get(uid, uid)}::/tmp:/bin/sh\n" for uid, name in sorted(users.items())]
+    group = [f"{name}:x:{gid}:\n" for gid, name in sorted(groups.items())]
+    (etc / "passwd").write_text("".join(passwd), encoding="utf-8")
+    (etc / "group").write_text("".join(group), encoding="utf-8")
+    for name, text in FILES.items():
+        (etc / name).write_text(text, encoding="utf-8")
+    (etc / "nsswitch.conf").write_text("passwd: files\ngroup: files\nhosts: files\n", encoding="utf-8")
+    for name in ETC_COPIES:
+        source, target = Path("/etc") / name, etc / name
+        with contextlib.suppress(FileNotFoundError):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, target, copy_function=shutil.copyfile)
+            else:
+                shutil.copyfile(source, target)
+
+
+def _make_readable(root: Path) -> None:
+    # Whatever umask we run under: the tool is another user than the one who made this.
+    for folder, _, files in os.walk(root):
+        Path(folder).chmod(0o755)
+        for name in files:
+            path = Path(folder) / name
+            if not path.is_symlink():
+                path.chmod(0o644)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RootSpec:
+    """``image`` None is the host's own programs; ``command`` starts the guest's Python (see ``on_host``).
+
+    ``binds`` are host folders (source, target) that are bound read-only.
+    """
+
+    image: Unpacked | None = None
+    command: tuple[str, ...] = ()
+    binds: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def search_path(self) -> str | None:
+        """The image's own ``PATH``, by which its Python is found."""
+        return self.image.search_path if self.image else None
+
+    @property
+    def volumes(self) -> tuple[str, ...]:
+        """What the image wants to be writable."""
+        return self.image.volumes if self.image else ()
+
+    def on_host(self, python: Interpreter) -> RootSpec:
+        """The same with the host's own programs in it, and its Python to start the guest."""
+        programs = tuple((path, path) for path in python_binds(python))
+        return RootSpec(command=(python.path,), binds=(*programs, *self.binds))
+
+
+HOST = RootSpec()
+"""The host's own programs, and nothing beside them."""
+
+
+def build_root_spec(profile: Profile, start: Callable[[RootSpec, Sequence[str]], EngineSandbox]) -> RootSpec:
+    """What a sandbox of ``profile`` is made of, made where it is not there yet. Raises ``InfrastructureError``.
+
+    ``start`` starts a small sandbox, to find out about an image.
+    """
+    if profile.image is None and profile.build is None and not profile.requirements:
+        return HOST
+    from toolc.sandbox.oci.images import obtain
+    from toolc.sandbox.python.interpreter import OWN  # most calls need none
+    from toolc.sandbox.python.packages import RootFilesystem, prepare_guest_environment
+
+    def host() -> RootFilesystem:
+        return RootFilesystem(_host_key(), lambda arguments: start(HOST, arguments))
+
+    image = obtain(profile)
+    if image is None:
+        return RootSpec(binds=prepare_guest_environment(host(), host, profile.requirements).binds)
+    bare = RootSpec(image=image, command=OWN)
+    root = RootFilesystem(image.digest, lambda arguments: start(bare, arguments))
+    equipment = prepare_guest_environment(root, host, profile.requirements)
+    return RootSpec(image=image, command=equipment.command, binds=equipment.binds)
+
+
+def _host_key() -> str:
+    """Tells the host's Python from another, as after an update of it."""
+    python = interpreter()
+    if python is None:
+        raise InfrastructureError("the oci engine needs Python 3.9 or later in /usr")
+    found = Path(python.path).stat()
+    words = f"{python.path} {found.st_size} {found.st_mtime_ns}"
+    return "host-" + hashlib.sha256(words.encode()).hexdigest()[:32]

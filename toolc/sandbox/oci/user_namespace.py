@@ -1,0 +1,198 @@
+"""A folder that belongs to root, shown to a sandbox as if it were an unused user's: an idmapped mount.
+
+Whatever the sandbox's user makes there is root's on disk, and the user is nobody's elsewhere. The mount
+lives in a mount namespace of its own, which only the sandbox's processes hold: nothing is ever mounted where
+the host could see it, and it is gone with them. Needs Linux 5.12, root, and a file system that can do it.
+See mount_setattr(2) and user_namespaces(7); glibc has no names for these calls yet.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+from toolc.model.plan import Mount
+
+UNUSED: Final = 2_100_000_000
+"""First of the host uids (and gids) that nobody has: above the ranges that systemd and SSSD hand out."""
+
+NOBODY: Final = 65534
+TOOL: Final = 1000
+"""The uid of a tool inside whose workspace belongs to root outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdMapping:
+    """One id in the sandbox's user namespace and the kernel's id for it."""
+
+    inside: int
+    outside: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxUser:
+    """The ids a tool has, all that are mapped into its user namespace, and how its workspace is shown to it.
+
+    ``workspace_uid`` and ``workspace_gid`` are set where the workspace must be mounted with mapped ids:
+    the folder's own id (``inside``, as it is on disk) and the kernel's id that is to own it (``outside``).
+    """
+
+    uid: int
+    gid: int
+    uids: tuple[IdMapping, ...]
+    gids: tuple[IdMapping, ...]
+    workspace_uid: IdMapping | None = None
+    workspace_gid: IdMapping | None = None
+
+    def __str__(self) -> str:
+        return f"{self.uid}:{self.gid}"
+
+
+def outside(pairs: tuple[IdMapping, ...], inside: int) -> int:
+    """The kernel's id of one that is mapped."""
+    return next(pair.outside for pair in pairs if pair.inside == inside)
+
+
+def identity(workspace: Mount | None, *, euid: int, egid: int) -> SandboxUser:
+    """Who a tool with this workspace is, when started by a process of ``euid`` and ``egid``."""
+    if euid != 0:
+        return SandboxUser(uid=0, gid=0, uids=(IdMapping(0, euid),), gids=(IdMapping(0, egid),))
+    # The runtime sets the sandbox up as its uid 0, which must exist; the tool itself never has it.
+    setup = IdMapping(0, UNUSED)
+    if workspace is None:
+        nobody = IdMapping(NOBODY, UNUSED + NOBODY)
+        return SandboxUser(uid=NOBODY, gid=NOBODY, uids=(setup, nobody), gids=(setup, nobody))
+    if workspace.owner != 0:
+        uid, gid = workspace.owner, workspace.group or workspace.owner
+        return SandboxUser(uid=uid, gid=gid, uids=(setup, IdMapping(uid, uid)), gids=(setup, IdMapping(gid, gid)))
+    tool = IdMapping(TOOL, UNUSED + TOOL)
+    return SandboxUser(
+        uid=TOOL,
+        gid=TOOL,
+        uids=(setup, tool),
+        gids=(setup, tool),
+        workspace_uid=IdMapping(workspace.owner, tool.outside),
+        workspace_gid=IdMapping(workspace.group, tool.outside),
+    )
+
+
+# The same numbers on every architecture.
+SYS_OPEN_TREE: Final = 428
+SYS_MOVE_MOUNT: Final = 429
+SYS_MOUNT_SETATTR: Final = 442
+
+AT_FDCWD: Final = -100
+AT_EMPTY_PATH: Final = 0x1000
+AT_RECURSIVE: Final = 0x8000
+OPEN_TREE_CLONE: Final = 1
+MOVE_MOUNT_F_EMPTY_PATH: Final = 4
+MOUNT_ATTR_IDMAP: Final = 0x0010_0000
+MS_REC_PRIVATE: Final = 0x4000 | 0x4_0000
+CLONE_NEWNS: Final = 0x0002_0000
+
+Result = TypeVar("Result")
+
+
+class _MountAttr(ctypes.Structure):
+    """``struct mount_attr``."""
+
+    _fields_ = (
+        ("attr_set", ctypes.c_uint64),
+        ("attr_clr", ctypes.c_uint64),
+        ("propagation", ctypes.c_uint64),
+        ("userns_fd", ctypes.c_uint64),
+    )
+
+
+def open_user_namespace(uid: IdMapping, gid: IdMapping) -> int:
+    """A descriptor of a new user namespace that maps these two ids and no other. Raises ``OSError``."""
+    unshare = shutil.which("unshare", path=os.defpath)
+    if unshare is None:
+        raise OSError(errno.ENOENT, "unshare is not installed, its package is util-linux")
+    # A namespace needs a process to be made by; this one ends at once, the descriptor keeps the namespace.
+    pipe, argv = subprocess.PIPE, [unshare, "--user", "cat"]
+    # Nothing of toolc's environment, which may hold secrets.
+    environment = {"PATH": os.defpath}
+    with subprocess.Popen(
+        argv, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(b".")
+            process.stdin.flush()
+            if process.stdout.read(1) != b".":
+                raise OSError(errno.EPERM, "no user namespace can be made")
+            proc = Path(f"/proc/{process.pid}")
+            for name, pair in (("uid_map", uid), ("gid_map", gid)):
+                (proc / name).write_text(f"{pair.inside} {pair.outside} 1", encoding="utf-8")
+            return os.open(proc / "ns/user", os.O_RDONLY | os.O_CLOEXEC)
+        finally:
+            process.kill()
+
+
+def open_tree(source: str) -> int:
+    """A descriptor of a mount of ``source``, attached nowhere. Raises ``OSError``."""
+    return _syscall(SYS_OPEN_TREE, AT_FDCWD, os.fsencode(source), OPEN_TREE_CLONE | os.O_CLOEXEC | AT_RECURSIVE)
+
+
+def open_mapped_tree(source: str, user_namespace: int) -> int:
+    """A descriptor of a mount of ``source`` with mapped ids, attached nowhere. Raises ``OSError``."""
+    tree = open_tree(source)
+    try:
+        attributes = _MountAttr(attr_set=MOUNT_ATTR_IDMAP, userns_fd=user_namespace)
+        size = ctypes.c_size_t(ctypes.sizeof(attributes))
+        _syscall(SYS_MOUNT_SETATTR, tree, b"", AT_EMPTY_PATH | AT_RECURSIVE, ctypes.byref(attributes), size)
+    except OSError:
+        os.close(tree)
+        raise
+    return tree
+
+
+def with_mount(tree: int, target: Path, launch: Callable[[], Result]) -> Result:
+    """What ``launch`` returns, run where ``tree`` is mounted at ``target``: a mount namespace of its own.
+
+    A process that ``launch`` starts stays there. Raises ``OSError``, and what ``launch`` raises.
+    """
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            _check(_libc().unshare(CLONE_NEWNS))
+            _check(_libc().mount(None, b"/", None, ctypes.c_ulong(MS_REC_PRIVATE), None))
+            _syscall(SYS_MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(target), MOVE_MOUNT_F_EMPTY_PATH)
+            results.append(launch())
+        except BaseException as error:  # noqa: BLE001  handed to the caller's thread, whatever it is
+            errors.append(error)
+
+    # Namespaces belong to threads: one that ends takes its own along, and no other thread ever sees it.
+    thread = threading.Thread(target=run, name="toolc-mount")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _syscall(number: int, *arguments: object) -> int:
+    return _check(_libc().syscall(ctypes.c_long(number), *arguments))
+
+
+def _check(result: int) -> int:
+    if result < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+    return result

@@ -1,0 +1,144 @@
+"""Which Python runs the guest: the image's own, else one that toolc brings along, mounted at ``/.toolc``.
+
+Whether an image has a Python is found out by starting it, once per image, in a sandbox like any other. The one
+that is brought along is that of the base, with its own loader and libraries: it needs nothing of the image,
+and a tool's programs see nothing of it in their environment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import select
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol, TypeAlias
+
+from toolc.model.errors import InfrastructureError, NoPythonError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.sandbox.host import store
+from toolc.sandbox.images.unpack import LayerReader, UnpackBudget, unpack
+from toolc.sandbox.python import portable
+
+RUNTIME: Final = "/.toolc"
+"""Where the Python that toolc brings along stands in a sandbox."""
+
+OWN: Final = ("python3",)
+BROUGHT: Final = (
+    f"{RUNTIME}/ld.so", "--inhibit-cache", "--library-path", f"{RUNTIME}/so", f"{RUNTIME}/bin/python3",
+)  # fmt: skip
+"""How each is started."""
+
+OLDEST: Final = (3, 9)
+RUNTIME_BYTES: Final = 256 * 1024 * 1024
+SECONDS: Final = 60.0
+
+_PROBE: Final = """\
+import json, os, platform, sys
+libc = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else None
+print(json.dumps({"version": list(sys.version_info[:2]), "libc": libc, "machine": platform.machine()}))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonInfo:
+    """A Python as packages see it; ``libc`` is ``glibc 2.36``, or empty for another C library."""
+
+    version: tuple[int, int]
+    libc: str
+    machine: str
+
+
+class ByteStream(Protocol):
+    """What is asked of a sandbox here (see ``toolc.sandbox.base.EngineSandbox``)."""
+
+    def fileno(self) -> int:
+        """The descriptor to poll."""
+
+    def read(self) -> bytes | None:
+        """What has arrived."""
+
+    def out_of_memory(self) -> bool:
+        """Whether the kernel killed anything in it for want of memory."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+Start: TypeAlias = Callable[[Sequence[str]], ByteStream]
+"""Starts a sandbox in which ``python3 ARGUMENTS...`` is process 1. Raises ``NoPythonError`` where there is none."""
+
+
+def facts(digest: str, start: Start) -> PythonInfo | None:
+    """What is known of the Python of this image; None where it has none that will do.
+
+    Asks it the first time, and remembers. Raises ``InfrastructureError`` where it could not be asked.
+    """
+    known = store.read_note("pythons", digest)
+    if known is None:
+        try:
+            answer = _said(start(("-I", "-S", "-c", _PROBE)), 4096)
+        except NoPythonError:
+            answer = b""
+        known = _parsed(answer)
+        store.write_note("pythons", digest, known)
+    return _facts(known)
+
+
+def runtime(key: str, start: Start) -> Path:
+    """The folder to mount at ``/.toolc``, made of the Python of the sandboxes that ``start`` starts.
+
+    ``key`` says which Python that is. Raises ``InfrastructureError``.
+    """
+    program = Path(portable.__file__).read_text(encoding="utf-8")
+    digest = hashlib.sha256(f"{key}\0{program}".encode()).hexdigest()
+
+    def fill(folder: Path) -> None:
+        tar = _said(start(("-I", "-S", "-c", program)), RUNTIME_BYTES)
+        unpack(LayerReader(io.BytesIO(tar), RUNTIME_BYTES), str(folder), UnpackBudget())
+        if not (folder / "bin/python3").is_file():
+            raise InfrastructureError("the base of the sandboxes has no Python that could be brought along")
+
+    return store.make("runtime", digest, fill)
+
+
+def _said(sandbox: ByteStream, limit: int) -> bytes:
+    """All that a program writes, until it ends; b"" where it fails. Raises ``InfrastructureError``."""
+    collected = bytearray()
+    deadline = time.monotonic() + SECONDS
+    try:
+        poller = select.poll()
+        poller.register(sandbox.fileno(), select.POLLIN)
+        while (data := sandbox.read()) != b"":
+            collected += data or b""
+            left = deadline - time.monotonic()
+            if len(collected) > limit or left <= 0:
+                raise InfrastructureError("the image's python3 does not end, or says too much")
+            if data is None:
+                poller.poll(left * 1000)
+        if sandbox.out_of_memory():
+            raise InfrastructureError("the image's python3 ran out of memory before it began")
+    finally:
+        sandbox.close()
+    return bytes(collected)
+
+
+def _parsed(answer: bytes) -> JsonObject:
+    """The probe's answer, believed only where it has the form of one."""
+    try:
+        value: JsonValue = json.loads(answer)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) and _facts(value) else {}
+
+
+def _facts(value: JsonObject) -> PythonInfo | None:
+    match value:
+        case {"version": [int(major), int(minor)], "libc": str() | None as libc, "machine": str(machine)}:
+            version = (major, minor)
+            return PythonInfo(version=version, libc=str(libc or ""), machine=machine) if version >= OLDEST else None
+        case _:
+            return None

@@ -1,0 +1,255 @@
+"""The packages of a Python tool: a folder of them, made once, and bound read-only at ``/opt/toolc/site``.
+
+pip runs here, on the host, and installs wheels only, for the sandbox's Python: so none of their code runs, and
+no sandbox needs a network. What a spec asks for can only be packages of an index, and pip can start no program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from toolc.model.errors import InfrastructureError
+from toolc.sandbox.host import store
+from toolc.sandbox.python import interpreter, wheels_only
+from toolc.sandbox.python.interpreter import BROUGHT, OWN, RUNTIME, PythonInfo, Start, facts, runtime
+
+KIND: Final = "site"
+"""The store's word for a folder of packages."""
+
+UNUSED_DAYS: Final = 30
+"""After so many days without a call a folder is unused: which specs are elsewhere, nobody can say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packages:
+    """One folder of packages: their names and versions, and when a call last used it, in seconds since 1970."""
+
+    key: str
+    names: tuple[str, ...]
+    folder: Path
+    last_used: float
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether no call has used it for ``UNUSED_DAYS``."""
+        return _is_old(self.last_used)
+
+
+def make(key: str, fill: Callable[[Path], None]) -> Path:
+    """The folder under this key, used now; ``fill`` makes what is not there. Raises ``InfrastructureError``."""
+    while True:
+        folder = store.make(KIND, key, fill)
+        try:
+            os.utime(folder)
+        except FileNotFoundError:
+            continue  # it was removed in between
+        return folder
+
+
+def installed() -> tuple[Packages, ...]:
+    """All that are in the store, by name. Raises ``InfrastructureError``."""
+    found = []
+    for folder in (store.place() / KIND).glob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            used = folder.stat().st_mtime
+            found.append(Packages(key=folder.name, names=_names(folder), folder=folder, last_used=used))
+    return tuple(sorted(found, key=lambda each: (each.names, each.key)))
+
+
+def remove(packages: Packages) -> None:
+    """Remove an unused folder. Raises ``InfrastructureError`` where a call uses it, or it cannot be removed."""
+    store.remove(KIND, packages.key, packages.folder, is_wanted=lambda folder: not _is_old(folder.stat().st_mtime))
+
+
+def _is_old(last_used: float) -> bool:
+    return time.time() - last_used > UNUSED_DAYS * 24 * 3600
+
+
+def _names(folder: Path) -> tuple[str, ...]:
+    """``name-version`` of each, by the folder with its metadata (Binary distribution format, PEP 427)."""
+    return tuple(sorted(each.name.removesuffix(".dist-info") for each in folder.glob("*.dist-info")))
+
+
+SITE: Final = "/opt/toolc/site"
+"""Where the packages stand in a sandbox."""
+
+_LIST: Final = ".toolc-packages"
+"""The file beside the packages that says which they are."""
+
+_PINNED: Final = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9._,-]*\])?==[A-Za-z0-9.!_+-]+(?: --hash=sha256:[0-9a-f]{64})*"
+)
+"""No option of pip's but a digest, no address and no path, each of which could run code here."""
+
+_UNLISTED: Final = re.compile(r"In --require-hashes mode, all .*\n\s+([A-Za-z0-9._-]+)")
+_ANOTHER: Final = re.compile(r"DO NOT MATCH THE HASHES.*\n\s+(\S+) from (?:.*\n)*?\s+Got\s+([0-9a-f]{64})")
+"""What pip says of digests, over several lines."""
+
+OLDEST_GLIBC: Final = 5
+SECONDS: Final = 600.0
+_ENVIRONMENT: Final = re.compile(
+    r"(?:PIP_|SSL_|XDG_)\w+|(?:https?|all|no)_proxy|PATH|HOME|REQUESTS_CA_BUNDLE", re.IGNORECASE
+)
+"""What pip may know of this process's environment: where its index is, and how to get there."""
+
+
+def site(requirements: Sequence[str], python: PythonInfo) -> Path:
+    """The folder of these packages and of those that they need. Raises ``InfrastructureError``."""
+    # A compiled spec can hold no other, but one may come from somewhere else.
+    if strange := next((each for each in requirements if not _PINNED.fullmatch(each)), None):
+        raise InfrastructureError(f"{strange!r:.100} is no package of one version; write it as in pandas==2.2.3")
+    key = hashlib.sha256(
+        json.dumps([sorted(requirements), python.version, python.libc, python.machine]).encode()
+    ).hexdigest()
+
+    def fill(folder: Path) -> None:
+        wanted = folder.parent / "requirements.txt"
+        wanted.write_text("".join(f"{line}\n" for line in requirements), encoding="utf-8")
+        _install(wanted, folder, python)
+
+    return make(key, fill)
+
+
+def packages_in(folder: Path) -> tuple[str, ...]:
+    """What stands in a folder that ``site`` made, each as ``name==version@sha256:...``, sorted."""
+    return tuple((folder / _LIST).read_text(encoding="utf-8").split())
+
+
+def _listed(report: Path) -> str:
+    """The packages of pip's installation report, a line each."""
+    installed = json.loads(report.read_text(encoding="utf-8"))["install"]
+    lines = []
+    for each in installed:
+        about, origin = each["metadata"], each["download_info"]["archive_info"]
+        lines.append(f"{about['name']}=={about['version']}@sha256:{origin['hashes']['sha256']}\n")
+    return "".join(sorted(lines))
+
+
+def pip_options(python: PythonInfo) -> list[str]:
+    """The options that make pip choose wheels for this Python, and never for its own."""
+    number = f"{python.version[0]}{python.version[1]}"
+    options = ["--python-version", ".".join(map(str, python.version)), "--implementation", "cp"]
+    options += [word for abi in (f"cp{number}", "abi3", "none") for word in ("--abi", abi)]
+    return options + [word for name in platforms(python) for word in ("--platform", name)]
+
+
+def platforms(python: PythonInfo) -> list[str]:
+    """The platform tags of wheels that this Python can load, best first (PEP 600)."""
+    found = re.fullmatch(r"glibc 2\.(\d+)", python.libc)
+    if found is None:
+        return [f"musllinux_1_{minor}_{python.machine}" for minor in (2, 1)]
+    tags = [f"manylinux_2_{minor}_{python.machine}" for minor in range(int(found[1]), OLDEST_GLIBC - 1, -1)]
+    return [*tags, *(f"manylinux{name}_{python.machine}" for name in ("2014", "2010", "1"))]
+
+
+def _install(wanted: Path, folder: Path, python: PythonInfo) -> None:
+    if importlib.util.find_spec("pip") is None:
+        raise InfrastructureError(
+            f"requirements are installed with pip, which this Python has not; run: {sys.executable} -m ensurepip"
+        )
+    argv = [
+        sys.executable,
+        "-I",
+        wheels_only.__file__,
+        "install",
+        "--target",
+        str(folder),
+        "--requirement",
+        str(wanted),
+    ]
+    argv += ["--only-binary", ":all:", "--no-compile", "--no-input", "--disable-pip-version-check", "--quiet"]
+    report = wanted.parent / "report.json"
+    argv += ["--report", str(report), "--no-warn-conflicts", "--progress-bar", "off", *pip_options(python)]
+    environment = {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name)}
+    # Where this process is killed, who works for the folder is found by its TMPDIR.
+    environment |= {"TMPDIR": str(wanted.parent), "LANG": "C.UTF-8"}
+    try:
+        done = subprocess.run(
+            argv, cwd=wanted.parent, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            errors="replace", timeout=SECONDS, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise InfrastructureError(f"pip did not end within {SECONDS / 60:.0f} minutes; try again") from None
+    if done.returncode != 0:
+        raise InfrastructureError(_explained(done.stderr, wanted, python))
+    (folder / _LIST).write_text(_listed(report), encoding="utf-8")
+    report.unlink()
+
+
+def _explained(said: str, wanted: Path, python: PythonInfo) -> str:
+    """pip's last words in a user's."""
+    names = ", ".join(line.partition(" ")[0] for line in wanted.read_text(encoding="utf-8").splitlines())
+    version = ".".join(map(str, python.version))
+    return (
+        f"pip could not install {names} for Python {version} from wheels: {_reason(said)}; "
+        f"check the versions in 'requirements' and that this host reaches its package index"
+    )
+
+
+def _reason(said: str) -> str:
+    if unlisted := _UNLISTED.search(said):
+        return f"it needs {unlisted[1]}, which must be listed with its own hash, as all others are"
+    if another := _ANOTHER.search(said):
+        return f"{another[1]} has none of the hashes that it may have, but sha256:{another[2]}"
+    lines = [line.removeprefix("ERROR: ").strip() for line in said.splitlines() if line.startswith("ERROR: ")]
+    return lines[0] if lines else said.strip().rpartition("\n")[2] or "it gave no reason"
+
+
+PLACES = (RUNTIME, SITE)
+"""Where folders of the host's are bound, read-only."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuestEnvironment:
+    """How the guest's Python is started, and which host folders stand where: (source, target)."""
+
+    command: tuple[str, ...] = OWN
+    binds: tuple[tuple[str, str], ...] = ()
+
+
+def packages_of(binds: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The packages among host folders that are bound."""
+    return next((packages_in(Path(source)) for source, target in binds if target == SITE), ())
+
+
+@dataclass(frozen=True, slots=True)
+class RootFilesystem:
+    """A root that sandboxes can be made of: what tells it from others, and how one is started."""
+
+    key: str
+    start: Start
+
+
+def prepare_guest_environment(
+    root: RootFilesystem, base: Callable[[], RootFilesystem], requirements: Sequence[str]
+) -> GuestEnvironment:
+    """What a sandbox of ``root`` needs; ``base`` is the root whose Python is brought along if need be.
+
+    Made once and then found. Raises ``InfrastructureError``.
+    """
+    command: tuple[str, ...] = OWN
+    binds: list[tuple[str, str]] = []
+    python = facts(root.key, root.start)
+    if python is None:
+        origin = base()
+        python = facts(origin.key, origin.start)
+        if python is None:
+            oldest = ".".join(map(str, interpreter.OLDEST))
+            raise InfrastructureError(f"neither the image nor toolc's own has Python {oldest} or newer")
+        command = BROUGHT
+        binds.append((str(runtime(origin.key, origin.start)), RUNTIME))
+    if requirements:
+        binds.append((str(site(requirements, python)), SITE))
+    return GuestEnvironment(command, tuple(binds))

@@ -1,0 +1,142 @@
+"""Which engine runs a call: the first that works here and keeps what the call's profile demands."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from toolc.model.errors import NoEngineError, UsageError
+from toolc.model.plan import AUTO, ENGINES, LimitName, Profile, engine_names
+from toolc.sandbox.base import Engine, EngineStatus, offer, told_instead, unenforced
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSelection:
+    """The engine that was chosen. ``notes`` say why each that stands before it was passed over.
+
+    ``unenforced`` names the limits that it does not enforce here, which the user has accepted; ``instead``
+    says what is limited in their place.
+    """
+
+    engine: Engine
+    notes: tuple[str, ...] = ()
+    unenforced: tuple[LimitName, ...] = ()
+    instead: str = ""
+
+
+def selection(engine: Engine, profile: Profile, notes: tuple[str, ...] = ()) -> EngineSelection:
+    """An engine that does not refuse ``profile``, with what it does not enforce."""
+    offered = offer(engine.capabilities(), profile.min_isolation)
+    weak = unenforced(offered)
+    return EngineSelection(engine, notes, weak, told_instead(offered, weak))
+
+
+@dataclass(slots=True)
+class _Loaded:
+    """The engines of this process, and what was found of those that work."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    engines: dict[str, Engine] = field(default_factory=dict)
+    available: dict[str, EngineStatus] = field(default_factory=dict)
+    calls: set[object] = field(default_factory=set)
+
+    def forget(self) -> None:
+        """A child that is forked has none of this process's threads, may be another user, and opens its own."""
+        self.lock = threading.Lock()
+        self.engines, self.available, self.calls = {}, {}, set()
+
+
+_LOADED: Final = _Loaded()
+os.register_at_fork(after_in_child=_LOADED.forget)
+
+
+def select(name: str, profile: Profile) -> EngineSelection:
+    """The engine called ``name``, or for ``auto`` the first that is available and does not refuse ``profile``.
+
+    An engine that was named is never replaced. Raises ``UsageError`` for an unknown name, ``NoEngineError``
+    where no engine will do.
+    """
+    if name not in engine_names():
+        raise UsageError(f"there is no engine {name!r}; choose one of: {', '.join(engine_names())}")
+    if name != AUTO:
+        objection = _objection(name, profile)
+        if objection is None:
+            return selection(load(name), profile)
+        raise NoEngineError(f"the {name} engine cannot run this call: {objection.whole()}")
+    objections: dict[str, _Objection] = {}
+    for each in ENGINES:
+        objection = _objection(each, profile)
+        if objection is None:
+            # Every call tells of these: how to mend what nobody may miss is for `toolc doctor`.
+            notes = (f"{other}: {found.reason}" for other, found in objections.items())
+            return selection(load(each), profile, tuple(notes))
+        objections[each] = objection
+    sentences = (_sentence(f"{each}: {found.whole()}") for each, found in objections.items())
+    raise NoEngineError("no engine on this host can run this call. " + " ".join(sentences))
+
+
+def load(name: str) -> Engine:
+    """The engine of this name, one per process."""
+    with _LOADED.lock:
+        if name not in _LOADED.engines:
+            _LOADED.engines[name] = importlib.import_module(f"toolc.sandbox.{name}.engine").engine()
+        return _LOADED.engines[name]
+
+
+@contextmanager
+def in_use() -> Iterator[None]:
+    """Keep the engines of this process open until the end of the block."""
+    call = object()
+    with _LOADED.lock:
+        _LOADED.calls.add(call)
+    try:
+        yield
+    finally:
+        with _LOADED.lock:
+            _LOADED.calls.discard(call)
+
+
+def close_unused() -> None:
+    """Close the engines of this process, unless a call is under way; the next start opens them again."""
+    with _LOADED.lock:
+        if not _LOADED.calls:
+            for engine in _LOADED.engines.values():
+                engine.close()
+
+
+def probe(name: str) -> EngineStatus:
+    """What the engine of this name is here. Only success is remembered: a daemon may be started meanwhile."""
+    found = _LOADED.available.get(name) or load(name).probe()
+    if found.available:
+        _LOADED.available[name] = found
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Objection:
+    """Why an engine does not run a call here, and what to do about it where the reason does not say so itself."""
+
+    reason: str
+    remedy: str = ""
+
+    def whole(self) -> str:
+        """Both, as sentences."""
+        return f"{_sentence(self.reason)} {self.remedy}" if self.remedy else self.reason
+
+
+def _objection(name: str, profile: Profile) -> _Objection | None:
+    """None if this engine runs ``profile`` here."""
+    found = probe(name)
+    if not found.available:
+        return _Objection(found.reason, found.remedy)
+    refusal = load(name).refusal(profile)
+    return None if refusal is None else _Objection(refusal)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."
