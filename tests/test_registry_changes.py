@@ -11,9 +11,9 @@ import pytest
 from toolc import Cancellation, Executor, FunctionTool, Registry, RegistryError, UsageError, build, define, tool
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
-from toolc.runtime.caller import CallContext, nobody
-from toolc.runtime.executor import Calls
-from toolc.runtime.setting import Setting
+from toolc.runtime.caller import CallContext, no_caller
+from toolc.runtime.execution.executor import CallPipeline
+from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.selection import EngineSelection
 
 SPECS = """\
@@ -195,9 +195,9 @@ def test_no_compiled_tool_reaches_a_function_of_the_process(compiled: Registry) 
         RegistryError, match="tool 'sneak' calls tools of this registry that are not those it was rev"
     ):
         Executor(compiled).run("sneak", {})
-    calls = Calls(Setting(choose=never), compiled.called)
+    calls = CallPipeline(CallOptions(choose=never), compiled.called)
     with Cancellation() as cancellation:
-        context = CallContext(call_id="c", tell=nobody, cancellation=cancellation, deadline=math.inf)
+        context = CallContext(call_id="c", tell=no_caller, cancellation=cancellation, deadline=math.inf)
         result = calls.call("greet", {"name": "x"}, context, step="one")
     assert result.text == "'greet' is a function of the host's process, which no compiled tool may call"
     assert calls.tools(["greet"]) == ()

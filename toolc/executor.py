@@ -26,17 +26,16 @@ from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import Policy
-from toolc.runtime import async_calls
-from toolc.runtime.batch import Mode, Order, Steer, new_call_id, with_ids
-from toolc.runtime.caller import nobody
+from toolc.runtime.caller import no_caller
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.denial import Denials
-from toolc.runtime.executor import Calls, execute
-from toolc.runtime.session import IDLE_SECONDS, Sessions
-from toolc.runtime.setting import Setting
-from toolc.runtime.shelf import Shelf
-from toolc.runtime.streaming import events
-from toolc.runtime.whole_batch import WholeBatch
+from toolc.runtime.execution import async_calls
+from toolc.runtime.execution.admission import DenyList
+from toolc.runtime.execution.async_calls import WholeBatch, stream_events
+from toolc.runtime.execution.batch import Mode, Order, Steer, new_call_id, with_ids
+from toolc.runtime.execution.executor import CallPipeline, execute
+from toolc.runtime.output.truncation import ResultStore
+from toolc.runtime.sandboxed.options import CallOptions
+from toolc.runtime.sessions.pool import IDLE_SECONDS, Sessions
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import EngineSelection, close_unused, in_use, select, selection
 
@@ -95,9 +94,9 @@ class Executor:
         argument_checks.optional("policy", policy, Policy, "a Policy")
         configuration = configuration or load_configuration()
         self.registry = registry
-        self._denials = Denials()
+        self._denials = DenyList()
         self._engine = configuration.engine if engine is None else engine
-        self._setting = Setting(
+        self._setting = CallOptions(
             choose=self._choose,
             accept_unenforced=configuration.accept_unenforced,
             workspace=argument_checks.path("workspace", workspace) if workspace is not None else None,
@@ -107,7 +106,7 @@ class Executor:
             denied=self._denials.reason,
             reveal=(secrets or SecretStore(configuration.secrets)).reveal,
             sessions=Sessions(session_idle),
-            shelf=Shelf() if keep_results else None,
+            shelf=ResultStore() if keep_results else None,
             lock=lock,
             policy=policy,
         )
@@ -210,14 +209,14 @@ class Executor:
         that cancels the call and waits until its sandbox is gone. Raises what ``run`` raises.
         """
         self._registered(name)
-        return events(self._told(name, arguments, call_id))
+        return stream_events(self._told(name, arguments, call_id))
 
     def astream(
         self, name: str, arguments: JsonObject, *, call_id: str | None = None
     ) -> AsyncGenerator[Event, None]:
         """``stream`` for ``asyncio``; to leave early, use ``contextlib.aclosing``."""
         self._registered(name)
-        return async_calls.events(self._told(name, arguments, call_id))
+        return async_calls.async_events(self._told(name, arguments, call_id))
 
     def run_batch(
         self,
@@ -246,7 +245,7 @@ class Executor:
         _check_open(cancellation)
         batch = self._batch(calls, Order(mode=mode, size=size, steer=steer), timeout)
         with nullcontext(cancellation) if cancellation else Cancellation() as given:
-            return batch.run(on_event or nobody, given)
+            return batch.run(on_event or no_caller, given)
 
     async def arun_batch(
         self,
@@ -337,7 +336,7 @@ class Executor:
         argument_checks.hook("steer", order.steer)
         seconds = None if timeout is None else argument_checks.seconds("a timeout", timeout)
         return WholeBatch(
-            calls=with_ids(calls), order=order, timeout=seconds, made=Calls(self._setting, self._called)
+            calls=with_ids(calls), order=order, timeout=seconds, made=CallPipeline(self._setting, self._called)
         )
 
     def _registered(self, name: str) -> RegisteredTool:
@@ -352,7 +351,7 @@ class Executor:
         return self._called(name).spec.name
 
 
-def _own_tools(shelf: Shelf | None) -> tuple[RegisteredTool, ...]:
+def _own_tools(shelf: ResultStore | None) -> tuple[RegisteredTool, ...]:
     if shelf is None:
         return ()
     from toolc.read_result import read_result_tool  # start-up time: most executors keep no results

@@ -7,15 +7,14 @@ from typing import Final
 from toolc.functions.define import define
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import Text, ToolResult
-from toolc.runtime.oversized import READ_RESULT
-from toolc.runtime.shelf import Shelf
+from toolc.runtime.output.truncation import READ_RESULT, ResultStore
 
 PAGE_BYTES: Final = 32 * 1024
 MAX_PAGE_BYTES: Final = 128 * 1024
 """How much one call reads if it says nothing, and at most: less than a tool's default output limit."""
 
 
-def read_result_tool(shelf: Shelf) -> RegisteredTool:
+def read_result_tool(shelf: ResultStore) -> RegisteredTool:
     """The tool for one session's ``shelf``; it reads nothing else."""
 
     def read_result(id: str, offset: int, limit: int) -> ToolResult:  # noqa: A002  the word in details.full_result

@@ -38,11 +38,11 @@ from toolc.model.plan import Profile
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.conversation import Conversation
-from toolc.runtime.egress import Broker, Egress
-from toolc.runtime.http_call import prepared
-from toolc.runtime.secrets import CallSecrets
-from toolc.runtime.wire import Line, Listening
+from toolc.runtime.egress.broker import Broker, Egress
+from toolc.runtime.http.call import prepare_http_call
+from toolc.runtime.secrets.redaction import CallSecrets
+from toolc.runtime.wire.call_loop import ListenerTime, WireLoop
+from toolc.runtime.wire.protocol import Conversation
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import load
 
@@ -61,17 +61,17 @@ def warm_call(engine: Engine, tool: ToolSpec) -> float:
     """The milliseconds from sending a call to its verdict, in a sandbox that was started ahead."""
     assert isinstance(tool.backend, HttpBackend)
     plan = Http().plan(tool.backend, BoundCall(tool=tool, arguments={}, call_id="c"), Profile())
-    plan, requests = prepared(plan, CallSecrets(), ())
+    plan, requests = prepare_http_call(plan, CallSecrets(), ())
     sandbox = engine.start(plan.profile, (*BOOTSTRAP_ARGUMENTS, NETWORK_ARGUMENT))
     conversation = Conversation(plan, 20_000, lambda *_: None)
     egress = Egress(requests=requests)
     with closing(sandbox), closing(Broker(plan.allow, conversation.outgoing, egress, sandbox.write)) as broker:
         conversation.connections = broker
-        line = Line(sandbox, conversation, None, Listening(), broker)
+        line = WireLoop(sandbox, conversation, None, ListenerTime(), broker)
         assert line.run_until(perf_counter() + 20, lambda: conversation.is_ready)
         with Cancellation() as never:
             # A wait that is no sleep: what the guest says meanwhile is heard.
-            idle = Line(sandbox, conversation, never, Listening(), broker)
+            idle = WireLoop(sandbox, conversation, never, ListenerTime(), broker)
             idle.run_until(perf_counter() + IDLE_SECONDS, lambda: False)
         started = perf_counter()
         line.call()

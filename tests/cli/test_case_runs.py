@@ -12,7 +12,7 @@ from toolc import Executor, Registry, tool
 from toolc.cli.case_runs import run_cases
 from toolc.cli.cases import Case
 from toolc.model.spec.tool import Test
-from toolc.runtime.function_context import FunctionContext
+from toolc.runtime.host_function import FunctionContext
 
 
 def test_ctrl_c_while_a_thread_starts_cancels_every_call(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 
 from toolc.cli.gc import command
 from toolc.model.errors import InfrastructureError
-from toolc.runtime import leftovers
-from toolc.runtime.leftovers import Survey
+from toolc.runtime.execution import leftovers
+from toolc.runtime.execution.leftovers import Survey
 from toolc.sandbox.base import Leftover
 
 

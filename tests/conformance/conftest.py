@@ -9,7 +9,7 @@ import pytest
 from egress_calls import Call, look_up
 from local_servers import Servers, servers
 
-from toolc.runtime import egress_names
+from toolc.runtime.egress import polling
 
 
 @pytest.fixture(scope="module")
@@ -20,5 +20,5 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
 
 @pytest.fixture
 def call(tmp_path: Path, there: Servers, monkeypatch: pytest.MonkeyPatch) -> Call:
-    monkeypatch.setattr(egress_names, "look_up", look_up)
+    monkeypatch.setattr(polling, "look_up", look_up)
     return Call(tmp_path, there)

@@ -15,7 +15,7 @@ from toolc.api import Registry, result_to_json
 from toolc.config.user_config import Configuration as UserConfiguration
 from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.runtime.egress_names import Answer
+from toolc.runtime.egress.polling import ResolvedHost
 from toolc.sandbox.base import Engine
 
 CA: Final = 'printf %s "$CA" >/tmp/ca.pem\n'
@@ -75,9 +75,13 @@ def run(configuration: Configuration, spec: JsonObject, folder: Path) -> JsonObj
     return found
 
 
-def look_up(host: str) -> Answer:
+def look_up(host: str) -> ResolvedHost:
     """In place of the resolver: names below ``toolc.test`` lead to this machine, and others nowhere."""
-    return Answer(host, ("127.0.0.1",)) if host.endswith(".toolc.test") else Answer(host, reason="no such name")
+    return (
+        ResolvedHost(host, ("127.0.0.1",))
+        if host.endswith(".toolc.test")
+        else ResolvedHost(host, reason="no such name")
+    )
 
 
 def text(result: JsonObject) -> str:

@@ -19,8 +19,8 @@ from toolc.api import Registry
 from toolc.config.user_config import Configuration as UserConfiguration
 from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.runtime import egress_names
-from toolc.runtime.egress_names import Answer
+from toolc.runtime.egress import polling
+from toolc.runtime.egress.polling import ResolvedHost
 from toolc.sandbox.base import Engine
 
 INSIDE: Final = ".inside.toolc.test"
@@ -102,13 +102,15 @@ def reach(hosts, port):
 
 @pytest.fixture(autouse=True)
 def names(monkeypatch: pytest.MonkeyPatch) -> None:
-    def look_up(host: str) -> Answer:
+    def look_up(host: str) -> ResolvedHost:
         number = host.removesuffix(INSIDE)
         return (
-            Answer(host, (ADDRESSES[int(number)][0],)) if number.isdigit() else Answer(host, reason="no such name")
+            ResolvedHost(host, (ADDRESSES[int(number)][0],))
+            if number.isdigit()
+            else ResolvedHost(host, reason="no such name")
         )
 
-    monkeypatch.setattr(egress_names, "look_up", look_up)
+    monkeypatch.setattr(polling, "look_up", look_up)
 
 
 @pytest.mark.parametrize("name", list(CONFIGURATIONS))
@@ -191,7 +193,7 @@ def telling_server() -> Iterator[int]:
 def test_what_is_allowed_is_reached_however_it_is_written(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(egress_names, "look_up", lambda host: Answer(host, ("127.0.0.1",)))
+    monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("127.0.0.1",)))
     configuration = CONFIGURATIONS[name]
     if reason := configuration.lacks():
         pytest.skip(reason)

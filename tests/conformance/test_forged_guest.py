@@ -28,8 +28,8 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, Profile
 from toolc.model.spec.sandbox import Destination, MinIsolation
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.egress import Egress
-from toolc.runtime.wire import converse
+from toolc.runtime.egress.broker import Egress
+from toolc.runtime.wire.call_loop import converse
 from toolc.sandbox.base import Engine, EngineSandbox
 
 PRELUDE = r"""

@@ -21,7 +21,7 @@ from toolc.model.registry import registry_from_json
 from toolc.model.registry_file import canonical, parse
 from toolc.model.spec.code_backends import Script, ShellBackend
 from toolc.reporters.text import render
-from toolc.runtime.unready import unready
+from toolc.runtime.execution.admission import unsupported_features
 from toolc.sandbox.selection import load
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +87,7 @@ def test_what_is_stored_is_read_again(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_tool_can_be_called(name: str) -> None:
-    assert {unready(tool) for tool in compile_specs([EXAMPLES / f"{name}.yaml"]).tools} == {None}
+    assert {unsupported_features(tool) for tool in compile_specs([EXAMPLES / f"{name}.yaml"]).tools} == {None}
 
 
 def run_script(argv: Sequence[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:

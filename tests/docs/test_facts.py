@@ -27,14 +27,16 @@ from toolc.model.spec.tool import Expect
 from toolc.model.template import FILTERS
 from toolc.policy.policy import Policy
 from toolc.review.rules import rules
-from toolc.runtime import egress, egress_told, transaction_journal, wire
-from toolc.runtime.agent_calls import MAX_AT_ONCE, MAX_CALLS
-from toolc.runtime.agent_network import MAX_RESPONSE
-from toolc.runtime.agent_turns import ATTEMPTS, MAX_WAIT_SECONDS
-from toolc.runtime.composite import MOST_AT_ONCE
-from toolc.runtime.result_files import MOST_FILES
-from toolc.runtime.transaction_rules import PROTECTED
-from toolc.runtime.transaction_view import MOST_ENTRIES
+from toolc.runtime.agents.agent import MAX_AT_ONCE, MAX_CALLS
+from toolc.runtime.agents.network import MAX_RESPONSE
+from toolc.runtime.agents.turns import ATTEMPTS, MAX_WAIT_SECONDS
+from toolc.runtime.composite.composite import MOST_AT_ONCE
+from toolc.runtime.egress import broker
+from toolc.runtime.sandboxed.result_files import MOST_FILES
+from toolc.runtime.wire import call_loop
+from toolc.runtime.workspace.transaction import journal
+from toolc.runtime.workspace.transaction.allowed_changes import PROTECTED
+from toolc.runtime.workspace.transaction.view import MOST_ENTRIES
 from toolc.sandbox.docker import container, daemon, sweep
 from toolc.sandbox.docker import sandbox as docker_sandbox
 from toolc.sandbox.host import janitor_process, store
@@ -58,9 +60,9 @@ DEADLINES = {
     "Wait for killed processes": oci_sandbox.GIVE_UP_SECONDS,
     "Remove the files of one dead owner": bundles.SWEEP_SECONDS,
     "The janitor, and each of its commands": janitor_process.DEADLINE_SECONDS,
-    "The guest becomes ready": wire.START_SECONDS,
+    "The guest becomes ready": call_loop.START_SECONDS,
     "Another process builds the same image or installs the same packages": store.LOCK_SECONDS,
-    "Another process rolls back the same transaction": transaction_journal.LOCK_SECONDS,
+    "Another process rolls back the same transaction": journal.LOCK_SECONDS,
 }
 
 
@@ -201,12 +203,12 @@ def test_network_in_a_sandbox() -> None:
 
 def test_limits_of_connections() -> None:
     table = rows("guides/network-access", "## Limits")
-    assert table["concurrent connections; total connections"] == [f"{MAX_CONNECTIONS}; {egress.MAX_IN_ALL:,}"]
-    assert table["bytes in both directions together"] == [f"{egress.MAX_BYTES >> 30} GiB"]
-    assert table["time to resolve a name and connect"] == [f"{egress.CONNECT_SECONDS:g} s"]
-    assert table["time without data on a connection"] == [f"{egress.IDLE_SECONDS:g} s"]
-    assert f"first {egress_told.MAX_LISTED} connections" in text_of("guides/network-access")
-    assert wire.DELIVERY_SECONDS == 1
+    assert table["concurrent connections; total connections"] == [f"{MAX_CONNECTIONS}; {broker.MAX_IN_ALL:,}"]
+    assert table["bytes in both directions together"] == [f"{broker.MAX_BYTES >> 30} GiB"]
+    assert table["time to resolve a name and connect"] == [f"{broker.CONNECT_SECONDS:g} s"]
+    assert table["time without data on a connection"] == [f"{broker.IDLE_SECONDS:g} s"]
+    assert f"first {broker.MAX_LISTED} connections" in text_of("guides/network-access")
+    assert call_loop.DELIVERY_SECONDS == 1
 
 
 def test_http_tools() -> None:

@@ -25,7 +25,7 @@ from toolc.executor import Executor
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.secret_forms import forms
+from toolc.runtime.secrets.encodings import secret_encodings
 from toolc.sandbox.selection import load
 
 pytestmark = pytest.mark.skipif(not load("oci").probe().available, reason="needs the engine that needs no daemon")
@@ -123,7 +123,7 @@ def test_a_planted_key_is_in_nothing_that_leaves_the_call(tmp_path: Path, caplog
             found.append(json.dumps(result_to_json(result)))
     everything = "\n".join([*found, caplog.text]).encode()
     assert b"[secret KEY]" in everything
-    assert not [form for form in forms(KEY) if form in everything]
+    assert not [form for form in secret_encodings(KEY) if form in everything]
 
 
 @both_formats

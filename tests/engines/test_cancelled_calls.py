@@ -12,7 +12,7 @@ from toolc.model.events import Stream
 from toolc.model.plan import ENGINES, Exec, Plan, Profile
 from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.wire import converse
+from toolc.runtime.wire.call_loop import converse
 from toolc.sandbox.selection import load
 
 ENV = tuple(EnvVar(name=name, value=value) for name, value in BASE.items())

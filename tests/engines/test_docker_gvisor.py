@@ -21,7 +21,7 @@ from toolc.model.errors import InfrastructureError, SandboxDiedError
 from toolc.model.plan import Exec, Plan, Profile
 from toolc.model.spec.sandbox import MIB, EnvVar, Limits
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.wire import converse
+from toolc.runtime.wire.call_loop import converse
 from toolc.sandbox import seccomp
 from toolc.sandbox.docker import limits
 from toolc.sandbox.docker.daemon import Runtime, connect

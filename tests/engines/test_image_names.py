@@ -13,7 +13,7 @@ from toolc.model.plan import Plan, Profile
 from toolc.model.result import Outcome
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.tool import ToolSpec
-from toolc.runtime.sandbox_profile import approve_image
+from toolc.runtime.sandboxed.options import approve_image
 from toolc.sandbox.base import ContentDigests, ImageUsed
 from toolc.sandbox.images.metadata import chosen, names_of
 

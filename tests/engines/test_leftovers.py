@@ -16,7 +16,8 @@ from test_docker_sweep import created, dead_owner
 from toolc.engines.fake import FakeEngine
 from toolc.model.json_schema import JsonValue
 from toolc.model.result import Outcome
-from toolc.runtime import leftovers, scratch
+from toolc.runtime.execution import leftovers
+from toolc.runtime.workspace import scratch
 from toolc.sandbox.base import Leftover
 from toolc.sandbox.docker import sweep
 from toolc.sandbox.docker.api_client import ApiError, Client
@@ -138,7 +139,7 @@ def places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("TOOLC_STORE", str(tmp_path / "store"))
     monkeypatch.setattr(owner, "_base", lambda: tmp_path / "run")
-    monkeypatch.setattr("toolc.runtime.leftovers.ENGINES", ())
+    monkeypatch.setattr("toolc.runtime.execution.leftovers.ENGINES", ())
     return tmp_path
 
 

@@ -18,7 +18,7 @@ from toolc.model.call import ToolCall
 from toolc.model.events import ToolEnd, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Text, ToolResult
-from toolc.runtime.session_wire import EndedError, Turn
+from toolc.runtime.wire.session import EndedError, SessionCall
 from toolc.sandbox.oci.engine import OciEngine
 
 PLUGIN = (Path(__file__).parent / "hostile_plugin.py").read_text(encoding="utf-8")
@@ -78,7 +78,7 @@ def listen(executor: Executor) -> None:
     (session,) = executor._setting.sessions._sessions.values()
     assert session.served is not None
     wire = session.served._wire
-    wire.begin(Turn(timeout_ms=60_000))
+    wire.begin(SessionCall(timeout_ms=60_000))
     with suppress(EndedError):
         wire.listen(time.monotonic() + 60)
 
@@ -156,7 +156,7 @@ def test_a_call_that_follows_at_once_waits_for_the_rest_of_an_answer(
     executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The second answer comes after 0.2 s, and ends the wait.
-    monkeypatch.setattr("toolc.runtime.plugin_turn.QUIET_SECONDS", 50.0)
+    monkeypatch.setattr("toolc.runtime.sessions.server.QUIET_SECONDS", 50.0)
     answered = call(executor, "twice, late")
     failed, after = call(executor, "ok"), call(executor, "ok")
     message = f"{BROKEN}it wrote what no call had asked for, {LATE}; {LOST}"
@@ -179,7 +179,7 @@ def test_what_a_plugin_shows_before_it_answers_is_told(executor: Executor) -> No
 @pytest.fixture
 def naming(engine: OciEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
     """Of a plugin that says of each answer which call's it is, where a wait would never end."""
-    monkeypatch.setattr("toolc.runtime.plugin_turn.QUIET_SECONDS", 1000.0)
+    monkeypatch.setattr("toolc.runtime.sessions.server.QUIET_SECONDS", 1000.0)
     found = registry(tmp_path, command=["python3", "hostile_plugin.py", "name calls"])
     with Executor(found, engine=engine, timeout=100) as made:
         yield made
@@ -214,7 +214,7 @@ def test_an_id_that_comes_twice_in_a_row_makes_a_call_wait(
     naming: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The second answer comes after 0.2 s, and ends the wait.
-    monkeypatch.setattr("toolc.runtime.plugin_turn.QUIET_SECONDS", 50.0)
+    monkeypatch.setattr("toolc.runtime.sessions.server.QUIET_SECONDS", 50.0)
     answered, failed = (naming.run("hostile", {"how": how}, call_id="c1") for how in ("twice, late", "ok"))
     assert answered.text == "c1"
     assert failed.error is not None

@@ -14,7 +14,7 @@ from configurations import CONFIGURATIONS
 from test_workspace_views import BEFORE, give, workspace
 from transaction_cases import call, doing, tool, tree
 
-from toolc.runtime import scratch
+from toolc.runtime.workspace import scratch
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.host.owner import Owner
 

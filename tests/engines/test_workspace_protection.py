@@ -18,7 +18,7 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonValue
 from toolc.model.spec.sandbox import WorkspaceMode
 from toolc.model.spec.tool import ToolSpec
-from toolc.runtime.beneath import RENAME_EXCHANGE, Root, rename
+from toolc.runtime.workspace.dir_handle import RENAME_EXCHANGE, DirHandle, rename
 from toolc.sandbox.base import Engine
 
 __all__ = ["configuration", "workspace"]
@@ -179,7 +179,7 @@ def test_a_parent_that_is_swapped_all_the_time_never_shows_anything_else(
         spec = tool("ls; cat key || true; echo x > key", min_isolation=configuration.min_isolation)
 
     def swap(stop: threading.Event) -> None:
-        with Root.open(str(workspace.parent)) as folder:
+        with DirHandle.open(str(workspace.parent)) as folder:
             # An even number of times, so that each call finds the folder where it belongs.
             while not stop.is_set():
                 for _ in range(2):

@@ -17,8 +17,8 @@ from toolc.model.spec.sandbox import MIB, Commit, Limits, MinIsolation, SandboxS
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Template
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.executor import execute
-from toolc.runtime.setting import Setting
+from toolc.runtime.execution.executor import execute
+from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import EngineSelection
 
@@ -61,7 +61,7 @@ def call(
     cancellation: Cancellation | None = None,
 ) -> ToolResult:
     registered = RegisteredTool(spec=spec, surface_digest="sha256:aa", effect_digest="sha256:bb")
-    setting = Setting(choose=lambda _: EngineSelection(engine), workspace=workspace, ask=ask)
+    setting = CallOptions(choose=lambda _: EngineSelection(engine), workspace=workspace, ask=ask)
     asked = ToolCall(name=spec.name, arguments=arguments or {}, call_id="c")
     return execute(registered, asked, setting, on_event=on_event, cancellation=cancellation)
 

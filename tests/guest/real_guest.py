@@ -13,7 +13,7 @@ from toolc.model.plan import Exec, Invocation, Plan, Profile, PythonCall
 from toolc.model.result import Content, Outcome
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar, Limits
-from toolc.runtime.wire import converse
+from toolc.runtime.wire.call_loop import converse
 
 PATH = EnvVar(name="PATH", value="/usr/bin:/bin")
 

@@ -15,10 +15,10 @@ from toolc.model.plan import Exec, Plan, Profile, PythonCall
 from toolc.model.result import Outcome
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
-from toolc.runtime.egress import Egress
-from toolc.runtime.served import Served
-from toolc.runtime.session_wire import EndedError, Turn
-from toolc.runtime.timing import Timing
+from toolc.runtime.call_durations import Timing
+from toolc.runtime.egress.broker import Egress
+from toolc.runtime.sessions.server import SandboxServer
+from toolc.runtime.wire.session import EndedError, SessionCall
 
 PATH = EnvVar(name="PATH", value="/usr/bin:/bin")
 CODE = """
@@ -43,14 +43,14 @@ class Session:
     def __init__(self) -> None:
         self.output: list[tuple[Stream, str]] = []
         self.progress: list[str] = []
-        self._served: Served | None = None
+        self._served: SandboxServer | None = None
         self._calls = 0
 
     def take(self, plan: Plan) -> Outcome:
         if self._served is None:
-            self._served = Served(plan, lambda profile: (NamespaceSandbox(), profile), Egress(), Timing())
+            self._served = SandboxServer(plan, lambda profile: (NamespaceSandbox(), profile), Egress(), Timing())
         self.output, self.progress = [], []
-        turn = Turn(
+        turn = SessionCall(
             timeout_ms=100_000,
             on_progress=lambda _, message, __: self.progress.append(message),
             on_output=lambda stream, text: self.output.append((stream, text)),

@@ -17,8 +17,8 @@ from toolc.guest.frames import FrameReader, encode
 from toolc.model.destinations import parse_destination
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ConnectionAttempt
-from toolc.runtime.egress import Broker, Egress, Requests
-from toolc.runtime.redaction import Redactor
+from toolc.runtime.egress.broker import Broker, Egress, Requests
+from toolc.runtime.secrets.redaction import Redactor
 
 PATIENCE = 60.0
 """How long anything is waited for, in seconds."""

@@ -22,18 +22,11 @@ from typing import Any
 from test_transaction import edit
 from transaction_cases import call, doing, tool, tree
 
-from toolc.runtime import (
-    beneath,
-    scratch,
-    scratch_sweep,
-    transaction,
-    transaction_commit,
-    transaction_journal,
-    transaction_recovery,
-)
+from toolc.runtime.workspace import dir_handle, scratch, scratch_sweep
+from toolc.runtime.workspace.transaction import commit, journal, recovery, transaction
 from toolc.sandbox.host import janitor
 
-WATCHED = (beneath, scratch_sweep, transaction_commit, transaction_journal, transaction_recovery)
+WATCHED = (dir_handle, scratch_sweep, commit, journal, recovery)
 CHANGES = re.compile(r"rename\(|mkdir\(|unlink\(|rmdir\(|chmod\(|open\(|symlink\(|write|sync\(|call\(")
 STEPS = {
     (module.__file__, number)
@@ -117,8 +110,8 @@ def main() -> None:
     os.environ["XDG_STATE_HOME"] = str(top / "state")
     vars(janitor)["register_folders"] = lambda _: None  # recovery is to be ours alone
     if way == "steps":
-        for module in (transaction_commit, transaction_recovery):
-            vars(module)["rename"] = beneath._rename_in_steps
+        for module in (commit, recovery):
+            vars(module)["rename"] = dir_handle._rename_in_steps
     step, inner, folder = 0, 0, top / "work"
     while True:
         shutil.rmtree(folder, ignore_errors=True)

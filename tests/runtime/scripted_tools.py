@@ -18,8 +18,8 @@ from toolc.model.result import Capture, Outcome, ToolResult
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.tool import Annotations, Retry, ToolSpec
 from toolc.model.template import Placeholder, Template
-from toolc.runtime.executor import Find, execute
-from toolc.runtime.setting import Setting
+from toolc.runtime.execution.executor import Find, execute
+from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.selection import EngineSelection
 
 WORD: JsonObject = {
@@ -84,11 +84,11 @@ class Scripted:
         self.engine = FakeEngine(self._run)
         self._lock = threading.Lock()
 
-    def setting(self) -> Setting:
+    def setting(self) -> CallOptions:
         """Runs on this engine."""
-        return Setting(choose=lambda _: EngineSelection(self.engine))
+        return CallOptions(choose=lambda _: EngineSelection(self.engine))
 
-    def run(self, spec: ToolSpec, arguments: JsonObject, setting: Setting | None = None) -> ToolResult:
+    def run(self, spec: ToolSpec, arguments: JsonObject, setting: CallOptions | None = None) -> ToolResult:
         """One call of ``spec``, with the id ``c``."""
         call = ToolCall(name=spec.name, arguments=arguments, call_id="c")
         return execute(registered(spec), call, setting or self.setting(), on_event=self.events.append)

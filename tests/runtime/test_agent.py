@@ -22,7 +22,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Plan
 from toolc.model.result import Outcome, Text, ToolFailure
 from toolc.providers.base import members
-from toolc.runtime.agent_calls import MAX_AT_ONCE, MAX_CALLS
+from toolc.runtime.agents.agent import MAX_AT_ONCE, MAX_CALLS
 
 both_formats = pytest.mark.parametrize("speech", SPEECHES, ids=lambda speech: str(speech.provider))
 

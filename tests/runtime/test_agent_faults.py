@@ -21,9 +21,9 @@ from toolc.model.errors import MissingExtraError, UsageError
 from toolc.model.events import Event, ToolConnect
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.code_backends import ErrorKind
-from toolc.runtime.agent_model import MAX_WORDS
-from toolc.runtime.agent_network import MAX_RESPONSE
-from toolc.runtime.agent_turns import ATTEMPTS, MAX_ANSWERED
+from toolc.runtime.agents.model import MAX_WORDS
+from toolc.runtime.agents.network import MAX_RESPONSE
+from toolc.runtime.agents.turns import ATTEMPTS, MAX_ANSWERED
 from toolc.runtime.cancellation import Cancellation
 
 OPENAI = OpenAISpeech()

@@ -16,16 +16,14 @@ from toolc.model.spec.http_backend import Scheme, Url
 from toolc.model.spec.sandbox import Destination, SandboxSpec, SecretSpec
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Placeholder, Template
-from toolc.runtime import egress_names
-from toolc.runtime.agent_api import opened
-from toolc.runtime.agent_model import ModelError
-from toolc.runtime.agent_network import EgressNetwork
-from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.egress_names import Answer
-from toolc.runtime.egress_transport import RefusedError
-from toolc.runtime.patience import InterruptedWaitError, Patience
-from toolc.runtime.redaction import Redactor
-from toolc.runtime.secrets import CallSecrets
+from toolc.runtime.agents.model import ModelError
+from toolc.runtime.agents.network import EgressNetwork
+from toolc.runtime.agents.turns import opened
+from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitError
+from toolc.runtime.egress import polling
+from toolc.runtime.egress.polling import ResolvedHost
+from toolc.runtime.egress.transport import RefusedError
+from toolc.runtime.secrets.redaction import CallSecrets, Redactor
 
 SECRETS = CallSecrets(values={"KEY": KEY}, redactor=Redactor({"KEY": KEY}))
 
@@ -38,7 +36,7 @@ def connect(allow: Destination, host: str, port: int) -> tuple[str, list[Connect
     """Why there is no connection, empty where there is one; and what is told of it."""
     told: list[ConnectionAttempt] = []
     with Cancellation() as cancellation:
-        network = EgressNetwork((allow,), Patience(cancellation, math.inf), told.append)
+        network = EgressNetwork((allow,), Deadline(cancellation, math.inf), told.append)
         with suppress(RefusedError):
             network.connect_tcp(host, port).close()
         reasons = [each.reason for each in network.attempts()]
@@ -81,7 +79,7 @@ def test_a_host_that_is_not_listed_is_not_looked_up(port: int) -> None:
 def test_a_name_that_leads_to_this_machine_needs_an_entry_for_the_address(
     port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(egress_names, "look_up", lambda host: Answer(host, ("127.0.0.1",)))
+    monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("127.0.0.1",)))
     reason, (attempt,) = connect(entry("models.example.com", port), "models.example.com", port)
     assert reason == (
         "models.example.com leads to 127.0.0.1, which is the machine that toolc runs on; "
@@ -91,7 +89,7 @@ def test_a_name_that_leads_to_this_machine_needs_an_entry_for_the_address(
 
 
 def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(egress_names, "look_up", lambda host: Answer(host, reason=f"{host} cannot be looked up"))
+    monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, reason=f"{host} cannot be looked up"))
     reason, _ = connect(entry("models.example.com", 443), "models.example.com", 443)
     assert reason.startswith("models.example.com cannot be looked up")
 
@@ -104,7 +102,7 @@ def test_an_address_that_does_not_answer_is_waited_for_no_longer_than_the_call()
             each.setblocking(False)
             each.connect_ex(place)
         cancellation.cancel()
-        network = EgressNetwork((entry(*place),), Patience(cancellation, math.inf), lambda _: None)
+        network = EgressNetwork((entry(*place),), Deadline(cancellation, math.inf), lambda _: None)
         with pytest.raises(InterruptedWaitError):
             network.connect_tcp(*place)
         for each in waiting:
@@ -142,7 +140,7 @@ def test_a_key_goes_to_its_hosts_and_over_tls(scheme: Scheme, host: str, hosts: 
     spec = tool(scheme, host, hosts)
     assert isinstance(spec.backend, AgentBackend)
     with Cancellation() as cancellation:
-        api = opened(spec.backend, spec, SECRETS, Patience(cancellation, math.inf), lambda _: None)
+        api = opened(spec.backend, spec, SECRETS, Deadline(cancellation, math.inf), lambda _: None)
         with pytest.raises(ModelError) as raised:
             api.__enter__()
     assert (raised.value.kind, str(raised.value)) == ("denied", why)

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import pytest
 
 from toolc.model.events import Event, Listener, ToolUpdate
-from toolc.runtime import async_calls
-from toolc.runtime.async_calls import MAX_AHEAD
-from toolc.runtime.caller import nobody
+from toolc.runtime.caller import no_caller
 from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.execution import async_calls
+from toolc.runtime.execution.async_calls import MAX_AHEAD
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ def test_the_result_is_what_the_call_returned_and_events_come_on_the_loops_threa
 
 
 def test_who_does_not_listen_is_told_nothing() -> None:
-    assert run(async_calls.result(lambda tell, _: tell is nobody, None))
+    assert run(async_calls.result(lambda tell, _: tell is no_caller, None))
 
 
 def test_what_the_call_raises_is_raised_where_it_is_awaited_after_its_events() -> None:
@@ -103,7 +103,7 @@ def test_events_are_an_asynchronous_iterator() -> None:
         tell(update("b"))
 
     async def main() -> list[Event]:
-        return [event async for event in async_calls.events(call)]
+        return [event async for event in async_calls.async_events(call)]
 
     assert run(main()) == [update("a"), update("b")]
 
@@ -116,7 +116,7 @@ def test_what_the_call_raises_the_iterator_raises_after_the_events() -> None:
     told: list[Event] = []
 
     async def main() -> None:
-        async for event in async_calls.events(call):
+        async for event in async_calls.async_events(call):
             told.append(event)
 
     with pytest.raises(ValueError, match="the call"):
@@ -133,7 +133,7 @@ def test_to_close_the_iterator_cancels_a_call_that_has_much_to_say() -> None:
         ended.append(True)
 
     async def main() -> None:
-        async with aclosing(async_calls.events(call)) as events:
+        async with aclosing(async_calls.async_events(call)) as events:
             async for _ in events:
                 break
 
@@ -150,7 +150,7 @@ def test_a_reader_who_takes_his_time_holds_the_call_up() -> None:
             said.append(number)
 
     async def main() -> None:
-        events = async_calls.events(call)
+        events = async_calls.async_events(call)
         await anext(events)
         while len(said) < MAX_AHEAD:
             await asyncio.sleep(0.001)
@@ -170,7 +170,7 @@ def test_an_iterator_that_is_left_behind_ends_its_call_with_the_loop() -> None:
             ended.set()
 
     async def main() -> None:
-        await anext(async_calls.events(call))
+        await anext(async_calls.async_events(call))
 
     asyncio.run(main())
     assert ended.wait(60)

@@ -12,8 +12,8 @@ import pytest
 from toolc.model.call import ToolCall
 from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError
 from toolc.model.result import BatchError, ToolResult, failure
-from toolc.runtime.batch import Mode, Order, Steer, processors, run_batch, with_ids
 from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.execution.batch import Mode, Order, Steer, processors, run_batch, with_ids
 
 
 def calls(count: int) -> list[ToolCall]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.runtime.beneath import RENAME_EXCHANGE, RENAME_NOREPLACE, Root, rename
+from toolc.runtime.workspace.dir_handle import RENAME_EXCHANGE, RENAME_NOREPLACE, DirHandle, rename
 
 
 @pytest.fixture
@@ -23,12 +23,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def root(folder: Path) -> Iterator[Root]:
-    with Root.open(str(folder)) as opened:
+def root(folder: Path) -> Iterator[DirHandle]:
+    with DirHandle.open(str(folder)) as opened:
         yield opened
 
 
-def test_what_is_in_the_folder_is_reached(root: Root) -> None:
+def test_what_is_in_the_folder_is_reached(root: DirHandle) -> None:
     status = root.status_of(b"deep/file")
     assert status is not None
     assert status.st_size == 4
@@ -41,12 +41,12 @@ def test_what_is_in_the_folder_is_reached(root: Root) -> None:
 @pytest.mark.parametrize(
     "path", [b"../secret/file", b"deep/../../secret", b"/etc/passwd", b"deep/./file/x", b"./deep/x"]
 )
-def test_no_path_leads_out(root: Root, path: bytes) -> None:
+def test_no_path_leads_out(root: DirHandle, path: bytes) -> None:
     with pytest.raises(OSError, match="not a path inside"), root.folder(path.rpartition(b"/")[0] or path):
         pass
 
 
-def test_links_are_not_followed_as_folders_nor_as_files(root: Root, folder: Path) -> None:
+def test_links_are_not_followed_as_folders_nor_as_files(root: DirHandle, folder: Path) -> None:
     (folder / "link").symlink_to("../secret")
     (folder / "deep" / "leak").symlink_to("../../secret/file")
     assert root.status_of(b"link/file") is None
@@ -57,20 +57,20 @@ def test_links_are_not_followed_as_folders_nor_as_files(root: Root, folder: Path
     assert root.read_link(b"deep/leak") == b"../../secret/file"
 
 
-def test_a_fifo_is_no_file_and_does_not_hold_its_reader(root: Root, folder: Path) -> None:
+def test_a_fifo_is_no_file_and_does_not_hold_its_reader(root: DirHandle, folder: Path) -> None:
     os.mkfifo(folder / "fifo")
     with pytest.raises(OSError, match="not a regular file"), root.file(b"fifo"):
         pass
 
 
-def test_a_folder_that_was_moved_is_still_the_one_that_was_opened(root: Root, folder: Path) -> None:
+def test_a_folder_that_was_moved_is_still_the_one_that_was_opened(root: DirHandle, folder: Path) -> None:
     folder.rename(folder.with_name("moved"))
     folder.symlink_to("secret")
     with root.file(b"deep/file") as descriptor:
         assert os.read(descriptor, 10) == b"mine"
 
 
-def test_a_parent_that_is_swapped_all_the_time_never_leads_out(root: Root, folder: Path) -> None:
+def test_a_parent_that_is_swapped_all_the_time_never_leads_out(root: DirHandle, folder: Path) -> None:
     """Another thread puts a link to the secret in the parent's place, and back, as fast as it can."""
     (folder / "bait").symlink_to("../secret")
     stop = threading.Event()
@@ -98,10 +98,10 @@ def test_a_parent_that_is_swapped_all_the_time_never_leads_out(root: Root, folde
 
 @pytest.mark.parametrize("by_kernel", [True, False], ids=["renameat2", "in steps"])
 def test_a_rename_replaces_nothing_or_exchanges(
-    root: Root, folder: Path, monkeypatch: pytest.MonkeyPatch, by_kernel: bool
+    root: DirHandle, folder: Path, monkeypatch: pytest.MonkeyPatch, by_kernel: bool
 ) -> None:
     if not by_kernel:
-        monkeypatch.setattr("toolc.runtime.beneath.ctypes.CDLL", lambda *_, **__: object())
+        monkeypatch.setattr("toolc.runtime.workspace.dir_handle.ctypes.CDLL", lambda *_, **__: object())
     (folder / "a").write_text("a")
     (folder / "b").write_text("b")
     with pytest.raises(FileExistsError):
@@ -115,6 +115,6 @@ def test_a_rename_replaces_nothing_or_exchanges(
 def test_a_folder_of_millions_is_not_read_whole(tmp_path: Path) -> None:
     for number in range(9):
         (tmp_path / str(number)).touch()
-    with Root.open(str(tmp_path)) as root:
+    with DirHandle.open(str(tmp_path)) as root:
         assert len(root.entries(b"", 4)) == 4
         assert [name for name, _ in root.entries(b"", 100)] == [b"%d" % number for number in range(9)]

@@ -14,8 +14,7 @@ from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, PythonCall
 from toolc.model.result import Capture, Image, Outcome, Resource, Text, ToolFailure, ToolResult
-from toolc.runtime.redaction import Redactor
-from toolc.runtime.secrets import redacted
+from toolc.runtime.secrets.redaction import Redactor, redacted
 
 KEY = "correct-horse"
 SHAPED: JsonObject = {

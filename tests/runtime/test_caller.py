@@ -17,11 +17,11 @@ from toolc.model.events import Event, ToolEnd, ToolStart
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import Outcome, ToolFailure, ToolResult
 from toolc.model.spec.tool import Retry
-from toolc.runtime.caller import CallContext, Caller, as_part, nobody
+from toolc.runtime.caller import CallContext, Caller, as_part, no_caller
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.composed_call import ComposedCall
-from toolc.runtime.denial import Denials
-from toolc.runtime.executor import Calls
+from toolc.runtime.composite.call import ComposedCall
+from toolc.runtime.execution.admission import DenyList
+from toolc.runtime.execution.executor import CallPipeline
 
 WORD: JsonObject = {"word": "a"}
 ECHO = tool("echo")
@@ -30,11 +30,11 @@ ECHO = tool("echo")
 @pytest.fixture
 def outer() -> Iterator[CallContext]:
     with Cancellation() as cancellation:
-        yield CallContext(call_id="outer", tell=nobody, cancellation=cancellation, deadline=math.inf)
+        yield CallContext(call_id="outer", tell=no_caller, cancellation=cancellation, deadline=math.inf)
 
 
-def calls(scripted: Scripted) -> Calls:
-    return Calls(scripted.setting(), finding(ECHO, tool("wipe", confirm=True)))
+def calls(scripted: Scripted) -> CallPipeline:
+    return CallPipeline(scripted.setting(), finding(ECHO, tool("wipe", confirm=True)))
 
 
 def test_a_part_has_an_id_of_its_own_and_its_events_say_whose_part_it_is(outer: CallContext) -> None:
@@ -60,7 +60,7 @@ def test_a_part_of_a_part_keeps_its_own_parent(outer: CallContext) -> None:
             return caller.call("echo", call.arguments, context, step="b")
 
     setting, spec = scripted.setting(), tool("around")
-    made = Calls(setting, finding(ECHO))
+    made = CallPipeline(setting, finding(ECHO))
 
     def tell(event: Event) -> None:
         scripted.events.append(event)
@@ -139,12 +139,12 @@ def test_a_part_shares_the_cancellation(outer: CallContext) -> None:
 
 
 def test_deny_lists_confirmation_and_retries_hold_for_a_part(outer: CallContext) -> None:
-    denials = Denials()
+    denials = DenyList()
     left = [1, 0]
     scripted = Scripted(lambda _: exited(left.pop(0)))
     flaky = tool("flaky", retry=Retry(kinds=("exit_status",), attempts=2, backoff_ms=1))
     setting = replace(scripted.setting(), denied=denials.reason)
-    made = Calls(setting, finding(ECHO, tool("wipe", confirm=True), flaky))
+    made = CallPipeline(setting, finding(ECHO, tool("wipe", confirm=True), flaky))
     denials.deny(["echo"], [])
     kinds = [
         result.error and result.error.kind

@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolc.model.result import Capture
-from toolc.runtime.capture import HeadAndTail
+from toolc.runtime.output.capture import HeadTailBuffer
 
 
 def captured(limit: int, *pieces: bytes) -> Capture:
-    kept = HeadAndTail(limit)
+    kept = HeadTailBuffer(limit)
     for piece in pieces:
         kept.add(piece)
     return kept.capture()
@@ -35,7 +35,7 @@ def test_any_stream_keeps_its_first_and_last_bytes(limit: int, pieces: list[byte
 
 
 def test_no_more_than_twice_the_limit_is_ever_held() -> None:
-    kept = HeadAndTail(1000)
+    kept = HeadTailBuffer(1000)
     for size in (1, 999, 1000, 5000, 1, 700, 700, 100_000):
         kept.add(b"x" * size)
         assert len(kept._head) + len(kept._tail) <= 2000

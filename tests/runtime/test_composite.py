@@ -18,10 +18,10 @@ from toolc.model.result import Image, Text, ToolResult, failure
 from toolc.model.spec.composed_backends import CompositeBackend, Step, Strategy
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate, Placeholder, Template
-from toolc.runtime.caller import CallContext, nobody
+from toolc.runtime.caller import CallContext, no_caller
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.composite import MOST_AT_ONCE, Composite
-from toolc.runtime.step_results import StepOutcome
+from toolc.runtime.composite.composite import MOST_AT_ONCE, Composite
+from toolc.runtime.composite.steps import StepOutcome
 
 Tool: TypeAlias = Callable[[JsonObject, CallContext], ToolResult]
 
@@ -67,7 +67,7 @@ def run(
     steps: Sequence[Step],
     caller: Caller,
     arguments: JsonObject | None = None,
-    tell: Callable[[Event], None] = nobody,
+    tell: Callable[[Event], None] = no_caller,
     cancellation: Cancellation | None = None,
 ) -> ToolResult:
     with cancellation or Cancellation() as own:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.runtime.conditions import ConditionError, holds
+from toolc.runtime.composite.steps import ConditionError, holds
 
 
 @pytest.mark.parametrize(

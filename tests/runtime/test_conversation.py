@@ -32,7 +32,7 @@ from toolc.model.plan import Exec, Plan, Profile, PythonCall
 from toolc.model.result import Image
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
-from toolc.runtime.conversation import Conversation, Verdict, call_message
+from toolc.runtime.wire.protocol import Conversation, ExitReport, call_message
 
 EXEC = Plan(
     profile=Profile(),
@@ -331,7 +331,7 @@ def test_without_progress_in_the_plan_such_lines_are_stderr() -> None:
 def test_the_verdict_is_the_last_word() -> None:
     conversation = started()
     conversation.receive(exit_frame(status=3) + b"\xff" * 100)
-    assert conversation.verdict == Verdict(
+    assert conversation.verdict == ExitReport(
         ending="exited", status=3, reason="", oom_kills=0, cpu_ms=1.5, peak_memory_bytes=9
     )
 
@@ -340,7 +340,7 @@ def test_the_verdict_is_the_last_word() -> None:
 def test_measurements_that_make_no_sense_are_unknown(junk: object) -> None:
     conversation = started()
     conversation.receive(exit_frame(oom_kills=junk, cpu_ms=junk, peak_memory_bytes=junk))
-    assert conversation.verdict == Verdict(
+    assert conversation.verdict == ExitReport(
         ending="exited", status=0, reason="", oom_kills=None, cpu_ms=None, peak_memory_bytes=None
     )
 

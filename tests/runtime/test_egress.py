@@ -15,10 +15,10 @@ from egress_guest import ByHand, echo, flood, server
 from toolc.guest import frames
 from toolc.guest.frames import ProtocolError
 from toolc.model.json_schema import JsonValue
-from toolc.runtime import egress, egress_names, egress_told
-from toolc.runtime.egress_names import Answer
-from toolc.runtime.egress_transport import Opening, RefusedError
-from toolc.runtime.redaction import Redactor
+from toolc.runtime.egress import broker, polling
+from toolc.runtime.egress.polling import ResolvedHost
+from toolc.runtime.egress.transport import Opening, RefusedError
+from toolc.runtime.secrets.redaction import Redactor
 
 
 def test_bytes_go_both_ways_and_each_way_ends_by_itself() -> None:
@@ -42,7 +42,7 @@ def test_bytes_go_both_ways_and_each_way_ends_by_itself() -> None:
 def test_the_next_call_of_a_session_lists_what_is_open_and_what_it_asks_for_itself(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(egress, "MAX_IN_ALL", 2)
+    monkeypatch.setattr(broker, "MAX_IN_ALL", 2)
     with server(echo) as port, ByHand(f"127.0.0.1:{port}") as guest:
         guest.closed(guest.open("other.example.com", 443))
         kept = guest.open("127.0.0.1", port)
@@ -112,7 +112,7 @@ def test_a_server_that_is_not_there_is_a_failure_and_no_refusal() -> None:
 
 def test_a_proxy_of_this_machine_is_named_where_a_connection_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.corp.example:8080")
-    monkeypatch.setattr(egress_names, "look_up", lambda host: Answer(host, reason=f"{host} cannot be looked up"))
+    monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, reason=f"{host} cannot be looked up"))
     with ByHand("api.example.com:443") as guest:
         reason = str(guest.closed(guest.open("api.example.com", 443))["reason"])
     assert reason.endswith("looked up (HTTPS_PROXY is set, and toolc connects directly: it uses no proxy)")
@@ -123,12 +123,12 @@ def test_a_name_is_looked_up_once_in_a_call_and_what_was_judged_is_connected_to(
 ) -> None:
     asked = []
 
-    def look_up(host: str) -> Answer:
+    def look_up(host: str) -> ResolvedHost:
         asked.append(host)
         # Who asks a second time is led elsewhere: DNS rebinding.
-        return Answer(host, ("127.0.0.1",) if len(asked) == 1 else ("169.254.169.254",))
+        return ResolvedHost(host, ("127.0.0.1",) if len(asked) == 1 else ("169.254.169.254",))
 
-    monkeypatch.setattr(egress_names, "look_up", look_up)
+    monkeypatch.setattr(polling, "look_up", look_up)
     with server(echo) as port, ByHand(f"api.example.com:{port}", f"127.0.0.1:{port}") as guest:
         first = [guest.open("api.example.com", port), guest.open("API.example.com.", port)]
         guest.until(lambda: all(frames.OPENED in guest.kinds(stream) for stream in first))
@@ -140,7 +140,7 @@ def test_a_name_is_looked_up_once_in_a_call_and_what_was_judged_is_connected_to(
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "10.0.0.1", "169.254.169.254", "64:ff9b::7f00:1"])
 def test_a_name_that_leads_inside_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(egress_names, "look_up", lambda host: Answer(host, (address,)))
+    monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, (address,)))
     with ByHand("api.example.com:443", "*.example.org:443", "public:443") as guest:
         for host in ("api.example.com", "a.example.org", "any.example.net"):
             assert guest.closed(guest.open(host, 443))["kind"] == "denied"
@@ -148,7 +148,9 @@ def test_a_name_that_leads_inside_is_refused(address: str, monkeypatch: pytest.M
 
 
 def test_addresses_are_tried_in_their_order_until_one_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(egress_names, "look_up", lambda host: Answer(host, ("127.0.0.9", "127.0.0.8", "127.0.0.1")))
+    monkeypatch.setattr(
+        polling, "look_up", lambda host: ResolvedHost(host, ("127.0.0.9", "127.0.0.8", "127.0.0.1"))
+    )
     with server(echo) as port:
         allow = [f"{host}:{port}" for host in ("a.example", "127.0.0.9", "127.0.0.1")]
         with ByHand(*allow) as guest:
@@ -158,7 +160,7 @@ def test_addresses_are_tried_in_their_order_until_one_answers(monkeypatch: pytes
 
 
 def test_tls_must_name_the_server_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(egress_names, "look_up", lambda host: Answer(host, ("127.0.0.1",)))
+    monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("127.0.0.1",)))
     heard: list[bytes] = []
     with (
         server(lambda connection: heard.append(connection.recv(65536))) as port,
@@ -244,7 +246,7 @@ def test_a_guest_that_takes_nothing_is_sent_nothing_more() -> None:
         while guest.broker.has_room:
             poll.poll(1000)
             guest.broker.serve()
-        most = egress.MAX_OUT + 2 * frames.FIRST_WINDOW
+        most = broker.MAX_OUT + 2 * frames.FIRST_WINDOW
         before = len(guest.out)
         assert before < most
         guest.broker.serve()
@@ -361,7 +363,7 @@ def test_half_open_connections_are_bounded() -> None:
 
 def test_a_guest_that_asks_on_and_on_must_listen() -> None:
     with ByHand("127.0.0.1:9") as guest:
-        guest.out += bytes(egress.MAX_UNHEARD + 1)
+        guest.out += bytes(broker.MAX_UNHEARD + 1)
         with pytest.raises(ProtocolError, match="does not listen"):
             guest.open("127.0.0.1", 10)
         guest.out.clear()
@@ -371,12 +373,12 @@ def test_a_connection_that_both_have_closed_makes_room() -> None:
     with ByHand("127.0.0.1:9") as guest:
         for _ in range(2 * frames.MAX_CONNECTIONS):
             guest.send(frames.CLOSE, guest.open("127.0.0.1", 10), b"{}")
-        assert len(guest.broker.attempts()) == egress_told.MAX_LISTED
-        assert guest.broker.unlisted == 2 * frames.MAX_CONNECTIONS - egress_told.MAX_LISTED
+        assert len(guest.broker.attempts()) == broker.MAX_LISTED
+        assert guest.broker.unlisted == 2 * frames.MAX_CONNECTIONS - broker.MAX_LISTED
 
 
 def test_a_refusal_is_listed_however_many_were_allowed_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(egress_told, "MAX_LISTED", 2)
+    monkeypatch.setattr(broker, "MAX_LISTED", 2)
     with ByHand("127.0.0.1:9") as guest:
         for port in (9, 9, 9, 10, 11, 12):
             guest.send(frames.CLOSE, guest.open("127.0.0.1", port), b"{}")
@@ -385,7 +387,7 @@ def test_a_refusal_is_listed_however_many_were_allowed_before(monkeypatch: pytes
 
 
 def test_a_call_makes_so_many_connections_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(egress, "MAX_IN_ALL", 1)
+    monkeypatch.setattr(broker, "MAX_IN_ALL", 1)
     with server(echo) as port, ByHand(f"127.0.0.1:{port}") as guest:
         first = guest.open("127.0.0.1", port)
         guest.until(lambda: frames.OPENED in guest.kinds(first))
@@ -394,7 +396,7 @@ def test_a_call_makes_so_many_connections_and_no_more(monkeypatch: pytest.Monkey
 
 
 def test_a_call_moves_so_many_bytes_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(egress, "MAX_BYTES", 100_000)
+    monkeypatch.setattr(broker, "MAX_BYTES", 100_000)
     with server(flood) as port, ByHand(f"127.0.0.1:{port}") as guest:
         stream = guest.open("127.0.0.1", port)
         guest.until(lambda: len(guest.data(stream)) == frames.FIRST_WINDOW)
@@ -410,7 +412,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
-        monkeypatch.setattr(egress, "monotonic", lambda: self.now)
+        monkeypatch.setattr(broker, "monotonic", lambda: self.now)
 
 
 def test_a_connection_on_which_nothing_passes_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -418,17 +420,17 @@ def test_a_connection_on_which_nothing_passes_ends(monkeypatch: pytest.MonkeyPat
     with server(echo) as port, ByHand(f"127.0.0.1:{port}") as guest:
         stream = guest.open("127.0.0.1", port)
         guest.until(lambda: frames.OPENED in guest.kinds(stream))
-        clock.now += egress.IDLE_SECONDS + 2
+        clock.now += broker.IDLE_SECONDS + 2
         assert guest.closed(stream) == {"reason": "nothing passed for 300 seconds", "kind": "timeout"}
 
 
 def test_a_name_that_nobody_answers_for_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
     # A look-up that never comes back, whose answer nobody waits for.
-    monkeypatch.setattr(egress_names.Names, "ask", lambda _, __: None)
+    monkeypatch.setattr(polling.Names, "ask", lambda _, __: None)
     with ByHand("api.example.com:443") as guest:
         stream = guest.open("api.example.com", 443)
-        clock.now += egress.CONNECT_SECONDS + 2
+        clock.now += broker.CONNECT_SECONDS + 2
         assert guest.closed(stream) == {
             "reason": "api.example.com, port 443: no answer in time",
             "kind": "timeout",
@@ -437,7 +439,7 @@ def test_a_name_that_nobody_answers_for_is_given_up(monkeypatch: pytest.MonkeyPa
 
 def test_an_address_that_does_not_answer_makes_way_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
-    monkeypatch.setattr(egress_names, "look_up", lambda host: Answer(host, ("127.0.0.7", "127.0.0.1")))
+    monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("127.0.0.7", "127.0.0.1")))
     with server(echo) as port, socket.socket() as full:
         # A listener with a full queue: the kernel drops what comes, as a firewall does.
         full.bind(("127.0.0.7", port))
@@ -449,7 +451,7 @@ def test_an_address_that_does_not_answer_makes_way_for_the_next(monkeypatch: pyt
         with ByHand(*(f"{host}:{port}" for host in ("a.example", "127.0.0.7", "127.0.0.1"))) as guest:
             stream = guest.open("a.example", port)
             guest.until(lambda: guest.broker.attempts()[0].address == "127.0.0.7")
-            clock.now += egress.ADDRESS_SECONDS + 2
+            clock.now += broker.ADDRESS_SECONDS + 2
             guest.until(lambda: frames.OPENED in guest.kinds(stream))
             assert guest.told[0].address == "127.0.0.1"
         for each in waiting:
@@ -580,7 +582,7 @@ def test_requests_at_once_are_bounded() -> None:
         return Opening(host="127.0.0.1", port=port, head=b"x", is_opaque=False)
 
     with server(echo) as port, ByHand(f"127.0.0.1:{port}", requests=requests) as guest:
-        for stream in range(16, 16 + egress.MAX_REQUESTS):
+        for stream in range(16, 16 + broker.MAX_REQUESTS):
             guest.send(frames.REQUEST, stream, b"{}")
         with pytest.raises(ProtocolError, match="more than 16 HTTP requests at once"):
             guest.send(frames.REQUEST, 99, b"{}")

@@ -7,14 +7,14 @@ import threading
 
 import pytest
 
-from toolc.runtime import egress_names
-from toolc.runtime.egress_names import MAX_THREADS, Answer, Names
+from toolc.runtime.egress import polling
+from toolc.runtime.egress.polling import MAX_THREADS, Names, ResolvedHost
 
 SECONDS = 60
 
 
 def test_answers_are_announced_and_each_question_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(egress_names, "look_up", lambda host: Answer(host, ("192.0.2.1",)))
+    monkeypatch.setattr(polling, "look_up", lambda host: ResolvedHost(host, ("192.0.2.1",)))
     names = Names()
     asked = [f"{number}.example" for number in range(MAX_THREADS + 1)]
     for host in asked:
@@ -30,13 +30,13 @@ def test_answers_are_announced_and_each_question_has_one(monkeypatch: pytest.Mon
 def test_what_waits_when_the_call_ends_is_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
     began, go_on, looked_up = threading.Semaphore(0), threading.Event(), []
 
-    def look_up(host: str) -> Answer:
+    def look_up(host: str) -> ResolvedHost:
         looked_up.append(host)
         began.release()
         go_on.wait(SECONDS)
-        return Answer(host)
+        return ResolvedHost(host)
 
-    monkeypatch.setattr(egress_names, "look_up", look_up)
+    monkeypatch.setattr(polling, "look_up", look_up)
     before = set(threading.enumerate())
     names = Names()
     for number in range(100):

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scripted_server import certificate
 
 from toolc.model.destinations import canonical_host
-from toolc.runtime.egress_tls import MAX_BYTES, ServerName
-from toolc.runtime.egress_transport import RefusedError
+from toolc.runtime.egress.tls_sni import MAX_BYTES, ClientHelloFilter
+from toolc.runtime.egress.transport import RefusedError
 
 HOST = "api.example.com"
 
@@ -54,7 +54,7 @@ def named(name: bytes) -> bytes:
 
 
 def refusal(stream: bytes, host: str = HOST) -> str:
-    check = ServerName(host)
+    check = ClientHelloFilter(host)
     try:
         passed = [check.feed(bytes([byte])) for byte in stream]
     except RefusedError as error:
@@ -65,12 +65,12 @@ def refusal(stream: bytes, host: str = HOST) -> str:
 @pytest.mark.parametrize("name", [HOST, HOST.upper(), HOST + "."])
 def test_the_allowed_name_passes_in_any_spelling_of_it(name: str) -> None:
     stream = named(name.encode())
-    assert ServerName(HOST).feed(stream) == stream
+    assert ClientHelloFilter(HOST).feed(stream) == stream
 
 
 def test_a_real_greeting_passes_whole_and_once() -> None:
     stream = openssl_hello(HOST)
-    check = ServerName(HOST)
+    check = ClientHelloFilter(HOST)
     assert check.feed(stream[:100]) == b""
     assert check.feed(stream[100:]) == stream
     assert not check.is_settled
@@ -83,7 +83,7 @@ def test_a_real_greeting_passes_whole_and_once() -> None:
 def test_neither_segments_nor_records_hide_a_name(cuts: list[int], record: int) -> None:
     for name, passes in ((HOST, True), ("evil.test", False)):
         stream = records(hello((10, b"\0\x02\0\x1d"), (0, name_list(name.encode()))), record) + b"early data"
-        check = ServerName(HOST)
+        check = ClientHelloFilter(HOST)
         passed, at = b"", 0
         try:
             for cut in [*cuts, len(stream)]:
@@ -165,13 +165,13 @@ def test_no_trick_in_the_name_passes(name: bytes) -> None:
     ],
 )
 def test_what_is_not_tls_passes_at_once(stream: bytes) -> None:
-    check = ServerName(HOST)
+    check = ClientHelloFilter(HOST)
     assert b"".join(check.feed(bytes([byte])) for byte in stream) == stream
 
 
 def test_a_greeting_without_end_is_not_collected_for_ever() -> None:
     pieces = [records(b"\x01" + (30_000).to_bytes(3, "big") + bytes(100), 1), *[records(bytes(100), 1)] * MAX_BYTES]
-    check = ServerName(HOST)
+    check = ClientHelloFilter(HOST)
     with pytest.raises(RefusedError, match="has no end"):
         b"".join(check.feed(piece) for piece in pieces)
 
@@ -180,7 +180,7 @@ def test_a_greeting_without_end_is_not_collected_for_ever() -> None:
 def test_nothing_breaks_the_reader(data: bytes) -> None:
     for stream in (data, b"\x16\x03\x01" + data, records(b"\x01" + data) if data else b""):
         try:
-            passed = ServerName(HOST).feed(stream)
+            passed = ClientHelloFilter(HOST).feed(stream)
         except RefusedError:
             continue
         assert passed in {b"", stream}
@@ -211,7 +211,7 @@ EARLY = b"\x17\x03\x03\0\x03abc"
 def test_a_second_greeting_is_held_to_the_name_too(between: bytes) -> None:
     assert "names evil.test" in refusal(named(HOST.encode()) + between + named(b"evil.test"))
     stream = named(HOST.encode()) + between + named(HOST.encode()) + EARLY + named(b"anything")
-    check = ServerName(HOST)
+    check = ClientHelloFilter(HOST)
     assert b"".join(check.feed(bytes([byte])) for byte in stream) == stream
     assert check.is_settled
 
@@ -219,7 +219,7 @@ def test_a_second_greeting_is_held_to_the_name_too(between: bytes) -> None:
 def test_early_data_does_not_hide_a_second_greeting() -> None:
     first = records(hello((0, name_list(HOST.encode())), (42, b"")))
     assert "names evil.test" in refusal(first + EARLY * 3 + CHANGE + named(b"evil.test"))
-    assert ServerName(HOST).feed(first + EARLY * 3) == first + EARLY * 3
+    assert ClientHelloFilter(HOST).feed(first + EARLY * 3) == first + EARLY * 3
 
 
 def test_a_second_greeting_in_pieces_is_no_encrypted_message() -> None:
@@ -255,7 +255,7 @@ def test_a_server_hears_of_no_other_name(
     stream = bytearray(b"".join(pieces))
     for at, byte in changes:
         stream[at % len(stream)] = byte
-    check, passed = ServerName(HOST), b""
+    check, passed = ClientHelloFilter(HOST), b""
     with suppress(RefusedError):
         for at in range(0, len(stream), step):
             passed += check.feed(bytes(stream[at : at + step]))
@@ -287,7 +287,7 @@ def test_a_whole_handshake_passes(
     to_server, to_client, sent = ssl.MemoryBIO(), ssl.MemoryBIO(), ssl.MemoryBIO()
     server = serving.wrap_bio(to_server, to_client, server_side=True)
     client = asking.wrap_bio(to_client, sent, server_hostname=HOST)
-    check = ServerName(HOST)
+    check = ClientHelloFilter(HOST)
     said = 0
     for _ in range(4):
         for end in (client, server):

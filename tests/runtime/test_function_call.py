@@ -34,7 +34,7 @@ from toolc.guest.flow_control import FREE_REPORTS
 from toolc.model.errors import RegistryError
 from toolc.model.registry import registry_from_json, tool_to_json
 from toolc.model.result import ToolFailure
-from toolc.runtime.function_context import FunctionContext
+from toolc.runtime.host_function import FunctionContext
 
 PNG = b"\x89PNG\r\n\x1a\n"
 FLAC = b"fLaC"

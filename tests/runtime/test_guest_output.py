@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from toolc.guest import frames
-from toolc.runtime.guest_output import Bytes, Lines, Marked
-from toolc.runtime.redaction import Redactor
+from toolc.runtime.output.guest_streams import ByteOutput, DelimitedOutput, LineOutput
+from toolc.runtime.secrets.redaction import Redactor
 
 MARK = b"\0abcdef\0"
 
 
 def test_lines_come_in_any_pieces() -> None:
-    lines = Lines(1000)
+    lines = LineOutput(1000)
     for piece in (b"on", b"e\ntwo\nthr", b"ee"):
         lines.add(piece)
     assert [lines.take(), lines.take()] == [b"one\n", b"two\n"]
@@ -20,14 +20,14 @@ def test_lines_come_in_any_pieces() -> None:
 
 
 def test_lines_that_are_empty_do_not_count() -> None:
-    lines = Lines(4)
+    lines = LineOutput(4)
     for _ in range(100):
         lines.add(b" \r\n")
     assert (lines.has_line, lines.is_too_long) == (False, False)
 
 
 def test_what_nobody_takes_is_bounded() -> None:
-    lines = Lines(10)
+    lines = LineOutput(10)
     too_long = []
     for _ in range(2):
         lines.add(b"12345\n")
@@ -38,7 +38,7 @@ def test_what_nobody_takes_is_bounded() -> None:
 
 @pytest.mark.parametrize("size", range(1, 12))
 def test_a_mark_in_any_pieces_ends_a_calls_output(size: int) -> None:
-    output = Marked(MARK, Bytes(1000, Redactor()))
+    output = DelimitedOutput(MARK, ByteOutput(1000, Redactor()))
     said = b"a\0b\0abc" + MARK + b"next"
     shown = b"".join(output.add(said[at : at + size]) for at in range(0, len(said), size))
     assert output.is_done
@@ -47,14 +47,14 @@ def test_a_mark_in_any_pieces_ends_a_calls_output(size: int) -> None:
 
 
 def test_nothing_is_held_back_that_cannot_become_a_mark() -> None:
-    output = Marked(MARK, Bytes(1000, Redactor()))
+    output = DelimitedOutput(MARK, ByteOutput(1000, Redactor()))
     assert output.add(b"progress\0abd") == b"progress\0abd"
     assert output.add(b"\0ab") == b""
     assert output.add(b"d") == b"\0abd"
 
 
 def test_what_follows_a_mark_is_bounded() -> None:
-    output = Marked(MARK, Bytes(1000, Redactor()))
+    output = DelimitedOutput(MARK, ByteOutput(1000, Redactor()))
     output.add(MARK)
     for _ in range(20):
         output.add(bytes(frames.MAX_PAYLOAD))
@@ -62,6 +62,6 @@ def test_what_follows_a_mark_is_bounded() -> None:
 
 
 def test_a_secret_before_the_mark_is_not_told() -> None:
-    output = Marked(MARK, Bytes(1000, Redactor({"KEY": "abcdefgh"})))
+    output = DelimitedOutput(MARK, ByteOutput(1000, Redactor({"KEY": "abcdefgh"})))
     assert output.add(b"x abcdef") == b"x "
     assert output.add(b"gh" + MARK) == b"[secret KEY]"

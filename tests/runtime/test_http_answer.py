@@ -6,8 +6,8 @@ import http.client
 
 import pytest
 
-from toolc.runtime import http_answer
-from toolc.runtime.http_answer import Answer, AnswerError
+from toolc.runtime.http import token
+from toolc.runtime.http.token import AnswerError, HttpResponse
 
 CHUNKED = b"HTTP/1.1 200 -\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -26,14 +26,14 @@ CHUNKED = b"HTTP/1.1 200 -\r\nTransfer-Encoding: chunked\r\n\r\n"
     ids=["length", "no body", "continue", "hints", "chunks", "trailer", "no chunk"],
 )
 def test_an_answer_is_whole_with_its_last_byte_and_not_before(answer: bytes, status: int, body: bytes) -> None:
-    by_bytes, at_once = Answer(10_000), Answer(10_000)
+    by_bytes, at_once = HttpResponse(10_000), HttpResponse(10_000)
     assert [by_bytes.feed(answer[at : at + 1]) for at in range(len(answer))] == [False] * (len(answer) - 1) + [True]
     assert at_once.feed(answer)
     assert by_bytes.read() == at_once.read() == (status, body)
 
 
 def test_an_answer_without_a_length_ends_with_its_connection() -> None:
-    answer = Answer(1000)
+    answer = HttpResponse(1000)
     assert not answer.feed(b"HTTP/1.1 200 -\r\n\r\nwhole")
     assert answer.read() == (200, b"whole")
 
@@ -49,21 +49,21 @@ def test_an_answer_without_a_length_ends_with_its_connection() -> None:
 )
 def test_an_answer_that_can_have_no_end_is_given_up(piece: bytes, most: int) -> None:
     with pytest.raises(AnswerError):
-        Answer(most).feed(piece)
+        HttpResponse(most).feed(piece)
 
 
 def test_the_price_of_an_answer_grows_with_its_length_and_not_with_its_pieces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     parsed: list[int] = []
-    begun = http_answer._begun
+    begun = token._begun
 
     def counted(data: bytes) -> http.client.HTTPResponse:
         parsed.append(len(data))
         return begun(data)
 
-    monkeypatch.setattr(http_answer, "_begun", counted)
-    answer = Answer(64 * 1024)
+    monkeypatch.setattr(token, "_begun", counted)
+    answer = HttpResponse(64 * 1024)
     whole = CHUNKED + b"1\r\nx\r\n" * 10_000 + b"0\r\n\r\n"
     assert [answer.feed(whole[at : at + 1]) for at in range(len(whole))].count(True) == 1
     assert answer.read() == (200, b"x" * 10_000)

@@ -18,11 +18,11 @@ from toolc.model.json_schema import JsonValue
 from toolc.model.spec.http_backend import CursorPages, Pagination
 from toolc.model.spec.sandbox import Destination, SecretSpec
 from toolc.model.template import Placeholder, Template
-from toolc.runtime.egress_policy import decide
-from toolc.runtime.egress_transport import Opening, RefusedError
-from toolc.runtime.http_broker import HttpBroker
-from toolc.runtime.http_target import Target, parse_url
-from toolc.runtime.redaction import Redactor
+from toolc.runtime.egress.policy import decide
+from toolc.runtime.egress.transport import Opening, RefusedError
+from toolc.runtime.http.broker import HttpBroker
+from toolc.runtime.http.request import Target, parse_url
+from toolc.runtime.secrets.redaction import Redactor
 
 VALUES = {"KEY": 'correct "horse" & co'}
 DECLARED = (SecretSpec(name="KEY", hosts=("api.example.com",)),)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolc.model.json_schema import JsonValue
-from toolc.runtime.egress_transport import RefusedError
-from toolc.runtime.http_cursor import with_cursor
+from toolc.runtime.egress.transport import RefusedError
+from toolc.runtime.http.broker import set_json_pointer
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_where_a_pointer_leads(body: str, pointer: str, changed: str | None) -> 
     wanted = json.loads(changed or body)
     if changed is None:
         wanted = wanted | ({"variables": {"after": "next", "n": 2}} if "variables" in wanted else {"c": "next"})
-    assert json.loads(with_cursor(body.encode(), pointer, "next")) == wanted
+    assert json.loads(set_json_pointer(body.encode(), pointer, "next")) == wanted
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_where_a_pointer_leads(body: str, pointer: str, changed: str | None) -> 
 )
 def test_where_it_leads_nowhere(body: str, pointer: str) -> None:
     with pytest.raises(RefusedError) as caught:
-        with_cursor(body.encode(), pointer, "next")
+        set_json_pointer(body.encode(), pointer, "next")
     assert (str(caught.value), caught.value.kind) == (f"the body has no place for a cursor at {pointer}", "network")
 
 
@@ -64,7 +64,7 @@ def test_a_cursor_that_nobody_can_write() -> None:
     for _ in range(5000):
         cursor = [cursor]
     with pytest.raises(RefusedError, match="nested too deeply"):
-        with_cursor(b"{}", "/a", cursor)
+        set_json_pointer(b"{}", "/a", cursor)
 
 
 JSON = st.recursive(
@@ -82,4 +82,4 @@ def test_any_name_can_be_pointed_at(body: dict[str, JsonValue], names: list[str]
     for each in reversed(names):
         wanted = {each: wanted}
     assert isinstance(wanted, dict)
-    assert json.loads(with_cursor(json.dumps(body).encode(), pointer, cursor)) == body | wanted
+    assert json.loads(set_json_pointer(json.dumps(body).encode(), pointer, cursor)) == body | wanted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from toolc.model.http_plan import HttpCall, TokenRequest
 from toolc.model.json_schema import JsonObject
-from toolc.runtime.http_message import so_far
+from toolc.runtime.http.message import so_far
 
 TOKEN = TokenRequest(url="https://login.example.com/token?tenant=1", form=(), client_id=(), client_secret=())
 CALL = HttpCall(method="GET", url="https://api.example.com/a?key=1", token=TOKEN)

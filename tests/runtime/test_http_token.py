@@ -7,8 +7,8 @@ import socket
 import pytest
 
 from toolc.model.http_plan import Named, Slot, TokenRequest
-from toolc.runtime.egress_transport import PlainTransport
-from toolc.runtime.http_token import MAX_SECONDS, TokenCache, TokenTransport
+from toolc.runtime.egress.transport import PlainTransport
+from toolc.runtime.http.token import MAX_SECONDS, TokenCache, TokenTransport
 
 CALL = TokenRequest(
     url="https://login.example.com/token",

@@ -8,8 +8,8 @@ import socket
 import pytest
 
 from toolc.guest.frames import LENGTH
-from toolc.runtime.egress_transport import PlainTransport, reset
-from toolc.runtime.http_transport import FramedTransport
+from toolc.runtime.egress.transport import PlainTransport, reset
+from toolc.runtime.http.transport import FramedTransport
 
 BROKEN = {"reason": "the connection broke: connection reset by peer", "kind": "network"}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolc.model.events import Stream
-from toolc.runtime.live_output import LiveOutput, LiveText
+from toolc.runtime.output.progress import LiveText, LiveTextStream
 
 
 def test_a_character_that_comes_in_two_pieces_is_told_once_whole() -> None:
@@ -27,7 +27,7 @@ def test_beyond_the_limit_nothing_is_told_and_no_character_is_torn() -> None:
 
 def test_pieces_that_came_together_are_told_together_and_streams_in_their_order() -> None:
     told: list[tuple[Stream, str]] = []
-    live = LiveOutput(("stdout", "stderr"), 100, lambda stream, text: told.append((stream, text)))
+    live = LiveTextStream(("stdout", "stderr"), 100, lambda stream, text: told.append((stream, text)))
     for stream, data in (("stdout", b"a"), ("stdout", b"b"), ("stderr", b"c"), ("stdout", b"d\xc3")):
         live.add(stream, data)  # type: ignore[arg-type]  # mypy takes the names for any string
     assert told == [("stdout", "ab"), ("stderr", "c")]

@@ -17,10 +17,10 @@ from toolc.model.result import Outcome, ToolFailure
 from toolc.model.spec.tool import Annotations, Retry
 from toolc.runtime.caller import CallContext
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.denial import Denials
-from toolc.runtime.executor import Calls, execute
-from toolc.runtime.retry import MAX_WAIT_MS, wait_ms
-from toolc.runtime.setting import Setting
+from toolc.runtime.execution.admission import DenyList
+from toolc.runtime.execution.executor import CallPipeline, execute
+from toolc.runtime.execution.retry import MAX_WAIT_MS, wait_ms
+from toolc.runtime.sandboxed.options import CallOptions
 
 WORD: JsonObject = {"word": "a"}
 ECHO = tool("echo", tags=("talk", "loud"))
@@ -46,7 +46,7 @@ class TestDenied:
     def test_nothing_of_it_starts_and_the_event_and_the_result_say_why(
         self, names: list[str], tags: list[str], reason: str
     ) -> None:
-        scripted, denials = Scripted(), Denials()
+        scripted, denials = Scripted(), DenyList()
         denials.deny(names, tags)
         result = scripted.run(ECHO, WORD, replace(scripted.setting(), denied=denials.reason))
         assert (result.error, result.text) == (ToolFailure("denied", reason), reason)
@@ -57,14 +57,14 @@ class TestDenied:
         ]
 
     def test_it_is_denied_before_its_arguments_are_looked_at(self) -> None:
-        scripted, denials = Scripted(), Denials()
+        scripted, denials = Scripted(), DenyList()
         denials.deny(["echo"], [])
         result = scripted.run(ECHO, {"wrong": 1}, replace(scripted.setting(), denied=denials.reason))
         assert result.error is not None
         assert result.error.kind == "denied"
 
     def test_what_is_taken_off_the_list_runs_again_unless_a_tag_is_left(self) -> None:
-        denials = Denials()
+        denials = DenyList()
         denials.deny(["echo"], ["loud"])
         denials.allow(["echo"], [])
         assert denials.reason(ECHO)
@@ -72,7 +72,7 @@ class TestDenied:
         assert denials.reason(ECHO) is None
 
     def test_a_list_that_changes_on_many_threads_loses_nothing(self) -> None:
-        denials = Denials()
+        denials = DenyList()
         threads = [threading.Thread(target=denials.deny, args=([f"t{n}"], [])) for n in range(50)]
         for thread in threads:
             thread.start()
@@ -85,7 +85,7 @@ class TestConfirmed:
     """A tool whose spec says ``confirm: true``."""
 
     @staticmethod
-    def setting(scripted: Scripted, confirm: Confirm) -> Setting:
+    def setting(scripted: Scripted, confirm: Confirm) -> CallOptions:
         return replace(scripted.setting(), confirm=confirm)
 
     def test_the_hook_is_given_the_validated_call_and_may_allow_it(self) -> None:
@@ -145,7 +145,7 @@ class TestConfirmed:
             scripted.run(WIPE, WORD, replace(setting, choose=no_engine))  # type: ignore[arg-type]
 
     def test_a_call_that_was_cancelled_or_denied_while_a_person_thought_does_not_start(self) -> None:
-        scripted, denials = Scripted(), Denials()
+        scripted, denials = Scripted(), DenyList()
         call = ToolCall(name="wipe", arguments=WORD, call_id="c")
         with Cancellation() as cancellation:
 
@@ -262,7 +262,7 @@ class TestTriedAgain:
         assert len(scripted.words) == 1
 
     def test_a_tool_that_is_denied_meanwhile_is_not_tried_again(self) -> None:
-        denials = Denials()
+        denials = DenyList()
 
         def fail(_: tuple[str, ...]) -> Outcome:
             denials.deny(["t"], [])
@@ -302,6 +302,6 @@ def test_a_call_whose_time_is_up_before_it_begins_starts_nothing() -> None:
     with Cancellation() as cancellation:
         context = CallContext(call_id="c", tell=scripted.events.append, cancellation=cancellation, deadline=0)
         call = ToolCall(name="echo", arguments=WORD, call_id="c")
-        result = Calls(scripted.setting()).run(registered(ECHO), call, context)
+        result = CallPipeline(scripted.setting()).run(registered(ECHO), call, context)
     assert result.error == ToolFailure("timeout", "the call was not started: the time for all of the work was up")
     assert (scripted.told, scripted.engine.profiles) == (["ToolEnd"], [])

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from toolc.runtime import open_beneath as module
-from toolc.runtime.beneath import Root
-from toolc.runtime.open_beneath import FOLDER, open_beneath
+from toolc.runtime.workspace import dir_handle as module
+from toolc.runtime.workspace.dir_handle import FOLDER, DirHandle, openat2_beneath
 
 READ = os.O_RDONLY | os.O_CLOEXEC
 
@@ -46,7 +45,7 @@ def folder(tmp_path: Path) -> Iterator[int]:
 def opened(folder: int, path: bytes, flags: int = READ) -> str:
     """What a file holds, or the name of the error."""
     try:
-        descriptor = open_beneath(folder, path, flags)
+        descriptor = openat2_beneath(folder, path, flags)
     except OSError as error:
         return errno.errorcode[error.errno or 0]
     with os.fdopen(descriptor, "rb") as file:
@@ -58,7 +57,7 @@ def test_files_and_folders_are_opened(folder: int) -> None:
     assert opened(folder, b"deep/file") == "mine"
     assert opened(folder, b"deep/none") == "ENOENT"
     assert opened(folder, b"deep/file/x") == "ENOTDIR"
-    descriptor = open_beneath(folder, b"deep", FOLDER)
+    descriptor = openat2_beneath(folder, b"deep", FOLDER)
     with os.scandir(descriptor) as entries:
         assert [entry.name for entry in entries] == ["file"]
     os.close(descriptor)
@@ -97,7 +96,7 @@ def test_descriptors_are_given_back(folder: int) -> None:
 MOUNTED = """
 import errno, os, sys
 from toolc.runtime import open_beneath as module
-from toolc.runtime.beneath import Root
+from toolc.runtime.workspace.dir_handle import Root
 
 if sys.argv[2] == "in steps":
     def unknown(*_): raise OSError(errno.ENOSYS, "")
@@ -155,5 +154,5 @@ def test_a_folder_of_a_workspace_on_an_overlay_is_opened(tmp_path: Path, way: st
 def test_a_root_reads_through_it(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a/b").write_text("mine", encoding="utf-8")
-    with Root.open(str(tmp_path)) as root, root.file(b"a/b") as descriptor:
+    with DirHandle.open(str(tmp_path)) as root, root.file(b"a/b") as descriptor:
         assert os.read(descriptor, 9) == b"mine"

@@ -2,18 +2,18 @@ from __future__ import annotations
 
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import Audio, Image, Resource, Text, ToolFailure, ToolResult
-from toolc.runtime.oversized import fitted, sized
+from toolc.runtime.output.truncation import fit_to_limit, truncate_result
 
 WORDS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def test_what_fits_is_not_touched() -> None:
     result = ToolResult(content=(Text(WORDS), Image(b"x" * 99, "image/png")), details={"stderr": "x"})
-    assert fitted(result, 26) is result
+    assert fit_to_limit(result, 26) is result
 
 
 def test_a_text_keeps_head_and_tail() -> None:
-    result = fitted(ToolResult(content=(Text(WORDS),)), 10)
+    result = fit_to_limit(ToolResult(content=(Text(WORDS),)), 10)
     assert result.content == (Text("abcde\n[16 bytes cut]\nvwxyz"),)
     assert result.details == {"truncated": True}
 
@@ -25,7 +25,7 @@ def test_what_is_kept_is_said_where_it_was_cut() -> None:
         kept.append(text)
         return "result_1"
 
-    result = fitted(ToolResult(content=(Text(WORDS),)), 10, keep)
+    result = fit_to_limit(ToolResult(content=(Text(WORDS),)), 10, keep)
     assert result.text == (
         'abcde\n[16 bytes cut; to read on call read_result with {"id": "result_1", "offset": 5}]\nvwxyz'
     )
@@ -34,14 +34,14 @@ def test_what_is_kept_is_said_where_it_was_cut() -> None:
 
 
 def test_where_nothing_can_be_kept_the_line_promises_nothing() -> None:
-    result = fitted(ToolResult(content=(Text(WORDS),)), 10, lambda _: None)
+    result = fit_to_limit(ToolResult(content=(Text(WORDS),)), 10, lambda _: None)
     assert result.text == "abcde\n[16 bytes cut]\nvwxyz"
     assert "full_result" not in result.details
 
 
 def test_several_texts_share_the_limit_and_pictures_stay() -> None:
     picture = Image(b"png", "image/png")
-    result = fitted(ToolResult(content=(Text("12345"), picture, Text(WORDS), Text("more"))), 10)
+    result = fit_to_limit(ToolResult(content=(Text("12345"), picture, Text(WORDS), Text("more"))), 10)
     assert result.content == (
         Text("12345"),
         picture,
@@ -54,14 +54,14 @@ def test_an_error_stays_one_and_what_a_tool_printed_is_cut_in_details_too() -> N
     failed = ToolResult(
         content=(Text(WORDS),), error=ToolFailure("exit_status", "no"), details={"stderr": WORDS, "n": [WORDS]}
     )
-    result = fitted(failed, 10)
+    result = fit_to_limit(failed, 10)
     assert result.error == failed.error
     assert result.details == {"stderr": "abcde\n[16 bytes cut]\nvwxyz", "n": [WORDS], "truncated": True}
 
 
 def test_data_that_is_too_long_is_an_error() -> None:
     details: JsonObject = {"stdout": "x"}
-    result = sized(ToolResult.success([WORDS], details=details), 10)
+    result = truncate_result(ToolResult.success([WORDS], details=details), 10)
     assert result.error == ToolFailure(
         "output_limit", "the tool gave 30 bytes of data, more than its output limit of 10; ask for less"
     )
@@ -70,7 +70,7 @@ def test_data_that_is_too_long_is_an_error() -> None:
 
 
 def test_where_results_are_kept_the_data_can_be_read_on() -> None:
-    result = sized(ToolResult.success([WORDS]), 10, keeps=True)
+    result = truncate_result(ToolResult.success([WORDS]), 10, keeps=True)
     assert result.error is not None
     assert result.content[1] == Text(f'["{WORDS}"]')
 
@@ -81,9 +81,9 @@ def test_so_is_a_picture_a_recording_or_a_file() -> None:
         (Audio(b"x" * 11, "audio/wav"), "a recording"),
         (Resource(b"x" * 11, "application/pdf", "a.pdf"), "the file 'a.pdf'"),
     ):
-        result = sized(ToolResult(content=(block,)), 10)
+        result = truncate_result(ToolResult(content=(block,)), 10)
         assert result.error == ToolFailure(
             "output_limit",
             f"the tool gave {name} of 11 bytes, more than its output limit of 10; ask for a smaller one",
         )
-        assert sized(ToolResult(content=(block,)), 11).error is None
+        assert truncate_result(ToolResult(content=(block,)), 11).error is None

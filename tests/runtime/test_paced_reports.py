@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from toolc.guest.flow_control import FREE_REPORTS
 from toolc.model.result import Content, Image, Text
-from toolc.runtime.redaction import Redactor
-from toolc.runtime.reports import LEAST, Reports
+from toolc.runtime.output.progress import LEAST, Reports
+from toolc.runtime.secrets.redaction import Redactor
 
 Told = list[tuple[float | None, str, tuple[Content, ...]]]
 

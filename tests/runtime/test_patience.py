@@ -11,8 +11,7 @@ from time import monotonic
 
 import pytest
 
-from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.patience import InterruptedWaitError, Patience
+from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitError
 
 LONG = 100_000.0
 """Seconds that no test has: who waits for them is ended by the test's own limit."""
@@ -33,15 +32,15 @@ def quiet() -> Iterator[socket.socket]:
 
 
 def test_what_is_awaited_ends_the_wait(cancellation: Cancellation, quiet: socket.socket) -> None:
-    assert Patience(cancellation, math.inf).wait(quiet.fileno(), select.POLLOUT)
+    assert Deadline(cancellation, math.inf).wait(quiet.fileno(), select.POLLOUT)
 
 
 def test_a_wait_of_its_own_length_ends_without_an_error(cancellation: Cancellation, quiet: socket.socket) -> None:
-    assert not Patience(cancellation, math.inf).wait(quiet.fileno(), select.POLLIN, 0.01)
+    assert not Deadline(cancellation, math.inf).wait(quiet.fileno(), select.POLLIN, 0.01)
 
 
 def test_the_deadline_ends_a_wait(cancellation: Cancellation, quiet: socket.socket) -> None:
-    patience = Patience(cancellation, monotonic() + 0.01)
+    patience = Deadline(cancellation, monotonic() + 0.01)
     with pytest.raises(InterruptedWaitError) as raised:
         patience.wait(quiet.fileno(), select.POLLIN, LONG)
     assert raised.value.ending == "timed_out"
@@ -53,7 +52,7 @@ def test_the_deadline_ends_a_wait(cancellation: Cancellation, quiet: socket.sock
 def test_a_cancellation_from_another_thread_ends_a_wait(
     kind: str, cancellation: Cancellation, quiet: socket.socket
 ) -> None:
-    patience = Patience(cancellation, math.inf)
+    patience = Deadline(cancellation, math.inf)
     timer = threading.Timer(0.05, cancellation.cancel)
     timer.start()
     with pytest.raises(InterruptedWaitError) as raised:
@@ -65,9 +64,9 @@ def test_a_cancellation_from_another_thread_ends_a_wait(
 def test_a_cancellation_counts_before_the_deadline(cancellation: Cancellation) -> None:
     cancellation.cancel()
     with pytest.raises(InterruptedWaitError) as raised:
-        Patience(cancellation, 0.0).check()
+        Deadline(cancellation, 0.0).check()
     assert raised.value.ending == "cancelled"
 
 
 def test_a_sleep_that_nothing_ends_returns(cancellation: Cancellation) -> None:
-    Patience(cancellation, math.inf).sleep(0.01)
+    Deadline(cancellation, math.inf).sleep(0.01)

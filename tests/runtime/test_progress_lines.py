@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolc.guest import flow_control
-from toolc.runtime.progress_lines import MAX_LINE, ProgressLines
+from toolc.runtime.output.progress import MAX_LINE, ProgressLines
 
 Report = tuple[float | None, str]
 

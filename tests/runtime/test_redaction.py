@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolc.model.errors import SandboxDiedError
-from toolc.runtime.redaction import RedactedStream, Redactor
+from toolc.runtime.secrets.redaction import RedactedStream, Redactor
 
 VALUE = 'pa/ss+w0rd "é&\\<1>\n2'
 REDACTOR = Redactor({"TOKEN": VALUE})

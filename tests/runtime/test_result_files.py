@@ -17,7 +17,7 @@ from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.sandbox import Limits, SandboxSpec, TransactionSpec, WorkspaceMode
 from toolc.model.spec.tool import ResultSpec, ToolSpec
 from toolc.model.template import Placeholder, Template
-from toolc.runtime import result_folder
+from toolc.runtime.workspace import result_folder
 
 PNG = b"\x89PNG\r\n\x1a\n..."
 WAV = b"RIFF\x24\0\0\0WAVEfmt "
@@ -170,14 +170,14 @@ def test_a_file_that_becomes_a_link_while_it_is_looked_at_is_not_read(
     (tmp_path / "outside").write_text("outside")
     workspace = tmp_path / "work"
     workspace.mkdir()
-    look = result_folder.LeftFolder._may
+    look = result_folder.FinalFolder._may
 
-    def swap(self: result_folder.LeftFolder, status: os.stat_result | None, rights: int) -> bool:
+    def swap(self: result_folder.FinalFolder, status: os.stat_result | None, rights: int) -> bool:
         (workspace / "a").unlink(missing_ok=True)
         (workspace / "a").symlink_to(tmp_path / "outside")
         return look(self, status, rights)
 
-    monkeypatch.setattr(result_folder.LeftFolder, "_may", swap)
+    monkeypatch.setattr(result_folder.FinalFolder, "_may", swap)
     kind, message = problem(left(workspace, making("a"), "a"))
     assert kind == "file"
     assert message.startswith("the file 'a', which the tool left, cannot be read: ")

@@ -16,7 +16,7 @@ from toolc.model.registry_file import register
 from toolc.model.result import Capture, Outcome
 from toolc.model.spec.composed_backends import CompositeBackend, Step
 from toolc.model.spec.tool import ToolSpec
-from toolc.runtime.reviewed_calls import check_calls
+from toolc.runtime.execution.admission import check_calls
 
 SPECS = """\
 toolc: 1

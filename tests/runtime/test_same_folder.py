@@ -11,8 +11,8 @@ from toolc.guest.launch_args import kernel
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Mount
-from toolc.runtime.same_folder import check
-from toolc.runtime.workspace import mount
+from toolc.runtime.wire.call_loop import verify_workspace_mount
+from toolc.runtime.workspace.mount import mount
 
 
 @pytest.fixture
@@ -35,14 +35,14 @@ def seen(about: Mount, **changed: object) -> JsonObject:
 
 
 def test_the_same_kernel_device_and_inode_are_the_same_folder(folder: Mount) -> None:
-    check(folder, seen(folder))
-    check(folder, seen(folder, changed_ns=1))
+    verify_workspace_mount(folder, seen(folder))
+    verify_workspace_mount(folder, seen(folder, changed_ns=1))
 
 
 @pytest.mark.parametrize("changed", [{"inode": 2}, {"device": 2}, {"inode": None}, {"inode": "2"}])
 def test_on_the_same_kernel_another_inode_is_another_folder(folder: Mount, changed: JsonObject) -> None:
     with pytest.raises(InfrastructureError) as raised:
-        check(folder, seen(folder, **changed))
+        verify_workspace_mount(folder, seen(folder, **changed))
     assert str(raised.value) == (
         f"the sandbox was given another folder than {folder.source}: it was replaced meanwhile, or the daemon "
         "runs in another container, where another folder has this path; call again, or use a folder that the "
@@ -54,10 +54,10 @@ def test_on_the_same_kernel_another_inode_is_another_folder(folder: Mount, chang
 def test_on_another_kernel_the_time_of_the_last_change_decides(folder: Mount, other: str) -> None:
     own = Path(folder.source).stat().st_mtime_ns
     for changed_ns in (own, own // 1000 * 1000, own // 1_000_000_000 * 1_000_000_000):
-        check(folder, seen(folder, kernel=other, inode=7, changed_ns=changed_ns))
+        verify_workspace_mount(folder, seen(folder, kernel=other, inode=7, changed_ns=changed_ns))
     for wrong in (own + 5000, own + 1_000_000_000, None, "now"):
         with pytest.raises(InfrastructureError, match="or the daemon runs on another machine"):
-            check(folder, seen(folder, kernel=other, changed_ns=wrong))
+            verify_workspace_mount(folder, seen(folder, kernel=other, changed_ns=wrong))
 
 
 def test_a_folder_that_is_no_longer_in_its_place_is_not_compared_with_its_successor(folder: Mount) -> None:
@@ -65,21 +65,21 @@ def test_a_folder_that_is_no_longer_in_its_place_is_not_compared_with_its_succes
     here.rename(here.with_name("moved"))
     here.mkdir()
     with pytest.raises(InfrastructureError, match="it was replaced meanwhile"):
-        check(folder, seen(folder, kernel="another kernel"))
+        verify_workspace_mount(folder, seen(folder, kernel="another kernel"))
 
 
 def test_of_an_overlay_it_is_the_folder_below_that_counts(folder: Mount) -> None:
     overlay = replace(folder, mode="overlay")
-    check(overlay, seen(folder, inode=7))
+    verify_workspace_mount(overlay, seen(folder, inode=7))
     below = seen(folder)["workspace"]
-    check(overlay, seen(folder, inode=7, lower=below))
+    verify_workspace_mount(overlay, seen(folder, inode=7, lower=below))
     assert isinstance(below, dict)
     with pytest.raises(InfrastructureError, match="another folder than"):
-        check(overlay, seen(folder, lower={**below, "inode": 7}))
+        verify_workspace_mount(overlay, seen(folder, lower={**below, "inode": 7}))
 
 
 @pytest.mark.parametrize("ready", [{}, {"workspace": None}, {"workspace": 1}])
 def test_a_sandbox_without_the_folder_is_an_error(folder: Mount, ready: JsonObject) -> None:
     with pytest.raises(InfrastructureError, match="the sandbox has no workspace, though"):
-        check(folder, ready)
-    check(None, ready)
+        verify_workspace_mount(folder, ready)
+    verify_workspace_mount(None, ready)

@@ -23,8 +23,8 @@ from toolc.model.spec.sandbox import MIB, Limits, SandboxSpec, WorkspaceMode
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Placeholder, Template
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.executor import execute
-from toolc.runtime.setting import Setting
+from toolc.runtime.execution.executor import execute
+from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.selection import EngineSelection
 
 ECHO = ToolSpec(
@@ -92,7 +92,9 @@ def run(
 ) -> ToolResult:
     registered = RegisteredTool(spec=tool, surface_digest="sha256:aa", effect_digest="sha256:bb")
     call = ToolCall(name=tool.name, arguments=arguments or {}, call_id="call_1")
-    setting = Setting(choose=lambda _: EngineSelection(engine, notes), workspace=workspace, timeout_ms=timeout_ms)
+    setting = CallOptions(
+        choose=lambda _: EngineSelection(engine, notes), workspace=workspace, timeout_ms=timeout_ms
+    )
     return execute(registered, call, setting, on_event=on_event, cancellation=cancellation)
 
 
@@ -302,7 +304,7 @@ def test_an_interrupt_closes_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> Non
     def interrupted(*_: object, **__: object) -> Outcome:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("toolc.runtime.sandboxed.converse", interrupted)
+    monkeypatch.setattr("toolc.runtime.sandboxed.call.converse", interrupted)
     engine = WatchedEngine(Outcome(ending="exited"))
     with pytest.raises(KeyboardInterrupt):
         run(engine)

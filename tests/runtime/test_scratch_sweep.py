@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from toolc.runtime import scratch_sweep
+from toolc.runtime.workspace import scratch_sweep
 
 
 def left(owner: Path) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from toolc.runtime.secret_forms import MIN_FORM, base64_forms, forms
+from toolc.runtime.secrets.encodings import MIN_FORM, base64_forms, secret_encodings
 
 VALUES: Final = {
     "a word": "correct-horse-battery",
@@ -89,15 +89,15 @@ WRITERS: Final[dict[str, Callable[[str], str]]] = {
 @pytest.mark.parametrize("writer", WRITERS)
 def test_what_programs_write_is_a_form(writer: str, value: str) -> None:
     written = WRITERS[writer](value).encode()
-    assert any(form in written for form in forms(value))
+    assert any(form in written for form in secret_encodings(value))
     # All of it is taken out but spaces and line ends around it.
-    assert max((form for form in forms(value) if form in written), key=len).strip() == written.strip()
+    assert max((form for form in secret_encodings(value) if form in written), key=len).strip() == written.strip()
 
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 def test_a_file_of_windows_is_utf_16(encoding: str, value: str) -> None:
-    assert value.encode(encoding) in forms(value)
+    assert value.encode(encoding) in secret_encodings(value)
 
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
@@ -134,4 +134,4 @@ def _longest(written: bytes, known: Sequence[bytes]) -> int:
 
 @pytest.mark.parametrize("value", [*VALUES.values(), "a\n\n\n\nb c d", "-" * 8])
 def test_no_form_is_so_short_that_ordinary_words_would_have_it(value: str) -> None:
-    assert min(map(len, forms(value))) >= MIN_FORM
+    assert min(map(len, secret_encodings(value))) >= MIN_FORM

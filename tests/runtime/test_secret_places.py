@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.runtime import secret_places
-from toolc.runtime.secret_places import Forms
+from toolc.runtime.secrets import encodings
+from toolc.runtime.secrets.encodings import EncodingMatcher
 
 WORDS = st.lists(st.text("ab", min_size=1, max_size=20).map(str.encode), min_size=1, max_size=6)
 
@@ -20,8 +20,8 @@ def data_with(draw: st.DrawFn) -> tuple[list[bytes], bytes]:
     return words, b"".join(word[:size] for word, size in pieces)
 
 
-def made(words: list[bytes]) -> Forms:
-    found = Forms()
+def made(words: list[bytes]) -> EncodingMatcher:
+    found = EncodingMatcher()
     for word in words:
         found.add(word)
     return found
@@ -38,7 +38,7 @@ def test_what_data_ends_with_is_the_longest_beginning_of_a_form(drawn: tuple[lis
 def test_every_form_is_found_and_nothing_else(drawn: tuple[list[bytes], bytes], many: int) -> None:
     words, data = drawn
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(secret_places, "_MANY", many)
+        patch.setattr(encodings, "_MANY", many)
         places = [*made(words).places(data)]
     assert all(data.startswith(form, at) for at, form in places)
     assert {form for _, form in places} == {word for word in words if word in data}
@@ -52,7 +52,7 @@ def test_each_beginning_of_a_form_is_one_but_not_all_of_it(form: bytes) -> None:
 
 
 def test_many_forms_are_found_wherever_they_stand() -> None:
-    words = [b"form %04d of many" % number for number in range(secret_places._MANY)]
+    words = [b"form %04d of many" % number for number in range(encodings._MANY)]
     assert sorted(made([*words, b"short"]).places(b"a " + words[7] + b" short " + words[3])) == [
         (2, words[7]),
         (20, b"short"),

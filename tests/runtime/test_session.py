@@ -28,7 +28,7 @@ from toolc.model.plan import Exec, Plan, PluginCall, Profile, PythonCall, Secret
 from toolc.model.result import Capture, Ending, Image, Outcome
 from toolc.model.spec.sandbox import Destination, EnvVar
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.served import standing
+from toolc.runtime.sessions.server import idle_state
 
 NOTES: JsonObject = {
     "toolc": 1,
@@ -431,7 +431,7 @@ def test_a_plugins_picture_and_number_can_be_secrets(tmp_path: Path) -> None:
 def test_a_session_is_known_by_all_that_its_process_is_started_with() -> None:
     call = PluginCall(argv=("a",), tool="t", description="d", parameters={}, arguments={})
     plan = Plan(profile=Profile(), invocation=call, call_id="c", env=(EnvVar(name="A", value="1"),))
-    assert standing(plan) == standing(
+    assert idle_state(plan) == idle_state(
         replace(
             plan,
             call_id="d",
@@ -446,7 +446,7 @@ def test_a_session_is_known_by_all_that_its_process_is_started_with() -> None:
         replace(plan, profile=Profile(image="debian:bookworm")),
         replace(plan, invocation=replace(call, argv=("b",))),
     ]
-    assert len({standing(each) for each in (plan, *others)}) == 1 + len(others)
+    assert len({idle_state(each) for each in (plan, *others)}) == 1 + len(others)
 
 
 PROGRAM: JsonObject = {

@@ -14,9 +14,9 @@ from toolc.guest import frames
 from toolc.guest.frames import FrameReader, encode
 from toolc.model.errors import SandboxDiedError
 from toolc.model.plan import Exec, Plan, Profile
-from toolc.runtime.egress import Egress
-from toolc.runtime.session_wire import EndedError, SessionWire, Turn
-from toolc.runtime.worker_turn import take_program
+from toolc.runtime.egress.broker import Egress
+from toolc.runtime.sessions.server import run_program
+from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
 
 PLAN = Plan(profile=Profile(), invocation=Exec(argv=("true",)), call_id="c")
 ENDED = json.dumps({"ending": "exited", "status": 0, "reason": "", "oom_kills": 0, "cpu_ms": 1.5})
@@ -78,7 +78,7 @@ def session(answer: Answer, timeout_ms: int = 10_000) -> Iterator[SessionWire]:
     sandbox = ScriptedSandbox(answer)
     try:
         wire = SessionWire(sandbox, PLAN, Egress())
-        wire.begin(Turn(timeout_ms=timeout_ms))
+        wire.begin(SessionCall(timeout_ms=timeout_ms))
         yield wire
     finally:
         sandbox.close()
@@ -101,7 +101,7 @@ def test_output_that_comes_after_the_answer_is_still_that_calls() -> None:
         return [reply(mark), *marks(mark)[1:], data(frames.STDOUT, "late"), marks(mark)[0]]
 
     with session(late) as wire:
-        outcome = take_program(wire, PLAN, Exec(argv=("true",)))
+        outcome = run_program(wire, PLAN, Exec(argv=("true",)))
     assert (outcome.ending, outcome.status, outcome.stdout.text()) == ("exited", 0, "late")
     assert outcome.usage.cpu_ms == 1.5
 
@@ -121,13 +121,13 @@ def test_output_that_comes_after_the_answer_is_still_that_calls() -> None:
 )
 def test_an_answer_that_makes_no_sense_ends_the_session(said: str, reason: str) -> None:
     with session(lambda mark: [reply(mark, said), *marks(mark)]) as wire, pytest.raises(EndedError) as raised:
-        take_program(wire, PLAN, Exec(argv=("true",)))
+        run_program(wire, PLAN, Exec(argv=("true",)))
     assert (raised.value.outcome.ending, raised.value.outcome.reason) == ("broken", reason)
 
 
 def test_a_mark_that_never_comes_is_late() -> None:
     with session(lambda mark: [reply(mark)], timeout_ms=200) as wire, pytest.raises(EndedError) as raised:
-        take_program(wire, PLAN, Exec(argv=("true",)))
+        run_program(wire, PLAN, Exec(argv=("true",)))
     assert raised.value.outcome.ending == "timed_out"
 
 
@@ -147,5 +147,5 @@ def test_a_guest_that_breaks_the_wire_protocol_is_no_tools_failure(frame: bytes,
         session(lambda mark: [frame, reply(mark), *marks(mark)]) as wire,
         pytest.raises(SandboxDiedError) as raised,
     ):
-        take_program(wire, PLAN, Exec(argv=("true",)))
+        run_program(wire, PLAN, Exec(argv=("true",)))
     assert str(raised.value).startswith(f"the sandbox broke the wire protocol: {message}")

@@ -9,7 +9,7 @@ import pytest
 
 from toolc.model.events import Event, Listener, ToolStart, ToolUpdate
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.streaming import MAX_AHEAD, events
+from toolc.runtime.execution.async_calls import MAX_AHEAD, stream_events
 
 START = ToolStart(name="t", call_id="c")
 
@@ -27,7 +27,7 @@ def test_events_come_in_order_and_while_the_call_runs() -> None:
         tell(update(1))
 
     found: list[Event] = []
-    for event in events(call):
+    for event in stream_events(call):
         found.append(event)
         go_on.set()
     assert found == [START, update(1)]
@@ -37,7 +37,7 @@ def test_nothing_starts_before_somebody_listens() -> None:
     def call(tell: Listener, _: Cancellation) -> None:
         raise AssertionError
 
-    events(call).close()
+    stream_events(call).close()
 
 
 def test_what_the_call_raises_comes_after_its_events() -> None:
@@ -45,7 +45,7 @@ def test_what_the_call_raises_comes_after_its_events() -> None:
         tell(START)
         raise ValueError("no")
 
-    stream = events(call)
+    stream = stream_events(call)
     assert next(stream) == START
     with pytest.raises(ValueError, match="no"):
         next(stream)
@@ -61,7 +61,7 @@ def test_to_stop_listening_cancels_the_call_and_waits_for_its_end() -> None:
         assert cancellation.is_cancelled
         ended.set()
 
-    with closing(events(call)) as stream:
+    with closing(stream_events(call)) as stream:
         assert next(stream) == update(0)
         assert not ended.is_set()
     assert ended.is_set()
@@ -77,7 +77,7 @@ def test_a_listener_that_fails_cancels_the_call() -> None:
         ended.set()
 
     def listen() -> None:
-        with closing(events(call)) as stream:
+        with closing(stream_events(call)) as stream:
             for _ in stream:
                 raise KeyboardInterrupt
 
@@ -95,7 +95,7 @@ def test_a_call_that_outruns_its_listener_waits() -> None:
             tell(update(number))
             told += 1
 
-    stream = events(call)
+    stream = stream_events(call)
     next(stream)
     threading.Event().wait(0.1)
     assert told <= MAX_AHEAD + 1

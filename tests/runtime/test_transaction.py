@@ -16,10 +16,11 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import Outcome
 from toolc.model.spec.sandbox import Commit, SecretSpec
-from toolc.runtime import transaction_copy, transaction_diff
-from toolc.runtime.executor import execute
-from toolc.runtime.scratch import _base
-from toolc.runtime.setting import Setting
+from toolc.runtime.execution.executor import execute
+from toolc.runtime.sandboxed.options import CallOptions
+from toolc.runtime.workspace.scratch import _base
+from toolc.runtime.workspace.transaction import diff
+from toolc.runtime.workspace.transaction import view as transaction_view
 from toolc.sandbox.selection import EngineSelection
 
 BEFORE = {"a": "a\n", "b": "b\n", "d": "folder", "d/x": "x\n", "d/sub": "folder", "d/sub/y": "y\n"}
@@ -336,17 +337,17 @@ def test_any_name_works(workspace: Path, name: bytes) -> None:
 
 
 def test_too_many_changes_and_too_much_are_refused(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transaction_diff, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(diff, "MOST_ENTRIES", 3)
     result = call(doing(edit), tool(), workspace)
     assert "the workspace is as it was before the call: it changes more than 3 files, or 1024 MiB" in result.text
-    monkeypatch.setattr(transaction_diff, "MOST_ENTRIES", 1000)
-    monkeypatch.setattr(transaction_diff, "MOST_BYTES", 3)
+    monkeypatch.setattr(diff, "MOST_ENTRIES", 1000)
+    monkeypatch.setattr(diff, "MOST_BYTES", 3)
     assert "it leaves a file of 4 bytes" in call(doing(edit), tool(), workspace).text
     assert tree(workspace) == BEFORE
 
 
 def test_a_workspace_that_is_too_large_to_copy_is_refused(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transaction_copy, "MOST_BYTES", 7)
+    monkeypatch.setattr(transaction_view, "MOST_BYTES", 7)
     with pytest.raises(InfrastructureError) as raised:
         call(doing(edit), tool(), workspace)
     assert str(raised.value) == (
@@ -361,7 +362,7 @@ def test_what_goes_wrong_with_files_is_told_without_secrets(workspace: Path) -> 
 
     spec = tool(commit="ask")
     spec = replace(spec, sandbox=replace(spec.sandbox, secrets=(SecretSpec(name="KEY", expose="env"),)))
-    setting = Setting(
+    setting = CallOptions(
         choose=lambda _: EngineSelection(doing(lambda view: (view / "correct-horse").touch())),
         workspace=workspace,
         ask=refuse,

@@ -18,10 +18,11 @@ from transaction_cases import call, doing, told, tool, tree
 
 from toolc.model.errors import InfrastructureError
 from toolc.model.result import ToolResult
-from toolc.runtime import scratch_sweep, transaction_commit
-from toolc.runtime.beneath import RENAME_EXCHANGE
-from toolc.runtime.beneath import rename as real_rename
-from toolc.runtime.transaction_journal import PLAN, Staging, alone
+from toolc.runtime.workspace import scratch_sweep
+from toolc.runtime.workspace.dir_handle import RENAME_EXCHANGE
+from toolc.runtime.workspace.dir_handle import rename as real_rename
+from toolc.runtime.workspace.transaction import commit
+from toolc.runtime.workspace.transaction.journal import PLAN, StagingArea, alone
 
 __all__ = ["workspace"]
 
@@ -38,7 +39,7 @@ def test_a_file_that_is_changed_in_the_very_last_moment_is_put_back(
         real_rename(from_folder, old, to_folder, new, flags)
 
     saved: list[bytes] = []
-    monkeypatch.setattr(transaction_commit, "rename", rename)
+    monkeypatch.setattr(commit, "rename", rename)
     result = call(doing(edit), tool(), workspace)
     assert "a was changed by somebody else while the tool ran" in result.text
     assert tree(workspace) == BEFORE | {"a": "theirs\n"}
@@ -56,7 +57,7 @@ def test_an_error_at_any_step_undoes_all_before_it(
         real_rename(*arguments)  # type: ignore[arg-type]
 
     modes = {path: (workspace / path).lstat().st_mode for path in BEFORE}
-    monkeypatch.setattr(transaction_commit, "rename", rename)
+    monkeypatch.setattr(commit, "rename", rename)
     result = call(doing(edit), tool(), workspace)
     if told(result)["committed"]:
         assert next(steps) <= step
@@ -72,7 +73,7 @@ def test_a_disk_that_is_full_before_the_first_rename_changes_nothing(
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(transaction_commit, "_copy", full)
+    monkeypatch.setattr(commit, "_copy", full)
     assert "they cannot be written" in call(doing(edit), tool(), workspace).text
     assert tree(workspace) == BEFORE
 
@@ -96,7 +97,7 @@ def test_a_folder_that_takes_the_staging_folders_place_is_not_written_in(
 ) -> None:
     def mkdir(name: str | Path, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
         real_mkdir(name, mode, dir_fd=dir_fd)
-        if str(name).startswith(transaction_commit.PREFIX):
+        if str(name).startswith(commit.PREFIX):
             (workspace / name).rename(workspace.parent / "aside")
             real_mkdir(workspace / name)
             (workspace / name / "new.0").symlink_to("/etc/passwd")
@@ -141,7 +142,7 @@ def test_the_janitor_finishes_what_a_killed_commit_began(workspace: Path, functi
 
 
 def _left(workspace: Path, pid: int) -> list[str]:
-    from toolc.runtime.scratch import _base
+    from toolc.runtime.workspace.scratch import _base
 
     staged = [path.name for path in workspace.glob(".toolc*")]
     return staged + [owner.name for owner in _base().iterdir() if f".{pid}." in owner.name]
@@ -153,7 +154,7 @@ def test_a_sweep_touches_no_folder_that_took_the_workspaces_place(tmp_path: Path
     (tmp_path / "work" / ".toolc-1" / "new.0").write_text("theirs")
     scratch = tmp_path / "owner" / "1"
     scratch.mkdir(parents=True)
-    Staging(str(tmp_path / "work"), 1, ".toolc-1").write(scratch)
+    StagingArea(str(tmp_path / "work"), 1, ".toolc-1").write(scratch)
     assert scratch_sweep.sweep(tmp_path / "owner").found
     assert not scratch_sweep.sweep(tmp_path / "owner").found
     assert tree(tmp_path) == {"work": "folder", "work/.toolc-1": "folder", "work/.toolc-1/new.0": "theirs"}
@@ -165,7 +166,7 @@ def test_what_is_in_the_staging_folder_and_not_of_a_commit_stays(tmp_path: Path)
         (work / ".toolc-1" / name).parent.mkdir(parents=True, exist_ok=True)
         (work / ".toolc-1" / name).touch()
     scratch.mkdir(parents=True)
-    Staging(str(work), work.stat().st_ino, ".toolc-1").write(scratch)
+    StagingArea(str(work), work.stat().st_ino, ".toolc-1").write(scratch)
     assert scratch_sweep.discard(scratch) is None
     assert tree(work) == {".toolc-1": "folder", ".toolc-1/theirs": ""}
 
@@ -185,7 +186,7 @@ def test_what_cannot_be_undone_is_told_with_the_place_of_the_old_files(
         (workspace / "a").write_text("theirs\n")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(transaction_commit, "_set_mode", fail)
+    monkeypatch.setattr(commit, "_set_mode", fail)
     with pytest.raises(InfrastructureError) as raised:
         call(doing(edit), tool(), workspace)
     (staging,) = workspace.glob(".toolc-*")

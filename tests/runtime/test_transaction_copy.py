@@ -10,9 +10,9 @@ from pathlib import Path
 PROGRAM = """
 import os, sys
 from pathlib import Path
-from toolc.runtime.beneath import Root
-from toolc.runtime.transaction_copy import copy_tree
-from toolc.runtime.transaction_diff import differences
+from toolc.runtime.workspace.dir_handle import Root
+from toolc.runtime.workspace.transaction.view import copy_tree
+from toolc.runtime.workspace.transaction.diff import differences
 
 real, made = map(Path, sys.argv[1:])
 with Root.open(str(real)) as source, Root.open(str(made)) as target:

@@ -16,7 +16,7 @@ from toolc.engines.fake import FakeEngine, FakeSandbox
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.transaction_clock import Moment
+from toolc.runtime.workspace.transaction.transaction import ChangeClock
 
 __all__ = ["workspace"]
 
@@ -89,24 +89,24 @@ def test_a_file_that_was_written_just_before_the_call_is_no_conflict(workspace: 
 
 
 def test_where_the_clock_was_set_back_nothing_is_trusted(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Moment, "clock_was_set_back", lambda _: True)
+    monkeypatch.setattr(ChangeClock, "clock_was_set_back", lambda _: True)
     result = call(OverlayEngine(lambda upper: (upper / "a").write_text("new\n")), tool(), workspace)
     assert "the clock was set back meanwhile" in result.text
     assert tree(workspace) == BEFORE
 
 
 def test_a_moment_knows_whether_the_clock_went_back() -> None:
-    moment = Moment.now()
+    moment = ChangeClock.now()
     time.sleep(0.01)
     assert not moment.clock_was_set_back()
-    assert Moment(moment.stamp_ns + 10**9, moment.running_ns).clock_was_set_back()
+    assert ChangeClock(moment.stamp_ns + 10**9, moment.running_ns).clock_was_set_back()
 
 
 @pytest.mark.parametrize("reading", range(3))
 def test_a_process_that_is_held_up_while_it_reads_the_clocks_takes_none_for_set_back(
     monkeypatch: pytest.MonkeyPatch, reading: int
 ) -> None:
-    moment, readings, stalled_ns = Moment.now(), iter(range(100)), 0
+    moment, readings, stalled_ns = ChangeClock.now(), iter(range(100)), 0
 
     def read(clock: int) -> int:
         nonlocal stalled_ns

@@ -16,15 +16,10 @@ from test_transaction import AFTER, BEFORE, edit, workspace
 from transaction_cases import call, doing, tool, tree
 
 from toolc.model.errors import InfrastructureError
-from toolc.runtime import (
-    leftovers,
-    scratch,
-    scratch_sweep,
-    transaction_commit,
-    transaction_journal,
-    transaction_recovery,
-)
-from toolc.runtime.transaction_journal import PLAN, STAGING, Plan
+from toolc.runtime.execution import leftovers
+from toolc.runtime.workspace import scratch, scratch_sweep
+from toolc.runtime.workspace.transaction import commit, journal, recovery
+from toolc.runtime.workspace.transaction.journal import PLAN, STAGING, CommitPlan
 from toolc.sandbox.host import owner
 
 __all__ = ["workspace"]
@@ -65,9 +60,9 @@ def cut_short(workspace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
             raise Dies
 
         with monkeypatch.context() as patch:
-            patch.setattr(transaction_commit, "forget_plan", die)
-            patch.setattr(transaction_commit, "roll_back", die)
-            patch.setattr("toolc.runtime.transaction.discard", lambda _: None)
+            patch.setattr(commit, "forget_plan", die)
+            patch.setattr(commit, "roll_back", die)
+            patch.setattr("toolc.runtime.workspace.transaction.transaction.discard", lambda _: None)
             with pytest.raises(Dies):
                 call(doing(edit), tool(), workspace)
         (found,) = scratch._base().glob("*/*")
@@ -188,7 +183,7 @@ def test_the_garbage_collector_names_what_could_not_be_undone(
 ) -> None:
     monkeypatch.setattr(owner, "_base", lambda: tmp_path / "run")
     monkeypatch.setenv("TOOLC_STORE", str(tmp_path / "store"))
-    monkeypatch.setattr("toolc.runtime.leftovers.ENGINES", ())
+    monkeypatch.setattr("toolc.runtime.execution.leftovers.ENGINES", ())
     left = cut_short()
     (workspace / "a").write_text("theirs\n")
     dead = owner.Owner(
@@ -257,8 +252,8 @@ def test_nobody_recovers_while_the_owners_last_thread_is_at_it(
     workspace: Path, cut_short: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = cut_short()
-    monkeypatch.setattr(transaction_journal, "LOCK_SECONDS", 0.1)
-    with transaction_journal.locked(left):
+    monkeypatch.setattr(journal, "LOCK_SECONDS", 0.1)
+    with journal.locked(left):
         unfinished = scratch_sweep.discard(left)
     assert unfinished is not None
     assert unfinished.told == (
@@ -345,7 +340,7 @@ def test_the_plan_is_on_disk_before_the_first_step_and_the_steps_before_it_goes(
         path = Path(f"/proc/self/fd/{descriptor}").readlink()
         events.append("sync scratch" if path.parent.parent == scratch._base() else f"sync {path.name[:7]}")
 
-    for module in (transaction_commit, transaction_recovery):
+    for module in (commit, recovery):
         really = module.rename
 
         def rename(*arguments: object, really: Callable[..., None] = really) -> None:
@@ -366,12 +361,12 @@ def test_the_plan_is_on_disk_before_the_first_step_and_the_steps_before_it_goes(
 
 def test_names_that_are_no_text_come_back(workspace: Path, tmp_path: Path) -> None:
     path = b"\xff\n".decode("utf-8", "surrogateescape")
-    plan = Plan(1, (transaction_journal.Move(path, "old.0"),), (transaction_journal.Mode(path, 1, 2, 3),))
+    plan = CommitPlan(1, (journal.RenameStep(path, "old.0"),), (journal.ChmodStep(path, 1, 2, 3),))
     plan.write(tmp_path)
-    assert Plan.read(tmp_path) == plan
+    assert CommitPlan.read(tmp_path) == plan
 
 
 def test_what_is_told_of_names_does_nothing_on_a_terminal_and_is_short() -> None:
-    found = [transaction_recovery.Conflict(f"\x1b[2J{number}", f"new.{number}") for number in range(7)]
-    assert transaction_recovery.told(found[:1]) == "\ufffd[2J0 (the old one is new.0)"
-    assert transaction_recovery.told(found).endswith("\ufffd[2J4 (the old one is new.4), and 2 more")
+    found = [recovery.Conflict(f"\x1b[2J{number}", f"new.{number}") for number in range(7)]
+    assert recovery.told(found[:1]) == "\ufffd[2J0 (the old one is new.0)"
+    assert recovery.told(found).endswith("\ufffd[2J4 (the old one is new.4), and 2 more")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolc.model.call import FileChange
-from toolc.runtime.transaction_rules import leads_outside, matches, refusal
+from toolc.runtime.workspace.transaction.allowed_changes import leads_outside, matches, refusal
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 import time
 
-from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.turns import Turns
+from toolc.runtime.cancellation import Cancellation, FairLock
 
 
 def test_the_first_has_its_turn_at_once() -> None:
-    turns = Turns()
+    turns = FairLock()
     for _ in range(2):
         with turns.turn(0, None) as has_turn:
             assert has_turn
@@ -18,7 +17,7 @@ def test_the_first_has_its_turn_at_once() -> None:
 
 
 def test_who_cannot_wait_has_no_turn_and_takes_none() -> None:
-    turns = Turns()
+    turns = FairLock()
     with turns.turn(1, None) as first:
         with turns.turn(0, None) as second:
             assert (first, second) == (True, False)
@@ -26,7 +25,7 @@ def test_who_cannot_wait_has_no_turn_and_takes_none() -> None:
 
 
 def test_a_turn_may_be_waited_for_longer_than_the_kernel_can_wait_at_once() -> None:
-    turns = Turns()
+    turns = FairLock()
     with Cancellation() as cancellation, turns.turn(1, None):
         threading.Timer(0.05, cancellation.cancel).start()
         with turns.turn(2**53, cancellation) as has_turn:
@@ -34,7 +33,7 @@ def test_a_turn_may_be_waited_for_longer_than_the_kernel_can_wait_at_once() -> N
 
 
 def test_who_is_cancelled_while_waiting_has_no_turn() -> None:
-    turns = Turns()
+    turns = FairLock()
     with Cancellation() as cancellation, turns.turn(1, None):
         threading.Timer(0.05, cancellation.cancel).start()
         with turns.turn(60, cancellation) as has_turn:
@@ -42,7 +41,7 @@ def test_who_is_cancelled_while_waiting_has_no_turn() -> None:
 
 
 def test_turns_come_in_the_order_of_asking_and_never_together() -> None:
-    turns = Turns()
+    turns = FairLock()
     order: list[int] = []
     inside: list[int] = []
 
@@ -67,7 +66,7 @@ def test_turns_come_in_the_order_of_asking_and_never_together() -> None:
 
 
 def test_who_gives_up_leaves_the_order_of_the_others() -> None:
-    turns = Turns()
+    turns = FairLock()
     done = threading.Event()
 
     def take() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolc.model.result import ConnectionAttempt, Image, Text, ToolFailure, ToolResult
-from toolc.runtime.unconnected import with_reasons
+from toolc.runtime.sandboxed.call import explain_blocked_connections
 
 FAILED = ToolFailure("exit_status", "the command ended with exit status 56")
 DONE = ConnectionAttempt(
@@ -23,7 +23,7 @@ def refused(host: str) -> ConnectionAttempt:
 def test_the_reasons_are_named_once_each() -> None:
     result = ToolResult(content=(Text("403\n[exit status 56]"),), error=FAILED)
     attempts = [refused("b.example"), DONE, refused("b.example"), refused("c.example")]
-    assert with_reasons(result, attempts).text == (
+    assert explain_blocked_connections(result, attempts).text == (
         "403\n[exit status 56]\n[not connected: no entry of network.allow covers b.example:443; "
         "no entry of network.allow covers c.example:443]"
     )
@@ -31,14 +31,14 @@ def test_the_reasons_are_named_once_each() -> None:
 
 def test_a_server_that_is_not_there_is_one_too() -> None:
     result = ToolResult(content=(Text("curl: (56) Connection reset by peer\n"),), error=FAILED)
-    assert with_reasons(result, [DONE, DOWN]).text == (
+    assert explain_blocked_connections(result, [DONE, DOWN]).text == (
         "curl: (56) Connection reset by peer\n[not connected: d.example, port 443: connection refused]"
     )
 
 
 def test_of_many_reasons_three_are_named() -> None:
     attempts = [refused(f"{number}.example") for number in range(5)]
-    text = with_reasons(ToolResult(content=(Text("no\n"),), error=FAILED), attempts).text
+    text = explain_blocked_connections(ToolResult(content=(Text("no\n"),), error=FAILED), attempts).text
     assert text.startswith("no\n[not connected: no entry of network.allow covers 0.example:443; ")
     assert text.endswith("covers 2.example:443; and 2 more]")
 
@@ -46,19 +46,25 @@ def test_of_many_reasons_three_are_named() -> None:
 def test_a_reason_that_the_tool_has_told_itself_is_not_repeated() -> None:
     told = "URLError: 403 Forbidden: no entry of network.allow covers b.example:443"
     result = ToolResult(content=(Text(told),), error=FAILED)
-    assert with_reasons(result, [refused("b.example")]) is result
+    assert explain_blocked_connections(result, [refused("b.example")]) is result
     line = "[not connected: no entry of network.allow covers c.example:443]"
-    assert with_reasons(result, [refused("b.example"), refused("c.example")]).text == f"{told}\n{line}"
+    assert (
+        explain_blocked_connections(result, [refused("b.example"), refused("c.example")]).text == f"{told}\n{line}"
+    )
 
 
 def test_a_picture_or_nothing_at_all_may_come_before_them() -> None:
     line = Text("[not connected: no entry of network.allow covers b.example:443]")
     picture = Image(b"", "image/png")
-    assert with_reasons(ToolResult(content=(picture,), error=FAILED), [refused("b.example")]).content == (
+    assert explain_blocked_connections(
+        ToolResult(content=(picture,), error=FAILED), [refused("b.example")]
+    ).content == (
         picture,
         line,
     )
-    assert with_reasons(ToolResult(content=(), error=FAILED), [refused("b.example")]).content == (line,)
+    assert explain_blocked_connections(ToolResult(content=(), error=FAILED), [refused("b.example")]).content == (
+        line,
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,9 +75,9 @@ def test_a_picture_or_nothing_at_all_may_come_before_them() -> None:
     ],
 )
 def test_what_went_well_or_says_so_itself_is_left_alone(result: ToolResult) -> None:
-    assert with_reasons(result, [refused("b.example")]) is result
+    assert explain_blocked_connections(result, [refused("b.example")]) is result
 
 
 def test_what_was_connected_is_not_spoken_of() -> None:
     result = ToolResult(content=(Text("no"),), error=FAILED)
-    assert with_reasons(result, [DONE]) is result
+    assert explain_blocked_connections(result, [DONE]) is result

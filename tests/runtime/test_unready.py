@@ -24,9 +24,9 @@ from toolc.model.spec.sandbox import (
 )
 from toolc.model.spec.tool import ResultSpec, Retry, ToolSpec
 from toolc.model.template import Template
-from toolc.runtime.executor import execute
-from toolc.runtime.setting import Setting
-from toolc.runtime.unready import unready
+from toolc.runtime.execution.admission import unsupported_features
+from toolc.runtime.execution.executor import execute
+from toolc.runtime.sandboxed.options import CallOptions
 
 TOOL = ToolSpec(
     name="ls",
@@ -51,32 +51,44 @@ def in_sandbox(sandbox: SandboxSpec) -> ToolSpec:
     ],
 )
 def test_a_feature_of_the_format_that_is_not_run_yet_is_named(tool: ToolSpec, feature: str) -> None:
-    assert unready(tool) == f"tool 'ls': this version of toolc compiles {feature} but does not run it yet"
+    assert (
+        unsupported_features(tool) == f"tool 'ls': this version of toolc compiles {feature} but does not run it yet"
+    )
 
 
 def test_everything_else_is_ready() -> None:
-    assert unready(TOOL) is None
-    assert unready(replace(TOOL, retry=Retry(), confirm=True)) is None
-    assert unready(replace(TOOL, result=ResultSpec(select="a", template="b", files=(Template(("a",)),)))) is None
-    assert unready(in_sandbox(SandboxSpec(workspace="rw", image="debian:bookworm"))) is None
-    public = Destination(kind="public", host="", port=443)
-    assert unready(in_sandbox(SandboxSpec(network=NetworkSpec(allow=(public,))))) is None
+    assert unsupported_features(TOOL) is None
+    assert unsupported_features(replace(TOOL, retry=Retry(), confirm=True)) is None
     assert (
-        unready(in_sandbox(SandboxSpec(build=Build(folder="a", files=(File(path="a/Dockerfile", text=""),)))))
+        unsupported_features(replace(TOOL, result=ResultSpec(select="a", template="b", files=(Template(("a",)),))))
+        is None
+    )
+    assert unsupported_features(in_sandbox(SandboxSpec(workspace="rw", image="debian:bookworm"))) is None
+    public = Destination(kind="public", host="", port=443)
+    assert unsupported_features(in_sandbox(SandboxSpec(network=NetworkSpec(allow=(public,))))) is None
+    assert (
+        unsupported_features(
+            in_sandbox(SandboxSpec(build=Build(folder="a", files=(File(path="a/Dockerfile", text=""),))))
+        )
         is None
     )
     secret = SecretSpec(name="A", hosts=("example.com",))
-    assert unready(in_sandbox(SandboxSpec(secrets=(secret, SecretSpec(name="B", expose="env"))))) is None
-    assert unready(replace(TOOL, result_schema=Schema({}))) is None
-    assert unready(replace(TOOL, result=ResultSpec(files=(Template(("a",)),)))) is None
-    assert unready(replace(TOOL, backend=HTTP, result=ResultSpec(select="a", template="b"))) is None
+    assert (
+        unsupported_features(in_sandbox(SandboxSpec(secrets=(secret, SecretSpec(name="B", expose="env"))))) is None
+    )
+    assert unsupported_features(replace(TOOL, result_schema=Schema({}))) is None
+    assert unsupported_features(replace(TOOL, result=ResultSpec(files=(Template(("a",)),)))) is None
+    assert unsupported_features(replace(TOOL, backend=HTTP, result=ResultSpec(select="a", template="b"))) is None
     packages = PythonBackend(entry="a.py", function="a", files=(), requirements=("a==1",))
-    assert unready(replace(TOOL, backend=packages)) is None
-    assert unready(in_sandbox(SandboxSpec(lifetime="session"))) is None
+    assert unsupported_features(replace(TOOL, backend=packages)) is None
+    assert unsupported_features(in_sandbox(SandboxSpec(lifetime="session"))) is None
     variable = SecretEnvVar(name="A", value=Template(()))
     plugin = PluginBackend(command=("x",))
-    assert unready(replace(TOOL, backend=plugin, sandbox=SandboxSpec(secret_env=(variable,)))) is None
-    assert unready(in_sandbox(SandboxSpec(workspace="transaction", transaction=TransactionSpec()))) is None
+    assert unsupported_features(replace(TOOL, backend=plugin, sandbox=SandboxSpec(secret_env=(variable,)))) is None
+    assert (
+        unsupported_features(in_sandbox(SandboxSpec(workspace="transaction", transaction=TransactionSpec())))
+        is None
+    )
 
 
 def test_a_call_is_refused_before_an_engine_is_chosen() -> None:
@@ -88,4 +100,4 @@ def test_a_call_is_refused_before_an_engine_is_chosen() -> None:
         raise AssertionError("nothing may start")
 
     with pytest.raises(UsageError, match="does not run it yet"):
-        execute(registered, ToolCall(name="ls", arguments={}, call_id="c"), Setting(choose=choose))  # type: ignore[arg-type]
+        execute(registered, ToolCall(name="ls", arguments={}, call_id="c"), CallOptions(choose=choose))  # type: ignore[arg-type]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from toolc.guest.flow_control import FREE_REPORTS
 from toolc.model.result import Content, Image, Text
-from toolc.runtime.redaction import Redactor
-from toolc.runtime.update_lines import UpdateLines
+from toolc.runtime.output.guest_streams import UpdateLines
+from toolc.runtime.secrets.redaction import Redactor
 
 GIF = Image(b"GIF89a", "image/gif")
 

@@ -15,9 +15,9 @@ from toolc.model.plan import Exec, Plan, Profile, PythonCall
 from toolc.model.result import Capture, Content, Outcome, Usage
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
-from toolc.runtime import wire
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.wire import converse
+from toolc.runtime.wire import call_loop
+from toolc.runtime.wire.call_loop import converse
 
 PLAN = Plan(
     profile=Profile(),
@@ -101,7 +101,7 @@ def test_not_started_comes_with_its_reason() -> None:
 
 
 def test_the_host_keeps_the_deadline_where_the_guest_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(call_loop, "GRACE_SECONDS", 0.05)
     ended = threading.Event()
 
     def script(_: Plan) -> Outcome:
@@ -244,13 +244,13 @@ def test_a_broken_protocol_is_explained() -> None:
 
 
 def test_a_guest_that_is_never_ready_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "START_SECONDS", 0.1)
+    monkeypatch.setattr(call_loop, "START_SECONDS", 0.1)
     with pytest.raises(SandboxDiedError, match=r"not ready after 0\.1 seconds"):
         hear(Rogue())
 
 
 def test_a_guest_that_never_stops_talking_does_not_outlive_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(call_loop, "GRACE_SECONDS", 0.05)
     endless = Rogue(READY)
 
     def read() -> bytes:
@@ -265,8 +265,8 @@ def test_a_reader_who_takes_his_time_does_not_make_the_tool_late(
     held: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = 0.0
-    monkeypatch.setattr(wire, "monotonic", lambda: clock)
-    monkeypatch.setattr(wire, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(call_loop, "monotonic", lambda: clock)
+    monkeypatch.setattr(call_loop, "GRACE_SECONDS", 0.0)
     plan = Plan(profile=Profile(), invocation=Exec(argv=("x",), progress=held == "progress"), call_id="c")
     heard: list[object] = []
 

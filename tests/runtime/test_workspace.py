@@ -10,7 +10,7 @@ import pytest
 
 from toolc.model.errors import UsageError
 from toolc.model.plan import Mount
-from toolc.runtime.workspace import mount
+from toolc.runtime.workspace.mount import mount
 
 
 def test_a_folder_of_ones_own_is_mounted_absolute_and_without_links(tmp_path: Path) -> None:

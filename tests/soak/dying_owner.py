@@ -25,8 +25,8 @@ from transaction_cases import tool
 from toolc.model.call import ToolCall
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.registry import RegisteredTool
-from toolc.runtime.executor import execute
-from toolc.runtime.setting import Setting
+from toolc.runtime.execution.executor import execute
+from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.host.owner import Owner
 from toolc.sandbox.selection import EngineSelection
 
@@ -182,13 +182,13 @@ def prepare_oci(death: Death) -> Any:
 
 def prepare_common(death: Death, engine: Any) -> None:
     from toolc.guest.bundle import bundle
-    from toolc.runtime import transaction_commit
+    from toolc.runtime.workspace.transaction import commit
     from toolc.sandbox.base import SocketStream
 
     source_bytes = len(bundle())
     death._wrap(engine, "start", lambda original, *given: Watched(original(*given), death, source_bytes))
     death.after(SocketStream, "close", "closing")
-    death.after(transaction_commit, "_stage", "committing")
+    death.after(commit, "_stage", "committing")
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -202,7 +202,7 @@ def main(arguments: Sequence[str]) -> None:
         surface_digest="sha256:aa",
         effect_digest="sha256:bb",
     )
-    setting = Setting(choose=lambda _: EngineSelection(engine), workspace=Path(workspace))
+    setting = CallOptions(choose=lambda _: EngineSelection(engine), workspace=Path(workspace))
 
     def listen(event: Event) -> None:
         if isinstance(event, ToolUpdate) and "begun" in event.text:

@@ -27,7 +27,7 @@ def command(dry_run: bool, as_json: bool) -> None:
     the next call. After a power cut this command finds what is left: containers, volumes, control groups and
     folders. What belongs to a process that is alive, or cannot be seen from here, is kept, and it says why.
     """
-    from toolc.runtime.leftovers import survey  # start-up time
+    from toolc.runtime.execution.leftovers import survey  # start-up time
 
     found = survey()
     outcomes = [_kept(left) if dry_run or left.kept else _remove(left) for left in found.leftovers]

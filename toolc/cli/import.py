@@ -122,12 +122,12 @@ def _compiled(text: str, folder: Path) -> ToolSpec:
 
 
 def _ask(tool: ToolSpec, timeout: float | None, engine: str | None) -> Offer:
-    from toolc.runtime.plugin_describe import describe
-    from toolc.runtime.setting import Setting
+    from toolc.runtime.sandboxed.options import CallOptions
+    from toolc.runtime.sandboxed.plugin_description import describe
     from toolc.sandbox.selection import close_unused, in_use, select  # start-up time
 
     configuration = user_configuration()
-    setting = Setting(
+    setting = CallOptions(
         choose=partial(select, engine or configuration.engine),
         timeout_ms=round(timeout * 1000) if timeout is not None else None,
         accept_unenforced=configuration.accept_unenforced,

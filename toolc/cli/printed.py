@@ -43,7 +43,7 @@ def _joined(content: tuple[Content, ...]) -> tuple[Content, ...]:
 
 def _not_shown(text: str, shown: str) -> str:
     """What of a result's text is still to be printed after ``shown``."""
-    from toolc.runtime.interrupted import STDOUT_SO_FAR  # start-up time
+    from toolc.runtime.sandboxed.plugin_description import STDOUT_SO_FAR  # start-up time
 
     if text.startswith(shown):
         return text.removeprefix(shown)

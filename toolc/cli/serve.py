@@ -67,7 +67,7 @@ def command(  # noqa: PLR0913  one parameter per option
     """
     serve = _as_plugin if plugins else _mcp()
     from toolc.executor import Executor  # start-up time
-    from toolc.runtime.oversized import READ_RESULT
+    from toolc.runtime.output.truncation import READ_RESULT
     from toolc.serve.ready import check_ready, check_workspace
 
     lock = approved(lock_file, locked=locked)

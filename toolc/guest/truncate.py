@@ -1,7 +1,7 @@
 """Cuts what a server wrote, and marks where it did.
 
 What is a secret only the host knows, and a piece of one is none any more: beside a mark it takes away what may be
-a piece (``toolc.runtime.redaction``). Where a call has no secrets, there is no mark.
+a piece (``toolc.runtime.secrets.redaction``). Where a call has no secrets, there is no mark.
 """
 
 from __future__ import annotations

@@ -17,20 +17,20 @@ TIMES = 3
 
 RESPONSE = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n{"a": 1}'
 ANSWER = b"{}\n" + LENGTH.pack(len(RESPONSE)) + RESPONSE + LENGTH.pack(0) + b"{}"
-"""What the worker of an HTTP tool reads: see ``toolc.runtime.http_transport``."""
+"""What the worker of an HTTP tool reads: see ``toolc.runtime.http.transport``."""
 
 HTTP: dict[str, object] = {
     "method": "GET", "url": "", "format": "json", "limit": 1 << 16, "is_begun": True, "needs_token": False,
     "has_token": False, "retry": None, "pagination": None, "errors": [], "select": None, "template": None,
     "arguments": {}, "address": ["127.0.0.1", 3129], "cut_mark": "",
 }  # fmt: skip
-"""As ``toolc.runtime.http_message`` makes one."""
+"""As ``toolc.runtime.http.message`` makes one."""
 
 CALL = {
     "call_id": "", "timeout_ms": 1000, "directory": "/tmp", "environment": {}, "files": [], "open_files": 64,
     "file_size_bytes": 1 << 20, "network": {"requests": HTTP["address"]}, "http": HTTP,
 }  # fmt: skip
-"""As ``toolc.runtime.conversation`` makes one."""
+"""As ``toolc.runtime.wire.protocol`` makes one."""
 
 
 def read_response() -> bytes:

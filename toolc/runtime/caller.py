@@ -17,7 +17,7 @@ from toolc.model.json_schema import JsonValue
 from toolc.model.result import ToolResult
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.secrets import CallSecrets
+from toolc.runtime.secrets.redaction import CallSecrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ Kind_contra = TypeVar("Kind_contra", contravariant=True)
 
 
 class ComposedBackend(Protocol[Kind_contra]):
-    """How one kind of backend runs whose calls make calls. See ``toolc.runtime.composed``."""
+    """How one kind of backend runs whose calls make calls. See ``toolc.runtime.composite.composite``."""
 
     def run(self, backend: Kind_contra, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
         """The result of ``call``; ``details`` here are only those that this backend knows of.
@@ -71,14 +71,14 @@ class ComposedBackend(Protocol[Kind_contra]):
         """
 
 
-def nobody(_: Event) -> None:
+def no_caller(_: Event) -> None:
     """The listener of a call that nobody listens to."""
 
 
 def as_part(context: CallContext) -> Listener:
     """Tells ``context.tell`` of a call that is part of ``context``. That one's own parts have a parent already."""
-    if context.tell is nobody:
-        return nobody
+    if context.tell is no_caller:
+        return no_caller
 
     def tell(event: Event) -> None:
         context.tell(event if event.parent_call_id else replace(event, parent_call_id=context.call_id))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import select
 import socket
-from collections.abc import Callable
-from contextlib import suppress
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from time import monotonic
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 from toolc.model import argument_checks
 
@@ -83,3 +88,98 @@ class Cancellation:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+_LONGEST_SECONDS: Final = 3600.0
+"""How long one wait is: a deadline may be infinitely far away, and poll takes no such number."""
+
+
+class InterruptedWaitError(Exception):
+    """The call was cancelled, or its time is up."""
+
+    def __init__(self, ending: Literal["cancelled", "timed_out"]) -> None:
+        super().__init__(ending)
+        self.ending = ending
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """How long a call waits: until it is cancelled, or until ``deadline`` (of ``time.monotonic``)."""
+
+    cancellation: Cancellation
+    deadline: float
+
+    def wait(self, descriptor: int, events: int, seconds: float | None = None) -> bool:
+        """Wait for ``events`` of a descriptor, at most so long; whether they came.
+
+        Raises ``InterruptedWaitError``.
+        """
+        until = self.deadline if seconds is None else min(self.deadline, monotonic() + seconds)
+        poll = select.poll()
+        poll.register(self.cancellation.fileno(), select.POLLIN)
+        poll.register(descriptor, events)
+        found = poll.poll(min(max(0.0, until - monotonic()), _LONGEST_SECONDS) * 1000)
+        self.check()
+        return any(each == descriptor for each, _ in found)
+
+    def check(self) -> None:
+        """Raise ``InterruptedWaitError`` where nothing is to be waited for any more."""
+        if self.cancellation.is_cancelled:
+            raise InterruptedWaitError("cancelled")
+        if monotonic() >= self.deadline:
+            raise InterruptedWaitError("timed_out")
+
+    def sleep(self, seconds: float) -> None:
+        """Wait for nothing. Raises ``InterruptedWaitError``."""
+        self.cancellation.wait(min(seconds, max(0.0, self.deadline - monotonic())))
+        self.check()
+
+
+class FairLock:
+    """Who is inside has the turn; ``waiting`` is how many are before it or inside."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._queue: deque[_Ticket] = deque()
+
+    @property
+    def waiting(self) -> int:
+        """How many are inside or waiting."""
+        return len(self._queue)
+
+    @contextmanager
+    def turn(self, seconds: float, cancellation: Cancellation | None) -> Iterator[bool]:
+        """Wait for the turn and have it; False, and no turn, where time or cancellation came first."""
+        waiter = _Ticket()
+        try:
+            with self._lock:
+                self._queue.append(waiter)
+                is_first = len(self._queue) == 1
+            yield is_first or waiter.wait(seconds, cancellation)
+        finally:
+            with self._lock:
+                had_turn = self._queue[0] is waiter
+                self._queue.remove(waiter)
+                if had_turn and self._queue:
+                    self._queue[0].call()
+            waiter.close()
+
+
+class _Ticket:
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe()
+
+    def wait(self, seconds: float, cancellation: Cancellation | None) -> bool:
+        poll = select.poll()
+        poll.register(self._read, select.POLLIN)
+        if cancellation is not None:
+            poll.register(cancellation, select.POLLIN)
+        ready = [fd for fd, _ in poll.poll(poll_ms(seconds))]
+        return self._read in ready and not (cancellation and cancellation.is_cancelled)
+
+    def call(self) -> None:
+        os.write(self._write, b"\0")
+
+    def close(self) -> None:
+        os.close(self._read)
+        os.close(self._write)

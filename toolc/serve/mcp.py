@@ -28,8 +28,8 @@ from toolc.executor import Executor
 from toolc.model.errors import ToolcError
 from toolc.model.result import ToolResult
 from toolc.providers.mcp import call_result
-from toolc.runtime.batch import new_call_id
 from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.execution.batch import new_call_id
 from toolc.serve.confirmation import Person, UnansweredError
 from toolc.serve.progress import ProgressRelay
 

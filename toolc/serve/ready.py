@@ -6,8 +6,8 @@ from pathlib import Path
 
 from toolc.api import Registry
 from toolc.model.errors import UsageError
-from toolc.runtime.unready import unready
-from toolc.runtime.workspace import mount
+from toolc.runtime.execution.admission import unsupported_features
+from toolc.runtime.workspace.mount import mount
 
 
 def check_workspace(registry: Registry, workspace: Path | None) -> None:
@@ -25,6 +25,6 @@ def check_workspace(registry: Registry, workspace: Path | None) -> None:
 
 def check_ready(registry: Registry) -> None:
     """Refuse to offer a model tools that no call could run. Raises ``UsageError``."""
-    reasons = [reason for tool in registry if (reason := unready(tool))]
+    reasons = [reason for tool in registry if (reason := unsupported_features(tool))]
     if reasons:
         raise UsageError("\n".join([*reasons, "serve a file, or SPEC#NAME, without these tools"]))

@@ -87,7 +87,7 @@ class Known:
 
 
 def outputs(tool: ToolSpec | None) -> Shape:
-    """Return the type of the output of a tool, as in ``toolc.runtime.step_results.Ran.data``."""
+    """Return the type of the output of a tool, as in ``toolc.runtime.composite.steps.StepResult.data``."""
     if tool is None:
         return ANYTHING
     if tool.result_schema is not None:

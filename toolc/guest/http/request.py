@@ -109,7 +109,7 @@ def _check(message: bytes) -> None:
 
 
 class _Pieces(io.RawIOBase):
-    """What the server said, out of the pieces that the host sends it in (``toolc.runtime.http_transport``)."""
+    """What the server said, out of the pieces that the host sends it in (``toolc.runtime.http.transport``)."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
         self._stream = stream

@@ -29,7 +29,7 @@ NOTHING = object()
 
 
 class HttpJob:
-    """The ``http`` of a CALL: see ``toolc.runtime.http_message``."""
+    """The ``http`` of a CALL: see ``toolc.runtime.http.message``."""
 
     def __init__(self, message: dict) -> None:  # type: ignore[type-arg]
         self.method: str = message["method"]

@@ -1,0 +1,274 @@
+"""``backend.agent``: a model that is asked, calls tools, and is asked again, until it answers.
+
+The model is told ``instructions``, and asked what the call's arguments say. Each of its answers is a turn: calls of
+tools are made and their results go back, text without calls is the result. What the model does wrong is told to
+it; what ends the loop otherwise is an error of the call, with what was done until then in ``details.agent``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Final
+
+from toolc.backends.content import parse_json
+from toolc.model.call import BoundCall, ToolCall
+from toolc.model.errors import MissingExtraError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Outcome, Text, ToolResult, failure
+from toolc.model.spec.code_backends import HostFunction
+from toolc.model.spec.composed_backends import AgentBackend
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import TemplateError, as_text
+from toolc.providers.base import CallMessage
+from toolc.runtime.agents.model import ModelError
+from toolc.runtime.agents.turns import AgentEvents, AgentLoop
+from toolc.runtime.caller import CallContext, Caller, one_at_a_time
+from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitError
+from toolc.runtime.output.truncation import READ_RESULT, truncate_result
+from toolc.runtime.sandboxed.plugin_description import interrupted
+from toolc.runtime.validation import as_promised
+
+NO_TASK: Final = "Begin."
+"""What a model is asked by a call without arguments: the APIs want something."""
+
+_FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n```\s*", re.DOTALL)
+
+
+def task(call: BoundCall) -> str:
+    """The call's arguments, for the model: the text of the one that is all there is, or all as a JSON object."""
+    arguments = call.arguments
+    if not arguments:
+        return NO_TASK
+    if len(call.tool.parameters.properties) == 1 and len(arguments) == 1:
+        return as_text(next(iter(arguments.values())))
+    return as_text(arguments)
+
+
+def is_json(tool: ToolSpec) -> bool:
+    """Whether the final answer is to be data."""
+    return tool.result_schema is not None or tool.result.select is not None or tool.result.format == "json"
+
+
+def schema_words(tool: ToolSpec) -> str:
+    """What a model is told about the data that its answer must be."""
+    words = "Your final answer is one JSON value and nothing else: no words around it, no code fence."
+    if tool.result_schema is None or tool.result.select is not None:
+        return words
+    return f"{words} It must satisfy this JSON Schema:\n{as_text(tool.result_schema.value)}"
+
+
+def final(text: str, tool: ToolSpec) -> ToolResult:
+    """The result of a final answer. One that is not the promised data is an error of kind ``serialization``."""
+    if not is_json(tool):
+        return ToolResult(content=() if tool.result.format == "none" else (Text(text),))
+    data = _unfenced(text).encode("utf-8", "replace")
+    try:
+        value = parse_json(data)
+    except ValueError as error:
+        return failure("serialization", f"the model's answer is not JSON ({error})")
+    answer = ToolResult(content=(Text(as_text(value)),), structured=(value,))
+    answer = truncate_result(answer, tool.sandbox.limits.output_bytes)
+    # The schema is about what is selected, which is not the model's business.
+    return answer if tool.result.select is not None else as_promised(answer, tool)
+
+
+def _unfenced(text: str) -> str:
+    """``text`` without the code fence around it that models like to write in spite of all."""
+    match = _FENCED.fullmatch(text)
+    return match[1] if match else text
+
+
+MAX_CALLS: Final = 64
+"""How many calls of one answer are made."""
+
+MAX_AT_ONCE: Final = 8
+"""How many of them run at the same time."""
+
+
+def answered(
+    calls: Sequence[ToolCall],
+    names: frozenset[str],
+    context: CallContext,
+    caller: Caller,
+    *,
+    turn: int,
+    parallel: bool,
+) -> list[CallMessage]:
+    """What came of each of ``calls``, in their order; only tools of ``names`` are called.
+
+    ``turn`` is the number of the answer that they stand in, and the first part of their ids; ``parallel`` says
+    whether they may run at once. Raises what ``caller.call`` raises, once none of them runs any more.
+    """
+    with context.cancellation.child() as own:
+        context = replace(context, cancellation=own, tell=one_at_a_time(context.tell))
+
+        def make(number: int) -> ToolResult:
+            if number > MAX_CALLS:
+                return failure(
+                    "rate_limit", f"only the first {MAX_CALLS} calls of an answer are made; make this anew"
+                )
+            return _made(calls[number - 1], names, f"{turn}.{number}", context, caller)
+
+        numbers = range(1, len(calls) + 1)
+        results = _at_once(make, numbers, own) if parallel and len(calls) > 1 else [*map(make, numbers)]
+    return [CallMessage(call, result) for call, result in zip(calls, results, strict=True)]
+
+
+def _at_once(
+    make: Callable[[int], ToolResult], numbers: Sequence[int], cancellation: Cancellation
+) -> list[ToolResult]:
+    with ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="toolc agent") as pool:
+        try:
+            # Also what begins them: Ctrl-C comes while a thread starts, too.
+            futures = [pool.submit(make, number) for number in numbers]
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            for each in done:
+                each.result()
+        except BaseException:
+            cancellation.cancel()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [each.result() for each in futures]
+
+
+def _made(call: ToolCall, names: frozenset[str], step: str, context: CallContext, caller: Caller) -> ToolResult:
+    if call.name not in names:
+        known = f"there are: {', '.join(sorted(names))}" if names else "there is none"
+        return failure("not_found", f"there is no tool {call.name[:100]!r}; {known}")
+    arguments = _object(call.arguments)
+    if isinstance(arguments, str):
+        return failure("invalid_args", f"the arguments of {call.name} {arguments}; write one JSON object")
+    return caller.call(call.name, arguments, context, step=step)
+
+
+def _object(arguments: JsonValue) -> JsonObject | str:
+    """The arguments, or what is wrong with them. What a model wrote that is no JSON is still its text."""
+    if isinstance(arguments, dict):
+        return arguments
+    if isinstance(arguments, str):
+        try:
+            parse_json(arguments.encode("utf-8", "replace"))
+        except ValueError as error:
+            return f"are not JSON ({error})"
+    return "are no JSON object"
+
+
+EXTRA: Final = frozenset({"anthropic", "httpcore2", "httpx2", "openai"})
+"""The packages that only sub-agents need."""
+
+
+class Agent:
+    """The backend kind ``agent``."""
+
+    def run(self, backend: AgentBackend, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
+        """The model's final answer. Raises ``MissingExtraError``, and what ``caller.call`` raises."""
+        patience = Deadline(context.cancellation, context.deadline)
+        told = AgentEvents(call, context)
+        with ExitStack() as until_over:
+            try:
+                from toolc.runtime.agents.turns import opened  # the SDKs are an extra, and slow to import
+
+                api = until_over.enter_context(opened(backend, call.tool, context.secrets, patience, told.attempt))
+            except ModuleNotFoundError as error:
+                if (error.name or "").partition(".")[0] not in EXTRA:
+                    raise
+                raise MissingExtraError(f"tool {call.tool.name!r}, a sub-agent,", "agent") from None
+            except ModelError as error:
+                return failure(error.kind, str(error))
+            turns = AgentLoop(backend, api, patience, told)
+            return _Conversation(backend, call, context, caller, turns).result()
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """One call's: the messages so far, and the calls that were made."""
+
+    backend: AgentBackend
+    call: BoundCall
+    context: CallContext
+    caller: Caller
+    turns: AgentLoop
+    messages: list[JsonValue] = field(default_factory=list)
+    made: list[JsonValue] = field(default_factory=list)
+
+    def result(self) -> ToolResult:
+        """What came of it, with details of all that was done."""
+        begun = monotonic()
+        try:
+            result = self._converse()
+        except TemplateError as error:
+            result = failure("invalid_args", str(error))
+        except ModelError as error:
+            result = failure(error.kind, str(error))
+        except InterruptedWaitError as error:
+            elapsed_ms = round((monotonic() - begun) * 1000)
+            result = interrupted(Outcome(ending=error.ending), self.call.tool.sandbox.limits, elapsed_ms)
+        about: JsonObject = self.turns.details() | {"calls": self.made}
+        network: list[JsonValue] = [each.to_json() for each in self.turns.api.network.attempts()]
+        return replace(result, details=result.details | {"agent": about, "network": network})
+
+    def _converse(self) -> ToolResult:
+        spec = self.call.tool
+        instructions = self.backend.instructions.render(self.call.arguments)
+        if is_json(spec):
+            instructions = f"{instructions}\n\n{schema_words(spec)}".lstrip()
+        self._ask(task(self.call))
+        while not self.turns.are_over():
+            tools = self._tools()
+            turn = self.turns.next(instructions, self.messages, tools)
+            self.messages += turn.said
+            if turn.calls:
+                names = frozenset({*self.backend.tools, *(each.name for each in tools)})
+                self._hand_back(
+                    answered(
+                        turn.calls,
+                        names,
+                        self.context,
+                        self.caller,
+                        turn=self.turns.number,
+                        parallel=self.backend.parallel and not _asks(turn.calls, tools),
+                    )
+                )
+                continue
+            result = final(turn.text, spec)
+            if self.turns.are_over() or result.error is None or result.error.kind != "serialization":
+                return result
+            self._ask(f"{result.error.message}\nAnswer again, with one JSON value and nothing else.")
+        most = self.backend.max_turns
+        turns = "1 turn" if most == 1 else f"{most} turns"
+        why = f"the model had not answered after {turns}; ask for less, or raise 'max_turns'"
+        return failure("execution", why)
+
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        """What may be called now, and toolc's own tool to read on in what was cut, where results are kept."""
+        own = (each for each in self.caller.tools((READ_RESULT,)) if isinstance(each.backend, HostFunction))
+        return (*self.caller.tools(self.backend.tools), *own)
+
+    def _ask(self, text: str) -> None:
+        self.messages.append({"role": "user", "content": text})
+
+    def _hand_back(self, answers: list[CallMessage]) -> None:
+        """Put what came of the calls into the conversation, and on record. Raises ``InterruptedWaitError``."""
+        for each in answers:
+            error = each.result.error
+            self.made.append(
+                {
+                    "tool": each.call.name,
+                    "turn": self.turns.number,
+                    "call_id": each.result.details.get("call_id"),
+                    "error": error.kind if error else None,
+                }
+            )
+        self.messages += self.turns.api.dialect.provider.messages(answers)
+        self.turns.patience.check()
+
+
+def _asks(calls: Sequence[ToolCall], tools: Sequence[ToolSpec]) -> bool:
+    """Whether a person is asked about one of the calls: of two questions at once, none could be answered."""
+    asking = {name for each in tools if each.confirm for name in (each.name, *each.aliases)}
+    return any(each.name in asking for each in calls)

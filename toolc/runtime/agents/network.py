@@ -1,0 +1,307 @@
+"""Connections of a sub-agent to its model's API: httpcore's network, with the egress broker's rules.
+
+The host says who may be connected to (``toolc.runtime.egress.policy``), looks each name up once, connects to an
+address that it has judged, and checks the certificate by the name. Whatever is waited for, the call's cancellation
+and its deadline end the wait.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import ssl
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Final
+
+import httpcore2
+import httpx2
+
+from toolc.model.destinations import show_destination, show_host
+from toolc.model.plan import LOCALHOST
+from toolc.model.result import ConnectionAttempt
+from toolc.model.spec.sandbox import Destination
+from toolc.runtime.agents.model import ModelError
+from toolc.runtime.cancellation import Deadline, InterruptedWaitError
+from toolc.runtime.egress.broker import ADDRESS_SECONDS, begin, proxy_hint
+from toolc.runtime.egress.policy import LOOPBACK, Decision, admit, decide
+from toolc.runtime.egress.polling import Names
+from toolc.runtime.egress.transport import PlainTransport, RefusedError, Transport
+from toolc.runtime.http.request import MAX_BODY
+from toolc.runtime.http.transport import TlsTransport
+
+MAX_RESPONSE: Final = 16 * 1024 * 1024
+"""The longest answer of a model's API, in bytes."""
+
+_EITHER: Final = select.POLLIN | select.POLLOUT
+
+
+@dataclass(slots=True)
+class Connection:
+    """One connection that was asked for, and what has come of it so far."""
+
+    decision: Decision
+    begun: float = field(default_factory=monotonic)
+    ended: float | None = None
+    address: str = ""
+    reason: str = ""
+    remedy: str = ""
+    bytes_in: int = 0
+    bytes_out: int = 0
+
+    def attempt(self) -> ConnectionAttempt:
+        """As ``details.network`` and events have it."""
+        entry = self.decision.entry
+        return ConnectionAttempt(
+            host=self.decision.host,
+            port=self.decision.port,
+            allowed=entry is not None and not self.remedy,
+            address=self.address,
+            entry=show_destination(entry) if entry else "",
+            reason=self.reason,
+            remedy=self.remedy,
+            bytes_in=self.bytes_in,
+            bytes_out=self.bytes_out,
+            duration_ms=((self.ended or monotonic()) - self.begun) * 1000,
+        )
+
+
+class EgressNetwork(httpcore2.NetworkBackend):
+    """Connects where ``allow`` lets it. ``on_attempt`` is told of each connection once it is made or failed."""
+
+    def __init__(
+        self, allow: Sequence[Destination], patience: Deadline, on_attempt: Callable[[ConnectionAttempt], None]
+    ) -> None:
+        self._allow = allow
+        self._patience = patience
+        self._on_attempt = on_attempt
+        self._contacts: list[Connection] = []
+
+    def attempts(self) -> tuple[ConnectionAttempt, ...]:
+        """The connections so far, in the order in which they were asked for."""
+        return tuple(each.attempt() for each in self._contacts)
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
+        """A connection to ``host``. Raises ``RefusedError`` and ``InterruptedWaitError``."""
+        contact = Connection(decide(self._allow, show_host(host), port))
+        self._contacts.append(contact)
+        try:
+            connection = self._connect(contact)
+        except RefusedError as error:
+            contact.reason, contact.remedy, contact.ended = str(error), error.remedy, monotonic()
+            self._on_attempt(contact.attempt())
+            raise
+        self._on_attempt(contact.attempt())
+        return EgressStream(connection, PlainTransport(connection), contact, self._patience)
+
+    def _connect(self, contact: Connection) -> socket.socket:
+        decision = contact.decision
+        if decision.entry is None:
+            raise RefusedError(decision.reason, remedy=decision.remedy)
+        admission = admit(decision, self._allow, self._addresses(decision))
+        if not admission.addresses:
+            raise RefusedError(admission.reason, remedy=admission.remedy)
+        reason = ""
+        for address in admission.addresses:
+            contact.address = address
+            try:
+                return self._connected(address, decision.port)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+        at = f" at {contact.address}" if contact.address != decision.host else ""
+        raise RefusedError(f"{decision.host}{at}, port {decision.port}: {reason}{proxy_hint()}", "network")
+
+    def _addresses(self, decision: Decision) -> Sequence[str]:
+        if decision.is_literal:
+            return (decision.host,)
+        if decision.host == LOCALHOST:
+            return LOOPBACK
+        with closing(Names()) as names:
+            names.ask(decision.host)
+            while not self._patience.wait(names.fileno(), select.POLLIN):
+                pass
+            (answer,) = names.answers()
+        if answer.reason:
+            raise RefusedError(answer.reason + proxy_hint(), "network")
+        return answer.addresses
+
+    def _connected(self, address: str, port: int) -> socket.socket:
+        made = begin(address, port)
+        try:
+            if not self._patience.wait(made.fileno(), select.POLLOUT, ADDRESS_SECONDS):
+                raise TimeoutError(f"no answer in {ADDRESS_SECONDS:g} seconds")
+            if code := made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                raise OSError(code, os.strerror(code))
+            if made.getpeername() == made.getsockname():
+                raise ConnectionRefusedError("connection refused")
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+
+class EgressStream(httpcore2.NetworkStream):
+    """One connection, over TLS once ``start_tls`` was called. Of one response at most ``MAX_RESPONSE`` is read."""
+
+    def __init__(
+        self, connection: socket.socket, transport: Transport, contact: Connection, patience: Deadline
+    ) -> None:
+        self._connection = connection
+        self._transport = transport
+        self._contact = contact
+        self._patience = patience
+        self._received = 0
+        self._failure: str | None = None
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """What comes next; ``b""`` at the end. Raises ``httpcore2.ReadError`` and ``InterruptedWaitError``."""
+        while (data := self._read(max_bytes)) is None:
+            self._wait(select.POLLIN)
+        self._received += len(data)
+        self._contact.bytes_in += len(data)
+        if self._received > MAX_RESPONSE:
+            raise RefusedError(f"the answer has more than {MAX_RESPONSE >> 20} MiB", "network")
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Send all of it. Raises ``httpcore2.WriteError`` and ``InterruptedWaitError``."""
+        self._received = 0
+        self._contact.bytes_out += len(buffer)
+        left = memoryview(buffer)
+        while left and self._failure is None:
+            try:
+                sent = self._transport.write(left)
+            except OSError as error:
+                self._fail(error)
+                break
+            left = left[sent:]
+            if left:
+                self._wait(select.POLLOUT)
+        if self._failure is not None:
+            raise httpcore2.WriteError(self._failure)
+
+    def close(self) -> None:
+        """Give the connection up."""
+        self._contact.ended = self._contact.ended or monotonic()
+        self._transport.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        """TLS to the host that was asked for, by the broker's own rules and authorities."""
+        transport = TlsTransport(self._connection, self._contact.decision.host)
+        return EgressStream(self._connection, transport, self._contact, self._patience)
+
+    def _read(self, max_bytes: int) -> bytes | None:
+        try:
+            if self._failure is None:
+                room = bytearray(max_bytes)
+                count = self._transport.read_into(memoryview(room))
+                return None if count is None else bytes(room[:count])
+        except OSError as error:
+            self._fail(error)
+        raise httpcore2.ReadError(self._failure)
+
+    def _wait(self, events: int) -> None:
+        self._patience.wait(self._transport.fileno(), _EITHER if self._transport.wants_write else events)
+
+    def _fail(self, error: OSError) -> None:
+        self._failure = self._contact.reason = error.strerror.lower() if error.strerror else str(error)
+
+
+KEY_STAND_IN: Final = "toolc-puts-the-key-in"
+"""What an SDK is given for a key. It never leaves this process."""
+
+_EXPECTED: Final = (
+    httpcore2.NetworkError,
+    httpcore2.ProtocolError,
+    InterruptedWaitError,
+    OSError,
+    RefusedError,
+)
+_PASSED_ON: Final = frozenset({b"accept", b"content-type", b"content-length", b"anthropic-version"})
+_HEARD: Final = frozenset({b"content-type", b"retry-after"})
+
+
+class EgressTransport(httpx2.BaseTransport):
+    """Sends requests by ``network``; ``key_header`` is a header with the key in it, and None without a key.
+
+    What has come is passed through ``redact`` before anybody reads it.
+    """
+
+    def __init__(
+        self, network: EgressNetwork, key_header: tuple[str, str] | None, redact: Callable[[bytes], bytes]
+    ) -> None:
+        # A connection that waited for tools to end could be closed by then: each request has its own.
+        self._headers = [(b"User-Agent", b"toolc"), (b"Accept-Encoding", b"identity"), (b"Connection", b"close")]
+        if key_header is not None:
+            name, value = key_header
+            self._headers.append((name.encode(), value.encode()))
+        self._redact = redact
+        # The network brings its own TLS, and httpcore would load the system's authorities for nothing.
+        unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._pool = httpcore2.ConnectionPool(ssl_context=unused, network_backend=network)
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """The response, read to its end.
+
+        Raises ``httpx2.TransportError``, the only kind that all SDKs take for one, whose cause is what happened.
+        """
+        try:
+            return self._answered(request)
+        except _EXPECTED as error:
+            raise httpx2.TransportError(str(error)) from error
+
+    def _answered(self, request: httpx2.Request) -> httpx2.Response:
+        body = request.read()
+        if len(body) > MAX_BODY:
+            raise RefusedError(f"the conversation has more than {MAX_BODY >> 20} MiB", "network")
+        url = request.url
+        kept = [(name, value) for name, value in request.headers.raw if name.lower() in _PASSED_ON]
+        asked = httpcore2.Request(
+            request.method,
+            httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            headers=[(b"Host", url.netloc), *kept, *self._headers],
+            content=body,
+        )
+        answered = self._pool.handle_request(asked)
+        try:
+            data = answered.read()
+        finally:
+            answered.close()
+        headers = {name.lower(): value for name, value in answered.headers}
+        if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+            raise RefusedError("the answer is compressed, which was not asked for", "network")
+        told = [(name, self._redact(value)) for name, value in headers.items() if name in _HEARD]
+        return httpx2.Response(answered.status, headers=told, content=self._redact(data))
+
+    def close(self) -> None:
+        """End every connection."""
+        self._pool.close()
+
+
+def failed_request(error: BaseException) -> BaseException:
+    """What to raise for an SDK's error of its connection: what ended a request, in words for the model's caller."""
+    told = error.__cause__
+    match told.__cause__ if isinstance(told, httpx2.TransportError) else None:
+        case None:
+            return told or error
+        case InterruptedWaitError() as interruption:
+            return interruption
+        case RefusedError(kind="denied", remedy=remedy) as refused:
+            hint = f"; to allow it, add {remedy} to sandbox.network.allow" if remedy else ""
+            return ModelError("denied", f"the model's API cannot be asked: {refused}{hint}")
+        case RefusedError() as refused:
+            return ModelError("network", f"no answer of the model's API: {refused}")
+        case broken:
+            return ModelError("network", f"no answer of the model's API: {broken}", again=True)

@@ -1,0 +1,209 @@
+"""The answers of a sub-agent's model: asked for, again where that may help, counted, judged, and told of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from time import monotonic
+from typing import Final
+
+import httpx2
+
+from toolc.model.call import BoundCall
+from toolc.model.destinations import show_host
+from toolc.model.errors import UsageError
+from toolc.model.events import ToolConnect, ToolUpdate
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import REPLACEMENT, ConnectionAttempt
+from toolc.model.spec.composed_backends import AgentBackend, AgentProvider
+from toolc.model.spec.sandbox import Destination
+from toolc.model.spec.tool import ToolSpec
+from toolc.runtime.agents.model import ModelApi, ModelError, ModelResponse, Post, ask
+from toolc.runtime.agents.network import EgressNetwork, EgressTransport
+from toolc.runtime.caller import CallContext
+from toolc.runtime.cancellation import Deadline
+from toolc.runtime.http.request import parse_url
+from toolc.runtime.output.progress import LiveText
+from toolc.runtime.secrets.redaction import CallSecrets
+
+_KEY: Final = re.compile(r"[\x21-\x7e]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """How the model's API is spoken, how a request is sent there, and the connections that were made."""
+
+    dialect: ModelApi
+    post: Post
+    network: EgressNetwork
+
+
+@contextmanager
+def opened(
+    backend: AgentBackend,
+    tool: ToolSpec,
+    secrets: CallSecrets,
+    patience: Deadline,
+    on_attempt: Callable[[ConnectionAttempt], None],
+) -> Iterator[Api]:
+    """The API of ``tool``'s model, until the end of the block; nothing is sent yet.
+
+    Raises ``ModelError`` where the key may not go there, and ``UsageError`` where it can be no key.
+    """
+    dialect, connect = _spoken(backend.provider)
+    url = backend.base_url
+    own = Destination(kind="exact", host=url.host, port=url.port)
+    network = EgressNetwork((own, *tool.sandbox.network.allow), patience, on_attempt)
+    transport = EgressTransport(network, _key_header(backend, tool, secrets, dialect), secrets.redactor.data)
+    written = f"{url.scheme}://{show_host(url.host)}:{url.port}{url.path.render({})}"
+    with httpx2.Client(transport=transport, trust_env=False, follow_redirects=False, timeout=None) as http:
+        yield Api(dialect, connect(written, http), network)
+
+
+def _spoken(provider: AgentProvider) -> tuple[ModelApi, Callable[[str, httpx2.Client], Post]]:
+    """How the provider's API is spoken, and what opens it. Its SDK is imported here, for that takes seconds."""
+    match provider:
+        case "anthropic":
+            from toolc.runtime.agents.dialects import AnthropicDialect, open_anthropic
+
+            return AnthropicDialect(), open_anthropic
+        case "openai":
+            from toolc.runtime.agents.dialects import OpenAIDialect, open_openai
+
+            return OpenAIDialect(), partial(open_openai, "/chat/completions")
+        case "openai_responses":
+            from toolc.runtime.agents.dialects import ResponsesDialect, open_openai
+
+            return ResponsesDialect(), partial(open_openai, "/responses")
+
+
+def _key_header(
+    backend: AgentBackend, tool: ToolSpec, secrets: CallSecrets, dialect: ModelApi
+) -> tuple[str, str] | None:
+    """The header with the key, if it may go where requests go. Raises ``ModelError`` and ``UsageError``."""
+    if backend.api_key is None:
+        return None
+    (name,) = backend.api_key.secrets
+    host = backend.base_url.host
+    hosts = next((each.hosts for each in tool.sandbox.secrets if each.name == name), ())
+    if host not in hosts:
+        raise ModelError("denied", f"the secret {name!r} may go to {', '.join(hosts) or 'no host'}, not to {host}")
+    url = f"{backend.base_url.scheme}://{show_host(host)}:{backend.base_url.port}"
+    if not parse_url(url).is_private:
+        raise ModelError("denied", f"the secret {name!r} goes over TLS only, and {host} is asked over http")
+    key = secrets.values[name]
+    if not _KEY.fullmatch(key):
+        message = "holds spaces, line ends or other characters that no header can"
+        raise UsageError(f"tool {tool.name!r}: the secret {name!r} {message}")
+    return dialect.key_header(key)
+
+
+ATTEMPTS: Final = 3
+"""How often one answer is asked for, where the API is busy or out of reach."""
+
+BACKOFF_SECONDS: Final = 0.5
+"""How long before the second attempt, where the API does not say; twice as long before the third."""
+
+MAX_WAIT_SECONDS: Final = 60.0
+"""An API that wants to be left alone for longer is not waited for."""
+
+MAX_ANSWERED: Final = 4096
+"""An answer with more calls than this is none that could be answered."""
+
+
+class AgentEvents:
+    """What listeners hear of the call itself; its parts tell of themselves."""
+
+    def __init__(self, call: BoundCall, context: CallContext) -> None:
+        self._name = call.tool.name
+        self._context = context
+        self._text = LiveText(call.tool.sandbox.limits.output_bytes)
+
+    def attempt(self, attempt: ConnectionAttempt) -> None:
+        """A connection to the API was made or failed."""
+        self._context.tell(ToolConnect(name=self._name, call_id=self._context.call_id, attempt=attempt))
+
+    def turn(self, number: int, turn: ModelResponse) -> None:
+        """The model has answered."""
+        update = ToolUpdate(name=self._name, call_id=self._context.call_id)
+        words = f"{turn.text}\n" if turn.text and turn.calls else turn.text
+        if text := self._text.add(words.encode("utf-8", "replace")):
+            self._context.tell(replace(update, stream="content", text=text))
+        if turn.calls:
+            names = ", ".join(dict.fromkeys(each.name for each in turn.calls))[:200]
+            shown = "".join(each if each.isprintable() else REPLACEMENT for each in names)
+            self._context.tell(replace(update, message=f"turn {number}: {shown}"))
+
+
+@dataclass(slots=True)
+class AgentLoop:
+    """The answers so far, by their number, and what they have cost."""
+
+    backend: AgentBackend
+    api: Api
+    patience: Deadline
+    told: AgentEvents
+    number: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def are_over(self) -> bool:
+        """Whether the model may not answer any more."""
+        return self.number >= self.backend.max_turns
+
+    def next(self, instructions: str, messages: Sequence[JsonValue], tools: Sequence[ToolSpec]) -> ModelResponse:
+        """The next answer, if it is one. Raises ``ModelError`` and ``InterruptedWaitError``."""
+        used, budget = self.tokens_in + self.tokens_out, self.backend.token_budget
+        if used >= budget:
+            message = f"the model used {used} tokens and may use {budget}; ask for less, or raise 'token_budget'"
+            raise ModelError("output_limit", message)
+        dialect = self.api.dialect
+        declared = dialect.provider.lower(tuple(tools)).tools
+        turn = self._ask(dialect.body(self.backend, instructions, messages, declared))
+        self.number += 1
+        self.tokens_in += turn.tokens_in
+        self.tokens_out += turn.tokens_out
+        self.told.turn(self.number, turn)
+        return self._judged(turn)
+
+    def details(self) -> JsonObject:
+        """Whose answers they are, and what they have cost."""
+        return {
+            "provider": self.backend.provider,
+            "model": self.backend.model,
+            "turns": self.number,
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+        }
+
+    def _ask(self, body: JsonObject) -> ModelResponse:
+        for attempt in range(1, ATTEMPTS + 1):
+            self.patience.check()
+            try:
+                return ask(self.api.dialect, self.api.post, body)
+            except ModelError as error:
+                seconds = error.wait_seconds
+                if seconds is None:
+                    seconds = BACKOFF_SECONDS * 2 ** (attempt - 1)
+                is_too_long = seconds > MAX_WAIT_SECONDS or monotonic() + seconds >= self.patience.deadline
+                if not error.again or attempt == ATTEMPTS or is_too_long:
+                    raise
+                self.patience.sleep(seconds)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _judged(self, turn: ModelResponse) -> ModelResponse:
+        if turn.stop == "refusal":
+            raise ModelError("denied", f"the model would not answer: {turn.text or 'it gave no reason'}")
+        if turn.stop == "length":
+            most = self.backend.max_tokens
+            why = f"it may write {most} tokens; ask for less, or raise 'max_tokens'"
+            raise ModelError("output_limit", f"the model's answer was cut off: {why}\n{turn.text}".rstrip())
+        if len(turn.calls) > MAX_ANSWERED:
+            message = f"the model made {len(turn.calls)} calls in one answer, and {MAX_ANSWERED} can be answered"
+            raise ModelError("output_limit", message)
+        if not turn.calls and not turn.text.strip():
+            raise ModelError("execution", "the model answered with nothing; ask in other words")
+        return turn

@@ -1,0 +1,70 @@
+"""``details`` of a call: what was measured of it, and whose it is."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from toolc.model.json_schema import JsonObject
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import Outcome
+from toolc.sandbox.base import EngineSandbox
+
+
+class Timing:
+    """Laps of one call, in their order. Each begins where the one before ended, so nothing is left out."""
+
+    def __init__(self) -> None:
+        self._last = perf_counter()
+        self._ms: dict[str, float] = {}
+
+    def lap(self, name: str, *, until: float | None = None) -> None:
+        """What was done since the last lap is called ``name``.
+
+        ``until`` is a moment of ``perf_counter`` that has passed, else it is now. What was over before the lap
+        began took no time of it.
+        """
+        now = perf_counter() if until is None else max(until, self._last)
+        self._ms[name] = (now - self._last) * 1000
+        self._last = now
+
+    def split(self, name: str, rest: str, rest_ms: float) -> None:
+        """The last ``rest_ms`` of the lap ``name`` are a lap of their own."""
+        self._ms[name] -= rest_ms
+        self._ms[rest] = rest_ms
+
+    def to_json(self) -> JsonObject:
+        """Milliseconds by name, in the order of the call."""
+        return {name: round(milliseconds, 3) for name, milliseconds in self._ms.items()}
+
+
+def identity(tool: RegisteredTool, call_id: str) -> JsonObject:
+    """Which call this is, and of which reviewed tool; a function of the host's process has no effect digest."""
+    return {"call_id": call_id, "digests": {"surface": tool.surface_digest, "effect": tool.effect_digest or None}}
+
+
+def sandbox_details(sandbox: EngineSandbox) -> JsonObject:
+    """Who the tool was in its sandbox, and of which image that was made."""
+    told: JsonObject = {"user": sandbox.user}
+    if sandbox.image is not None:
+        told["image"] = {"name": sandbox.image.name, "digest": sandbox.image.digest}
+    return told
+
+
+def call_details(outcome: Outcome, *, is_error: bool) -> JsonObject:
+    """What a sandbox saw of a call. stderr is there on success only: a failure's content has both streams."""
+    streams = [outcome.stdout, outcome.stderr] + ([outcome.reply] if outcome.reply else [])
+    told: JsonObject = {
+        "outcome": outcome.ending,
+        "exit_status": outcome.status if outcome.ending == "exited" else None,
+        "duration_ms": round(outcome.usage.duration_ms, 3),
+        "cpu_ms": None if outcome.usage.cpu_ms is None else round(outcome.usage.cpu_ms, 3),
+        "peak_memory_bytes": outcome.usage.peak_memory_bytes,
+        "truncated": any(stream.truncated for stream in streams),
+    }
+    if outcome.attempts:
+        told["network"] = [each.to_json() for each in outcome.attempts]
+    if outcome.unlisted_attempts:
+        told["network_not_listed"] = outcome.unlisted_attempts
+    if not is_error:
+        told["stderr"] = outcome.stderr.text()
+    return told

@@ -1,0 +1,467 @@
+"""The broker: makes the connections that a call may make, and no other.
+
+It lives on the thread of its call, which polls it together with the sandbox's stream, so what one call does to
+its broker is nothing to another's. The guest asks for a host and a port; the broker decides by the allow-list,
+looks the name up once, and connects to an address that it has judged. What a client then says to the server
+passes unread, but for the server's name at the beginning of TLS.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Final, TypeAlias
+
+from toolc.backends.content import parse_json
+from toolc.guest import frames
+from toolc.guest.flow_control import window
+from toolc.guest.frames import ProtocolError
+from toolc.model.plan import LOCALHOST
+from toolc.model.result import ConnectionAttempt
+from toolc.model.spec.sandbox import Destination
+from toolc.runtime.egress.connection import EgressConnection
+from toolc.runtime.egress.policy import LOOPBACK, Decision, admit, decide
+from toolc.runtime.egress.polling import Names, Polling, ResolvedHost
+from toolc.runtime.egress.transport import Kind, Opening, RefusedError
+from toolc.runtime.secrets.redaction import Redactor
+
+
+def parse_open_request(payload: bytes) -> Opening:
+    """What an OPEN frame asks for. Raises ``ProtocolError``."""
+    try:
+        message = parse_json(payload)
+    except ValueError:
+        message = None
+    host, port = (message.get("host"), message.get("port")) if isinstance(message, dict) else (None, None)
+    # Five digits can be written for a port; of thousands, each would be listed.
+    if not isinstance(host, str) or not isinstance(port, int) or isinstance(port, bool) or not -1 < port < 10**5:
+        raise ProtocolError("it opened a connection to nothing that is a host and a port")
+    return Opening(host=host, port=port)
+
+
+def begin(address: str, port: int) -> socket.socket:
+    """A socket that is being connected: writable once it is, or cannot be. Raises ``OSError``."""
+    made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+    made.setblocking(False)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    code = made.connect_ex((address, port))
+    if code not in {0, errno.EINPROGRESS}:
+        made.close()
+        raise OSError(code, os.strerror(code))
+    return made
+
+
+def unreachable(decision: Decision, address: str, failure: OSError) -> RefusedError:
+    """Why a server cannot be reached, ``failure`` being what came of ``address``, the last that was tried."""
+    kind: Kind = "timeout" if isinstance(failure, TimeoutError) else "network"
+    at = f" at {address}" if address not in {"", decision.host} else ""
+    reason = f"{decision.host}{at}, port {decision.port}: {(failure.strerror or str(failure)).lower()}"
+    return RefusedError(reason if decision.is_local else reason + proxy_hint(), kind)
+
+
+def proxy_hint() -> str:
+    """What to add where a connection failed, and this machine may reach others through a proxy only."""
+    names = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
+    name = next((each for each in names if os.environ.get(each)), None)
+    return f" ({name} is set, and toolc connects directly: it uses no proxy)" if name else ""
+
+
+MAX_LISTED: Final = 256
+"""How many attempts are listed, and as many refusals beyond; of more, only their number is known."""
+
+Listener: TypeAlias = Callable[[ConnectionAttempt], None]
+"""Is told of each decision: a connection that was made, refused, or failed."""
+
+
+class ConnectionLog:
+    """Keeps account of what was asked for, in that order."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._listed: list[EgressConnection] = []
+        self._asked = 0
+        self._refused = 0
+
+    @property
+    def asked(self) -> int:
+        """How many connections were asked for."""
+        return self._asked
+
+    @property
+    def unlisted(self) -> int:
+        """How many of them are not in ``attempts``."""
+        return self._asked - len(self._listed)
+
+    def attempts(self) -> tuple[ConnectionAttempt, ...]:
+        """What was asked for, and what came of it so far."""
+        now = monotonic()
+        return tuple(each.attempt(now) for each in self._listed)
+
+    def add(self, connection: EgressConnection) -> None:
+        """One more was asked for. However many were allowed, what was refused is what somebody will look for."""
+        self._asked += 1
+        is_refused = connection.decision.entry is None
+        self._refused += is_refused
+        if len(self._listed) < MAX_LISTED or (is_refused and self._refused <= MAX_LISTED):
+            self._listed.append(connection)
+
+    def renew(self, connections: Iterable[EgressConnection]) -> None:
+        """Count anew; ``connections`` are open still, and listed again."""
+        self._listed = [*connections]
+        self._asked, self._refused = len(self._listed), 0
+
+    def tell(self, connection: EgressConnection) -> None:
+        """Something was decided. Raises what the listener raises."""
+        self._listener(connection.attempt(monotonic()))
+
+
+MAX_IN_ALL: Final = 16 * 1024
+"""How many connections one call may make."""
+
+MAX_REQUESTS: Final = 16
+"""How many HTTP requests may be under way at once: a guest asks for one after another, and each holds its body."""
+
+MAX_BYTES: Final = 4 * 1024 * 1024 * 1024
+"""How much one call may send and receive, in bytes."""
+
+CONNECT_SECONDS: Final = 15.0
+"""How long it may take to look a name up and connect, with all of its addresses."""
+
+ADDRESS_SECONDS: Final = 5.0
+"""How long one address is tried while there is another."""
+
+IDLE_SECONDS: Final = 300.0
+"""How long nothing may pass in either direction."""
+
+MAX_OUT: Final = 64 * 1024
+"""With this much unsent to the guest, servers are left alone, in bytes."""
+
+MAX_UNHEARD: Final = 32 * MAX_OUT
+"""What may be unsent to a guest that goes on asking, in bytes."""
+
+Write: TypeAlias = Callable[[memoryview], int]
+"""Sends what fits now, and says how many bytes that was."""
+
+Requests: TypeAlias = Callable[[bytes], Opening]
+"""Makes the connection of a REQUEST frame's payload. Raises ``RefusedError`` and ``ProtocolError``."""
+
+
+def _nobody(_: ConnectionAttempt) -> None:
+    pass
+
+
+def _later(_: memoryview) -> int:
+    return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Egress:
+    """Who is told of connections, who makes what REQUEST frames ask for, and what nobody may be told."""
+
+    on_attempt: Listener = _nobody
+    requests: Requests | None = None
+    redactor: Redactor = field(default_factory=Redactor)
+
+
+class Broker:
+    """The connections of one call. Frames for the guest go to ``outgoing``; poll ``fileno`` and call ``serve``."""
+
+    def __init__(
+        self, allow: Sequence[Destination], outgoing: bytearray, egress: Egress, write: Write = _later
+    ) -> None:
+        self._allow = allow
+        self._out = outgoing
+        self._write = write
+        self._room = memoryview(bytearray(frames.HEADER.size + frames.MAX_DATA))
+        self._told = ConnectionLog(egress.on_attempt)
+        self._requests = egress.requests
+        self._redactor = egress.redactor
+        self._polling = Polling()
+        self._names: Names | None = None
+        self._known: dict[str, ResolvedHost] = {}
+        self._connections: dict[int, EgressConnection] = {}
+        self._next = frames.FIRST_CONNECTION
+        self._bytes = 0
+        self._looked = 0.0
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the guest takes more at present: where it does not, ``fileno`` is not to be polled."""
+        return len(self._out) < MAX_OUT
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether something that the tool has sent is still to be delivered to a server.
+
+        Of a request that the host makes, nothing is: whoever asked for it waited for the answer, and has ended.
+        """
+        return any(each.has_pending and each.opening.is_opaque for each in self._connections.values())
+
+    @property
+    def unlisted(self) -> int:
+        """How many attempts there were beyond those that are listed."""
+        return self._told.unlisted
+
+    def attempts(self) -> tuple[ConnectionAttempt, ...]:
+        """What was asked for, in that order, and what came of it so far."""
+        return self._told.attempts()
+
+    def fileno(self) -> int:
+        """The descriptor to poll for reading."""
+        return self._polling.fileno()
+
+    def take(self, kind: int, stream: int, payload: bytes) -> None:
+        """Obey a frame of the guest's. Raises ``ProtocolError``."""
+        if len(self._out) > MAX_UNHEARD:
+            raise ProtocolError("it asks on and on, and does not listen to the answers")
+        if kind in {frames.OPEN, frames.REQUEST}:
+            self._open(kind, stream, payload)
+            return
+        connection = self._connections.get(stream)
+        if connection is None:
+            raise ProtocolError(f"it spoke of a connection {stream}, which it does not have")
+        try:
+            match kind:
+                case frames.DATA:
+                    connection.receive(payload)
+                    self._charge(len(payload))
+                case frames.END:
+                    connection.finish()
+                case frames.WINDOW:
+                    connection.widen(payload)
+                case frames.CLOSE if not connection.close_received:
+                    connection.close_received = True
+                    if not connection.is_delivering:
+                        self._drop(connection)
+                        return
+                case _:
+                    raise ProtocolError(f"it sent a frame of type {kind} on a connection")
+        except RefusedError as error:
+            self._end(connection, error)
+            return
+        connection.touched = monotonic()
+        self._advance(connection)
+
+    def begin(self) -> None:
+        """Make the call's own request before the guest is awake to ask: the first connection of a new sandbox."""
+        self._open(frames.REQUEST, frames.FIRST_CONNECTION, b"{}")
+
+    def serve(self) -> None:
+        """Do what can be done now, without waiting. Raises what the listener raises."""
+        for connection in self._polling.ready():
+            if connection is None:
+                self._hear()
+            else:
+                connection.touched = monotonic()
+                self._advance(connection)
+            if not self.has_room:
+                break
+        self._expire()
+
+    def renew(self) -> None:
+        """Count anew for the next call of a session; what is open stays so, and is listed again."""
+        self._told.renew(each for each in self._connections.values() if not each.close_sent)
+        self._bytes = 0
+        self._known.clear()
+
+    def close(self) -> None:
+        """End every connection."""
+        now = monotonic()
+        for connection in self._connections.values():
+            connection.close(bytearray(), now)
+        if self._names:
+            self._names.close()
+        self._polling.close()
+
+    def _open(self, kind: int, stream: int, payload: bytes) -> None:
+        if stream < self._next:
+            raise ProtocolError(f"it opened a connection {stream} for the second time")
+        if len(self._connections) >= frames.MAX_CONNECTIONS:
+            raise ProtocolError(f"it opened more than {frames.MAX_CONNECTIONS} connections at once")
+        self._next = stream + 1
+        refusal = None
+        try:
+            opening = self._requested(payload) if kind == frames.REQUEST else parse_open_request(payload)
+        except RefusedError as error:
+            opening, refusal = Opening(host="", port=0), error
+        decision = decide(self._allow, opening.host, opening.port)
+        if decision.entry is None:
+            # While it is whole: what is shown of a host may be cut, and a piece of a secret is not known for one.
+            decision = decide(self._allow, self._redactor.text(opening.host), opening.port)
+        connection = EgressConnection(stream, opening, decision, monotonic())
+        self._connections[stream] = connection
+        self._told.add(connection)
+        if self._told.asked > MAX_IN_ALL:
+            refusal = RefusedError(f"a call may make no more than {MAX_IN_ALL} connections")
+        if refusal is None and decision.entry is None:
+            refusal = RefusedError(decision.reason, remedy=decision.remedy)
+        if refusal is not None:
+            self._end(connection, refusal)
+        elif decision.is_literal:
+            self._try(connection, (decision.host,))
+        elif decision.host == LOCALHOST:
+            self._try(connection, LOOPBACK)
+        elif decision.host in self._known:
+            self._try(connection, self._known[decision.host].addresses)
+        else:
+            self._ask(decision.host)
+
+    def _requested(self, payload: bytes) -> Opening:
+        if self._requests is None:
+            raise ProtocolError("it asked for an HTTP request, and its call makes none")
+        if (
+            sum(not (each.opening.is_opaque or each.close_sent) for each in self._connections.values())
+            >= MAX_REQUESTS
+        ):
+            raise ProtocolError(f"it asked for more than {MAX_REQUESTS} HTTP requests at once")
+        return self._requests(payload)
+
+    def _ask(self, host: str) -> None:
+        if self._names is None:
+            self._names = Names()
+            self._polling.add_names(self._names)
+        waiting = [each for each in self._connections.values() if each.waits_for(host)]
+        if len(waiting) == 1:
+            self._names.ask(host)
+
+    def _hear(self) -> None:
+        assert self._names is not None
+        for answer in self._names.answers():
+            waiting = [each for each in self._connections.values() if each.waits_for(answer.host)]
+            if not answer.reason:
+                self._known[answer.host] = answer
+            for connection in waiting:
+                if answer.reason:
+                    self._end(connection, RefusedError(answer.reason + proxy_hint(), "network"))
+                else:
+                    self._try(connection, answer.addresses)
+
+    def _try(self, connection: EgressConnection, addresses: Sequence[str]) -> None:
+        admission = admit(connection.decision, self._allow, addresses)
+        if not admission.addresses:
+            self._end(connection, RefusedError(admission.reason, remedy=admission.remedy))
+            return
+        connection.addresses = [*admission.addresses]
+        self._connect(connection, None)
+
+    def _connect(self, connection: EgressConnection, failure: OSError | None) -> None:
+        """Begin with the next address, ``failure`` being what came of the last."""
+        self._forget(connection)
+        while connection.addresses:
+            connection.address = connection.addresses.pop(0)
+            try:
+                connection.socket = begin(connection.address, connection.decision.port)
+            except OSError as error:
+                failure = error
+                continue
+            connection.touched = monotonic()
+            self._polling.await_connected(connection)
+            return
+        assert failure is not None
+        self._end(connection, unreachable(connection.decision, connection.address, failure))
+
+    def _advance(self, connection: EgressConnection) -> None:
+        """Move what can be moved. The connection may be gone afterwards."""
+        try:
+            if connection.socket is not None and not self._is_connected(connection):
+                return
+            connection.send(self._out, window(len(self._connections)))
+            self._pass_on(connection)
+        except RefusedError as error:
+            self._end(connection, error)
+            return
+        except OSError as error:
+            reason = f"{connection.decision.host} broke the connection off: {error.strerror or error}"
+            self._end(connection, RefusedError(reason, "network"))
+            return
+        if connection.is_done:
+            self._drop(connection)
+        else:
+            self._polling.await_served(connection)
+
+    def _is_connected(self, connection: EgressConnection) -> bool:
+        made = connection.socket
+        assert made is not None
+        code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            self._connect(connection, OSError(code, os.strerror(code)))
+            return False
+        try:
+            peer = made.getpeername()
+        except OSError:
+            # Not yet: the guest, not the server, was heard.
+            return False
+        if peer == made.getsockname():
+            # Nobody listens there, and the kernel chose that very port for our own end (RFC 9293, 3.5).
+            self._connect(connection, OSError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED)))
+            return False
+        self._polling.forget(connection)
+        connection.opened(connection.opening.wrap(made), self._out)
+        self._told.tell(connection)
+        return True
+
+    def _pass_on(self, connection: EgressConnection) -> None:
+        """Pass on a piece of what the server says; of a response all there is, which then wakes the guest once."""
+        is_opaque = connection.opening.is_opaque
+        while self.has_room and (size := connection.read(self._room)):
+            frame = self._room[:size]
+            self._out += connection.unheard()
+            # What the sandbox takes at once need not be kept.
+            sent = self._write(frame) if is_opaque and not self._out else 0
+            self._out += frame[sent:]
+            self._charge(size - frames.HEADER.size)
+            if is_opaque:
+                return
+
+    def _charge(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes > MAX_BYTES:
+            raise RefusedError(f"a call may send and receive no more than {MAX_BYTES} bytes")
+
+    def _end(self, connection: EgressConnection, error: RefusedError) -> None:
+        """Close for a reason, and tell of it; a reason after the end is none any more."""
+        if connection.close_sent:
+            return
+        self._forget(connection)
+        connection.close(self._out, monotonic(), error)
+        if self._told.asked <= MAX_IN_ALL:
+            self._told.tell(connection)
+        self._retire(connection)
+
+    def _drop(self, connection: EgressConnection) -> None:
+        """Close in peace."""
+        self._forget(connection)
+        connection.close(self._out, monotonic())
+        self._retire(connection)
+
+    def _retire(self, connection: EgressConnection) -> None:
+        if connection.is_gone:
+            del self._connections[connection.stream]
+
+    def _forget(self, connection: EgressConnection) -> None:
+        self._polling.forget(connection)
+        if connection.socket is not None:
+            connection.socket.close()
+            connection.socket = None
+
+    def _expire(self) -> None:
+        """End what has taken too long; looked at once a second."""
+        now = monotonic()
+        if now - self._looked < 1:
+            return
+        self._looked = now
+        for connection in [*self._connections.values()]:
+            if connection.transport is not None:
+                if now - connection.touched > IDLE_SECONDS:
+                    self._end(connection, RefusedError(f"nothing passed for {IDLE_SECONDS:g} seconds", "timeout"))
+            elif connection.close_sent:
+                continue
+            elif now - connection.started > CONNECT_SECONDS:
+                connection.addresses.clear()
+                self._connect(connection, TimeoutError(errno.ETIMEDOUT, "no answer in time"))
+            elif connection.addresses and now - connection.touched > ADDRESS_SECONDS:
+                self._connect(connection, TimeoutError(errno.ETIMEDOUT, "no answer in time"))

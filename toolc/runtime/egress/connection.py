@@ -1,0 +1,212 @@
+"""One connection of a call: bytes between guest and server within windows, and how each side ends it."""
+
+from __future__ import annotations
+
+import json
+import socket
+from dataclasses import replace
+
+from toolc.guest.flow_control import FlowWindow
+from toolc.guest.frames import (
+    CLOSE,
+    DATA,
+    END,
+    FIRST_WINDOW,
+    HEADER,
+    MAX_DATA,
+    OPENED,
+    WINDOW,
+    WINDOW_BYTES,
+    ProtocolError,
+    encode,
+)
+from toolc.model.destinations import show_destination
+from toolc.model.result import ConnectionAttempt
+from toolc.runtime.egress.policy import Decision
+from toolc.runtime.egress.tls_sni import ClientHelloFilter
+from toolc.runtime.egress.transport import Kind, Opening, RefusedError, Transport
+
+
+class EgressConnection:
+    """What the broker knows of one stream. ``addresses`` are still to be tried, ``socket`` is being connected.
+
+    ``transport`` is there between the server's answer and the end.
+    """
+
+    def __init__(self, stream: int, opening: Opening, decision: Decision, now: float) -> None:
+        self.stream = stream
+        # What was asked for is listed until the call ends, and a head holds the whole of a request's body.
+        self.opening = replace(opening, head=b"")
+        self.decision = decision
+        self.addresses: list[str] = []
+        self.address = ""
+        self.socket: socket.socket | None = None
+        self.transport: Transport | None = None
+        self.started = self.touched = now
+        self.ended: float | None = None
+        self.reason = decision.reason
+        self.remedy = decision.remedy
+        self.allowed = decision.entry is not None
+        self.bytes_in = self.bytes_out = 0
+        self.close_sent = self.close_received = False
+        self._to_server = bytearray(opening.head)
+        self._head_left = len(opening.head)
+        # This machine is called by its addresses too, and its own name has no dot: clients leave both unsaid.
+        checked = opening.is_opaque and not decision.is_local
+        self._name = ClientHelloFilter(decision.host) if checked else None
+        self._guest_takes = FIRST_WINDOW
+        self._credit = FlowWindow()
+        self._guest_ended = self._server_ended = self._finished = False
+        self._is_unheard = False
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether both sides have said their last."""
+        return self.close_sent and self.close_received
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether there is something for the server that it has not taken yet."""
+        return not self.close_sent and (bool(self._to_server) or (self._guest_ended and not self._finished))
+
+    @property
+    def is_delivering(self) -> bool:
+        """Whether the guest has sent all it wanted to, and the server is still to take some of it."""
+        return self._guest_ended and self.has_pending
+
+    @property
+    def wants_read(self) -> bool:
+        """Whether the server is to be listened to."""
+        return not self._server_ended and self._guest_takes > 0
+
+    def waits_for(self, host: str) -> bool:
+        """Whether it waits for the addresses of ``host``."""
+        pending = self.socket is None and self.transport is None and not self.close_sent
+        return pending and self.decision.host == host
+
+    def attempt(self, now: float) -> ConnectionAttempt:
+        """What has come of it so far."""
+        entry = self.decision.entry
+        return ConnectionAttempt(
+            host=self.decision.host,
+            port=self.decision.port,
+            allowed=self.allowed,
+            address=self.address,
+            entry=show_destination(entry) if entry else "",
+            reason=self.reason,
+            remedy=self.remedy,
+            bytes_in=self.bytes_in,
+            bytes_out=self.bytes_out,
+            duration_ms=((self.ended or now) - self.started) * 1000,
+        )
+
+    def receive(self, payload: bytes) -> None:
+        """Take what the guest sends. Raises ``ProtocolError`` and, for the server's name, ``RefusedError``."""
+        if self.close_received or self._guest_ended or not payload:
+            raise ProtocolError("it sent data on a connection after its end, or none")
+        if not self.opening.is_opaque:
+            raise ProtocolError("it added data to a request, of which the host makes all")
+        if not self._credit.spend(len(payload)):
+            raise ProtocolError("it sent more on a connection than it was allowed to")
+        if not self.close_sent:
+            self._to_server += self._name.feed(payload) if self._name else payload
+
+    def finish(self) -> None:
+        """The guest sends no more. Raises ``ProtocolError``."""
+        if self.close_received or self._guest_ended:
+            raise ProtocolError("it ended a connection twice")
+        self._guest_ended = True
+
+    def widen(self, payload: bytes) -> None:
+        """The guest takes more. Raises ``ProtocolError`` where that is more than it was sent."""
+        granted = payload.decode("ascii", "replace")
+        outstanding = WINDOW_BYTES - self._guest_takes
+        known = granted.isascii() and granted.isdigit() and len(granted) <= 10
+        if self.close_received or not (known and 0 < int(granted) <= outstanding):
+            raise ProtocolError("it acknowledged data of a connection that it was not sent")
+        self._guest_takes += int(granted)
+
+    def opened(self, transport: Transport, out: bytearray) -> None:
+        """The server has answered. Who asked for a request hears of it with the response, and is woken once."""
+        self.transport, self.socket = transport, None
+        self.addresses.clear()
+        if self.opening.is_opaque:
+            out += encode(OPENED, self.stream)
+        else:
+            self._is_unheard = True
+
+    def unheard(self) -> bytes:
+        """What the guest is to hear before anything of the server's; once."""
+        said = encode(OPENED, self.stream) if self._is_unheard else b""
+        self._is_unheard = False
+        return said
+
+    def send(self, out: bytearray, wanted: int) -> None:
+        """Pass on to the server what it takes now; acknowledgements go to ``out``. Raises ``OSError``.
+
+        ``wanted`` is what its window should be.
+        """
+        transport = self.transport
+        if transport is None:
+            return
+        while self._to_server:
+            with memoryview(self._to_server) as view:
+                sent = transport.write(view)
+            if not sent:
+                break
+            del self._to_server[:sent]
+            self.bytes_out += sent
+            of_head = min(sent, self._head_left)
+            self._head_left -= of_head
+            granted = self._credit.give_back(sent - of_head, wanted)
+            if granted and not self._guest_ended:
+                out += encode(WINDOW, self.stream, b"%d" % granted)
+        if self._guest_ended and not self._to_server and not self._finished:
+            self._finished = True
+            transport.finish()
+
+    def read(self, room: memoryview) -> int:
+        """Put the frame of what has come into ``room``, as far as the guest takes it; the frame's length in bytes.
+
+        0 where nothing has yet. ``room`` has ``MAX_DATA`` bytes beside a header. Raises ``OSError``.
+        """
+        if self.transport is None or not self.wants_read:
+            return 0
+        size = self.transport.read_into(room[HEADER.size : HEADER.size + min(MAX_DATA, self._guest_takes)])
+        if size is None:
+            return 0
+        self._server_ended = not size
+        self._guest_takes -= size
+        self.bytes_in = self.transport.received
+        HEADER.pack_into(room, 0, size, DATA if size else END, self.stream)
+        return HEADER.size + size
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything has gone both ways; of a request, whether its response has."""
+        return self._server_ended and (self._finished or not self.opening.is_opaque)
+
+    def close(self, out: bytearray, now: float, error: RefusedError | None = None) -> None:
+        """Say the last word, with the reason where there is one; twice is the same as once."""
+        if self.socket is not None:
+            self.socket.close()
+        if self.transport is not None:
+            self.reason = self.reason or self.transport.failure
+        if self.transport is not None and self.is_done:
+            self.transport.close()
+        elif self.transport is not None:
+            self.transport.abort()
+        self.socket = self.transport = None
+        self.addresses.clear()
+        self._to_server.clear()
+        if self.close_sent:
+            return
+        self.close_sent = True
+        self.ended = now
+        message: dict[str, str] = {}
+        if error is not None:
+            kind: Kind = error.kind
+            self.reason, self.remedy = str(error), error.remedy
+            self.allowed = self.allowed and kind != "denied"
+            message = {"reason": self.reason, "kind": kind}
+        out += encode(CLOSE, self.stream, json.dumps(message).encode())

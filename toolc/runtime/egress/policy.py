@@ -1,0 +1,192 @@
+"""Whether a call may connect somewhere: pure functions of its allow-list and of what was asked for.
+
+In two steps, for a name says nothing about where it leads: ``decide`` finds the entry that allows a host and a
+port, ``admit`` those of its addresses that may be connected to. An address that is not of the public internet
+must be named by an entry itself, whatever name led to it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from toolc.model.destinations import HostError, canonical_host, show_destination, show_host
+from toolc.model.plan import LOCALHOST
+from toolc.model.spec.sandbox import Destination
+
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+_Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+LOOPBACK: Final = ("127.0.0.1", "::1")
+"""Where ``localhost`` is looked for, in this order."""
+
+METADATA: Final = frozenset(
+    {
+        "100.100.100.200", "168.63.129.16", "169.254.169.254", "169.254.170.2", "169.254.170.23", "192.0.0.192",
+        "fd00:ec2::23", "fd00:ec2::254", "fd20:ce::254", "fe80::a9fe:a9fe",
+    }
+)  # fmt: skip
+"""Alibaba; Azure's agent, which has a public address; AWS and others; ECS; EKS; Oracle; AWS and Google again."""
+
+_RANGES: Final = (
+    ("0.0.0.0/8", "no address of any machine"),
+    ("10.0.0.0/8", "an address of a private network"),
+    ("100.64.0.0/10", "an address inside a provider's network"),
+    ("127.0.0.0/8", "the machine that toolc runs on"),
+    ("169.254.0.0/16", "an address of the local link"),
+    ("172.16.0.0/12", "an address of a private network"),
+    ("192.0.0.0/24", "reserved for protocols"),
+    ("192.0.2.0/24", "an address for documentation"),
+    ("192.88.99.0/24", "a relay to IPv6"),
+    ("192.168.0.0/16", "an address of a private network"),
+    ("198.18.0.0/15", "an address for benchmarks"),
+    ("198.51.100.0/24", "an address for documentation"),
+    ("203.0.113.0/24", "an address for documentation"),
+    ("224.0.0.0/4", "a multicast address"),
+    ("255.255.255.255/32", "the broadcast address"),
+    ("240.0.0.0/4", "a reserved address"),
+    ("::/128", "no address of any machine"),
+    ("::1/128", "the machine that toolc runs on"),
+    ("::ffff:0:0/96", "an IPv4 address in IPv6 clothes"),
+    ("::ffff:0:0:0/96", "an IPv4 address in IPv6 clothes"),
+    ("::/96", "an IPv4 address in IPv6 clothes"),
+    ("64:ff9b::/96", "an IPv4 address behind a translator (NAT64)"),
+    ("64:ff9b:1::/48", "an IPv4 address behind a translator (NAT64)"),
+    ("100::/64", "an address where everything is discarded"),
+    ("2001::/32", "a Teredo tunnel to an IPv4 address"),
+    ("2001:db8::/32", "an address for documentation"),
+    ("2001::/23", "reserved for protocols"),
+    ("2002::/16", "a 6to4 tunnel to an IPv4 address"),
+    ("3fff::/20", "an address for documentation"),
+    ("fc00::/7", "an address of a private network"),
+    ("fe80::/10", "an address of the local link"),
+    ("fec0::/10", "an address of a private site"),
+    ("ff00::/8", "a multicast address"),
+)
+"""Every range that is no part of the public internet, the narrower before the wider, and what it is."""
+
+_SPECIAL: Final[tuple[tuple[_Network, str], ...]] = tuple(
+    (ipaddress.ip_network(text), words) for text, words in _RANGES
+)
+_GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
+_ISATAP: Final = 0x5EFE
+_ISATAP_BITS: Final = 0xFDFFFFFF
+"""Of the upper half of an interface's identifier; one bit says whether the IPv4 address in the lower is public."""
+
+
+def why_not_public(address: Address) -> str | None:
+    """What this address is, in words that follow "is", where it is not one of the public internet; else None."""
+    if str(address).partition("%")[0] in METADATA:
+        return "where a cloud hands out the credentials of the machine that toolc runs on"
+    for network, words in _SPECIAL:
+        if address.version == network.version and address in network:
+            return words
+    if isinstance(address, ipaddress.IPv6Address):
+        if address not in _GLOBAL_UNICAST:
+            return "a reserved address"
+        if (int(address) >> 32) & _ISATAP_BITS == _ISATAP:
+            return "an ISATAP tunnel to an IPv4 address"
+    # Whatever else Python's own tables say, which are older or newer than ours.
+    return None if address.is_global else "a reserved address"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What the allow-list says: the ``entry`` that allows it; or the ``reason``, and the one that would.
+
+    ``remedy`` is that one, as a spec writes it. ``host`` is canonical, or cut to a sensible length where it is no
+    host at all.
+    """
+
+    host: str
+    port: int
+    entry: Destination | None = None
+    reason: str = ""
+    remedy: str = ""
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether the host is an address, which no certificate names and nobody looks up."""
+        return _address(self.host) is not None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether nobody is asked where the host is: an address, or ``localhost``."""
+        return self.is_literal or self.host == LOCALHOST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """The addresses to try, in order; where there is none, why, and the entry that would admit one."""
+
+    addresses: tuple[str, ...] = ()
+    reason: str = ""
+    remedy: str = ""
+
+
+def decide(allow: Sequence[Destination], host: str, port: int) -> Decision:
+    """What ``allow`` says of a host, in whatever spelling, and a port. An empty list allows nothing."""
+    try:
+        name = canonical_host(host)
+    except HostError as error:
+        return Decision(host=_shown(host), port=port, reason=str(error))
+    if not 0 < port < 65536:
+        return Decision(host=name, port=port, reason=f"{port} is no port")
+    entry = next((each for each in allow if _covers(each, name, port)), None)
+    if entry is not None:
+        return Decision(host=name, port=port, entry=entry)
+    remedy = show_destination(Destination(kind="exact", host=name, port=port))
+    return Decision(host=name, port=port, reason=f"no entry of network.allow covers {remedy}", remedy=remedy)
+
+
+def admit(decision: Decision, allow: Sequence[Destination], addresses: Sequence[str]) -> Admission:
+    """Which of the ``addresses`` of an allowed host may be connected to."""
+    admitted, reason, remedy = [], "", ""
+    for text in addresses:
+        address = _address(text)
+        if address is None:
+            continue
+        what = why_not_public(address)
+        if decision.host == LOCALHOST:
+            # It always means this machine, whatever anybody answers.
+            what = None if address.is_loopback else "not the machine that toolc runs on"
+        if what is None or _is_named(decision, allow, str(address)):
+            admitted.append(str(address))
+        elif not reason:
+            remedy = f"{show_host(str(address))}:{decision.port}"
+            lead = "" if decision.is_literal else f"{decision.host} leads to "
+            reason = f"{lead}{address}, which is {what}; only an entry {remedy} would allow that"
+    if admitted:
+        return Admission(addresses=tuple(dict.fromkeys(admitted)))
+    return Admission(reason=reason or f"{decision.host} has no address", remedy=remedy)
+
+
+def _covers(entry: Destination, host: str, port: int) -> bool:
+    if entry.port != port:
+        return False
+    match entry.kind:
+        case "exact":
+            return entry.host == host
+        case "wildcard":
+            return _address(host) is None and host.endswith(f".{entry.host}")
+        case "public":
+            # A name of one part is looked up among a machine's own neighbours.
+            return _address(host) is not None or "." in host
+
+
+def _is_named(decision: Decision, allow: Sequence[Destination], address: str) -> bool:
+    return any(each.kind == "exact" and each.host == address and each.port == decision.port for each in allow)
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
+
+
+def _shown(host: str) -> str:
+    """What is no host, so that it can be shown: it comes from the tool."""
+    return ascii(host[:80])[1:-1]

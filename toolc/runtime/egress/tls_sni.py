@@ -1,0 +1,260 @@
+"""The server's name that a TLS client says, checked before the server hears of it (RFC 8446, RFC 6066).
+
+Many hosts share an address. Who may talk to one of them could say another's name, and be talking to that one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from toolc.model.destinations import HostError, canonical_host
+from toolc.runtime.egress.transport import RefusedError
+
+MAX_BYTES: Final = 32 * 1024
+"""The longest beginning of a stream that is withheld. Today's ClientHellos have some 2 KiB."""
+
+_CHANGE_CIPHER: Final = 20
+_ALERT: Final = 21
+_HANDSHAKE: Final = 22
+_APPLICATION_DATA: Final = 23
+_RECORD_TYPES: Final = range(20, 25)
+_CLIENT_HELLO: Final = 1
+_HEADER_BYTES: Final = 5
+_MAX_RECORD: Final = 1 << 14
+_NO_VERSION: Final = 0x10
+"""From here on the first byte of a version is none that any server takes; Go's takes all below."""
+
+_LEAST_ENCRYPTED: Final = 16
+"""An encrypted handshake message is longer than this, whatever the cipher: it ends in 12 bytes and a tag."""
+
+_SERVER_NAME: Final = 0
+_EARLY_DATA: Final = 42
+_HIDDEN_NAMES: Final = frozenset({0xFE0D, 0xFFCE, *range(0xFE08, 0xFE0D)})
+"""The extensions of Encrypted Client Hello, of encrypted SNI before it, and of the drafts between them."""
+
+
+class ClientHelloFilter:
+    """Looks at the beginning of what a client sends to ``host``. What is not TLS passes as it is.
+
+    A server may ask for a second greeting (RFC 8446, 4.1.4), and some take its name for the one that counts.
+    """
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._withheld = bytearray()
+        self._greeted = self._changed = self._has_early_data = False
+        self._unread = 0
+        self.is_settled = False
+
+    def feed(self, data: bytes) -> bytes:
+        """What of the stream may go on now that ``data`` has come. Raises ``RefusedError``."""
+        if self.is_settled:
+            return data
+        self._withheld += data
+        return self._passing()
+
+    def _passing(self) -> bytes:
+        passed = b"" if self._greeted else self._greet()
+        if self._greeted and not self.is_settled:
+            passed += self._follow()
+        if self.is_settled:
+            passed += self._pass(len(self._withheld))
+        elif len(self._withheld) > MAX_BYTES:
+            raise RefusedError("the client's TLS greeting has no end")
+        return passed
+
+    def _pass(self, size: int) -> bytes:
+        passed = bytes(self._withheld[:size])
+        del self._withheld[:size]
+        return passed
+
+    def _greet(self) -> bytes:
+        """The first greeting, once it is whole."""
+        hello = _client_hello(self._withheld)
+        if hello is None:
+            return b""
+        body, end = hello
+        if not body:
+            self.is_settled = True
+            return b""
+        self._check(body)
+        self._greeted = True
+        return self._pass(end)
+
+    def _follow(self) -> bytes:
+        """What comes after the greeting, as far as it may pass; settled once no second one can follow."""
+        stream, at = self._withheld, 0
+        while at < len(stream):
+            if self._unread:
+                step = min(self._unread, len(stream) - at)
+                self._unread -= step
+                at += step
+                continue
+            kind = stream[at]
+            is_encrypted = kind == _APPLICATION_DATA and not self._has_early_data
+            if kind not in {_CHANGE_CIPHER, _ALERT, _HANDSHAKE, _APPLICATION_DATA} or is_encrypted:
+                self.is_settled = True
+                break
+            if len(stream) < at + _HEADER_BYTES:
+                break
+            length = int.from_bytes(stream[at + 3 : at + _HEADER_BYTES], "big")
+            if kind == _HANDSHAKE and length:
+                self._greet_again(stream[at:], length)
+                break
+            self._changed |= kind == _CHANGE_CIPHER
+            self._unread = _HEADER_BYTES + length
+        return self._pass(at)
+
+    def _greet_again(self, stream: bytearray, length: int) -> None:
+        """Check a handshake record if it is a greeting; settled as soon as that is known."""
+        if self._changed and length < _LEAST_ENCRYPTED:
+            raise RefusedError("the client's TLS greeting is damaged")
+        start = stream[_HEADER_BYTES : _HEADER_BYTES + 2]
+        if len(start) < min(length, 2):
+            return
+        # After a change of cipher it may be encrypted: then it looks like a greeting once in 65,536 times.
+        if start[0] == _CLIENT_HELLO and not (self._changed and start[1]):
+            hello = _client_hello(stream)
+            if hello is None:
+                return
+            self._check(hello[0])
+        self.is_settled = True
+
+    def _check(self, hello: bytes) -> None:
+        extensions = _extensions(hello)
+        self._has_early_data = _EARLY_DATA in extensions
+        if _SERVER_NAME not in extensions:
+            raise RefusedError(f"the client's TLS names no server, and must name {self._host}")
+        try:
+            said = canonical_host(_one_name(extensions[_SERVER_NAME]))
+        except HostError:
+            # Not in its own words: a piece of the name may be a piece of a secret, which is not redacted.
+            raise RefusedError("the client's TLS names no host") from None
+        if said != self._host:
+            raise RefusedError(f"the client's TLS names {said}, and the connection is to {self._host}", remedy=said)
+        if not _HIDDEN_NAMES.isdisjoint(extensions):
+            raise RefusedError("the client's TLS encrypts the server's name (ECH); turn that off in the client")
+
+
+def _client_hello(stream: bytearray) -> tuple[bytes, int] | None:
+    """The body of the ClientHello at the beginning and where it ends in the stream; None if more must come.
+
+    The body is empty where there is no ClientHello, and no TLS. Raises ``RefusedError``.
+    """
+    if not stream:
+        return None
+    if stream[0] & 0x80:
+        return _not_sslv2(stream)
+    if stream[0] not in _RECORD_TYPES or stream[1:2] >= bytes([_NO_VERSION]):
+        return b"", 0
+    if stream[1:2] != b"\x03":
+        return _odd_version(stream)
+    if stream[0] != _HANDSHAKE:
+        raise RefusedError("the client's TLS does not begin with a greeting")
+    return _message(stream)
+
+
+def _odd_version(stream: bytearray) -> tuple[bytes, int] | None:
+    """As ``_client_hello`` where the record's version is none of TLS's: some servers do not look at it.
+
+    It may as well be another protocol: a MySQL client's packet begins with its length.
+    """
+    if len(stream) <= _HEADER_BYTES:
+        return None
+    length = int.from_bytes(stream[3:_HEADER_BYTES], "big")
+    if stream[0] == _ALERT and length == 2:
+        raise RefusedError("the client's TLS does not begin with a greeting")
+    if stream[0] == _HANDSHAKE and 0 < length <= _MAX_RECORD and stream[_HEADER_BYTES] == _CLIENT_HELLO:
+        return _message(stream)
+    return b"", 0
+
+
+def _message(stream: bytearray) -> tuple[bytes, int] | None:
+    """The body of the message in the records at the beginning, and where it ends. Raises ``RefusedError``."""
+    message = bytearray()
+    start = 0
+    while len(stream) >= start + _HEADER_BYTES:
+        length = int.from_bytes(stream[start + 3 : start + _HEADER_BYTES], "big")
+        if stream[start] != _HANDSHAKE or not 0 < length <= _MAX_RECORD:
+            raise RefusedError("the client's TLS greeting is damaged")
+        message += stream[start + _HEADER_BYTES : start + _HEADER_BYTES + length]
+        start += _HEADER_BYTES + length
+        if message[:1] and message[0] != _CLIENT_HELLO:
+            raise RefusedError("the client's TLS does not begin with a greeting")
+        if len(message) >= 4:
+            size = int.from_bytes(message[1:4], "big")
+            if size > MAX_BYTES:
+                raise RefusedError("the client's TLS greeting has no end")
+            if len(message) > 4 + size or (len(message) == 4 + size and start > len(stream)):
+                raise RefusedError("the client's TLS greeting is damaged")
+            if len(message) == 4 + size:
+                return bytes(message[4:]), start
+    return None
+
+
+def _not_sslv2(stream: bytearray) -> tuple[bytes, int] | None:
+    """As ``_client_hello``; SSL 2's form of it (RFC 5246, E.2) has no place for a name."""
+    if len(stream) > 2 and stream[2] != _CLIENT_HELLO:
+        return b"", 0
+    if len(stream) < 4:
+        return None
+    if stream[3] in {0, 2, 3}:
+        raise RefusedError("the client speaks a version of SSL that names no server")
+    return b"", 0
+
+
+class _FieldReader:
+    """Reads fields one after another. Raises ``RefusedError`` beyond the end."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def is_empty(self) -> bool:
+        """Whether all of it was taken."""
+        return self._at == len(self._data)
+
+    def take(self, size: int) -> bytes:
+        """The next ``size`` bytes."""
+        if self._at + size > len(self._data):
+            raise RefusedError("the client's TLS greeting is damaged")
+        self._at += size
+        return self._data[self._at - size : self._at]
+
+    def number(self, size: int) -> int:
+        """A number of ``size`` bytes."""
+        return int.from_bytes(self.take(size), "big")
+
+    def vector(self, size: int) -> bytes:
+        """Bytes behind their own length, which has ``size`` bytes."""
+        return self.take(self.number(size))
+
+
+def _extensions(hello: bytes) -> dict[int, bytes]:
+    """The extensions of a ClientHello by their types. Raises ``RefusedError``."""
+    cut = _FieldReader(hello)
+    cut.take(2 + 32)
+    for size in (1, 2, 1):
+        cut.vector(size)
+    if cut.is_empty():
+        return {}
+    extensions = _FieldReader(cut.vector(2))
+    seen: dict[int, bytes] = {}
+    while not extensions.is_empty():
+        kind, body = extensions.number(2), extensions.vector(2)
+        if kind in seen:
+            raise RefusedError("the client's TLS greeting says something twice")
+        seen[kind] = body
+    if not cut.is_empty():
+        raise RefusedError("the client's TLS greeting is damaged")
+    return seen
+
+
+def _one_name(body: bytes) -> str:
+    """The one name of a ``server_name`` extension: of several, servers take different ones."""
+    outer = _FieldReader(body)
+    names = _FieldReader(outer.vector(2))
+    kind, name = names.number(1), names.vector(2)
+    if kind != 0 or not names.is_empty() or not outer.is_empty():
+        raise RefusedError("the client's TLS names more than one server")
+    return name.decode("latin-1")

@@ -1,0 +1,222 @@
+"""A call on a thread of its own, followed from an event loop of ``asyncio``.
+
+Who stops waiting, by ``task.cancel()`` or by closing an iterator, cancels the call and waits until it is over:
+no sandbox outlives the task that wanted it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import math
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from dataclasses import dataclass
+from queue import Queue
+from threading import Thread
+from time import monotonic
+from types import TracebackType
+from typing import Final, Generic, Self, TypeAlias, TypeVar
+
+from toolc.model import argument_checks
+from toolc.model.call import ToolCall
+from toolc.model.events import BatchEnd, BatchEvent, Event, Listener
+from toolc.model.result import ToolResult
+from toolc.runtime.caller import CallContext, no_caller, one_at_a_time
+from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.execution.batch import Order, run_batch
+from toolc.runtime.execution.executor import CallPipeline, ignore_events
+from toolc.sandbox.selection import in_use
+
+T = TypeVar("T")
+
+CallRunner: TypeAlias = Callable[[Listener, Cancellation], T]
+"""Runs a call; what it raises, is raised where it is awaited."""
+
+MAX_AHEAD: Final = 64
+"""So many events may wait to be looked at; then the tool waits."""
+
+
+async def async_events(call: CallRunner[object]) -> AsyncGenerator[Event, None]:
+    """The events of ``call``, which starts with the first ``anext``. See ``AsyncCall``."""
+    async with AsyncCall(call, listens=True) as running:
+        async for event in running:
+            yield event
+        running.result()
+
+
+async def result(call: CallRunner[T], on_event: Listener | None) -> T:
+    """What ``call`` returns; ``on_event`` is told on this event loop's thread. See ``AsyncCall``."""
+    argument_checks.listener("on_event", on_event)
+    async with AsyncCall(call, listens=on_event is not None) as running:
+        async for event in running:
+            if on_event:
+                on_event(event)
+        return running.result()
+
+
+class AsyncCall(Generic[T]):
+    """A call under way: an asynchronous iterator of its events, and then its result.
+
+    Without ``listens`` it tells of nothing. To leave the block cancels the call and waits until it is over,
+    however often the waiting itself is cancelled.
+    """
+
+    def __init__(self, call: CallRunner[T], *, listens: bool) -> None:
+        self._call = call
+        self._tell = self._put if listens else no_caller
+        self._loop = asyncio.get_running_loop()
+        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._room = threading.Semaphore(MAX_AHEAD)
+        self._left = False
+        self._over = asyncio.Event()
+        self._results: list[T] = []
+        self._failures: list[BaseException] = []
+        self._cancellation = Cancellation()
+        run = contextvars.copy_context().run
+        # If the whole program ends first, so does the sandbox, and nobody has to wait for either.
+        self._thread = threading.Thread(target=run, args=(self._run,), name="toolc call", daemon=True)
+
+    async def __aenter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._left = True
+        self._cancellation.cancel()
+        # What the call has still to say must not keep it from ending.
+        self._room.release(MAX_AHEAD)
+        cancelled: asyncio.CancelledError | None = None
+        while not self._over.is_set():
+            try:
+                await self._over.wait()
+            except asyncio.CancelledError as again:
+                cancelled = again
+        self._thread.join()  # it has nothing left to do
+        if cancelled:
+            raise cancelled
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        event = await self._events.get()
+        if event is None:
+            raise StopAsyncIteration
+        self._room.release()
+        return event
+
+    def result(self) -> T:
+        """What the call returned, after its last event. Raises what it raised."""
+        if self._failures:
+            raise self._failures[0]
+        return self._results[0]
+
+    def _run(self) -> None:
+        try:
+            self._results.append(self._call(self._tell, self._cancellation))
+        except BaseException as error:  # noqa: BLE001  raised again where it is awaited
+            self._failures.append(error)
+        finally:
+            # Here, since an iterator that is forgotten while its loop ends never gets further.
+            self._cancellation.close()
+            self._post(self._events.put_nowait, None)
+            self._post(self._over.set)
+
+    def _put(self, event: Event) -> None:
+        if not self._left:
+            self._room.acquire()
+            self._post(self._events.put_nowait, event)
+
+    def _post(self, function: Callable[..., None], *arguments: object) -> None:
+        try:
+            self._loop.call_soon_threadsafe(function, *arguments)
+        except RuntimeError:  # the loop was closed, so nobody waits for anything any more
+            self._left = True
+            self._cancellation.cancel()
+
+
+"""So many events may wait to be looked at; then the tool waits."""
+
+POLL_SECONDS: Final = 0.005
+
+EventCall: TypeAlias = Callable[[Callable[[Event], None], Cancellation], T]
+"""Runs a call; what it raises, the iterator raises."""
+
+
+def stream_events(call: EventCall[T]) -> Generator[Event, None, T]:
+    """The events of ``call``, which starts with the first ``next``; what it returns is the generator's own value.
+
+    To close the iterator cancels the call and waits until its sandbox is gone.
+    """
+    waiting: Queue[Event | None] = Queue(MAX_AHEAD)
+    returned: list[T] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            returned.append(call(waiting.put, cancellation))
+        except BaseException as error:  # noqa: BLE001  raised again where the iterator is read
+            failures.append(error)
+        finally:
+            waiting.put(None)
+
+    with Cancellation() as cancellation:
+        # If the whole program ends first, so does the sandbox, and nobody has to wait for either.
+        thread = Thread(target=run, name="toolc call", daemon=True)
+        try:
+            thread.start()
+            while (event := waiting.get()) is not None:
+                yield event
+        finally:
+            cancellation.cancel()
+            while thread.is_alive():
+                # What it has still to say must not keep it from ending.
+                while not waiting.empty():
+                    waiting.get_nowait()
+                thread.join(POLL_SECONDS)
+    if failures:
+        raise failures[0]
+    return returned[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeBatch:
+    """Calls to be made in this order, each with an id of its own; ``timeout`` is in seconds, for all together."""
+
+    calls: Sequence[ToolCall]
+    order: Order
+    timeout: float | None
+    made: CallPipeline
+
+    def run(self, tell: Listener, cancellation: Cancellation) -> list[ToolResult]:
+        """All results, in the order of the calls. Raises ``BatchError`` where calls could not be made."""
+        deadline = math.inf if self.timeout is None else monotonic() + self.timeout
+        tell = tell if tell is no_caller else one_at_a_time(tell)
+        with in_use(), cancellation.child() as own:
+
+            def context(call: ToolCall) -> CallContext:
+                return CallContext(call_id=call.call_id, tell=tell, cancellation=own, deadline=deadline)
+
+            def make(call: ToolCall) -> ToolResult:
+                return self.made.named(call, context(call))
+
+            def skip(call: ToolCall, reason: str) -> ToolResult:
+                return ignore_events(call, context(call), "cancelled", f"the call was skipped: {reason}")
+
+            return run_batch(self.calls, make, self.order, own, skip)
+
+    def events(self) -> Generator[BatchEvent, None, None]:
+        """All calls' events, and at last a ``BatchEnd``. Raises what ``run`` raises."""
+        results = yield from stream_events(self.run)
+        yield BatchEnd(results=tuple(results))
+
+    async def aevents(self) -> AsyncGenerator[BatchEvent, None]:
+        """``events`` for ``asyncio``."""
+        async with AsyncCall(self.run, listens=True) as running:
+            async for event in running:
+                yield event
+            results = running.result()
+        yield BatchEnd(results=tuple(results))

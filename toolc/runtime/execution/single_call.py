@@ -1,0 +1,156 @@
+"""One call, from its arguments to its result: may it run, is it right, is it allowed, and how often is it tried.
+
+::
+
+    denied    is the tool on a deny-list?                                       toolc.runtime.execution.admission
+    bind      arguments  -> BoundCall    validated, defaults filled in          toolc.runtime.validation
+    prepare   BoundCall  -> an attempt   planned, its engine chosen             toolc.runtime.sandboxed.call
+    confirm   where the spec says so, a person allows, denies or changes it     toolc.model.call
+    run       an attempt -> ToolResult   in a sandbox of its own                toolc.runtime.sandboxed.call
+                                         or by calls of other tools             toolc.runtime.composite.call
+    retry     where the spec says so, and the tool is idempotent                toolc.runtime.execution.retry
+
+Up to the first attempt nothing starts, and whatever keeps it from starting is a result that says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Final
+
+from toolc.backends.base import PlanError
+from toolc.model.call import Allow, BoundCall, ToolCall
+from toolc.model.errors import UsageError
+from toolc.model.events import ToolDenied, ToolRetry, ToolStart
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import ToolFailure, ToolResult, failure
+from toolc.model.spec.code_backends import ErrorKind
+from toolc.runtime.call_durations import Timing, identity
+from toolc.runtime.caller import CallContext, Caller
+from toolc.runtime.composite.call import ComposedCall
+from toolc.runtime.composite.composite import composed
+from toolc.runtime.execution.admission import unsupported_features
+from toolc.runtime.execution.retry import retry_of, told, wait_ms
+from toolc.runtime.sandboxed.call import SandboxedCall
+from toolc.runtime.sandboxed.options import CallOptions, limit_ms
+from toolc.runtime.sandboxed.plugin_description import NOT_STARTED
+from toolc.runtime.validation import BindError, bind
+
+_OUTCOMES: Final[dict[ErrorKind, str]] = {"cancelled": "cancelled", "timeout": "timed_out"}
+"""What ``details.outcome`` says of a call that ended before it began."""
+
+NOBODY_TO_CONFIRM: Final = (
+    "a person must allow each call of it, and nobody can be asked here; toolc run asks on a terminal or "
+    "takes --yes, toolc serve asks a client that offers elicitation, a program gives Executor(confirm=...)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call of ``tool`` that nobody has looked at. ``timeout_ms`` None is as long as the tool may take."""
+
+    tool: RegisteredTool
+    call: ToolCall
+    setting: CallOptions
+    context: CallContext
+    caller: Caller
+    timeout_ms: int | None = None
+
+    def result(self) -> ToolResult:
+        """Run it. Raises ``UsageError`` and ``InfrastructureError``; see ``Executor.run``."""
+        if refused := self._refused():
+            return refused
+        if reason := unsupported_features(self.tool.spec):
+            raise UsageError(reason)
+        timing = Timing()
+        try:
+            ready = self._prepared(self.call.arguments, timing)
+            if self.tool.spec.confirm:
+                answer = self._answer(ready.bound)
+                timing.lap("confirm")
+                if not isinstance(answer, Allow):
+                    return self._denied(answer)
+                if answer.arguments is not None:
+                    ready = self._prepared(answer.arguments, timing)
+                # A person takes his time.
+                if refused := self._refused():
+                    return refused
+        except (BindError, PlanError) as error:
+            return self._failure("invalid_args", str(error))
+        self.context.tell(ToolStart(name=self.tool.spec.name, call_id=self.call.call_id))
+        return self._attempts(ready)
+
+    def _prepared(self, arguments: JsonValue, timing: Timing) -> SandboxedCall | ComposedCall:
+        spec = self.tool.spec
+        bound = bind(spec, arguments, self.call.call_id)
+        timing.lap("bind")
+        if backend := composed(spec.backend.tag):
+            return ComposedCall.prepare(self.tool, bound, self.setting, backend, self.caller)
+        return SandboxedCall.prepare(self.tool, bound, self.setting, timing)
+
+    def _attempts(self, ready: SandboxedCall | ComposedCall) -> ToolResult:
+        limit = limit_ms(self.tool.spec, self.setting)
+        limit = limit if self.timeout_ms is None else min(limit, self.timeout_ms)
+        retry = retry_of(self.tool.spec)
+        if retry is None:
+            return ready.run(self.context, limit)
+        attempts: list[JsonValue] = []
+        until = self._until()
+        context = replace(self.context, deadline=until)
+        while True:
+            result = ready.run(context, limit)
+            wait = wait_ms(retry, result, len(attempts) + 1)
+            if wait is None or result.error is None or monotonic() + wait / 1000 >= until:
+                attempts.append(told(result, 0))
+                break
+            attempts.append(told(result, wait))
+            self._tell_retry(len(attempts), result.error, wait)
+            self.context.cancellation.wait(wait / 1000)
+            if refused := self._refused():
+                result = refused
+                break
+            ready = self._prepared(ready.bound.arguments, Timing())
+        return replace(result, details=result.details | {"attempts": attempts})
+
+    def _until(self) -> float:
+        """When the last attempt must be over: what the caller allows counts for all of them together."""
+        allowed = [each for each in (self.setting.timeout_ms, self.timeout_ms) if each is not None]
+        return min([self.context.deadline, *(monotonic() + each / 1000 for each in allowed)])
+
+    def _tell_retry(self, attempt: int, error: ToolFailure, wait: int) -> None:
+        self.context.tell(
+            ToolRetry(
+                name=self.tool.spec.name, call_id=self.call.call_id, attempt=attempt, error=error, wait_ms=wait
+            )
+        )
+
+    def _answer(self, bound: BoundCall) -> Allow | str:
+        """``Allow``, or why the call may not run."""
+        if self.setting.confirm is None:
+            return f"the tool {bound.tool.name!r} was not called: {NOBODY_TO_CONFIRM}"
+        answer = self.setting.confirm(bound)
+        if isinstance(answer, Allow):
+            return answer
+        reason = getattr(answer, "reason", "")
+        said = f": {reason}" if reason else ""
+        return f"this call of {bound.tool.name!r} was denied{said}"
+
+    def _refused(self) -> ToolResult | None:
+        """Why nothing more may start: a deny-list, a cancellation, or the time is up."""
+        if reason := self.setting.denied(self.tool.spec):
+            return self._denied(reason)
+        if self.context.cancellation.is_cancelled:
+            return self._failure("cancelled", "the call was cancelled before it was done")
+        if monotonic() >= self.context.deadline:
+            return self._failure("timeout", NOT_STARTED)
+        return None
+
+    def _denied(self, reason: str) -> ToolResult:
+        self.context.tell(ToolDenied(name=self.tool.spec.name, call_id=self.call.call_id, reason=reason))
+        return self._failure("denied", reason)
+
+    def _failure(self, kind: ErrorKind, message: str) -> ToolResult:
+        outcome: JsonObject = {"outcome": _OUTCOMES[kind]} if kind in _OUTCOMES else {}
+        return failure(kind, message, identity(self.tool, self.call.call_id) | outcome)

@@ -1,0 +1,336 @@
+"""A function on a thread of its own, and what it says while somebody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextvars
+import inspect
+import logging
+import select
+import socket
+import traceback
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum
+from queue import SimpleQueue
+from threading import Lock, Thread
+from time import monotonic
+from types import AsyncGeneratorType, GeneratorType
+from typing import Final, Self, TypeAlias, cast
+
+from toolc.backends.content import MalformedError, read_content
+from toolc.backends.python import Python
+from toolc.guest import answer
+from toolc.guest.answer import GeneratorOutput
+from toolc.guest.context import Context, Result, ToolError, Updates, dump
+from toolc.guest.context import Resource as GuestResource
+from toolc.guest.context import content_of as blocks_of
+from toolc.model.call import BoundCall
+from toolc.model.events import ToolUpdate
+from toolc.model.json_schema import JsonValue
+from toolc.model.result import Audio, Capture, Content, Image, Outcome, Resource, Text, ToolResult
+from toolc.model.spec.code_backends import HostFunction, PythonBackend
+from toolc.runtime.caller import CallContext, Caller
+from toolc.runtime.output.progress import LiveText, Reports, UpdateSink, update
+from toolc.runtime.output.truncation import truncate_result
+from toolc.runtime.secrets.redaction import Redactor
+
+
+def shown(value: object) -> object:
+    """``value`` with toolc's own blocks, alone, in a list or in ``ctx.result``, as a guest writes them."""
+    match value:
+        case Result():
+            return Result(shown(value.content), value.structured, value.details)
+        case list() | tuple():
+            return [_block(each) for each in value]
+        case _:
+            return _block(value)
+
+
+def _block(value: object) -> object:
+    match value:
+        case Text():
+            return {"type": "text", "text": value.text}
+        case Image() | Audio():
+            kind = "image" if isinstance(value, Image) else "audio"
+            return {"type": kind, "mimeType": value.mime_type, "data": base64.b64encode(value.data).decode()}
+        case Resource():
+            return GuestResource(value.data, value.mime_type, value.name)
+        case _:
+            return value
+
+
+NO_PIPE: Final = -1
+"""The descriptor of what is told in this process."""
+
+
+class HostUpdates(Updates):
+    """Passes on what a function tells; both sinks do nothing once its call is over."""
+
+    def __init__(self, text: Callable[[str], None], update: UpdateSink) -> None:
+        super().__init__(NO_PIPE)
+        self._text = text
+        self._update = update
+
+    def text(self, words: str) -> None:
+        """Tell a piece of text."""
+        self._text(words)
+
+    def blocks(self, blocks: list[dict[str, object]], percent: float | None = None, message: str = "") -> None:
+        """Tell content blocks, checked as a result's are, and how far the work is. Raises ``ToolError``."""
+        try:
+            content = read_content(cast("JsonValue", blocks))
+        except MalformedError as error:
+            raise ToolError("serialization", f"the content of a report: {error}") from None
+        self._update(percent, message, content)
+
+
+class FunctionContext(Context):
+    """The call as the function may see it."""
+
+    def __init__(self, call_id: str, updates: HostUpdates, is_over: Callable[[], bool]) -> None:
+        super().__init__(call_id, NO_PIPE, updates)
+        self._is_over = is_over
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody waits for the result any more: the call was cancelled, or its time is up."""
+        return self._is_over()
+
+    def progress(self, percent: float | None, message: str = "", content: object = None) -> None:
+        """Tell the caller how far the work is: 0 to 100, or None where that is unknown, and a few words.
+
+        ``content`` is what there is to show already, as ``result`` takes it, or of toolc's own blocks.
+        """
+        blocks = [] if content is None else blocks_of(shown(content))
+        percent = None if percent is None else min(100.0, max(0.0, float(percent)))
+        self._updates.blocks(blocks, percent, str(message)[:1000])
+
+    def log(self, text: object) -> None:
+        """Write to the logger ``toolc.function``: for the tool's author, never for the model."""
+        logging.getLogger("toolc.function").info("%s: %s", self.call_id, text)
+
+
+GRACE_SECONDS: Final = 0.2
+"""How long an async function has, once cancelled, to clean up before its caller goes on."""
+
+_Said: TypeAlias = tuple[float | None, str, tuple[Content, ...]] | str
+"""A report of progress and what there is to show, or a piece of text that a generator yielded."""
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedException:
+    """What a function raised, which is no value of its own."""
+
+    error: BaseException
+
+
+class RunningFunction:
+    """One call on its thread; ``value`` is what came of it. Closed, nothing of it is heard any more."""
+
+    def __init__(self, backend: HostFunction, call: BoundCall) -> None:
+        self.value: object = None
+        self.began = monotonic()
+        self._said: SimpleQueue[_Said | None] = SimpleQueue()
+        self._over = False
+        self._cancel: Callable[[], object] | None = None
+        self._receiver, self._sender = socket.socketpair()
+        self._sender.settimeout(0)
+        self._updates = HostUpdates(self._say, self._report)
+        self._context = FunctionContext(call.call_id, self._updates, lambda: self._over)
+        # Bounded before they wait for a listener, who may be slower than the function.
+        limit = call.tool.sandbox.limits.output_bytes
+        self._text = LiveText(limit)
+        self._reports = Reports(limit, Redactor(), lambda *said: self._put(said))
+        self._saying = Lock()
+        self._name, self._call_id = call.tool.name, call.call_id
+        run = contextvars.copy_context().run
+        self._thread = Thread(target=run, args=(self._run, backend, call), name=f"toolc {self._name}", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over = True
+        if self._cancel:
+            with suppress(RuntimeError):  # its loop has ended
+                self._cancel()
+            self._thread.join(GRACE_SECONDS)
+        self._receiver.close()
+        self._sender.close()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the function runs on though its call is over."""
+        return self._thread.is_alive()
+
+    def wait(self, context: CallContext) -> bool:
+        """Pass reports on until the function is done: True; or the call is cancelled or its time is up: False."""
+        poll = select.poll()
+        for each in (context.cancellation, self._receiver):
+            poll.register(each, select.POLLIN)
+        while not context.cancellation.is_cancelled and (left := context.deadline - monotonic()) > 0:
+            ready = {descriptor for descriptor, _ in poll.poll(min(left, 3600) * 1000)}
+            if self._receiver.fileno() in ready:
+                self._receiver.recv(4096)
+            while not self._said.empty() and monotonic() < context.deadline:
+                if (said := self._said.get_nowait()) is None:
+                    return True
+                context.tell(self._update(said))
+        return False
+
+    def _update(self, said: _Said) -> ToolUpdate:
+        if isinstance(said, str):
+            return ToolUpdate(name=self._name, call_id=self._call_id, stream="content", text=said)
+        return update(self._name, self._call_id, *said)
+
+    def _say(self, words: str) -> None:
+        # One that is left to itself may go on for ever.
+        with self._saying:
+            if not self._over and (text := self._text.add(words.encode("utf-8", "replace"))):
+                self._put(text)
+
+    def _report(self, percent: float | None, message: str, content: tuple[Content, ...]) -> None:
+        with self._saying:
+            if not self._over:
+                self._reports.take(percent, message, content)
+
+    def _put(self, said: _Said | None) -> None:
+        self._said.put(said)
+        # Full, it wakes the reader anyway; closed, nobody reads.
+        with suppress(OSError):
+            self._sender.send(b"\0")
+
+    def _run(self, backend: HostFunction, call: BoundCall) -> None:
+        try:
+            arguments: dict[str, object] = {
+                name: load(value) if (load := backend.loads.get(name)) else value
+                for name, value in call.arguments.items()
+            }
+            if backend.context:
+                arguments[backend.context] = self._context
+            self.value = self._completed(backend.function(**arguments))
+        except BaseException as error:  # noqa: BLE001  whatever a tool raises is its result
+            self.value = CapturedException(error)
+        with self._saying:
+            self._reports.finish()
+        self._put(None)
+
+    def _completed(self, value: object) -> object:
+        """Wait for a coroutine, or run a generator to its end, as far as anybody waits for it."""
+        yields = _Yields(self._context, self._updates)
+        if isinstance(value, GeneratorType):
+            return self._generated(value, yields)
+        if isinstance(value, AsyncGeneratorType):
+            value = _generated_async(value, yields)
+        return asyncio.run(self._awaited(value)) if inspect.isawaitable(value) else value
+
+    def _generated(self, generator: GeneratorType[object, None, object], yields: GeneratorOutput) -> object:
+        while not self._over:
+            try:
+                yields.take(next(generator))
+            except StopIteration as stop:
+                return yields.result() if stop.value is None else stop.value
+        generator.close()
+        return None
+
+    async def _awaited(self, value: Awaitable[object]) -> object:
+        task, loop = asyncio.ensure_future(value), asyncio.get_running_loop()
+        self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+        if self._over:
+            task.cancel()
+        return await task
+
+
+async def _generated_async(generator: AsyncGeneratorType[object, None], yields: GeneratorOutput) -> object:
+    async for item in generator:
+        yields.take(item)
+    return yields.result()
+
+
+class _Yields(GeneratorOutput):
+    """Takes toolc's own blocks too."""
+
+    def take(self, item: object) -> None:
+        match item:
+            case Text():
+                super().take(item.text)
+            case Image() | Audio() | Resource():
+                super().take(shown(item))
+            case _:
+                super().take(item)
+
+
+ENGINE: Final = "host process"
+"""What ``details.engine`` says of such a call."""
+
+
+class HostFunctionBackend:
+    """The backend kind ``function``."""
+
+    def run(self, backend: HostFunction, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
+        """The function's result, or an error result; raises only what a listener raises."""
+        with RunningFunction(backend, call) as running:
+            if running.wait(context):
+                result = _result(running.value, call)
+                result = truncate_result(result, call.tool.sandbox.limits.output_bytes)
+                return replace(result, details=result.details | {"engine": ENGINE})
+        seconds = context.deadline - running.began
+        result = _left(seconds, is_cancelled=context.cancellation.is_cancelled)
+        return replace(result, details={"engine": ENGINE, "still_running": running.is_alive})
+
+
+def _left(seconds: float, *, is_cancelled: bool) -> ToolResult:
+    """The result of a call that is waited for no longer."""
+    if is_cancelled:
+        return ToolResult.failure("the call was cancelled before it was done", kind="cancelled")
+    message = f"the call was not done after {seconds:.3g} s, and nobody waits for it any more; ask for less at once"
+    return ToolResult.failure(message, kind="timeout")
+
+
+def _result(value: object, call: BoundCall) -> ToolResult:
+    """What a function returned or raised, read as a sandboxed one's answer is."""
+    raised = value.error if isinstance(value, CapturedException) else None
+    try:
+        if isinstance(value, ToolResult):
+            return _checked(value)
+        reply = answer.failure(raised) if raised else answer.success(_plain(shown(value)))
+    except Exception as error:  # noqa: BLE001  a value that draws itself may raise anything
+        reply, raised = answer.failure(error), error
+    outcome = Outcome(ending="exited", reply=Capture(reply, total_bytes=len(reply)))
+    backend = PythonBackend(entry="", function=call.tool.name, files=())
+    result = Python().read(backend, call.tool.result, outcome)
+    if raised is None:
+        return result
+    # The first frame is toolc's own.
+    trace = raised.__traceback__ and raised.__traceback__.tb_next
+    told = "".join(traceback.format_exception(type(raised), raised, trace))
+    return replace(result, details=result.details | {"traceback": told[-answer.MAX_TRACEBACK :]})
+
+
+def _checked(result: ToolResult) -> ToolResult:
+    """A result that the function made itself. Raises ``ToolError`` for what no caller could read."""
+    dump(result.data, "the data of the ToolResult")
+    dump(result.details, "the details of the ToolResult")
+    content: tuple[object, ...] = result.content
+    for block in content:
+        if not isinstance(block, Text | Image | Audio | Resource):
+            words = f"the content of the ToolResult holds a {type(block).__name__}; "
+            raise ToolError("serialization", words + "use Text, Image, Audio or Resource")
+    return result
+
+
+def _plain(value: object) -> object:
+    """``value`` with enums and lists of dataclasses in it as plain data; what else there is, ``answer`` knows."""
+    if isinstance(value, Enum):
+        return _plain(value.value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return value

@@ -1,0 +1,287 @@
+"""The host's part of an HTTP tool: makes the request that the guest asks for, out of the plan and nothing else.
+
+What the guest may decide is where a redirect or a page leads, and one field of the query or one value of the body.
+The request's own secrets go to the origin of the plan's URL, and there only.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+from urllib.parse import quote, unquote
+
+from toolc.backends.content import parse_json
+from toolc.guest.frames import ProtocolError
+from toolc.model.destinations import show_host
+from toolc.model.http_plan import HttpCall, Named, Pieces, slots
+from toolc.model.json_schema import JsonObject, JsonValue, list_index, tokens
+from toolc.model.spec.http_backend import CursorPages, NumberedPages, OffsetPages
+from toolc.model.spec.sandbox import SecretSpec
+from toolc.runtime.egress.transport import Opening, RefusedError, Transport
+from toolc.runtime.http.request import (
+    ReadFile,
+    Target,
+    fill_body,
+    fill_header,
+    fill_query,
+    parse_url,
+    pieces_of,
+    request,
+)
+from toolc.runtime.http.token import TOKENS, TokenTransport, token_request
+from toolc.runtime.http.transport import FramedTransport, transport
+from toolc.runtime.secrets.redaction import Redactor
+
+MAX_TOKENS: Final = 4
+"""How often one call may ask for an access token: for the first, for one more after a 401, each in two ways."""
+
+_PRIVATE_HEADERS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
+
+
+class HttpBroker:
+    """The requests of one call. ``values`` are its secrets, ``declared`` where each may go.
+
+    ``redactor`` learns the access token, which no spec and no user knows.
+    """
+
+    def __init__(
+        self,
+        call: HttpCall,
+        *,
+        values: Mapping[str, str],
+        declared: tuple[SecretSpec, ...],
+        redactor: Redactor,
+        read_file: ReadFile,
+    ) -> None:
+        self._call = call
+        self._values = values
+        self._hosts = {each.name: each.hosts for each in declared}
+        self._redactor = redactor
+        self._read_file = read_file
+        self._origin = parse_url(call.url)
+        self._tokens_asked = 0
+        self._token_key = TOKENS.key(call.token, values) if call.token else ""
+        self._token = TOKENS.get(self._token_key)
+        if self._token:
+            self._redactor.add("access_token", self._token)
+
+    @property
+    def needs_token(self) -> bool:
+        """Whether an access token must be asked for before the first request."""
+        return self._call.token is not None and self._token is None
+
+    def open(self, payload: bytes) -> Opening:
+        """The connection, and what is sent on it, for a REQUEST. Raises ``RefusedError`` and ``ProtocolError``."""
+        ask = _asked(payload)
+        if ask.get("token") is True:
+            return self._open_token(in_form=ask.get("in_form") is True)
+        url, method, query = ask.get("url"), ask.get("method", self._call.method), ask.get("query", {})
+        if not isinstance(method, str) or method not in {self._call.method, "GET"}:
+            raise ProtocolError("it asked for a request by a method that is not its call's")
+        if url is None:
+            return self._open_own(self._checked_query(query), self._checked_cursor(ask.get("cursor")))
+        if not isinstance(url, str) or query:
+            raise ProtocolError("it asked for a request to nothing that is a URL")
+        return self._open_other(self._led(url), method, self._checked_cursor(ask.get("cursor")))
+
+    def _led(self, url: str) -> Target:
+        """Where a URL of the server's leads, if it may. Raises ``RefusedError``, whose words hold no secret."""
+        has_secret = self._has_secret(url)
+        try:
+            target = parse_url(url)
+        except RefusedError:
+            if has_secret:
+                # Not in its own words: they hold a piece of the URL, and a piece of a secret is not redacted.
+                raise RefusedError("the server redirected to no URL, with a secret in it") from None
+            raise
+        if has_secret and target.origin != self._origin.origin:
+            raise RefusedError("the server redirected to another with a secret in the URL")
+        return target
+
+    def _has_secret(self, text: str) -> bool:
+        """Whether a server sent a secret back; it may have encoded it once more."""
+        return any(self._redactor.text(each) != each for each in (text, unquote(text)))
+
+    def _open_own(self, query: Mapping[str, str], cursor: JsonValue) -> Opening:
+        """The plan's request, ``query`` in the place of its fields of these names, ``cursor`` in its body."""
+        call = self._call
+        target = self._origin
+        fields = [each for each in call.query if each.name not in query]
+        fields += [Named(name, (value,)) for name, value in query.items()]
+        self._check_secrets(target, *(each.value for each in fields))
+        path, _, own = target.path.partition("?")
+        kept = [each for each in own.split("&") if each and each.partition("=")[0] not in query]
+        filled = "&".join([*kept, *([fill_query(fields, self._values)] if fields else [])])
+        target = replace(target, path=f"{path}?{filled}" if filled else path)
+        return self._opening(target, call.method, call.headers, with_body=True, cursor=cursor)
+
+    def _open_other(self, target: Target, method: str, cursor: JsonValue) -> Opening:
+        """Where a redirect or a link leads, ``cursor`` in the body if there is one."""
+        headers, has_body = self._call.headers, method == self._call.method
+        if target.origin == self._origin.origin:
+            return self._opening(target, method, headers, with_body=has_body, cursor=cursor)
+        if cursor is not None:
+            if self._has_secret(written(cursor)):
+                raise RefusedError("the server redirected to another with a secret in the cursor of a page")
+        public = tuple(
+            each for each in headers if not slots(each.value) and each.name.lower() not in _PRIVATE_HEADERS
+        )
+        return self._opening(target, method, public, with_body=has_body, is_other=True, cursor=cursor)
+
+    def _opening(
+        self,
+        target: Target,
+        method: str,
+        headers: tuple[Named, ...],
+        *,
+        with_body: bool,
+        is_other: bool = False,
+        cursor: JsonValue = None,
+    ) -> Opening:
+        call = self._call
+        self._check_secrets(target, *(each.value for each in headers))
+        lines = [fill_header(each, self._values) for each in headers]
+        if call.token is not None and not is_other:
+            lines.append(self._authorization(target))
+        body, content_type = None, ""
+        if call.body is not None and with_body:
+            found = pieces_of(call.body)
+            if is_other and slots(found):
+                raise RefusedError(f"the server redirected a secret in the body to another, {target.authority}")
+            self._check_secrets(target, found)
+            body, content_type = fill_body(call.body, self._values, self._read_file)
+            if cursor is not None:
+                body = set_json_pointer(body, self._pointer(), cursor)
+        head = request(method, target, lines, body, content_type)
+
+        def wrap(connection: socket.socket) -> Transport:
+            return FramedTransport(transport(connection, target.scheme, target.host))
+
+        return Opening(host=show_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
+
+    def _authorization(self, target: Target) -> bytes:
+        if self._token is None:
+            raise RefusedError("there is no access token for this request", "network")
+        if not target.is_private:
+            raise RefusedError(f"an access token goes over TLS only, and {target.authority} is asked over http")
+        return f"Authorization: Bearer {self._token}\r\n".encode()
+
+    def _open_token(self, *, in_form: bool) -> Opening:
+        call = self._call.token
+        self._tokens_asked += 1
+        if call is None or self._tokens_asked > MAX_TOKENS:
+            raise ProtocolError("it asked for an access token that its call does not need")
+        target = parse_url(call.url)
+        self._check_secrets(target, call.client_id, call.client_secret)
+        head = token_request(call, target, self._values, in_form=in_form)
+
+        def wrap(connection: socket.socket) -> Transport:
+            inner = transport(connection, target.scheme, target.host)
+            return FramedTransport(TokenTransport(inner, self._keep_token))
+
+        self._token = None
+        TOKENS.forget(self._token_key)
+        return Opening(host=show_host(target.host), port=target.port, head=head, wrap=wrap, is_opaque=False)
+
+    def _keep_token(self, token: str, seconds: float | None) -> None:
+        self._token = token
+        self._redactor.add("access_token", token)
+        TOKENS.keep(self._token_key, token, seconds)
+
+    def _check_secrets(self, target: Target, *texts: Pieces) -> None:
+        names: frozenset[str] = frozenset().union(*map(slots, texts))
+        for name in sorted(names):
+            hosts = self._hosts.get(name, ())
+            if target.host not in hosts:
+                known = ", ".join(hosts) or "no host"
+                raise RefusedError(f"the secret {name!r} may go to {known}, not to {target.host}")
+            if not target.is_private:
+                raise RefusedError(
+                    f"the secret {name!r} goes over TLS only, and {target.authority} is asked over http"
+                )
+
+    def _pointer(self) -> str:
+        """Where in the body a page's cursor stands; empty where it does not."""
+        style = self._call.reading.pagination.style if self._call.reading.pagination else None
+        return (isinstance(style, CursorPages) and style.pointer) or ""
+
+    def _checked_cursor(self, cursor: JsonValue) -> JsonValue:
+        if cursor is not None and not self._pointer():
+            raise ProtocolError("it asked for a page by a body that is not its call's")
+        return cursor
+
+    def _checked_query(self, query: object) -> dict[str, str]:
+        if not isinstance(query, dict):
+            raise ProtocolError("it asked for a page by what are no fields")
+        if not query:
+            return {}
+        style = self._call.reading.pagination.style if self._call.reading.pagination else None
+        name = style.parameter if isinstance(style, CursorPages | OffsetPages | NumberedPages) else None
+        if set(query) != {name} or not isinstance(value := query[name], str):
+            raise ProtocolError("it asked for a page by a field that is not its call's")
+        return {quote(str(name), safe=""): quote(value, safe="")}
+
+
+def _asked(payload: bytes) -> JsonObject:
+    try:
+        value = parse_json(payload)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict) or not set(value) <= {"url", "method", "query", "cursor", "token", "in_form"}:
+        raise ProtocolError("it asked for a request that makes no sense")
+    return value
+
+
+def set_json_pointer(body: bytes, pointer: str, cursor: JsonValue) -> bytes:
+    """``body``, which is JSON, with ``cursor`` where ``pointer`` leads; objects that are missing or null are made.
+
+    Raises ``RefusedError`` where it leads into something that has no places.
+    """
+    whole = [parse_json(body)]
+    place: JsonValue = whole
+    key = "0"
+    for token in tokens(pointer):
+        place = _child(place, key, pointer)
+        key = token
+    _put(place, key, cursor, pointer)
+    return written(whole[0]).encode()
+
+
+def written(value: JsonValue) -> str:
+    """A cursor, or a body with one, as JSON. Raises ``RefusedError`` where it is nested too deeply."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except RecursionError:
+        raise RefusedError("the cursor of the next page is nested too deeply", "network") from None
+
+
+def _child(place: JsonValue, key: str, pointer: str) -> JsonValue:
+    """What stands in ``place`` under ``key``; an object that is put there where that is nothing or null."""
+    found: JsonValue = None
+    if isinstance(place, dict):
+        found = place.get(key)
+    elif isinstance(place, list):
+        found = place[_index(place, key, pointer)]
+    if found is None:
+        found = {}
+        _put(place, key, found, pointer)
+    return found
+
+
+def _put(place: JsonValue, key: str, value: JsonValue, pointer: str) -> None:
+    if isinstance(place, dict):
+        place[key] = value
+    elif isinstance(place, list):
+        place[_index(place, key, pointer)] = value
+    else:
+        raise RefusedError(f"the body has no place for a cursor at {pointer}", "network")
+
+
+def _index(place: list[JsonValue], key: str, pointer: str) -> int:
+    index = list_index(key)
+    if index is None or index >= len(place):
+        raise RefusedError(f"the body has no place for a cursor at {pointer}", "network")
+    return index

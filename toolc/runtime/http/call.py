@@ -1,0 +1,62 @@
+"""Makes an HTTP call ready to be sent: its secrets with the host, its libraries with the guest."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from secrets import token_hex
+
+from toolc.backends.base import PlanError
+from toolc.model.http_plan import HttpCall
+from toolc.model.plan import Mount, Plan
+from toolc.model.spec.sandbox import SecretSpec
+from toolc.runtime.egress.broker import Requests
+from toolc.runtime.egress.transport import RefusedError
+from toolc.runtime.http.broker import HttpBroker
+from toolc.runtime.http.message import libraries
+from toolc.runtime.http.request import MAX_BODY, ReadFile
+from toolc.runtime.secrets.redaction import CallSecrets
+from toolc.runtime.workspace.dir_handle import DirHandle
+
+
+def prepare_http_call(
+    plan: Plan, secrets: CallSecrets, declared: tuple[SecretSpec, ...]
+) -> tuple[Plan, Requests | None]:
+    """``plan`` with what its guest needs, and who makes its requests: nobody, for a call of another kind.
+
+    Raises ``PlanError`` where the caller's URL is none.
+    """
+    call = plan.invocation
+    if not isinstance(call, HttpCall):
+        return plan, None
+    read_file = _reader(plan.profile.workspace)
+    try:
+        broker = HttpBroker(
+            call, values=secrets.values, declared=declared, redactor=secrets.redactor, read_file=read_file
+        )
+    except RefusedError as error:
+        raise PlanError(str(error)) from None
+    redactor = secrets.redactor
+    has_secrets = bool(redactor) or call.token is not None
+    redactor.cut_mark = token_hex() if has_secrets else ""
+    call = replace(call, files=libraries(call.reading), needs_token=broker.needs_token, cut_mark=redactor.cut_mark)
+    return replace(plan, invocation=call), broker.open
+
+
+def _reader(workspace: Mount | None) -> ReadFile:
+    def read(path: str) -> bytes:
+        if workspace is None:
+            raise RefusedError(f"the file {path[:200]!r} is to be sent, and the tool has no workspace")
+        try:
+            with (
+                DirHandle.open(workspace.pinned or workspace.source) as root,
+                root.file(os.fsencode(path)) as descriptor,
+            ):
+                if os.fstat(descriptor).st_size > MAX_BODY:
+                    raise RefusedError(f"the file {path[:200]!r} has more than {MAX_BODY >> 20} MiB")
+                with os.fdopen(os.dup(descriptor), "rb") as file:
+                    return file.read(MAX_BODY)
+        except OSError as error:
+            raise RefusedError(f"the file {path[:200]!r} cannot be sent: {error.strerror}") from None
+
+    return read

@@ -1,0 +1,190 @@
+"""The bytes of a request: the plan's pieces, with secrets in their places."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from toolc.backends.http_templates import encoded
+from toolc.model.destinations import HostError, canonical_host, is_loopback, show_host
+from toolc.model.http_plan import Base64, FormPart, MultipartForm, Named, Pieces, PlainBody, RequestBody, Slot
+from toolc.runtime.egress.transport import RefusedError
+
+MAX_URL: Final = 8192
+"""The longest URL that is sent, in characters."""
+
+PORTS: Final = {"http": 80, "https": 443}
+
+_URL: Final = re.compile(
+    r"(?P<scheme>https?)://(?P<authority>[^/?#\\]*)(?P<rest>[/?][^#]*)?(?:#.*)?", re.ASCII | re.IGNORECASE
+)
+_AUTHORITY: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]{0,5}))?")
+_UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where a request goes: ``origin`` in canonical form, and path and query as they stand in the request line."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def origin(self) -> tuple[str, str, int]:
+        """What two URLs must share for a secret of one to go to the other."""
+        return (self.scheme, self.host, self.port)
+
+    @property
+    def authority(self) -> str:
+        """The value of the header ``Host``."""
+        host = show_host(self.host)
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def is_private(self) -> bool:
+        """Whether nobody on the way can read what is sent: TLS, or this machine itself."""
+        return self.scheme == "https" or is_loopback(self.host)
+
+
+def parse_url(text: str) -> Target:
+    """The target of an ``http`` or ``https`` URL. Raises ``RefusedError`` that says what is wrong."""
+    shown = ascii(text[:100])
+    match = _URL.fullmatch(text)
+    if match is None:
+        raise RefusedError(f"{shown} is no URL of http or https")
+    rest = match["rest"] or "/"
+    if len(text) > MAX_URL:
+        raise RefusedError(f"a URL of {len(text)} characters is longer than the {MAX_URL} that are sent")
+    if _UNSAFE.search(text):
+        raise RefusedError(
+            f"{shown} has spaces, control characters or a backslash in it, which programs read differently"
+        )
+    if "@" in match["authority"]:
+        raise RefusedError(
+            f"the URL {match['authority'].rpartition('@')[2][:80]!a} has a user name before its host"
+        )
+    found = _AUTHORITY.fullmatch(match["authority"])
+    scheme = match["scheme"].lower()
+    port = int(found["port"] or PORTS[scheme]) if found else 0
+    if found is None or not 0 < port < 65536:
+        raise RefusedError(f"{shown} has no port from 1 to 65535")
+    try:
+        host = canonical_host(found["host"])
+    except HostError as error:
+        raise RefusedError(f"the URL's host: {error}") from None
+    path = quote(rest if rest.startswith("/") else f"/{rest}", safe="/%:@!$&'()*+,;=-._~?[]|{}\"^`<>")
+    return Target(scheme=scheme, host=host, port=port, path=path)
+
+
+MAX_BODY: Final = 64 * 1024 * 1024
+"""The longest body that is sent, in bytes."""
+
+ReadFile = Callable[[str], bytes]
+"""Reads a file of the workspace by its path. Raises ``RefusedError``."""
+
+_NO_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
+_LINE_END: Final = re.compile(rb"[\r\n\0]")
+
+
+def fill(pieces: Pieces, secrets: Mapping[str, str]) -> bytes:
+    """The bytes of ``pieces``, each secret escaped for its place."""
+    return b"".join(_fill_one(piece, secrets) for piece in pieces)
+
+
+def _fill_one(piece: str | Slot | Base64, secrets: Mapping[str, str]) -> bytes:
+    match piece:
+        case str():
+            return piece.encode()
+        case Base64(pieces=pieces):
+            return base64.b64encode(fill(pieces, secrets))
+        case Slot(name=name, place=place):
+            return encoded(secrets[name], place).encode()
+
+
+def fill_header(header: Named, secrets: Mapping[str, str]) -> bytes:
+    """A header's line. Raises ``RefusedError`` for a secret that would end it."""
+    value = fill(header.value, secrets)
+    if _LINE_END.search(value):
+        raise RefusedError(f"the secret in the header {header.name!r} holds a line end, which no header can")
+    return f"{header.name}: ".encode() + value + b"\r\n"
+
+
+def fill_query(fields: Sequence[Named], secrets: Mapping[str, str]) -> str:
+    """The fields of a query, escaped."""
+    return "&".join(f"{each.name}={fill(each.value, secrets).decode()}" for each in fields)
+
+
+def request(method: str, target: Target, headers: Sequence[bytes], body: bytes | None, content_type: str) -> bytes:
+    """A request's bytes (RFC 9112). ``headers`` are whole lines, and come before toolc's own."""
+    names = {line.partition(b":")[0].lower() for line in headers}
+    lines = [f"{method} {target.path} HTTP/1.1\r\nHost: {target.authority}\r\n".encode(), *headers]
+    defaults = {"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "User-Agent": "toolc"}
+    if body is not None:
+        defaults["Content-Type"] = content_type
+    lines += [
+        f"{name}: {value}\r\n".encode() for name, value in defaults.items() if name.lower().encode() not in names
+    ]
+    if body is not None or method not in _NO_BODY:
+        lines.append(f"Content-Length: {len(body or b'')}\r\n".encode())
+    lines.append(b"Connection: close\r\n\r\n")
+    return b"".join(lines) + (body or b"")
+
+
+def pieces_of(body: RequestBody) -> Pieces:
+    """All pieces of a body, whatever stands between them."""
+    if isinstance(body, PlainBody):
+        return body.pieces
+    return tuple(piece for part in body.parts for piece in part.value)
+
+
+def fill_body(body: RequestBody, secrets: Mapping[str, str], read_file: ReadFile) -> tuple[bytes, str]:
+    """A body's bytes and its media type. Raises ``RefusedError`` for a file that cannot be sent."""
+    if isinstance(body, PlainBody):
+        return fill(body.pieces, secrets), body.content_type
+    return _multipart(body, secrets, read_file)
+
+
+def _multipart(body: MultipartForm, secrets: Mapping[str, str], read_file: ReadFile) -> tuple[bytes, str]:
+    parts = [(_part_head(part), _part_data(part, secrets, read_file)) for part in body.parts]
+    if sum(len(data) for _, data in parts) > MAX_BODY:
+        raise RefusedError(f"the body has more than {MAX_BODY >> 20} MiB")
+    boundary = _boundary([data for _, data in parts])
+    pieces = [b"--" + boundary + b"\r\n" + head + b"\r\n" + data + b"\r\n" for head, data in parts]
+    return b"".join(pieces) + b"--" + boundary + b"--\r\n", f"multipart/form-data; boundary={boundary.decode()}"
+
+
+def _part_head(part: FormPart) -> bytes:
+    head = f'Content-Disposition: form-data; name="{_quoted(part.name)}"'
+    kind = part.content_type
+    if part.path is not None:
+        head += f'; filename="{_quoted(part.path.rpartition("/")[2])}"'
+        kind = kind or "application/octet-stream"
+    return (head + (f"\r\nContent-Type: {kind}" if kind else "") + "\r\n").encode()
+
+
+def _part_data(part: FormPart, secrets: Mapping[str, str], read_file: ReadFile) -> bytes:
+    return fill(part.value, secrets) if part.path is None else read_file(part.path)
+
+
+def _quoted(text: str) -> str:
+    """A name in quotes as browsers write it (WHATWG HTML, multipart/form-data encoding algorithm)."""
+    return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _boundary(contents: Sequence[bytes]) -> bytes:
+    """A boundary that stands in none of ``contents``: the same for the same."""
+    digest = hashlib.sha256()
+    for data in contents:
+        digest.update(len(data).to_bytes(8, "big") + data)
+    while True:
+        boundary = b"toolc-" + digest.hexdigest()[:40].encode()
+        if not any(boundary in data for data in contents):
+            return boundary
+        digest.update(b"again")

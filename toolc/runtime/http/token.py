@@ -1,0 +1,254 @@
+"""Access tokens by client credentials (RFC 6749, 4.4): asked for, kept in memory, never shown to a guest."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import http.client
+import io
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import quote_plus
+
+from toolc.backends.content import parse_json
+from toolc.model.http_plan import TokenRequest
+from toolc.runtime.egress.transport import Transport
+from toolc.runtime.http.request import Target, fill, request
+from toolc.runtime.http.transport import OuterTransport
+
+MAX_LINE: Final = 1000
+"""The longest line that may say a chunk's length, in bytes."""
+
+_INTERIM: Final = re.compile(rb"HTTP/1\.[0-9] 1[0-9]{2}(?: |$)")
+_CHUNK: Final = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
+
+
+class AnswerError(Exception):
+    """No answer; ``str(error)`` says what happened, as the rest of a sentence about the server."""
+
+
+class HttpResponse:
+    """An answer as it comes. ``max_bytes`` is for all of it."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._data = bytearray()
+        self._head_end = 0
+        self._end: int | None = None
+        self._chunk = -1
+
+    def feed(self, data: bytes | memoryview) -> bool:
+        """Take what came next; whether the answer is whole. Raises ``AnswerError``."""
+        start = max(0, len(self._data) - 3)
+        self._data += data
+        if len(self._data) > self._max_bytes:
+            raise AnswerError(f"answered with more than {self._max_bytes >> 10} KiB")
+        if not self._head_end and not self._find_head(start):
+            return False
+        if self._chunk >= 0:
+            self._skip_chunks(start)
+        return self._end is not None and len(self._data) >= self._end
+
+    def read(self) -> tuple[int, bytes]:
+        """Status and body, once the answer is whole or the connection has ended. Raises ``AnswerError``."""
+        if not self._data:
+            raise AnswerError("ended the connection without an answer")
+        response = _begun(bytes(self._data))
+        try:
+            return response.status, response.read()
+        except http.client.IncompleteRead:
+            raise AnswerError("ended the connection in the middle of its answer") from None
+        except (http.client.HTTPException, ValueError, OSError):
+            raise AnswerError("answered with what is not HTTP") from None
+
+    def _find_head(self, start: int) -> bool:
+        """Whether the head is whole, without interim ones before it."""
+        while (end := self._data.find(b"\r\n\r\n", start)) >= 0:
+            if not _INTERIM.match(self._data):
+                break
+            del self._data[: end + 4]
+            start = 0
+        if end < 0:
+            return False
+        self._head_end = end + 4
+        head = _begun(bytes(self._data[: self._head_end]))
+        if head.chunked:
+            self._chunk = self._head_end
+        elif head.length is not None:
+            self._end = self._head_end + head.length
+        return True
+
+    def _skip_chunks(self, start: int) -> None:
+        """Go on to the next chunk that has not come yet; the last one, with its trailer, is the end.
+
+        What came before ``start`` has been looked at.
+        """
+        while self._end is None and self._chunk < len(self._data):
+            line_end = self._data.find(b"\r\n", self._chunk, self._chunk + MAX_LINE)
+            if line_end < 0:
+                if len(self._data) - self._chunk > MAX_LINE:
+                    raise AnswerError("answered with what is not HTTP")
+                return
+            size = _CHUNK.fullmatch(self._data, self._chunk, line_end)
+            if size is None:
+                raise AnswerError("answered with what is not HTTP")
+            if int(size[1], 16):
+                self._chunk = line_end + 2 + int(size[1], 16) + 2
+                continue
+            # Without a trailer the line of the last chunk is followed by an empty one.
+            trailer_end = self._data.find(b"\r\n\r\n", max(line_end, start))
+            if trailer_end < 0:
+                return
+            self._end = trailer_end + 4
+
+
+class _Source:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def makefile(self, *_: object) -> io.BytesIO:
+        """The whole answer."""
+        return io.BytesIO(self._data)
+
+
+def _begun(data: bytes) -> http.client.HTTPResponse:
+    """The answer with its head read. Raises ``AnswerError``."""
+    response = http.client.HTTPResponse(_Source(data))  # type: ignore[arg-type]
+    try:
+        response.begin()
+    except (http.client.HTTPException, ValueError, OSError):
+        raise AnswerError("answered with what is not HTTP") from None
+    return response
+
+
+MAX_SECONDS: Final = 366 * 24 * 3600
+"""A token is not taken to live longer, whatever the server says: a number can be longer than any clock's."""
+
+MAX_RESPONSE: Final = 64 * 1024
+"""The longest answer of a token server, in bytes."""
+
+SLACK_SECONDS: Final = 30.0
+"""A token is not used any more when it has so long to live."""
+
+_TOKEN: Final = re.compile(r"[\x21-\x7e]{8,16384}")
+_FORM: Final = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    token: str = field(repr=False)
+    expires: float
+
+
+class TokenCache:
+    """Tokens by who asked for what, in this process's memory. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, _Kept] = {}
+        self._lock = threading.Lock()
+
+    def key(self, call: TokenRequest, secrets: Mapping[str, str]) -> str:
+        """Under which a token is kept: server, client and scope."""
+        form = b"&".join(each.name.encode() + b"=" + fill(each.value, secrets) for each in call.form)
+        parts = (call.url.encode(), form, fill(call.client_id, secrets), fill(call.client_secret, secrets))
+        return hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in parts)).hexdigest()
+
+    def get(self, key: str) -> str | None:
+        """A token that is still good, or None."""
+        with self._lock:
+            kept = self._kept.get(key)
+            return kept.token if kept and kept.expires > time.monotonic() else None
+
+    def keep(self, key: str, token: str, seconds: float | None) -> None:
+        """Keep a token for as long as it lives; None is until it is refused."""
+        lives = float("inf") if seconds is None else seconds - min(SLACK_SECONDS, seconds / 2)
+        with self._lock:
+            self._kept[key] = _Kept(token, time.monotonic() + lives)
+
+    def forget(self, key: str) -> None:
+        """The token is of no use any more."""
+        with self._lock:
+            self._kept.pop(key, None)
+
+
+TOKENS: Final = TokenCache()
+"""The tokens of this process."""
+
+
+def token_request(call: TokenRequest, target: Target, secrets: Mapping[str, str], *, in_form: bool) -> bytes:
+    """The request for a token: the client in the header (which every server must take), or in the form."""
+    client, secret = fill(call.client_id, secrets), fill(call.client_secret, secrets)
+    form = b"&".join(each.name.encode() + b"=" + fill(each.value, secrets) for each in call.form)
+    headers = [b"Accept: application/json\r\n", b"Accept-Encoding: identity\r\n"]
+    if in_form:
+        form += b"&client_id=" + quote_plus(client).encode() + b"&client_secret=" + quote_plus(secret).encode()
+    else:
+        pair = f"{quote_plus(client)}:{quote_plus(secret)}".encode()
+        headers.append(b"Authorization: Basic " + base64.b64encode(pair) + b"\r\n")
+    return request("POST", target, headers, form, _FORM)
+
+
+class TokenTransport(OuterTransport):
+    """Reads a token server's answer on the host, and tells the guest only whether there is a token."""
+
+    def __init__(self, inner: Transport, keep: Callable[[str, float | None], None]) -> None:
+        super().__init__(inner)
+        self._keep = keep
+        self._room = memoryview(bytearray(MAX_RESPONSE))
+        self._answer = HttpResponse(MAX_RESPONSE)
+        self._told: bytes | None = None
+
+    def read_into(self, room: memoryview) -> int | None:
+        """A status without a body. Raises ``OSError``, also where the answer is none."""
+        while self._told is None:
+            try:
+                size = self._inner.read_into(self._room)
+                if size is None:
+                    return None
+                if self._answer.feed(self._room[:size]) or not size:
+                    self._told = self._judged(*self._answer.read())
+            except AnswerError as error:
+                raise OSError(f"the token server {error}") from None
+            except OSError as error:
+                if not error.strerror:
+                    raise
+                raise OSError(f"the connection to the token server broke: {error.strerror.lower()}") from None
+        told, self._told = self._told[: len(room)], self._told[len(room) :]
+        room[: len(told)] = told
+        return len(told)
+
+    def _judged(self, status: int, body: bytes) -> bytes:
+        if not 200 <= status < 300:
+            return _status(status, _error_code(body))
+        try:
+            answer = parse_json(body)
+        except ValueError:
+            answer = None
+        token = answer.get("access_token") if isinstance(answer, dict) else None
+        if not isinstance(answer, dict) or not isinstance(token, str) or not _TOKEN.fullmatch(token):
+            raise AnswerError("answered without an access_token")
+        if str(answer.get("token_type", "bearer")).lower() != "bearer":
+            raise AnswerError("answered with a token that is no bearer token")
+        seconds = answer.get("expires_in")
+        number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
+        self._keep(token, float(min(seconds, MAX_SECONDS)) if number and isinstance(seconds, int | float) else None)
+        return _status(200, "")
+
+
+def _error_code(body: bytes) -> str:
+    """What went wrong by RFC 6749, 5.2, and no more: an answer may hold anything else."""
+    try:
+        answer = parse_json(body)
+    except ValueError:
+        return ""
+    code = answer.get("error") if isinstance(answer, dict) else None
+    return code if isinstance(code, str) and re.fullmatch(r"[a-z_]{1,60}", code) else ""
+
+
+def _status(status: int, words: str) -> bytes:
+    body = words.encode()
+    return f"HTTP/1.1 {status} -\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body

@@ -1,0 +1,134 @@
+"""``result.files``: files that a call leaves in its workspace, returned as content."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from glob import escape
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from toolc.backends.base import PlanError
+from toolc.backends.content import audio_type, image_type, with_note
+from toolc.model.call import BoundCall
+from toolc.model.plan import Mount
+from toolc.model.result import Audio, Content, Image, Resource, Text, ToolFailure, ToolResult
+from toolc.model.template import Template, TemplateError, as_text, evaluate
+from toolc.runtime.workspace.dir_handle import DirHandle
+from toolc.runtime.workspace.result_folder import FinalFolder, FolderError, RealFolder, shown
+
+if TYPE_CHECKING:
+    from toolc.runtime.workspace.transaction.transaction import Transaction
+
+
+MOST_FILES: Final = 100
+"""How many files one call may return."""
+
+_TYPES: Final = {
+    ".csv": "text/csv",
+    ".html": "text/html",
+    ".json": "application/json",
+    ".md": "text/markdown",
+    ".mp3": "audio/mpeg",
+    ".mp4": "video/mp4",
+    ".pdf": "application/pdf",
+    ".svg": "image/svg+xml",
+    ".wav": "audio/wav",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".xml": "application/xml",
+    ".zip": "application/zip",
+}
+"""Types by the end of a name. Python's own table changes with its version, and a host's with what is installed."""
+
+
+def wanted_files(call: BoundCall) -> tuple[str, ...]:
+    """The patterns of the files to return. What an argument brings in is a path, and never a pattern.
+
+    Raises ``PlanError`` for an argument that leads out of the workspace.
+    """
+    return tuple(_pattern(each, call) for each in call.tool.result.files if each.names <= call.arguments.keys())
+
+
+def with_files(
+    result: ToolResult, patterns: tuple[str, ...], mount: Mount, limit: int, transaction: Transaction | None = None
+) -> ToolResult:
+    """``result`` with the files that fit ``patterns``, in their order, each once; else an error that says why not.
+
+    An error stays what it is. ``mount`` is the workspace, in a ``transaction`` the real one, and says whose rights
+    the tool had; ``limit`` is how many bytes the files may have together.
+    """
+    if result.is_error:
+        return result
+    try:
+        with _opened(mount) as real:
+            folder = transaction.left() if transaction else RealFolder(real)
+            blocks = _blocks(FinalFolder(folder, mount), patterns, limit)
+    except FolderError as error:
+        said = Text(with_note(result.text, str(error)))
+        return replace(result, content=(said,), structured=None, error=ToolFailure(error.kind, str(error)))
+    return replace(result, content=(*result.content, *blocks))
+
+
+def _opened(mount: Mount) -> DirHandle:
+    try:
+        real = DirHandle.open(mount.source)
+    except OSError as error:
+        raise FolderError("file", f"the workspace cannot be read any more: {error.strerror}") from None
+    if mount.inode and (real.status.st_dev, real.status.st_ino) != (mount.device, mount.inode):
+        real.close()
+        raise FolderError("file", "the workspace was replaced by another folder while the tool ran")
+    return real
+
+
+def _pattern(template: Template, call: BoundCall) -> str:
+    try:
+        parts = (
+            part if isinstance(part, str) else escape(as_text(evaluate(part, call.arguments)))
+            for part in template.parts
+        )
+        pattern = "".join(parts).removeprefix("./")
+    except TemplateError as error:
+        raise PlanError(str(error)) from None
+    if "\0" in pattern or not {"", ".", ".."}.isdisjoint(pattern.split("/")):
+        about = ", ".join(sorted(template.names)) or "result.files"
+        raise PlanError(f"{about}: {pattern[:60]!r} is no path of a file in the workspace")
+    return pattern
+
+
+def _blocks(folder: FinalFolder, patterns: tuple[str, ...], limit: int) -> list[Content]:
+    paths = dict.fromkeys(path for pattern in patterns for path in folder.files(pattern))
+    if len(paths) > MOST_FILES:
+        message = f"the tool left {len(paths)} files to return, and {MOST_FILES} are allowed; ask for fewer"
+        raise FolderError("output_limit", message)
+    blocks: list[Content] = []
+    left = limit
+    for path in paths:
+        data = folder.read(path, left + 1)
+        if len(data) > left:
+            raise FolderError(
+                "output_limit",
+                f"the files that the tool left have more than the {limit} bytes of its output limit "
+                f"({shown(path)!r} is the first that does not fit); ask for less",
+            )
+        left -= len(data)
+        blocks.append(_block(path, data))
+    return blocks
+
+
+def _block(path: bytes, data: bytes) -> Content:
+    if picture := image_type(data):
+        return Image(data, picture)
+    if recording := audio_type(data):
+        return Audio(data, recording)
+    name = shown(path)
+    is_text = _is_text(data)
+    guessed = _TYPES.get(PurePosixPath(name).suffix.lower())
+    if guessed is None or (guessed.startswith("text/") and not is_text):
+        guessed = "text/plain" if is_text else "application/octet-stream"
+    return Resource(data, guessed, name)
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return "\0" not in data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False

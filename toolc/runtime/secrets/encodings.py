@@ -1,0 +1,197 @@
+"""The forms in which programs write a value by themselves: what redaction looks for."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
+from typing import Final
+from urllib.parse import quote, quote_plus
+
+MIN_FORM: Final = 8
+"""A shorter form could not be told from ordinary words, in characters."""
+
+MIN_LINE: Final = 16
+"""A line of a value of several lines is looked for by itself if it has so many characters."""
+
+_NOT_ENCODED: Final = ("", "/", "!'()*", ";,/?:@&=+$#!'()*")
+"""What stays beside letters and digits in a URL: by most programs, in paths, by JavaScript's two functions."""
+
+_JSON_OF_GO: Final = str.maketrans({each: f"\\u{ord(each):04x}" for each in "<>&"})
+_JSON_OF_GSON: Final = str.maketrans({each: f"\\u{ord(each):04x}" for each in "<>&='"})
+_JSON_OF_DOTNET: Final = str.maketrans({each: f"\\u{ord(each):04X}" for each in "<>&'+`"})
+
+_HTML_QUOTES: Final = (('"', "&quot;", "&#34;"), ("'", "&#x27;", "&#39;", "&#039;", "&apos;"))
+
+_ESCAPED_BY_SHELLS: Final = re.compile(r"[^\w@%+=:,./-]")
+_ESCAPED_IN_QUOTES: Final = re.compile(r'["$`\\]')
+
+_UPPER: Final = re.compile(r"%[0-9A-F]{2}")
+_LOWER_UNIT: Final = re.compile(r"\\u[0-9a-f]{4}")
+
+
+@lru_cache(maxsize=32)
+def secret_encodings(value: str) -> tuple[bytes, ...]:
+    """``value`` as it is, and as programs encode it. Kept, for each call of a tool asks."""
+    return tuple(dict.fromkeys(_forms(value)))
+
+
+@lru_cache(maxsize=32)
+def base64_forms(value: str) -> tuple[bytes, ...]:
+    """What is always the same in the Base64 of any text in which ``value`` stands: as it is, or escaped."""
+    return tuple(dict.fromkeys(_base64_forms(value)))
+
+
+def _forms(value: str) -> Iterator[bytes]:
+    for text in _spellings(value):
+        yield from _texts(text)
+        yield from _base64_forms(text)
+        yield text.encode().hex().encode()
+        yield text.encode().hex().upper().encode()
+        yield text.encode("utf-16-le")
+        yield text.encode("utf-16-be")
+    for line in value.splitlines():
+        # Keys are written in lines, which all begin and end alike.
+        if line != value and len(line) >= MIN_LINE and not line.startswith("-----"):
+            yield from _texts(line)
+
+
+def _base64_forms(value: str) -> Iterator[bytes]:
+    in_json = json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]
+    for text in dict.fromkeys((value, *in_json, quote(value, safe=""))):
+        for kept in _base64(text.encode()):
+            yield kept
+            yield kept.translate(bytes.maketrans(b"+/", b"-_"))
+            yield quote(kept, safe="").encode()
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """``value``, and what is left of its spaces and line ends by programs that take them for nothing."""
+    yield value
+    for other in (value.strip(), " ".join(value.split()), "\r\n".join(value.split("\n"))):
+        if other != value and len(other) >= MIN_FORM:
+            yield other
+
+
+def _texts(value: str) -> Iterator[bytes]:
+    for written in (value, value.lower(), value.upper()):
+        # In small letters as the name of a host, in capitals as the name of a variable.
+        yield written.encode()
+    for escaped in (*_in_urls(value), *_in_json(value), *_in_html(value), *_in_code(value)):
+        yield escaped.encode()
+
+
+def _in_urls(value: str) -> Iterator[str]:
+    once = [quote(value, safe=each) for each in _NOT_ENCODED]
+    once += [quote_plus(value), quote_plus(value, safe="*")]
+    once += [each.replace("~", "%7E") for each in once]
+    twice = [quote(once[0], safe=""), quote(quote_plus(value), safe="")]
+    for encoded in dict.fromkeys([*once, *twice, "".join(f"%{byte:02X}" for byte in value.encode())]):
+        yield encoded
+        yield _UPPER.sub(lambda match: match[0].lower(), encoded)
+
+
+def _in_json(value: str) -> Iterator[str]:
+    ascii_only, plain = json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]
+    for escaped in dict.fromkeys((ascii_only, plain)):
+        yield escaped
+        yield escaped.replace("/", "\\/")
+        # JSON in JSON, as a log in a result is.
+        yield json.dumps(escaped, ensure_ascii=False)[1:-1]
+    yield plain.translate(_JSON_OF_GO)
+    yield plain.translate(_JSON_OF_GSON)
+    capital = _LOWER_UNIT.sub(lambda match: "\\u" + match[0][2:].upper(), ascii_only)
+    yield capital.replace('\\"', "\\u0022").translate(_JSON_OF_DOTNET)
+    units = value.encode("utf-16-be").hex()
+    each_escaped = "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    yield each_escaped
+    yield "\\u" + each_escaped[2:].upper().replace("\\U", "\\u")
+
+
+def _in_html(value: str) -> Iterator[str]:
+    escaped = html.escape(value, quote=False)
+    for double, single in product(*_HTML_QUOTES):
+        yield escaped.replace('"', double).replace("'", single)
+
+
+def _in_code(value: str) -> Iterator[str]:
+    """As Python's exceptions show it, and as a shell's trace does."""
+    yield repr(value)[1:-1]
+    yield repr(value.encode())[2:-1]
+    yield value.replace("'", "'\\''")
+    yield value.replace("'", "'\"'\"'")
+    yield _ESCAPED_BY_SHELLS.sub(r"\\\g<0>", value)
+    yield _ESCAPED_IN_QUOTES.sub(r"\\\g<0>", value)
+
+
+def _base64(data: bytes) -> Iterator[bytes]:
+    """For each of three alignments."""
+    for before in range(3):
+        padded = b"\0" * before + data
+        encoded = base64.b64encode(padded)
+        # The first characters hold bits of what stands before, the last of what comes after.
+        start = (before * 8 + 5) // 6
+        end = len(padded) * 8 // 6
+        yield encoded[start:end]
+
+
+_HEAD: Final = 8
+"""By how many of its first bytes a form is known, in bytes."""
+
+_MANY: Final = 500
+"""From so many forms on, looking at each place once is faster than looking for each form once.
+
+So it is in data that has fewer bytes than there are forms.
+"""
+
+
+class EncodingMatcher:
+    """A set of forms, which are not empty."""
+
+    def __init__(self) -> None:
+        self._all: dict[bytes, None] = {}
+        self._by_head: dict[bytes, list[bytes]] = {}
+        self._short: list[bytes] = []
+        self._beginnings: set[bytes] = set()
+        self._longest = 0
+
+    def add(self, form: bytes) -> None:
+        """Look for one more; twice is the same as once."""
+        if form in self._all:
+            return
+        self._all[form] = None
+        if len(form) < _HEAD:
+            self._short.append(form)
+        else:
+            self._by_head.setdefault(form[:_HEAD], []).append(form)
+        self._beginnings.update(form[:size] for size in range(1, min(_HEAD, len(form))))
+        self._longest = max(self._longest, len(form))
+
+    def places(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """Where forms stand, in no order."""
+        are_many = len(self._all) >= min(_MANY, len(data))
+        # One form after the other: ten times as fast as one expression of them all.
+        for form in self._short if are_many else self._all:
+            at = data.find(form)
+            while at >= 0:
+                yield at, form
+                at = data.find(form, at + len(form))
+        if not are_many:
+            return
+        for at in range(len(data) - _HEAD + 1):
+            for form in self._by_head.get(data[at : at + _HEAD], ()):
+                if data.startswith(form, at):
+                    yield at, form
+
+    def begun(self, data: bytes) -> int:
+        """How many bytes at the end of ``data`` are the beginning of a form, but not all of it; 0 for none."""
+        size = len(data)
+        for at in range(max(0, size - self._longest + 1), size - _HEAD + 1):
+            for form in self._by_head.get(data[at : at + _HEAD], ()):
+                if len(form) > size - at and form.startswith(data[at:]):
+                    return size - at
+        return next((count for count in range(min(_HEAD - 1, size), 0, -1) if data[-count:] in self._beginnings), 0)

@@ -1,0 +1,304 @@
+"""Takes the values of secrets out of whatever leaves a call, in every form in which a program might write them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from toolc.model.errors import ToolcError, UsageError
+from toolc.model.json_schema import JsonValue
+from toolc.model.plan import Plan, SecretFile
+from toolc.model.result import Content, Resource, Text, ToolFailure, ToolResult
+from toolc.model.spec.composed_backends import AgentBackend
+from toolc.model.spec.http_backend import HttpBackend
+from toolc.model.spec.sandbox import EnvVar
+from toolc.model.spec.tool import ToolSpec
+from toolc.model.template import SECRETS
+from toolc.runtime.secrets.encodings import EncodingMatcher, base64_forms, secret_encodings
+
+_BREAKS: Final = b"\r\n\t \\"
+"""What stands between lines of Base64 (of 64 characters in RFC 7468, of 76 in RFC 2045), which may be indented.
+
+And the backslash: in a text of JSON, lines end with ``\\n``, and some write ``\\/``.
+"""
+
+_MAX_BREAKS: Final = 1024
+"""How many of these may stand beside as many characters of Base64, so that no tool has us wait for the next."""
+
+_GLANCE: Final = 32
+"""How many bytes of a form are looked at before all of it is."""
+
+_NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+
+
+class Redactor:
+    """Knows secrets by name, and replaces each by ``[secret NAME]``: text that can stand in JSON as it is.
+
+    ``cut_mark`` stands in a text where the guest has cut it (``toolc.guest.truncate``); empty where it marks nothing.
+    """
+
+    def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
+        self._marks: dict[bytes, bytes] = {}
+        self._forms = EncodingMatcher()
+        self._in_lines = EncodingMatcher()
+        self._shortest = 0
+        self._has_number = False
+        self.cut_mark = ""
+        for name, value in (secrets or {}).items():
+            self.add(name, value)
+
+    def __bool__(self) -> bool:
+        return bool(self._marks or self.cut_mark)
+
+    def add(self, name: str, value: str) -> None:
+        """Learn one more secret."""
+        mark = f"[secret {name}]".encode()
+        for form in secret_encodings(value):
+            self._marks.setdefault(form, mark)
+            self._forms.add(form)
+        for form in base64_forms(value):
+            self._in_lines.add(form)
+        self._shortest = min(map(len, self._marks))
+        self._has_number = self._has_number or bool(_NUMBER.fullmatch(value))
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Takes secrets out of the words of toolc's own errors that are raised within."""
+        try:
+            yield
+        except ToolcError as error:
+            error.args = tuple(self.text(each) if isinstance(each, str) else each for each in error.args)
+            raise
+
+    def data(self, data: bytes, first: int = 0) -> bytes:
+        """``data`` from ``first`` without secrets, one that begins before that too."""
+        if len(data) < self._shortest or not self._marks:
+            return data[first:]
+        return self._taken_out(data, len(data), first)[0]
+
+    def text(self, text: str) -> str:
+        """``text`` without secrets."""
+        if self.cut_mark and self.cut_mark in text:
+            return "".join(self._at_cuts(text.split(self.cut_mark)))
+        if not self._marks:
+            return text
+        return self.data(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
+    def head(self, text: str, size: int) -> str:
+        """The first ``size`` characters of a text that may have been cut there by who knows no secrets."""
+        if len(text) < size:
+            return self.text(text)
+        told = self.settled(text.encode("utf-8", "surrogatepass"))[0]
+        return told.decode("utf-8", "surrogatepass")[:size]
+
+    def _at_cuts(self, pieces: list[str]) -> Iterator[str]:
+        """The pieces of a text that was cut between them, without what may be a part of a secret there."""
+        for index, piece in enumerate(pieces):
+            data = piece.encode("utf-8", "surrogatepass")
+            first = max((_ended(data, form) for form in self._marks), default=0) if index else 0
+            limit = len(data) - (self._pending(data) if index < len(pieces) - 1 else 0)
+            yield self._taken_out(data, limit, first)[0].decode("utf-8", "ignore")
+
+    def json(self, value: JsonValue) -> JsonValue:
+        """``value`` without secrets in any text of it, keys too."""
+        return self._json(value, self.text) if self else value
+
+    def values(self, value: JsonValue) -> JsonValue:
+        """``value`` without secrets but in keys, which are words of toolc's own."""
+        return self._json(value, str) if self else value
+
+    def _json(self, value: JsonValue, key_of: Callable[[str], str]) -> JsonValue:
+        match value:
+            case str():
+                return self.text(value)
+            case list():
+                return [self._json(item, key_of) for item in value]
+            case dict():
+                return {key_of(key): self._json(item, key_of) for key, item in value.items()}
+            case int() | float() if self._has_number:
+                return self._number(value)
+            case _:
+                return value
+
+    def _number(self, value: float) -> JsonValue:
+        written = json.dumps(value)
+        told = self.text(written)
+        return value if told == written else told
+
+    def settled(self, data: bytes, first: int = 0) -> tuple[bytes, bytes, int]:
+        """``data`` from ``first`` without secrets as far as they are whole; the rest; how much of that is gone.
+
+        The rest may be the beginning of a secret, and another one may end in it: so many bytes are taken out.
+        """
+        if not self._marks:
+            return data[first:], b"", 0
+        limit = len(data) - self._pending(data)
+        told, end = self._taken_out(data, limit, first)
+        return told, data[limit:], end - limit
+
+    def _taken_out(self, data: bytes, limit: int, first: int = 0) -> tuple[bytes, int]:
+        """``data`` from ``first`` to ``limit`` without the secrets that begin there, and where the last ends."""
+        pieces: list[bytes] = []
+        at = first
+        for start, end, mark in self._found(data):
+            # From there on a longer form may be coming, of which this is only the beginning.
+            if start >= limit:
+                break
+            if start >= at:
+                pieces += (data[at:start], mark)
+            at = max(at, end)
+        pieces.append(data[at:limit])
+        return b"".join(pieces), max(at, limit)
+
+    def _found(self, data: bytes) -> list[tuple[int, int, bytes]]:
+        """Where secrets stand, in order, and their marks; the longest first of those that begin together."""
+        found = [(at, at + len(form), self._marks[form]) for at, form in self._forms.places(data)]
+        if b"\n" in data or b"\\" in data:
+            found += [(start, end, self._marks[form]) for start, end, form in _across_lines(data, self._in_lines)]
+        return sorted(found, key=lambda each: (each[0], -each[1]))
+
+    def _pending(self, data: bytes) -> int:
+        """How many bytes at the end of ``data`` may be the beginning of a secret."""
+        flat = _flat(data)
+        begun = self._in_lines.begun(flat.translate(None, _BREAKS))
+        return max(self._forms.begun(data), _size_of_last(flat, begun))
+
+
+def _across_lines(data: bytes, wanted: EncodingMatcher) -> Iterator[tuple[int, int, bytes]]:
+    """Where Base64 stands in lines."""
+    flat = _flat(data)
+    joined = flat.translate(None, _BREAKS)
+    places: list[int] = []
+    for at, form in wanted.places(joined):
+        places = places or [place for place, byte in enumerate(flat) if byte not in _BREAKS]
+        yield places[at], places[at + len(form) - 1] + 1, form
+
+
+def _ended(data: bytes, form: bytes) -> int:
+    """How many bytes at the beginning of ``data`` ``form`` ends with, but not all of it."""
+    start = max(1, len(form) - len(data))
+    while data and (start := form.find(data[:1], start)) >= 0:
+        # A glance first: the rest of a long form is long too.
+        if data.startswith(form[start : start + _GLANCE]) and data.startswith(form[start:]):
+            return len(form) - start
+        start += 1
+    return 0
+
+
+def _size_of_last(data: bytes, count: int) -> int:
+    """How many bytes the last ``count`` take that are no breaks; 0 where these are more than lines have."""
+    size, most = 0, 2 * count + _MAX_BREAKS
+    while count and size <= most:
+        size += 1
+        count -= data[-size] not in _BREAKS
+    return 0 if count else size
+
+
+def _flat(data: bytes) -> bytes:
+    """``data`` with spaces in the place of escaped line ends."""
+    return data.replace(b"\\n", b"  ").replace(b"\\r", b"  ")
+
+
+class RedactedStream:
+    """One stream without secrets, also where a secret comes in pieces."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._held = b""
+        self._gone = 0
+
+    def feed(self, data: bytes) -> bytes:
+        """What can be told after ``data`` has come; the rest waits until it is clear what it is."""
+        if not self._redactor and not self._held:
+            return data
+        told, self._held, self._gone = self._redactor.settled(self._held + data, self._gone)
+        return told
+
+    def finish(self) -> bytes:
+        """What was held back, now that nothing more will come."""
+        held, first, self._held, self._gone = self._held, self._gone, b"", 0
+        return self._redactor.data(held, first)
+
+
+Reveal: TypeAlias = Callable[[Iterable[str]], Mapping[str, str]]
+"""The values of secrets by their names. Raises ``UsageError`` that names all that are missing."""
+
+FOLDER: Final = "secrets"
+"""The folder, below ``/tool``, of secrets that are files: a file system in memory, of this sandbox alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallSecrets:
+    """Values by name, and what takes them out of all that leaves the call."""
+
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    redactor: Redactor = field(default_factory=Redactor, repr=False)
+
+
+def secrets_of(tool: ToolSpec, reveal: Reveal) -> CallSecrets:
+    """The secrets that a call of ``tool`` uses. Raises ``UsageError`` that names every one without a value."""
+    on_host = isinstance(tool.backend, HttpBackend | AgentBackend)  # whose requests toolc makes
+    names = [each.name for each in tool.sandbox.secrets if on_host or each.expose != "broker"]
+    if not names:
+        return CallSecrets()
+    try:
+        values = reveal(names)
+    except UsageError as error:
+        raise UsageError(f"tool {tool.name!r} cannot be called:\n{error}") from None
+    return CallSecrets(values=values, redactor=Redactor(values))
+
+
+def no_secrets(names: Iterable[str]) -> Mapping[str, str]:
+    """A ``Reveal`` that knows none. Raises ``UsageError``."""
+    raise UsageError("\n".join(f"the secret {name!r} has no value" for name in sorted(names)))
+
+
+def exposed(plan: Plan, tool: ToolSpec, secrets: CallSecrets) -> Plan:
+    """``plan`` with what its spec exposes to the tool: variables, and files whose paths are in variables."""
+    if isinstance(tool.backend, HttpBackend):
+        return plan
+    env, files = [*plan.env], []
+    for each in tool.sandbox.secrets:
+        if each.expose == "env":
+            env.append(EnvVar(name=each.name, value=secrets.values[each.name]))
+        elif each.expose == "file":
+            path = f"{FOLDER}/{each.name}"
+            files.append(SecretFile(path=path, text=secrets.values[each.name]))
+            env.append(EnvVar(name=f"{each.name}_FILE", value=f"/tool/{path}"))
+    for variable in tool.sandbox.secret_env:
+        env.append(EnvVar(name=variable.name, value=variable.value.render({SECRETS: {**secrets.values}})))
+    return replace(plan, env=tuple(env), secret_files=tuple(files))
+
+
+def redacted(result: ToolResult, redactor: Redactor) -> ToolResult:
+    """``result`` without a secret anywhere in it."""
+    if not redactor:
+        return result
+    error = result.error and ToolFailure(result.error.kind, redactor.text(result.error.message))
+    structured = result.structured and (redactor.json(result.structured[0]),)
+    return ToolResult(
+        content=tuple(redacted_block(block, redactor) for block in result.content),
+        structured=structured,
+        error=error,
+        # All but a tool's own have keys by which others look for them.
+        details={
+            key: redactor.json(value) if key == "tool" else redactor.values(value)
+            for key, value in result.details.items()
+        },
+    )
+
+
+def redacted_block(block: Content, redactor: Redactor) -> Content:
+    """``block`` without a secret in it."""
+    if isinstance(block, Text):
+        return Text(redactor.text(block.text))
+    if isinstance(block, Resource):
+        # A server may name any type; what is left of one with a secret in it would be none.
+        is_clean = redactor.text(block.mime_type) == block.mime_type
+        mime_type = block.mime_type if is_clean else "application/octet-stream"
+        return Resource(redactor.data(block.data), mime_type, redactor.text(block.name))
+    return replace(block, data=redactor.data(block.data))

@@ -1,0 +1,174 @@
+"""Sessions: sandboxes that live for several calls, each of one tool, or of the tools of one plugin.
+
+A session is known by all that its process is started with (``toolc.runtime.sessions.server.idle_state``): calls of which that
+is the same come to the same sandbox, one at a time and in their order. A process that has ended, was late, was
+cancelled or spoke otherwise than it may is never used again; the next call starts another. So does the first after
+``idle_seconds`` without one.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Hashable
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+from weakref import WeakSet
+
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Plan, PluginCall
+from toolc.model.result import Outcome
+from toolc.runtime.call_durations import Timing
+from toolc.runtime.cancellation import FairLock
+from toolc.runtime.egress.broker import Egress
+
+if TYPE_CHECKING:
+    from toolc.runtime.sessions.server import SandboxServer, Start
+    from toolc.runtime.wire.session import SessionCall
+
+
+IDLE_SECONDS: Final = 1800.0
+"""A session that nobody has called for so long is ended."""
+
+
+class _Session:
+    """The calls that come to one sandbox, and that sandbox while there is one."""
+
+    def __init__(self) -> None:
+        self.turns = FairLock()
+        self.served: SandboxServer | None = None
+        self.used = monotonic()
+
+    def end(self) -> None:
+        served, self.served = self.served, None
+        if served:
+            served.close()
+
+
+class Sessions:
+    """The sessions of one executor. Safe to use from several threads."""
+
+    def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
+        self._idle_seconds = idle_seconds
+        self.forget()
+        _ALL.add(self)
+
+    def forget(self) -> None:
+        """Begin without sessions, and leave those that there are to whoever else has them."""
+        self._sessions: dict[Hashable, _Session] = {}
+        self._lock = threading.Lock()
+        self._reaper: threading.Thread | None = None
+        self._wake = threading.Event()
+
+    def call(
+        self, owner: str, plan: Plan, start: Start, turn: SessionCall, egress: Egress, timing: Timing
+    ) -> tuple[Outcome, JsonObject]:
+        """Run the call of ``plan`` in its session, in its turn; ``owner`` is whose sandbox it is.
+
+        The time in the queue is the call's own. Raises ``InfrastructureError``, and then the session is over.
+        """
+        from toolc.runtime.sessions.server import idle_state  # start-up time: most tools have no session
+
+        # The tools of one plugin share its process, as it means them to.
+        session = self._session(("" if isinstance(plan.invocation, PluginCall) else owner, idle_state(plan)))
+        begun = monotonic()
+        try:
+            with session.turns.turn(turn.timeout_ms / 1000, turn.cancellation) as has_turn:
+                timing.lap("queue")
+                left_ms = turn.timeout_ms - round((monotonic() - begun) * 1000)
+                if turn.cancellation and turn.cancellation.is_cancelled:
+                    return Outcome(ending="cancelled"), {"user": ""}
+                if not has_turn or left_ms <= 0:
+                    return Outcome(ending="timed_out"), {"user": ""}
+                return self._run(session, plan, start, replace(turn, timeout_ms=left_ms), egress, timing)
+        finally:
+            # Whoever is the last to leave a session that was closed meanwhile ends it.
+            if not self._is_kept(session):
+                _end_unused(session)
+
+    def close(self) -> None:
+        """End all sessions: those that are being called as soon as they have answered."""
+        with self._lock:
+            sessions, self._sessions = [*self._sessions.values()], {}
+        self._wake.set()
+        for session in sessions:
+            _end_unused(session)
+
+    def _run(
+        self, session: _Session, plan: Plan, start: Start, turn: SessionCall, egress: Egress, timing: Timing
+    ) -> tuple[Outcome, JsonObject]:
+        from toolc.runtime.sessions.server import SandboxServer  # as above
+        from toolc.runtime.wire.session import EndedError
+
+        keep = False
+        try:
+            if session.served is None:
+                session.served = SandboxServer(plan, start, egress, timing)
+            served = session.served
+            try:
+                outcome = served.call(plan, turn)
+                keep = True
+            except EndedError as error:
+                outcome = error.outcome
+            timing.lap("run")
+        finally:
+            session.used = monotonic()
+            if not keep:
+                session.end()
+                timing.lap("close")
+        return outcome, served.about()
+
+    def _session(self, key: Hashable) -> _Session:
+        with self._lock:
+            session = self._sessions.setdefault(key, _Session())
+            session.used = monotonic()
+            if self._reaper is None:
+                self._wake.clear()
+                self._reaper = threading.Thread(target=self._reap, name="toolc sessions", daemon=True)
+                self._reaper.start()
+        return session
+
+    def _is_kept(self, session: _Session) -> bool:
+        with self._lock:
+            return any(each is session for each in self._sessions.values())
+
+    def _reap(self) -> None:
+        """End what nobody has called for long, until there is no session left."""
+        while True:
+            with self._lock:
+                until = monotonic() - self._idle_seconds
+                idle = {key: each for key, each in self._sessions.items() if each.used <= until}
+                idle = {key: each for key, each in idle.items() if not each.turns.waiting}
+                for key in idle:
+                    del self._sessions[key]
+                if not self._sessions:
+                    self._reaper = None
+                    waits = None
+                else:
+                    waits = min(each.used for each in self._sessions.values()) - until
+            for session in idle.values():
+                _end_unused(session)
+            if waits is None:
+                return
+            self._wake.wait(min(max(waits, 0.01 * self._idle_seconds), IDLE_SECONDS))
+            self._wake.clear()
+
+
+_ALL: Final[WeakSet[Sessions]] = WeakSet()
+
+
+def _forget_all() -> None:
+    """In a forked child: two processes that speak to one sandbox would get each other's answers."""
+    for sessions in list(_ALL):
+        sessions.forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)
+
+
+def _end_unused(session: _Session) -> None:
+    """End a session that is not being called; who calls it, or is about to, does so afterwards."""
+    with session.turns.turn(0, None) as has_turn:
+        if has_turn:
+            session.end()

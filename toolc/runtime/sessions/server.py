@@ -1,0 +1,299 @@
+"""One call of a plugin, as a dialogue of lines: describe, compare, call, answer.
+
+An answer need not say which call it answers. So what a plugin writes while no call is open ends it, and a call that
+follows such an answer at once first waits a moment for another line. One that comes later still, when the next call
+has been passed on, cannot be told from that call's answer. Where answers have their call's id, there is no doubt
+and no wait; a plugin that begins with that must go on.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Hashable
+from contextlib import ExitStack
+from dataclasses import replace
+from time import monotonic
+from typing import Final, TypeAlias, TypeVar
+
+from toolc.backends.content import parse_json
+from toolc.backends.plugin import difference
+from toolc.backends.plugin_protocol import (
+    DESCRIBE,
+    LineError,
+    Offer,
+    PluginResponse,
+    Update,
+    call_line,
+    line_of,
+    read_message,
+    read_offer,
+    shown,
+)
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Exec, Plan, PluginCall, Profile, PythonCall
+from toolc.model.result import Capture, Ending, Outcome
+from toolc.model.spec.sandbox import EnvVar
+from toolc.runtime.call_durations import Timing, sandbox_details
+from toolc.runtime.egress.broker import Egress
+from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
+from toolc.sandbox.base import EngineSandbox
+from toolc.sandbox.selection import in_use
+
+_ENDINGS: Final[dict[object, Ending]] = {
+    "exited": "exited",
+    "signaled": "signaled",
+    "not_started": "not_started",
+}
+
+
+def call_function(wire: SessionWire, plan: Plan, call: PythonCall) -> Outcome:
+    """Call the function that lives in ``wire``'s sandbox. Raises ``EndedError`` where that is over."""
+    answer = _ask(wire, {"mark": wire.mark, "call_id": plan.call_id, "arguments": call.arguments})
+    return replace(wire.outcome("answered"), reply=Capture(answer, b"", len(answer)))
+
+
+def run_program(wire: SessionWire, plan: Plan, call: Exec) -> Outcome:
+    """Run a program in ``wire``'s sandbox. Raises ``EndedError`` where that is over."""
+    asked: JsonObject = {
+        "mark": wire.mark,
+        "call_id": plan.call_id,
+        "argv": [*call.argv],
+        "environment": {variable.name: variable.value for variable in plan.env},
+        "stdin": base64.b64encode(plan.stdin).decode("ascii"),
+    }
+    said = _said(wire, _ask(wire, asked))
+    ending, status, reason = _ENDINGS.get(said.get("ending")), said.get("status"), said.get("reason")
+    if ending is None or not isinstance(status, int) or not isinstance(reason, str):
+        raise wire.broken("it said how the program ended in words that make no sense")
+    cpu_ms, kills = said.get("cpu_ms"), said.get("oom_kills")
+    outcome = wire.outcome("out_of_memory" if kills and ending != "not_started" else ending)
+    usage = replace(outcome.usage, cpu_ms=cpu_ms if isinstance(cpu_ms, float) else None)
+    return replace(outcome, status=status, reason=reason, usage=usage)
+
+
+def _ask(wire: SessionWire, message: JsonObject) -> bytes:
+    wire.say(line_of(message))
+    line = wire.line()
+    mark, _, answer = line.partition(b" ")
+    if mark.decode("ascii", "replace") != wire.mark:
+        raise wire.broken("it answered a call that nobody had made")
+    wire.wait_for_marks()
+    wire.deliver()
+    return answer
+
+
+def _said(wire: SessionWire, answer: bytes) -> JsonObject:
+    try:
+        value = parse_json(answer)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise wire.broken("it said how the program ended in words that are not JSON")
+    return value
+
+
+T = TypeVar("T")
+
+QUIET_SECONDS: Final = 0.005
+"""So long after an answer nothing is passed on: two flushes of a program with no work between are less apart."""
+
+_LOST: Final = "this call was not passed on, and what the process held is lost; call again, which starts it anew"
+
+
+class PluginTurns:
+    """The calls of one plugin's process, one after another."""
+
+    def __init__(self) -> None:
+        self._offer: Offer | None = None  # what it said of itself at its start, the only time that it is asked
+        self._answered = 0.0  # when, of monotonic
+        self._last_id: str | None = None  # the call's of the last answer, if that said it
+
+    def take(self, wire: SessionWire, call: PluginCall, call_id: str) -> Outcome:
+        """Pass one call on, which has begun on ``wire``.
+
+        Raises ``EndedError`` where the process is then not to be used again.
+        """
+        offer = self._offer
+        if offer is None:
+            offer = self._offer = self.describe(wire)
+        else:
+            # An id may come twice, from a caller, or of a call that is tried again.
+            is_plain = self._last_id is not None and self._last_id != call_id
+            _unasked(wire, 0.0 if is_plain else self._answered + QUIET_SECONDS, f"after its last answer; {_LOST}")
+        if reason := difference(call, offer):
+            message = f"the plugin is not the one that was reviewed, and was not called: {reason}"
+            raise EndedError(replace(wire.outcome("refused"), reason=message))
+        wire.say(call_line(call_id, call.arguments, call.tool if offer.has_several else None))
+        line, answer = _answered(wire, call_id)
+        self._check_call(wire, call_id, answer.call_id)
+        if surplus := wire.surplus:
+            raise wire.broken(f"it answered more than once: {shown(surplus)}")
+        wire.deliver()
+        self._answered = monotonic()
+        return replace(wire.outcome("answered"), reply=Capture(line, b"", len(line)))
+
+    def _check_call(self, wire: SessionWire, call_id: str, said: str | None) -> None:
+        """Raise ``EndedError`` where an answer is that of another call, as far as the plugin says whose it is."""
+        if said is None and self._last_id is not None:
+            raise wire.broken("its answer has no 'call_id', which its answers before had")
+        if said is not None and said != call_id:
+            told = wire.redactor.text(said)
+            raise wire.broken(f"it answered the call {told!r:.80}, and {call_id!r:.80} was open")
+        self._last_id = said
+
+    def describe(self, wire: SessionWire) -> Offer:
+        """Ask the plugin what it is, which its start ends with. Raises ``EndedError``."""
+        wire.say(DESCRIBE)
+        line = wire.redactor.data(_waited(wire.line, "before it had described itself"))
+        try:
+            offer = read_offer(line)
+        except LineError as error:
+            raise wire.broken(str(error)) from None
+        _unasked(wire, 0.0, "after it had described itself")
+        return offer
+
+
+def _answered(wire: SessionWire, call_id: str) -> tuple[bytes, PluginResponse]:
+    """The answer to the open call, as a line and as it is read; updates before it are told."""
+    updates = wire.updates()
+    while True:
+        line = _waited(wire.line, "before it answered")
+        try:
+            message = _read(wire, line)
+        except LineError as error:
+            raise wire.broken(str(error)) from None
+        if isinstance(message, PluginResponse):
+            updates.finish()
+            return line, message
+        if message.call_id not in {None, call_id}:
+            said = wire.redactor.text(message.call_id or "")
+            raise wire.broken(f"its update is of the call {said!r:.80}, and {call_id!r:.80} was open")
+        updates.take(message.percent, message.message, message.content)
+        wire.insist_on_time()
+
+
+def _read(wire: SessionWire, line: bytes) -> PluginResponse | Update:
+    """What a plugin said, with its secrets. Raises ``LineError``, whose words hold none, nor a piece of one."""
+    try:
+        return read_message(line)
+    except LineError:
+        read_message(wire.redactor.data(line))
+        raise
+
+
+def _unasked(wire: SessionWire, until: float, when: str) -> None:
+    """Raise ``EndedError`` where the process says anything, or ends, before ``until`` (of ``monotonic``)."""
+    _waited(lambda: wire.listen(until), when)
+    if surplus := wire.surplus:
+        raise wire.broken(f"it wrote what no call had asked for, {shown(surplus)}; {_LOST}")
+
+
+def _waited(wait: Callable[[], T], when: str) -> T:
+    """What ``wait`` returns; ``when`` is added to what the process did in place of it."""
+    try:
+        return wait()
+    except EndedError as error:
+        outcome = error.outcome
+        if outcome.ending in {"exited", "signaled", "broken"}:
+            outcome = replace(outcome, reason=f"{outcome.reason} {when}".lstrip())
+        raise EndedError(outcome) from None
+
+
+Start: TypeAlias = Callable[[Profile], tuple[EngineSandbox, Profile]]
+"""Starts a sandbox, and says with which profile. Raises ``InfrastructureError``."""
+
+_CALL_ID: Final = "TOOLC_CALL_ID"
+_ARGUMENT: Final = "ARG_"
+"""The variable, and how those begin, that are a call's own."""
+
+
+class SandboxServer:
+    """One sandbox with a process that serves call after call, until ``close``."""
+
+    def __init__(self, plan: Plan, start: Start, egress: Egress, timing: Timing) -> None:
+        self.calls = 0
+        self._undo = ExitStack()
+        self._undo.enter_context(in_use())
+        with self._undo:
+            self.sandbox, profile = start(plan.profile)
+            self._undo.callback(self.sandbox.close)
+            timing.lap("create", until=self.sandbox.created)
+            timing.lap("start")
+            self._wire = SessionWire(self.sandbox, replace(start_request(plan), profile=profile), egress)
+            self._undo.callback(self._wire.close)
+            self._plugin = PluginTurns()
+            self._undo = self._undo.pop_all()
+
+    def call(self, plan: Plan, turn: SessionCall) -> Outcome:
+        """One call. Raises ``EndedError`` where no other may follow."""
+        self.calls += 1
+        self._wire.begin(turn)
+        outcome = self._call(plan)
+        # Of a process that has lost some of its own nobody can say what it still is.
+        if outcome.ending == "out_of_memory" or self.sandbox.out_of_memory():
+            raise EndedError(self._wire.outcome("out_of_memory"))
+        return outcome
+
+    def _call(self, plan: Plan) -> Outcome:
+        match plan.invocation:
+            case PluginCall():
+                return self._plugin.take(self._wire, plan.invocation, plan.call_id)
+            case PythonCall():
+                return call_function(self._wire, plan, plan.invocation)
+            case Exec():
+                return run_program(self._wire, plan, plan.invocation)
+            case _:
+                raise TypeError(f"a session of {plan.invocation.tag!r} calls")
+
+    def about(self) -> JsonObject:
+        """What ``details`` say of the sandbox; ``session.call`` counts from 1 with each new one."""
+        return sandbox_details(self.sandbox) | {"session": {"call": self.calls}}
+
+    def close(self) -> None:
+        """End the process and its sandbox."""
+        self._undo.close()
+
+
+def call_once(
+    plan: Plan, start: Start, turn: SessionCall, egress: Egress, timing: Timing
+) -> tuple[Outcome, JsonObject]:
+    """One call of a process that could serve more, in a sandbox that is gone afterwards.
+
+    Raises ``InfrastructureError``.
+    """
+    if turn.cancellation and turn.cancellation.is_cancelled:
+        return Outcome(ending="cancelled"), {"user": ""}
+    served = SandboxServer(plan, start, egress, timing)
+    try:
+        outcome = served.call(plan, turn)
+    except EndedError as error:
+        outcome = error.outcome
+    finally:
+        timing.lap("run")
+        served.close()
+        timing.lap("close")
+    return outcome, sandbox_details(served.sandbox)
+
+
+def idle_state(plan: Plan) -> Hashable:
+    """What of a plan is its process's, and not the call's."""
+    invocation: Hashable
+    match plan.invocation:
+        case PluginCall(argv=argv, files=files):
+            invocation = argv, files
+        case PythonCall(entry=entry, function=function, files=files):
+            invocation = entry, function, files
+        case Exec(files=files, progress=progress):
+            invocation = files, progress
+        case _:
+            invocation = None
+    return plan.invocation.tag, plan.profile, invocation, _standing_env(plan), plan.allow, plan.secret_files
+
+
+def start_request(plan: Plan) -> Plan:
+    """The plan of what serves the calls: the first call's, without what is that call's own."""
+    return replace(plan, env=_standing_env(plan), stdin=b"")
+
+
+def _standing_env(plan: Plan) -> tuple[EnvVar, ...]:
+    return tuple(each for each in plan.env if each.name != _CALL_ID and not each.name.startswith(_ARGUMENT))

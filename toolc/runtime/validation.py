@@ -1,0 +1,383 @@
+"""What a failed validation means, in words that a model can act on: what was expected and what came."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final, cast
+
+from toolc.backends.content import parse_json
+from toolc.model.call import BoundCall
+from toolc.model.errors import RegistryError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import ToolResult, failure
+from toolc.model.spec.tool import ToolSpec
+from toolc.validation.coercion import with_integers, without_nulls
+from toolc.validation.plain_schema import plainly_satisfies
+from toolc.validation.validate import UnresolvableError, errors
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
+
+MAX_SHOWN: Final = 60
+"""How many characters of a value a message repeats."""
+
+MAX_LISTED: Final = 20
+"""How many allowed values a message lists."""
+
+MAX_COMPARED: Final = 200
+"""Among how many names a message looks for the one that was meant."""
+
+MAX_REASONS: Final = 5
+"""How many reasons a message gives why a value fits none of several forms."""
+
+_TYPES: Final = {
+    "array": "an array",
+    "boolean": "a boolean",
+    "integer": "an integer",
+    "null": "null",
+    "number": "a number",
+    "object": "an object",
+    "string": "a string",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """One keyword of a schema that a value did not satisfy.
+
+    ``value`` is the keyword's own value in ``schema``; ``causes`` are the failures inside an ``anyOf`` or
+    ``oneOf``; ``message`` is the validator's own.
+    """
+
+    keyword: str
+    value: JsonValue
+    schema: JsonObject
+    instance: JsonValue
+    path: tuple[str | int, ...]
+    causes: tuple[Failed, ...]
+    message: str
+
+
+def failed(error: ValidationError) -> Failed:
+    """A validator's error as plain data."""
+    return Failed(
+        keyword=str(error.validator),
+        value=cast("JsonValue", error.validator_value),
+        schema=_object(cast("JsonValue", error.schema)),
+        instance=cast("JsonValue", error.instance),
+        path=tuple(error.absolute_path),
+        causes=tuple(map(failed, error.context or ())),
+        message=error.message,
+    )
+
+
+def problems_of(error: Failed) -> Iterator[str]:
+    """One failed keyword as one line per parameter it is about."""
+    where = problem_path(error.path)
+    got = describe(error.instance)
+    match error.keyword:
+        case "required":
+            yield from _missing(error)
+        case "additionalProperties" if error.value is False:
+            yield from _unknown(error)
+        case "type":
+            yield f"{where}: expected {_type_names(error.value)}, got {got}"
+        case "enum":
+            yield f"{where}: {_not_in_enum(error)}"
+        case "anyOf" | "oneOf":
+            yield f"{where}: {_no_branch(error)}"
+        case keyword if keyword in _BOUNDS:
+            yield f"{where}: expected {_BOUNDS[keyword](error.value)}, got {got}"
+        case _:
+            yield f"{where}: {_shortened(error.message)}"
+
+
+def problem_path(path: Iterable[str | int]) -> str:
+    """``filters.0.name``; the arguments as a whole are ``arguments``."""
+    return ".".join(map(str, path)) or "arguments"
+
+
+def describe(value: JsonValue) -> str:
+    """A value with its type, for ``got ...``: ``the string 'abc'``, ``an object with 2 keys``, ``null``."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return f"the string {_shown(value)}"
+        case int() | float():
+            return f"the number {_shown(value)}"
+        case list():
+            return f"an array of {len(value)}"
+        case dict():
+            keys = ", ".join(key[:MAX_SHOWN] for key in islice(value, MAX_LISTED))
+            return f"an object with the keys {_shortened(keys)}" if value else "an empty object"
+
+
+def _missing(error: Failed) -> Iterator[str]:
+    properties = _object(error.schema.get("properties"))
+    for name in map(str, _list(error.value)):
+        if name not in _object(error.instance):
+            schema = _object(properties.get(name))
+            expected = _type_names(schema["type"]) if "type" in schema else "a value"
+            yield f"{problem_path((*error.path, name))}: required, and missing; expected {expected}"
+
+
+def _unknown(error: Failed) -> Iterator[str]:
+    known = list(_object(error.schema.get("properties")))
+    patterns = list(_object(error.schema.get("patternProperties")))
+    listed = f"there are {', '.join(known[:MAX_LISTED])}" if known else "there are none"
+    for name in _object(error.instance):
+        if name in known or any(re.search(pattern, name) for pattern in patterns):
+            continue
+        hint = f"did you mean {close!r}?" if (close := _close(name, known)) else listed
+        yield f"{problem_path((*error.path, _shortened(name)))}: no such parameter; {hint}"
+
+
+def _not_in_enum(error: Failed) -> str:
+    allowed = _list(error.value)
+    listed = ", ".join(map(_shown, allowed[:MAX_LISTED])) + (", ..." if len(allowed) > MAX_LISTED else "")
+    words = [value for value in allowed if isinstance(value, str)]
+    close = _close(error.instance, words) if isinstance(error.instance, str) else ""
+    hint = f"; did you mean {close!r}?" if close else ""
+    return f"expected one of {listed}; got {describe(error.instance)}{hint}"
+
+
+def _no_branch(error: Failed) -> str:
+    branches, got = _list(error.value), describe(error.instance)
+    if error.keyword == "oneOf" and not error.causes:
+        return f"fits more than one of {len(branches)} forms where it may fit one; got {got}"
+    if all(cause.keyword == "type" and cause.path == error.path for cause in error.causes):
+        expected = dict.fromkeys(_type_names(cause.value) for cause in error.causes)
+        return f"expected {' or '.join(expected)}, got {got}"
+    some = error.causes[:MAX_LISTED]
+    reasons = dict.fromkeys(problem for cause in some for problem in islice(problems_of(cause), MAX_REASONS))
+    return f"fits none of {len(branches)} allowed forms; got {got} ({'; '.join(list(reasons)[:MAX_REASONS])})"
+
+
+def _type_names(value: JsonValue) -> str:
+    names = _list(value) or [value]
+    return " or ".join(_TYPES.get(str(name), str(name)) for name in names)
+
+
+def _count(number: JsonValue, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+_BOUNDS: Final[Mapping[str, Callable[[JsonValue], str]]] = {
+    "const": lambda value: f"exactly {_shown(value)}",
+    "minimum": lambda bound: f"at least {bound}",
+    "maximum": lambda bound: f"at most {bound}",
+    "exclusiveMinimum": lambda bound: f"more than {bound}",
+    "exclusiveMaximum": lambda bound: f"less than {bound}",
+    "multipleOf": lambda step: f"a multiple of {step}",
+    "minLength": lambda bound: f"at least {_count(bound, 'character')}",
+    "maxLength": lambda bound: f"at most {_count(bound, 'character')}",
+    "pattern": lambda pattern: f"text that matches the pattern {pattern}",
+    "minItems": lambda bound: f"at least {_count(bound, 'item')}",
+    "maxItems": lambda bound: f"at most {_count(bound, 'item')}",
+    "uniqueItems": lambda _: "items that all differ",
+}
+"""Keywords of one value each, and what they demand."""
+
+
+def _close(name: str, known: list[str]) -> str:
+    """The most similar of ``known``; empty where none is, or to look would take long."""
+    if len(name) > 2 * MAX_SHOWN:
+        return ""
+    return next(iter(difflib.get_close_matches(name, known[:MAX_COMPARED], n=1)), "")
+
+
+def _shown(value: JsonValue) -> str:
+    if isinstance(value, str):
+        return _shortened(repr(value[: MAX_SHOWN + 1]))
+    return _shortened(json.dumps(value, ensure_ascii=False))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
+
+
+def _object(value: JsonValue) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
+
+
+MAX_DEPTH: Final = 64
+"""How deep arguments may nest: far beyond any tool's need, far below what exhausts a stack."""
+
+MAX_BITS: Final = 1023
+"""How large an integer may be: as large as the largest floating-point number, which is what JSON readers have."""
+
+MAX_PROBLEMS: Final = 50
+"""How many problems one answer tells: more than a model mends at once."""
+
+
+class BindError(ValueError):
+    """Arguments that do not fit. ``problems`` has one line each, and each names its parameter."""
+
+    def __init__(self, tool: str, problems: tuple[str, ...]) -> None:
+        super().__init__(f"wrong arguments for {tool}:\n" + "\n".join(f"- {problem}" for problem in problems))
+        self.problems = problems
+
+
+def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
+    """Fill in defaults, validate, and read ``2.0`` as ``2`` where an integer is meant.
+
+    The caller's ``arguments`` are left as they were.
+    Raises ``BindError`` with every problem at once, up to ``MAX_PROBLEMS``, and ``RegistryError`` where the
+    schema itself is broken.
+    """
+    problems = tuple(islice(_not_json(arguments, ()), MAX_PROBLEMS))
+    if problems:
+        raise BindError(tool.name, problems)
+    if not isinstance(arguments, dict):
+        raise BindError(tool.name, (f"arguments: expected an object, got {_no_object(arguments)}",))
+    try:
+        filled = copy.deepcopy(_decoded(tool, arguments))
+        _fill_defaults(tool.parameters.value, filled)
+        problems = tuple(dict.fromkeys(islice(_invalid(tool, filled), MAX_PROBLEMS)))
+        bound = filled if problems else with_integers(tool.parameters.value, filled)
+    except UnresolvableError as error:
+        raise RegistryError(
+            f"the parameters of tool {tool.name!r} refer to a schema that cannot be resolved ({error}); "
+            "mend the $ref in its spec and build it again"
+        ) from None
+    if problems:
+        raise BindError(tool.name, problems)
+    return BoundCall(tool=tool, arguments=bound, call_id=call_id)
+
+
+def _no_object(arguments: JsonValue) -> str:
+    """What arguments are that are no object; of a text, as models write it, whether and why it is no JSON."""
+    if isinstance(arguments, str):
+        try:
+            meant = parse_json(arguments.encode())
+        except ValueError as error:
+            return f"a text that is not JSON ({error}): {arguments[:60]!r}"
+        if isinstance(meant, dict):
+            return f"its JSON as a text, which is to be parsed first: {arguments[:60]!r}"
+    return describe(arguments)
+
+
+def _invalid(tool: ToolSpec, arguments: JsonObject) -> Iterator[str]:
+    if plainly_satisfies(arguments, tool.parameters.value):
+        return
+    failures = map(failed, errors(tool.parameters.value, arguments))
+    for each in sorted(failures, key=lambda each: (problem_path(each.path), each.keyword)):
+        yield from problems_of(each)
+
+
+def _decoded(tool: ToolSpec, arguments: JsonObject) -> JsonObject:
+    """``arguments`` as the tool means them: under a strict mode null stands for what is left out."""
+    if not any(choice.strict for choice in tool.providers):
+        return arguments
+    return without_nulls(tool.parameters.value, arguments)
+
+
+def _fill_defaults(schema: JsonObject, value: JsonObject) -> None:
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return
+    for name, each in properties.items():
+        if not isinstance(each, dict):
+            continue
+        if name not in value and "default" in each:
+            value[name] = copy.deepcopy(each["default"])
+        _fill_inner_defaults(each, value.get(name))
+
+
+def _fill_inner_defaults(schema: JsonObject, value: JsonValue) -> None:
+    items = schema.get("items")
+    if isinstance(value, dict):
+        _fill_defaults(schema, value)
+    elif isinstance(value, list) and isinstance(items, dict):
+        for item in value:
+            _fill_inner_defaults(items, item)
+
+
+def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
+    """What no JSON text in UTF-8 can hold, or no reader of it; a program, unlike a model, can pass such things."""
+    where = problem_path(path)
+    if len(path) > MAX_DEPTH:
+        yield f"{where}: nested deeper than {MAX_DEPTH} levels"
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if isinstance(key, str) and _is_unicode(key):
+                yield from _not_json(item, (*path, key))
+            else:
+                yield f"{where}: the key {key!r:.60} is not Unicode text"
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _not_json(item, (*path, index))
+    elif wrong := _not_scalar(value):
+        yield f"{where}: {wrong}"
+
+
+def _not_scalar(value: object) -> str:
+    """Why ``value`` is no text, number, boolean or null of JSON; empty where it is."""
+    match value:
+        case None | bool():
+            return ""
+        case str():
+            return "" if _is_unicode(value) else "holds half a surrogate pair, which is not Unicode text"
+        case float():
+            return "" if math.isfinite(value) else f"{value} is not a JSON number"
+        case int():
+            bits = value.bit_length()
+            return "" if bits <= MAX_BITS else f"an integer of {bits} bits is more than JSON readers can hold"
+        case _:
+            return f"a {type(value).__name__} is not JSON"
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+MAX_RESULT_PROBLEMS: Final = 10
+"""How many problems one answer tells."""
+
+
+def as_promised(result: ToolResult, tool: ToolSpec) -> ToolResult:
+    """``result``, or an error where its data does not satisfy the schema.
+
+    Raises ``RegistryError`` where the schema itself is broken.
+    """
+    schema = tool.result_schema
+    if schema is None or result.is_error:
+        return result
+    if result.structured is None:
+        message = "the tool gave no data, and its spec promises some in result.schema"
+        return failure("serialization", message, result.details)
+    value = result.structured[0]
+    if plainly_satisfies(value, schema.value):
+        return result
+    try:
+        found = [line for each in errors(schema.value, value) for line in problems_of(failed(each))]
+    except UnresolvableError as error:
+        raise RegistryError(f"the result.schema of tool {tool.name!r} cannot be resolved ({error})") from None
+    if not found:
+        return result
+    lines = (
+        line.replace("arguments: ", "result: ", 1) for line in islice(dict.fromkeys(found), MAX_RESULT_PROBLEMS)
+    )
+    message = "the tool's data is not what its spec promises in result.schema:\n" + "\n".join(
+        f"- {each}" for each in lines
+    )
+    return failure("serialization", message, result.details)

@@ -1,0 +1,308 @@
+"""Runs one call over a sandbox's stream: sends, polls, watches the clock, and says how it ended."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+from typing import Final, ParamSpec
+
+from toolc.guest import frames
+from toolc.guest.frames import ProtocolError
+from toolc.guest.launch_args import kernel
+from toolc.model.errors import InfrastructureError, SandboxDiedError
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Mount, Plan
+from toolc.model.result import REPLACEMENT, Capture, Ending, Outcome, Usage
+from toolc.runtime.cancellation import Cancellation, poll_ms
+from toolc.runtime.egress.broker import Broker, Egress
+from toolc.runtime.output.progress import OutputSink, UpdateSink
+from toolc.runtime.wire.protocol import CallTooLargeError, Conversation
+from toolc.sandbox.base import EngineSandbox
+
+
+def verify_workspace_mount(mount: Mount | None, ready: JsonObject) -> None:
+    """Compare ``mount`` with what the guest's READY says of it. Raises ``InfrastructureError``."""
+    if mount is None or not mount.inode:
+        return
+    seen = ready.get("workspace")
+    if mount.mode == "overlay" and isinstance(seen, dict):
+        seen = seen.get("lower")
+        if seen is None:
+            # Its engine mounted the very folder that this process holds open.
+            return
+    if not isinstance(seen, dict):
+        raise InfrastructureError(f"the sandbox has no workspace, though {mount.source} was mounted in it")
+    if seen.get("kernel") and seen["kernel"] == kernel():
+        if (seen.get("device"), seen.get("inode")) != (mount.device, mount.inode):
+            raise InfrastructureError(
+                f"the sandbox was given another folder than {mount.source}: it was replaced "
+                "meanwhile, or the daemon runs in another container, where another folder has this path; call "
+                "again, or use a folder that the daemon sees too"
+            )
+        return
+    if not _is_same_time(seen.get("changed_ns"), mount):
+        raise InfrastructureError(
+            f"the sandbox has another folder than {mount.source}: it was replaced meanwhile, or the daemon runs on "
+            "another machine, where another folder has this path; call again, or use a folder that both share"
+        )
+
+
+def _is_same_time(seen: object, mount: Mount) -> bool:
+    """Whether a folder changed when this one did, which must still be where it was."""
+    if not isinstance(seen, int):
+        return False
+    try:
+        status = Path(mount.source).stat()
+    except OSError:
+        return False
+    if (status.st_dev, status.st_ino) != (mount.device, mount.inode):
+        return False
+    own = status.st_mtime_ns
+    # Shared folders of virtual machines may know whole seconds only.
+    unit = 1_000_000_000 if seen % 1_000_000_000 == 0 else 1000
+    return seen // unit == own // unit
+
+
+START_SECONDS: Final = 60.0
+"""How long a guest may take from its first byte to READY."""
+
+GRACE_SECONDS: Final = 0.5
+"""How long after the deadline the guest's own verdict is waited for."""
+
+
+DELIVERY_SECONDS: Final = 1.0
+"""How long after a call servers may take for what it has sent."""
+
+EXPIRY_SECONDS: Final = 1.0
+"""How often connections are looked at that wait for too long."""
+
+
+def converse(
+    sandbox: EngineSandbox,
+    plan: Plan,
+    *,
+    timeout_ms: int,
+    cancellation: Cancellation | None,
+    on_progress: UpdateSink,
+    on_output: OutputSink | None = None,
+    egress: Egress | None = None,
+) -> Outcome:
+    """Run the call of ``plan`` in a fresh sandbox, which the caller closes whatever comes of it.
+
+    ``timeout_ms`` counts from the moment the guest is ready, less what the sinks take: the guest keeps the
+    deadline meanwhile. Raises ``SandboxDiedError`` if the sandbox ends on its own or breaks the protocol; what a
+    sink raises, and ``KeyboardInterrupt``, pass through.
+    """
+    listening = ListenerTime()
+    egress = egress or Egress()
+    told = listening.timed(on_output) if on_output else None
+    conversation = Conversation(plan, timeout_ms, listening.timed(on_progress), told, egress.redactor)
+    if not plan.allow:
+        line = WireLoop(sandbox, conversation, cancellation, listening)
+        return _converse(line, sandbox, conversation, plan, timeout_ms)
+    egress = replace(egress, on_attempt=listening.timed(egress.on_attempt))
+    with closing(Broker(plan.allow, conversation.outgoing, egress, sandbox.write)) as broker:
+        conversation.connections = broker
+        line = WireLoop(sandbox, conversation, cancellation, listening, broker)
+        outcome = _converse(line, sandbox, conversation, plan, timeout_ms)
+        line.deliver(monotonic() + DELIVERY_SECONDS)
+        return replace(outcome, attempts=broker.attempts(), unlisted_attempts=broker.unlisted)
+
+
+def _converse(
+    line: WireLoop, sandbox: EngineSandbox, conversation: Conversation, plan: Plan, timeout_ms: int
+) -> Outcome:
+    started = monotonic()
+    try:
+        until = monotonic() + START_SECONDS
+        # Ready and cancelled in one moment is cancelled: the call's request would be made at once.
+        if not line.run_until(until, lambda: conversation.is_ready) or line.is_over(until):
+            if line.cancelled:
+                return outcome_of(conversation, "cancelled")
+            raise died(sandbox, f"the sandbox was not ready after {START_SECONDS:g} seconds")
+        verify_workspace_mount(plan.profile.workspace, conversation.ready)
+        started = monotonic()
+        line.call()
+        deadline = started + timeout_ms / 1000 + GRACE_SECONDS
+        ended = line.run_until(deadline, lambda: conversation.verdict is not None)
+        duration_ms = (monotonic() - started) * 1000
+    except CallTooLargeError as error:
+        return replace(outcome_of(conversation, "not_started"), reason=str(error))
+    except ProtocolError as error:
+        raise died(sandbox, f"the sandbox broke the wire protocol: {error}") from None
+    except StreamEndError:
+        duration_ms = (monotonic() - started) * 1000
+        sandbox.close()
+        if sandbox.out_of_memory():
+            return outcome_of(conversation, "out_of_memory", duration_ms)
+        raise died(sandbox, "the sandbox ended before its call did") from None
+    if not ended:
+        return outcome_of(conversation, "cancelled" if line.cancelled else "timed_out", duration_ms)
+    return judged(sandbox, conversation, duration_ms)
+
+
+class StreamEndError(Exception):
+    """The guest's end of the stream is closed."""
+
+
+_Told = ParamSpec("_Told")
+
+
+class ListenerTime:
+    """How long listeners have kept us: a reader who takes his time has not made the tool late."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def timed(self, sink: Callable[_Told, None]) -> Callable[_Told, None]:
+        """``sink``, with a clock."""
+
+        def told(*words: _Told.args, **more: _Told.kwargs) -> None:
+            begun = monotonic()
+            sink(*words, **more)
+            self.seconds += monotonic() - begun
+
+        return told
+
+
+class WireLoop:
+    """The polling: moves bytes between a sandbox and a conversation until something has come true."""
+
+    def __init__(
+        self,
+        sandbox: EngineSandbox,
+        conversation: Conversation,
+        cancellation: Cancellation | None,
+        listening: ListenerTime,
+        broker: Broker | None = None,
+    ) -> None:
+        self._sandbox = sandbox
+        self._conversation = conversation
+        self._cancellation = cancellation
+        self._listening = listening
+        self._broker = broker
+        self.cancelled = False
+
+    def call(self) -> None:
+        """Send the call; what can be done before the guest is awake is begun. Raises ``CallTooLargeError``."""
+        self._conversation.call()
+        self.send()
+        if self._broker is not None and self._conversation.goes_ahead:
+            self._broker.begin()
+
+    def run_until(self, deadline: float, done: Callable[[], bool]) -> bool:
+        """Move bytes until ``done``; False where ``deadline`` (of ``monotonic``) or the cancellation came first.
+
+        Raises ``ProtocolError`` and ``StreamEndError``.
+        """
+        while not done():
+            self.send()
+            data = self._sandbox.read()
+            if data == b"":
+                raise StreamEndError
+            if data is not None:
+                self._conversation.receive(data)
+                if done():
+                    break
+            if self._broker is not None:
+                self._broker.serve()
+                self.send()
+            if self.is_over(deadline):
+                return False
+            if data is None:
+                self._wait(deadline + self._listening.seconds - monotonic())
+        return True
+
+    def is_over(self, deadline: float) -> bool:
+        """Whether ``deadline`` has passed, or the cancellation has come."""
+        self.cancelled = self._cancellation is not None and self._cancellation.is_cancelled
+        return self.cancelled or deadline + self._listening.seconds <= monotonic()
+
+    def deliver(self, deadline: float) -> None:
+        """Let servers have what the tool sent before it ended, as the kernel would; not if it was cancelled."""
+        broker = self._broker
+        while broker is not None and broker.has_pending and not self.cancelled:
+            self._conversation.outgoing.clear()
+            poll = select.poll()
+            poll.register(broker.fileno(), select.POLLIN)
+            remaining = deadline - monotonic()
+            if remaining <= 0:
+                return
+            poll.poll(min(remaining, EXPIRY_SECONDS) * 1000)
+            broker.serve()
+
+    def send(self) -> None:
+        """Send what the stream takes now."""
+        outgoing = self._conversation.outgoing
+        while outgoing:
+            with memoryview(outgoing) as view:
+                sent = self._sandbox.write(view)
+            if not sent:
+                return
+            del outgoing[:sent]
+            self._conversation.refill()
+
+    def _wait(self, seconds: float) -> None:
+        poll = select.poll()
+        poll.register(
+            self._sandbox.fileno(), select.POLLIN | (select.POLLOUT if self._conversation.outgoing else 0)
+        )
+        if self._cancellation is not None:
+            poll.register(self._cancellation.fileno(), select.POLLIN)
+        if self._broker is not None:
+            if self._broker.has_room:
+                poll.register(self._broker.fileno(), select.POLLIN)
+            seconds = min(seconds, EXPIRY_SECONDS)
+        poll.poll(poll_ms(seconds))
+
+
+def judged(sandbox: EngineSandbox, conversation: Conversation, duration_ms: float) -> Outcome:
+    """The guest's verdict, unless the kernel killed a process of the call for want of memory.
+
+    Then that is what happened, whatever the exit status says: a shell that lost its children ends with 0,
+    and half a result must not pass for a whole one. Raises ``SandboxDiedError`` where the call never began.
+    """
+    verdict = conversation.verdict
+    assert verdict is not None
+    if verdict.ending in ("timed_out", "not_started"):
+        return outcome_of(conversation, verdict.ending, duration_ms)
+    if verdict.oom_kills or sandbox.out_of_memory():
+        return outcome_of(conversation, "out_of_memory", duration_ms)
+    if verdict.ending == "failed":
+        raise died(sandbox, f"the sandbox could not begin the call: {_printable(verdict.reason)}")
+    return outcome_of(conversation, verdict.ending, duration_ms)
+
+
+def outcome_of(conversation: Conversation, ending: Ending, duration_ms: float = 0.0) -> Outcome:
+    """How a call ended, with what was kept of its output, and used as far as the guest has said."""
+    verdict = conversation.verdict
+    usage = Usage(
+        duration_ms=duration_ms,
+        cpu_ms=verdict.cpu_ms if verdict else None,
+        peak_memory_bytes=verdict.peak_memory_bytes if verdict else None,
+    )
+    return Outcome(
+        ending=ending,
+        status=verdict.status if verdict else 0,
+        stdout=conversation.capture(frames.STDOUT) or Capture(),
+        stderr=conversation.capture(frames.STDERR) or Capture(),
+        reply=conversation.capture(frames.REPLY),
+        reason=verdict.reason if verdict else "",
+        usage=usage,
+        about=conversation.about(),
+    )
+
+
+def died(sandbox: EngineSandbox, what: str) -> SandboxDiedError:
+    """The error for a sandbox that failed us, with what it said; closes it, so that it has said everything."""
+    sandbox.close()
+    complaint = _printable(sandbox.complaint())
+    return SandboxDiedError(f"{what}; it said:\n{complaint}" if complaint else what)
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() or c == "\n" else REPLACEMENT for c in text).strip()

@@ -1,0 +1,367 @@
+"""The host's side of the wire as a state machine: bytes in, bytes out, no I/O.
+
+It believes nothing beyond its plan. Whatever the guest sends that it may not is a ``ProtocolError``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, Protocol, TypeAlias, TypeGuard, get_args
+
+from toolc.backends.content import parse_json
+from toolc.guest import frames
+from toolc.guest.bundle import bundle
+from toolc.guest.flow_control import max_reports
+from toolc.guest.frames import ProtocolError
+from toolc.model.destinations import show_host
+from toolc.model.events import Stream
+from toolc.model.http_plan import HttpCall
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.plan import PROXY_PORT, Exec, LoopbackProxy, Plan, PluginCall, PythonCall
+from toolc.model.result import Capture, Content
+from toolc.model.spec.code_backends import File
+from toolc.runtime.http import message as http_message
+from toolc.runtime.output.guest_streams import DelimitedOutput, LineOutput, Output, call_outputs, session_outputs
+from toolc.runtime.output.progress import MAX_MESSAGE, LiveTextStream, OutputSink, UpdateSink
+from toolc.runtime.secrets.redaction import Redactor
+
+MAX_CONTROL: Final = 64 * 1024
+"""The longest control message a guest may send, in bytes."""
+
+MAX_CALL: Final = frames.MAX_CONTROL // 2
+"""The longest CALL that is sent, in bytes."""
+
+STDIN_AHEAD: Final = 256 * 1024
+"""How much of stdin is put into the outgoing buffer at a time, in bytes."""
+
+_SHOWN: Final[Mapping[int, Stream]] = {
+    frames.STDOUT: "stdout",
+    frames.STDERR: "stderr",
+    frames.YIELDED: "content",
+}
+"""The streams whose text is told while it comes."""
+
+GuestEnding: TypeAlias = Literal["exited", "signaled", "timed_out", "not_started", "failed"]
+"""How the guest says a call ended. ``failed``: the sandbox could not begin it, which is no ending of a tool's."""
+
+
+class CallTooLargeError(Exception):
+    """A call that does not fit the protocol; ``str(error)`` says so to a user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExitReport:
+    """The guest's EXIT frame. ``oom_kills`` is None where the guest sees no counter.
+
+    ``about`` is what it says of an HTTP call that may not have ended by itself.
+    """
+
+    ending: GuestEnding
+    status: int
+    reason: str
+    oom_kills: int | None
+    cpu_ms: float | None
+    peak_memory_bytes: int | None
+    about: JsonObject = field(default_factory=dict)
+
+
+class Connections(Protocol):
+    """Who obeys the frames of streams that are connections."""
+
+    def take(self, kind: int, stream: int, payload: bytes) -> None:
+        """Obey one frame. Raises ``ProtocolError``."""
+
+
+class Conversation:
+    """One call over one wire, from the bundle to EXIT; of a ``session``, call after call before that.
+
+    Bytes to send gather in ``outgoing``; what arrived goes to ``receive``; ``verdict`` is set at the end.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        timeout_ms: int,
+        on_progress: UpdateSink,
+        on_output: OutputSink | None = None,
+        redactor: Redactor | None = None,
+        *,
+        session: bool = False,
+    ) -> None:
+        self.outgoing = bytearray(bundle())
+        self.is_ready = False
+        self.ready: JsonObject = {}
+        self.verdict: ExitReport | None = None
+        self.connections: Connections | None = None
+        self._plan = plan
+        self._timeout_ms = timeout_ms
+        self._session = session
+        self._on_progress = on_progress
+        self._reader = frames.FrameReader(MAX_CONTROL)
+        self._redactor = redactor or Redactor()
+        self._outputs: dict[int, Output] = {}
+        if not session:
+            self._outputs = call_outputs(plan, self._redactor, self.report, self._show_text)
+        limit = plan.profile.limits.output_bytes
+        self._live = LiveTextStream(_SHOWN.values(), limit, on_output) if on_output else None
+        self._called = False
+        self._stdin = memoryview(plan.stdin)
+        self._stdin_window = frames.WINDOW_BYTES
+        self._stdin_sent = 0
+        self._stdin_ended = False
+        self._reports = 0
+        self._max_reports = 0 if isinstance(plan.invocation, Exec) else max_reports(timeout_ms / 1000)
+
+    def call(self) -> None:
+        """Send the call and its stdin; only once the guest is ready. Raises ``CallTooLargeError``."""
+        message = call_message(self._plan, self._timeout_ms, session=self._session)
+        if len(message) > MAX_CALL:
+            raise CallTooLargeError(
+                f"the call's arguments and files come to {len(message)} bytes, more than the {MAX_CALL} "
+                "that fit; pass large data through the workspace"
+            )
+        self._called = True
+        self.outgoing += frames.encode_control(frames.CALL, message)
+        self.refill()
+
+    def begin(self, mark: bytes, timeout_ms: int, on_progress: UpdateSink, on_output: OutputSink | None) -> None:
+        """In a session, the next call begins: what comes is kept as its own, until each stream has its ``mark``."""
+        self._on_progress = on_progress
+        limit = self._plan.profile.limits.output_bytes
+        self._live = LiveTextStream(_SHOWN.values(), limit, on_output) if on_output else None
+        self._reports = 0
+        self._max_reports = max_reports(timeout_ms / 1000) if isinstance(self._plan.invocation, PythonCall) else 0
+        before = self._outputs
+        self._outputs = session_outputs(self._plan, mark, self._redactor, self.report, self._show_text)
+        for stream, old in before.items():
+            if isinstance(old, LineOutput):
+                self._outputs[stream] = old
+                continue
+            output = self._outputs[stream]
+            output.window, output.ended = old.window, old.ended
+            if isinstance(old, DelimitedOutput):
+                self._show(stream, output.add(old.rest))
+
+    def say(self, data: bytes) -> None:
+        """In a session, send more of stdin."""
+        self._stdin = memoryview(bytes(self._stdin[self._stdin_sent :]) + data)
+        self._stdin_sent = 0
+        self.refill()
+
+    @property
+    def goes_ahead(self) -> bool:
+        """Whether the host makes the call's request unasked."""
+        return isinstance(self._plan.invocation, HttpCall) and self._plan.invocation.goes_ahead
+
+    @property
+    def answers(self) -> LineOutput:
+        """In a session, the lines in which its process answers."""
+        return next(each for each in self._outputs.values() if isinstance(each, LineOutput))
+
+    @property
+    def is_marked(self) -> bool:
+        """In a session, whether every stream has had its mark."""
+        return all(each.is_done for each in self._outputs.values() if isinstance(each, DelimitedOutput))
+
+    def refill(self) -> None:
+        """Put more of stdin into ``outgoing``, as far as the guest's window and our own bound allow."""
+        while self._called and self._stdin_window and len(self.outgoing) < STDIN_AHEAD:
+            size = min(frames.MAX_PAYLOAD, self._stdin_window)
+            piece = bytes(self._stdin[self._stdin_sent : self._stdin_sent + size])
+            if not piece:
+                break
+            self.outgoing += frames.encode(frames.DATA, frames.STDIN, piece)
+            self._stdin_sent += len(piece)
+            self._stdin_window -= len(piece)
+        is_whole = self._stdin_sent == len(self._stdin) and not self._session
+        if self._called and not self._stdin_ended and is_whole:
+            self.outgoing += frames.encode(frames.END, frames.STDIN)
+            self._stdin_ended = True
+
+    def receive(self, data: bytes) -> None:
+        """Take what arrived, up to EXIT; nothing after that is looked at. Raises ``ProtocolError``."""
+        try:
+            for kind, stream, payload in self._reader.feed(data):
+                self._take(kind, stream, payload)
+                if self.verdict is not None:
+                    break
+        except frames.FrameError as error:
+            raise ProtocolError(f"it sent bytes that are not the protocol ({error})") from None
+        if self._live:
+            self._live.tell()
+
+    def capture(self, stream: int) -> Capture | None:
+        """What was kept of an output stream; None if the plan has no such stream."""
+        output = self._outputs.get(stream)
+        if output is None:
+            return None
+        output.finish()
+        return output.capture()
+
+    def report(self, percent: float | None, message: str, content: tuple[Content, ...] = ()) -> None:
+        """Tell how far the tool is, and what there is to show."""
+        # What the tool wrote before it reported comes before it.
+        if self._live:
+            self._live.tell()
+        self._on_progress(percent, self._redactor.head(message, MAX_MESSAGE), content)
+
+    def about(self) -> JsonObject:
+        """What is known of an HTTP call, also where its guest could not answer any more; empty for other calls."""
+        call = self._plan.invocation
+        told = self.verdict.about if self.verdict else {}
+        return http_message.so_far(call, told) if isinstance(call, HttpCall) else {}
+
+    def _take(self, kind: int, stream: int, payload: bytes) -> None:
+        if not self.is_ready:
+            if (kind, stream) != (frames.READY, 0):
+                raise ProtocolError("it spoke before it was ready")
+            self.is_ready = True
+            self.ready = _object(payload, "what READY says")
+            return
+        if not self._called:
+            raise ProtocolError("it spoke before its call")
+        if stream >= frames.FIRST_CONNECTION and self.connections is not None:
+            self.connections.take(kind, stream, payload)
+            return
+        match kind:
+            case frames.DATA | frames.END:
+                self._take_output(kind, stream, payload)
+            case frames.WINDOW if stream == frames.STDIN:
+                self._widen(payload)
+            case frames.PROGRESS if stream == 0 and self._max_reports:
+                self._take_progress(payload)
+            case frames.EXIT if stream == 0:
+                self.verdict = _verdict(payload)
+            case _:
+                raise ProtocolError(f"it sent a frame of type {kind} on stream {stream}, which is not its to send")
+
+    def _take_output(self, kind: int, stream: int, payload: bytes) -> None:
+        output = self._outputs.get(stream)
+        if output is None or output.ended:
+            raise ProtocolError(f"it sent output on stream {stream}, which is not open")
+        if kind == frames.END:
+            output.ended = True
+            self._show(stream, output.finish(), ended=True)
+            return
+        if not payload:
+            raise ProtocolError(f"it sent nothing on stream {stream}, which has no end")
+        output.window -= len(payload)
+        if output.window < 0:
+            raise ProtocolError(f"it sent more on stream {stream} than it was allowed to")
+        self._show(stream, output.add(payload))
+        # Half a window at a time: the sender never waits, and acknowledgements stay few.
+        if output.window <= frames.WINDOW_BYTES // 2:
+            granted = frames.WINDOW_BYTES - output.window
+            self.outgoing += frames.encode(frames.WINDOW, stream, b"%d" % granted)
+            output.window += granted
+
+    def _show(self, stream: int, data: bytes, *, ended: bool = False) -> None:
+        if self._live and stream in _SHOWN:
+            self._live.add(_SHOWN[stream], data)
+            if ended:
+                self._live.end(_SHOWN[stream])
+
+    def _show_text(self, data: bytes) -> None:
+        self._show(frames.YIELDED, data)
+
+    def _widen(self, payload: bytes) -> None:
+        granted = payload.decode("ascii", "replace")
+        outstanding = frames.WINDOW_BYTES - self._stdin_window
+        if not (granted.isascii() and granted.isdigit() and len(granted) <= 10 and 0 < int(granted) <= outstanding):
+            raise ProtocolError("it acknowledged stdin that it was not sent")
+        self._stdin_window += int(granted)
+        self.refill()
+
+    def _take_progress(self, payload: bytes) -> None:
+        self._reports += 1
+        if self._reports > self._max_reports:
+            raise ProtocolError(f"it reported progress more than {self._max_reports} times")
+        report = _object(payload, "a progress report")
+        percent, message = report.get("percent"), report.get("message")
+        if not isinstance(message, str) or len(message) > MAX_MESSAGE:
+            raise ProtocolError("it sent a progress report without a message of a sensible length")
+        if percent is not None and not (_is_number(percent) and 0 <= percent <= 100):
+            raise ProtocolError("it sent a progress report whose percentage is none")
+        self.report(percent, message)
+
+
+def call_message(plan: Plan, timeout_ms: int, *, session: bool = False) -> bytes:
+    """The CALL frame's JSON (see ``toolc.guest.job``) for a plan and the time it has, in milliseconds.
+
+    Of a ``session`` it begins what serves the calls, which come as lines of stdin.
+    """
+    invocation = plan.invocation
+    call: JsonObject = {
+        "call_id": plan.call_id,
+        "timeout_ms": timeout_ms,
+        "directory": plan.working_directory,
+        "environment": {variable.name: variable.value for variable in plan.env},
+        "files": [_file(file, executable=isinstance(invocation, PluginCall)) for file in invocation.files]
+        + [{"path": file.path, "text": file.text, "secret": True} for file in plan.secret_files],
+        "open_files": plan.profile.limits.files,
+        "file_size_bytes": plan.profile.limits.file_size_bytes,
+    }
+    listening = plan.profile.loopback
+    if listening != LoopbackProxy():
+        call["network"] = {
+            "forwards": [[each.address, each.port, show_host(each.host)] for each in listening.forwards],
+            "proxy": [listening.proxy, PROXY_PORT] if listening.proxy else None,
+        }
+    if isinstance(invocation, HttpCall):
+        call["network"] = {"requests": [*http_message.ADDRESS]}
+        call["http"] = http_message.message(invocation, plan.stream_bytes)
+    elif isinstance(invocation, PluginCall) or (isinstance(invocation, Exec) and not session):
+        call["argv"] = list(invocation.argv)
+    elif isinstance(invocation, PythonCall):
+        call["python"] = {
+            "entry": invocation.entry,
+            "function": invocation.function,
+            "arguments": {} if session else invocation.arguments,
+        }
+    if session:
+        call["session"] = True
+    return json.dumps(call).encode("ascii")
+
+
+def _file(file: File, *, executable: bool) -> JsonValue:
+    content = {"base64": file.base64} if file.base64 is not None else {"text": file.text or ""}
+    return {"path": file.path, **content} | ({"executable": True} if executable else {})
+
+
+def _verdict(payload: bytes) -> ExitReport:
+    message = _object(payload, "its verdict")
+    ending, status, reason = message.get("ending"), message.get("status"), message.get("reason")
+    known: GuestEnding | None = next((each for each in get_args(GuestEnding) if each == ending), None)
+    if known is None or not _is_count(status) or status > 255 or not isinstance(reason, str):
+        raise ProtocolError("its verdict on the call makes no sense")
+    oom_kills, cpu, peak = message.get("oom_kills"), message.get("cpu_ms"), message.get("peak_memory_bytes")
+    about = message.get("about")
+    return ExitReport(
+        ending=known,
+        status=status,
+        reason=reason[:MAX_MESSAGE],
+        oom_kills=oom_kills if _is_count(oom_kills) else None,
+        cpu_ms=cpu if _is_number(cpu) and 0 <= cpu < 1e15 else None,
+        peak_memory_bytes=peak if _is_count(peak) else None,
+        about=about if isinstance(about, dict) else {},
+    )
+
+
+def _object(payload: bytes, what: str) -> JsonObject:
+    try:
+        value = parse_json(payload)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise ProtocolError(f"{what} is not a JSON object")
+    return value
+
+
+def _is_number(value: JsonValue) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_count(value: JsonValue) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63

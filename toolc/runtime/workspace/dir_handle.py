@@ -1,0 +1,212 @@
+"""A folder's files by descriptor: no path is ever resolved anew, and no symbolic link is followed.
+
+Whoever renames a parent, or puts a link in its place, cannot make an operation happen anywhere else: what a
+path leads over is opened as a folder and nothing else, in the same mount.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import itertools
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+_OPENAT2: Final = 437
+"""Its number, the same on every architecture."""
+
+_RESOLVE: Final = 0x01 | 0x02 | 0x04 | 0x08
+"""RESOLVE_NO_XDEV, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS and RESOLVE_BENEATH."""
+
+_UNAVAILABLE: Final = frozenset({errno.ENOSYS, errno.EPERM})
+"""What an older kernel answers, and a container's filter of system calls. What is denied is so step by step too."""
+
+
+_LIBC: Final = ctypes.CDLL(None, use_errno=True)
+
+
+class _How(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+def openat2_beneath(folder: int, path: bytes, flags: int) -> int:
+    """A descriptor of what stands at ``path`` below the open ``folder``.
+
+    Raises ``OSError``: EINVAL for a path with ``.`` or ``..`` or an empty name in it, EXDEV where something else is
+    mounted on the way or at its end, ELOOP or ENOTDIR for a link.
+    """
+    names = path.split(b"/")
+    if not {b"", b".", b".."}.isdisjoint(names):
+        raise OSError(errno.EINVAL, f"not a path inside a folder: {path!r}")
+    if sys.platform == "linux":
+        try:
+            return _openat2(folder, path, flags)
+        except OSError as error:
+            if error.errno not in _UNAVAILABLE:
+                raise
+    return _in_steps(folder, names, flags)
+
+
+def _openat2(folder: int, path: bytes, flags: int) -> int:
+    how = _How(flags, 0, _RESOLVE)
+    found: int = _LIBC.syscall(_OPENAT2, folder, path, ctypes.byref(how), ctypes.sizeof(how))
+    if found < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), path)
+    return found
+
+
+def _in_steps(folder: int, names: list[bytes], flags: int) -> int:
+    mount, descriptor = _mount(folder), os.dup(folder)
+    for position, name in enumerate(names):
+        last = position == len(names) - 1
+        try:
+            below = os.open(name, flags | os.O_NOFOLLOW if last else FOLDER, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = below
+        if _mount(descriptor) != mount:
+            os.close(descriptor)
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), name)
+    return descriptor
+
+
+def _mount(descriptor: int) -> bytes:
+    """What tells a mount from others: its number (proc_pid_fdinfo(5)), and where there is no /proc its device.
+
+    Not both: in an overlay, files and folders may be of different devices.
+    """
+    try:
+        known = Path(f"/proc/self/fdinfo/{descriptor}").read_bytes()
+    except OSError:
+        known = b""
+    number = re.search(rb"mnt_id:\s*(\d+)", known)
+    return number[1] if number else b"%d" % os.fstat(descriptor).st_dev
+
+
+# Not blocking: what was a file a moment ago may be a fifo that nobody writes to.
+READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+
+RENAME_NOREPLACE: Final = 1
+RENAME_EXCHANGE: Final = 2
+
+
+class DirHandle:
+    """An open folder. Paths are relative to it, bytes, with no ``.`` or ``..`` in them; ``b""`` is itself."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Take over ``descriptor``, of a folder."""
+        self.descriptor = descriptor
+        self.status = os.fstat(descriptor)
+
+    @classmethod
+    def open(cls, path: str | bytes) -> Self:
+        """Open a folder by its path, which is resolved this once. Raises ``OSError``."""
+        return cls(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        os.close(self.descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def folder(self, path: bytes) -> Iterator[int]:
+        """A descriptor of the folder at ``path``. Raises ``OSError``, EXDEV where something else is mounted."""
+        descriptor = openat2_beneath(self.descriptor, path, FOLDER) if path else os.dup(self.descriptor)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def status_of(self, path: bytes) -> os.stat_result | None:
+        """What stands at ``path`` itself; None if nothing does, or its parent is no folder. Raises ``OSError``."""
+        parent, _, name = path.rpartition(b"/")
+        try:
+            with self.folder(parent) as folder:
+                return os.stat(name, dir_fd=folder, follow_symlinks=False) if path else os.fstat(folder)
+        except OSError as error:
+            if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}:
+                return None
+            raise
+
+    def entries(self, path: bytes, most: int) -> list[tuple[bytes, os.stat_result]]:
+        """What is in the folder at ``path``, by name; what is removed meanwhile is not. Raises ``OSError``.
+
+        Of more than ``most`` entries only so many: a folder of millions must not fill the memory.
+        """
+        found = []
+        with self.folder(path) as folder, os.scandir(folder) as entries:
+            for entry in itertools.islice(entries, most):
+                with suppress(FileNotFoundError):
+                    found.append((os.fsencode(entry.name), entry.stat(follow_symlinks=False)))
+        return sorted(found, key=lambda each: each[0])
+
+    def read_link(self, path: bytes) -> bytes:
+        """Where the symbolic link at ``path`` leads. Raises ``OSError``."""
+        parent, _, name = path.rpartition(b"/")
+        with self.folder(parent) as folder:
+            return os.readlink(name, dir_fd=folder)
+
+    @contextmanager
+    def file(self, path: bytes) -> Iterator[int]:
+        """A descriptor of the regular file at ``path``, for reading. Raises ``OSError``."""
+        descriptor = openat2_beneath(self.descriptor, path, READ)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "not a regular file")
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write every byte. Raises ``OSError``."""
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+def rename(from_folder: int, old: bytes, to_folder: int, new: bytes, flags: int) -> None:
+    """Rename as renameat2(2) does: ``RENAME_NOREPLACE`` or ``RENAME_EXCHANGE``. Raises ``OSError``.
+
+    A file system that knows neither gets the same in two steps, between which another process could act.
+    """
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is not None:
+        if call(from_folder, old, to_folder, new, flags) == 0:
+            return
+        number = ctypes.get_errno()
+        if number not in {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}:
+            raise OSError(number, os.strerror(number))
+    _rename_in_steps(from_folder, old, to_folder, new, flags)
+
+
+def _rename_in_steps(from_folder: int, old: bytes, to_folder: int, new: bytes, flags: int) -> None:
+    if flags == RENAME_EXCHANGE:
+        aside = old + b".aside"
+        os.rename(new, aside, src_dir_fd=to_folder, dst_dir_fd=from_folder)
+        os.rename(old, new, src_dir_fd=from_folder, dst_dir_fd=to_folder)
+        os.rename(aside, old, src_dir_fd=from_folder, dst_dir_fd=from_folder)
+        return
+    try:
+        os.stat(new, dir_fd=to_folder, follow_symlinks=False)
+    except FileNotFoundError:
+        os.rename(old, new, src_dir_fd=from_folder, dst_dir_fd=to_folder)
+        return
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))

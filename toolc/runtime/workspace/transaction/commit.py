@@ -1,0 +1,290 @@
+"""Put a call's changes into the real files: each file is the old one or the new one at every moment.
+
+Theory of operation. The new files and folders are first made in a staging folder in the workspace, which can
+fail for want of room and then nothing has happened. Then the plan of all steps is written to the scratch
+folder, and each step is one rename: a new file to its place, never over another; a changed one in exchange for
+the old; a deleted one into the staging folder. What came out is compared with what was there when the changes
+were listed; if it is another file, or anything fails, all is rolled back by the plan. When the last step is
+done the plan goes, and then the staging folder with the old files. Whoever finds the plan of a process that
+was killed rolls it back (``transaction_recovery``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from toolc.model.call import FileChange
+from toolc.model.plan import Mount
+from toolc.runtime.workspace.dir_handle import (
+    FOLDER,
+    RENAME_EXCHANGE,
+    RENAME_NOREPLACE,
+    DirHandle,
+    rename,
+    write_all,
+)
+from toolc.runtime.workspace.transaction.diff import Differences
+from toolc.runtime.workspace.transaction.journal import (
+    ChmodStep,
+    CommitPlan,
+    FileIdentity,
+    RenameStep,
+    StagingArea,
+    alone,
+    forget_plan,
+    is_planned,
+    locked,
+)
+from toolc.runtime.workspace.transaction.recovery import holds_anything, remove_staging, roll_back, told
+
+PREFIX: Final = ".toolc-"
+_PIECE: Final = 1 << 20
+_ACCESS_LIST: Final = "system.posix_acl_access"
+
+
+class ConflictError(Exception):
+    """A real file was changed at the last moment; ``str(error)`` is its path. All is as it was."""
+
+
+class RollbackFailedError(Exception):
+    """What was begun could not be undone; ``str(error)`` says which files, and where the old ones are."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    real: DirHandle
+    made: DirHandle
+    mount: Mount
+    staging: int
+    expected: dict[str, os.stat_result]
+
+
+def commit(real: DirHandle, made: DirHandle, found: Differences, mount: Mount, scratch: Path) -> None:
+    """Make the changes real, from the files in ``made``.
+
+    Raises ``ConflictError`` and ``OSError``: then nothing is done. Raises ``StuckError`` where something is.
+    """
+    name = f"{PREFIX}{secrets.token_hex(8)}"
+    with locked(scratch), alone(real.descriptor):
+        for change in found.changes:
+            _check_unchanged(real, change, found.before.get(change.path))
+        # Before the folder exists: a kill in between leaves a journal of nothing.
+        StagingArea(mount.source, real.status.st_ino, name).write(scratch)
+        os.mkdir(name, 0o700, dir_fd=real.descriptor)
+        staging = os.open(name, FOLDER, dir_fd=real.descriptor)
+        try:
+            # Whoever may write in the workspace could have put another folder there at once.
+            if os.fstat(staging).st_uid != os.geteuid() or holds_anything(staging, b"."):
+                raise ConflictError(name)
+            _carry_out(_Commit(real, made, mount, staging, found.before), found.changes, scratch)
+        except RollbackFailedError as error:
+            raise RollbackFailedError(f"{error}, in {name}") from error.__cause__
+        finally:
+            os.close(staging)
+            # As long as there is a plan, the old files are needed.
+            if not is_planned(scratch):
+                with contextlib.suppress(OSError):
+                    remove_staging(real.descriptor, name)
+
+
+def _carry_out(work: _Commit, changes: tuple[FileChange, ...], scratch: Path) -> None:
+    """Stage everything, then rename everything, or nothing."""
+    plan = _staged(work, changes)
+    os.fsync(work.staging)
+    plan.write(scratch)
+    try:
+        _apply(work, plan)
+        forget_plan(scratch, work.staging)
+    except BaseException as error:
+        if conflicts := roll_back(work.real, work.staging, plan):
+            raise RollbackFailedError(told(conflicts)) from error
+        forget_plan(scratch, work.staging)
+        raise
+
+
+def _check_unchanged(real: DirHandle, change: FileChange, was: os.stat_result | None) -> None:
+    """That a path is as it was when the changes were listed: whoever was asked may have thought for long."""
+    now = real.status_of(change.raw_path)
+    if was is None or now is None:
+        is_same = was is now
+    else:
+        is_same = _stamp(was) == _stamp(now) and (stat.S_ISDIR(was.st_mode) or was.st_ctime_ns == now.st_ctime_ns)
+    if not is_same:
+        raise ConflictError(change.shown_path)
+
+
+def _staged(work: _Commit, changes: tuple[FileChange, ...]) -> CommitPlan:
+    """Make what is new in the staging folder, and say what is to be done with it."""
+    moves, modes = [], []
+    numbered = list(enumerate(changes))
+    # From the inside out, so that folders are empty when their turn comes; then from the outside in.
+    for number, change in reversed(numbered):
+        if change.action == "deleted":
+            moves.append(RenameStep(change.path, f"old.{number}"))
+    inherited: dict[str, int] = {}
+    for number, change in numbered:
+        if change.action == "deleted":
+            continue
+        name, old = f"new.{number}", work.expected.get(change.path)
+        if change.kind == "directory" and change.action == "changed":
+            assert old is not None
+            bits = stat.S_IMODE(old.st_mode)
+            modes.append(ChmodStep(change.path, old.st_ino, bits, change.mode & 0o777 | bits & stat.S_ISGID))
+            continue
+        made = _stage(work, change, os.fsencode(name))
+        moves.append(RenameStep(change.path, name, FileIdentity.of(made), replaces=change.action == "changed"))
+        if change.kind == "directory":
+            inherited[change.path] = _set_group_id(work.real, change, inherited)
+            new = change.mode & 0o777 | inherited[change.path]
+            modes.append(ChmodStep(change.path, made.st_ino, stat.S_IMODE(made.st_mode), new))
+    # The last, and from the inside out: a folder may be closed to its owner as well.
+    return CommitPlan(os.fstat(work.staging).st_ino, tuple(moves), tuple(reversed(modes)))
+
+
+def _set_group_id(real: DirHandle, change: FileChange, inherited: dict[str, int]) -> int:
+    """The set-group-id bit of the folder that a new one is made in, which a share may rely on."""
+    parent = change.path.rpartition("/")[0]
+    if parent in inherited:
+        return inherited[parent]
+    status = real.status_of(parent.encode("utf-8", "surrogateescape"))
+    return 0 if status is None else status.st_mode & stat.S_ISGID
+
+
+def _apply(work: _Commit, plan: CommitPlan) -> None:
+    for move in plan.moves:
+        if move.new is None:
+            _take_out(work, move)
+        elif move.replaces:
+            _replace(work, move)
+        else:
+            _put_in(work, move)
+    for mode in plan.modes:
+        _set_mode(work, mode)
+
+
+def _stage(work: _Commit, change: FileChange, name: bytes) -> os.stat_result:
+    """Make a new file, link or folder in the staging folder, as it shall be, and on disk."""
+    if change.kind == "directory":
+        os.mkdir(name, 0o700, dir_fd=work.staging)
+        folder = os.open(name, FOLDER, dir_fd=work.staging)
+        try:
+            _give(work, change, lambda uid, gid: os.fchown(folder, uid, gid))
+            os.fchmod(folder, 0o700)
+            return os.fstat(folder)
+        finally:
+            os.close(folder)
+    if change.kind == "symlink":
+        os.symlink(work.made.read_link(change.raw_path), name, dir_fd=work.staging)
+        _give(work, change, lambda uid, gid: os.chown(name, uid, gid, dir_fd=work.staging, follow_symlinks=False))
+        return os.stat(name, dir_fd=work.staging, follow_symlinks=False)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    target = os.open(name, flags, 0o600, dir_fd=work.staging)
+    try:
+        with work.made.file(change.raw_path) as source:
+            _copy(source, target)
+            _copy_attributes(source, target)
+        _copy_access_list(work, change, target)
+        _give(work, change, lambda uid, gid: os.fchown(target, uid, gid))
+        os.fchmod(target, change.mode & 0o777)
+        os.fsync(target)
+        return os.fstat(target)
+    finally:
+        os.close(target)
+
+
+def _copy(source: int, target: int) -> None:
+    while piece := os.read(source, _PIECE):
+        write_all(target, piece)
+
+
+def _copy_attributes(source: int, target: int) -> None:
+    """The extended attributes that programs set for themselves; those that mean rights stay behind."""
+    with contextlib.suppress(OSError):
+        for name in os.listxattr(source):
+            if name.startswith("user.") and not name.startswith("user.overlay."):
+                os.setxattr(target, name, os.getxattr(source, name))
+
+
+def _copy_access_list(work: _Commit, change: FileChange, target: int) -> None:
+    """The list of a file that is changed: without it, its group would get the rights of the list's mask."""
+    if change.path not in work.expected or change.action != "changed":
+        return
+    with contextlib.suppress(OSError), _parent(work.real, change) as (folder, name):
+        # A name of a file that the caller may perhaps not open.
+        path = os.fsencode(f"/proc/self/fd/{folder}/") + name
+        os.setxattr(target, _ACCESS_LIST, os.getxattr(path, _ACCESS_LIST, follow_symlinks=False))
+
+
+def _give(work: _Commit, change: FileChange, chown: Callable[[int, int], None]) -> None:
+    """The workspace's owner has what a tool made, whoever had the file before."""
+    old = work.expected.get(change.path)
+    uid = work.mount.owner
+    gid = old.st_gid if old is not None and old.st_uid == uid else work.mount.group
+    if os.geteuid() == 0:
+        chown(uid, gid)
+    else:
+        # A group of the caller's own, perhaps; else the file keeps the group that it has.
+        with contextlib.suppress(OSError):
+            chown(-1, gid)
+
+
+def _take_out(work: _Commit, move: RenameStep) -> None:
+    aside = os.fsencode(move.name)
+    with _parent(work.real, move) as (folder, name):
+        rename(folder, name, work.staging, aside, RENAME_NOREPLACE)
+        status = _check(work, move)
+        if stat.S_ISDIR(status.st_mode) and holds_anything(work.staging, aside):
+            raise ConflictError(move.shown_path)
+
+
+def _put_in(work: _Commit, move: RenameStep) -> None:
+    with _parent(work.real, move) as (folder, name):
+        rename(work.staging, os.fsencode(move.name), folder, name, RENAME_NOREPLACE)
+
+
+def _replace(work: _Commit, move: RenameStep) -> None:
+    with _parent(work.real, move) as (folder, name):
+        rename(work.staging, os.fsencode(move.name), folder, name, RENAME_EXCHANGE)
+        _check(work, move)
+
+
+def _set_mode(work: _Commit, mode: ChmodStep) -> None:
+    with work.real.folder(mode.path.encode("utf-8", "surrogateescape")) as folder:
+        if os.fstat(folder).st_ino != mode.inode:
+            raise ConflictError(mode.path)
+        os.fchmod(folder, mode.new)
+
+
+def _check(work: _Commit, move: RenameStep) -> os.stat_result:
+    """That what came out is what was there when the changes were listed; a rename alone moves only its ctime."""
+    was = work.expected.get(move.path)
+    found = os.stat(move.name, dir_fd=work.staging, follow_symlinks=False)
+    if was is None or _stamp(was) != _stamp(found):
+        raise ConflictError(move.shown_path)
+    return found
+
+
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
+    # What is taken out of a folder moves the folder's own times.
+    times = () if stat.S_ISDIR(status.st_mode) else (status.st_mtime_ns, status.st_size)
+    return (status.st_dev, status.st_ino, status.st_mode, *times)
+
+
+@contextlib.contextmanager
+def _parent(real: DirHandle, place: FileChange | RenameStep) -> Iterator[tuple[int, bytes]]:
+    parent, _, name = place.raw_path.rpartition(b"/")
+    try:
+        with real.folder(parent) as folder:
+            yield folder, name
+    except OSError as error:
+        if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EEXIST, errno.ENOTEMPTY}:
+            raise ConflictError(place.shown_path) from error
+        raise

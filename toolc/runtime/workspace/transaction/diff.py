@@ -1,0 +1,231 @@
+"""What a call changed: its view compared with the real files, and each difference judged."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from toolc.model.call import Action, FileChange
+from toolc.model.spec.sandbox import MIB
+from toolc.runtime.workspace.dir_handle import DirHandle
+from toolc.runtime.workspace.transaction.allowed_changes import kind_of, refusal
+from toolc.runtime.workspace.transaction.view import MOST_ENTRIES, TooManyError, View, ViewEntry, check_depth
+
+_PARTS: Final = ({"objects", "refs"}, {"commondir"})
+"""What stands beside ``HEAD``: one of these."""
+
+
+def repositories(real: DirHandle, changes: Iterable[FileChange]) -> frozenset[str]:
+    """The folders above ``changes`` that git would take for a repository when they are made."""
+    made: dict[str, set[str]] = {}
+    folders: set[str] = set()
+    for change in changes:
+        folder, _, name = change.path.rpartition("/")
+        folders.update(_above(change.path))
+        # A folder is no HEAD, and many are called so.
+        if change.action != "deleted" and not (change.kind == "directory" and name.casefold() == "head"):
+            made.setdefault(folder, set()).add(name.casefold())
+    return frozenset(folder for folder in folders if _is_repository(real, folder, made.get(folder, set())))
+
+
+def is_in(change: FileChange, found: frozenset[str]) -> bool:
+    """Whether a change is somewhere in one of these folders."""
+    return bool(found) and not found.isdisjoint(_above(change.path))
+
+
+def _above(path: str) -> Iterator[str]:
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _is_repository(real: DirHandle, folder: str, made: set[str]) -> bool:
+    def has(name: str) -> bool:
+        return name.casefold() in made or _mode(real, f"{folder}/{name}".lstrip("/")) is not None
+
+    head = _mode(real, f"{folder}/HEAD".lstrip("/"))
+    has_head = "head" in made or (head is not None and not stat.S_ISDIR(head))
+    return has_head and any(all(map(has, parts)) for parts in _PARTS)
+
+
+def _mode(real: DirHandle, path: str) -> int | None:
+    # What cannot be looked at is judged as a change, by itself.
+    with suppress(OSError):
+        status = real.status_of(path.encode("utf-8", "surrogateescape"))
+        return None if status is None else status.st_mode
+    return None
+
+
+MOST_BYTES: Final = 1024 * MIB
+"""How much a call's new files may weigh together."""
+
+_PIECE: Final = 1 << 20
+_RAW: Final = ("utf-8", "surrogateescape")
+
+_Found: TypeAlias = tuple[FileChange, bool, os.stat_result | None]
+"""A change, whether the real file is as the tool saw it, and its status."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """``changes`` are sorted by path; ``before`` has what stood at their paths when they were listed."""
+
+    changes: tuple[FileChange, ...] = ()
+    before: dict[str, os.stat_result] = field(default_factory=dict)
+
+
+def differences(real: DirHandle, view: View, writes: tuple[str, ...]) -> Differences:
+    """Every change, with its refusal if there is one. Raises ``OSError`` and ``TooManyError``.
+
+    What is the same in content and permissions is no change, whatever else was done to it.
+    """
+    found: dict[tuple[str, Action], FileChange] = {}
+    before: dict[str, os.stat_result] = {}
+    total = 0
+    for entry in view.scan():
+        for change, seen, old in _compared(real, view, entry):
+            if old is not None:
+                before[change.path] = old
+            total += change.size_bytes
+            if total > MOST_BYTES or len(found) >= MOST_ENTRIES:
+                raise TooManyError(f"it changes more than {MOST_ENTRIES} files, or {MOST_BYTES // MIB} MiB")
+            found[change.path, change.action] = _judged(view, change, writes, seen=seen)
+    folders = repositories(real, found.values())
+    for key, change in found.items():
+        if not change.refused and is_in(change, folders):
+            found[key] = replace(change, refused="it is in what git takes for a repository, and acts on")
+    # What is deleted comes before what takes its place.
+    order = sorted(found, key=lambda key: (key[0].encode(*_RAW), key[1] != "deleted"))
+    return Differences(tuple(found[key] for key in order), before)
+
+
+def _compared(real: DirHandle, view: View, entry: ViewEntry) -> Iterator[_Found]:
+    try:
+        yield from _compare(real, view, entry)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        reason = "something else is mounted there, which the tool did not see"
+        yield (
+            FileChange(path=entry.path.decode(*_RAW), action="changed", kind="special", refused=reason),
+            True,
+            None,
+        )
+
+
+def _judged(view: View, change: FileChange, writes: tuple[str, ...], *, seen: bool) -> FileChange:
+    is_new_link = change.kind == "symlink" and change.action != "deleted"
+    target = view.root.read_link(change.raw_path) if is_new_link else None
+    reason = change.refused or refusal(change, writes, target)
+    if not reason and not seen:
+        reason = "it was changed by somebody else while the tool ran"
+    return replace(change, refused=reason) if reason else change
+
+
+def _compare(real: DirHandle, view: View, entry: ViewEntry) -> Iterator[_Found]:
+    """The changes that an entry of the view amounts to."""
+    path = entry.path
+    old = real.status_of(path)
+    seen = view.is_as_seen(path, old, entry)
+    if entry.status is None:
+        if old is not None:
+            yield from _deletions(real, view, path, old)
+        return
+    new = entry.status
+    if stat.S_ISDIR(new.st_mode):
+        yield from _compare_folder(real, view, entry, old, seen=seen)
+    elif old is None:
+        yield _change(view, path, "added", new), seen, None
+    elif stat.S_ISDIR(old.st_mode):
+        yield from _deletions(real, view, path, old)
+        yield _change(view, path, "added", new), True, old
+    elif not _is_same(real, view, path, old, new):
+        yield _change(view, path, "changed", new), seen, old
+
+
+def _compare_folder(
+    real: DirHandle, view: View, entry: ViewEntry, old: os.stat_result | None, *, seen: bool
+) -> Iterator[_Found]:
+    assert entry.status is not None
+    path, new = entry.path, entry.status
+    if old is None:
+        yield _change(view, path, "added", new), seen, None
+        return
+    if not stat.S_ISDIR(old.st_mode):
+        yield _deleted(path, old), seen, old
+        yield _change(view, path, "added", new), True, old
+        return
+    if old.st_mode & 0o777 != new.st_mode & 0o777:
+        yield _change(view, path, "changed", new), seen, old
+    if entry.alone:
+        # As many as the view may have kept, and still too many.
+        for name, status in real.entries(path, 2 * MOST_ENTRIES + 1):
+            if view.root.status_of(path + b"/" + name) is None:
+                yield from _deletions(real, view, path + b"/" + name, status)
+
+
+def _deletions(real: DirHandle, view: View, top: bytes, status: os.stat_result) -> Iterator[_Found]:
+    """That ``top`` and all that is really in it goes."""
+    waiting = [(top, status)]
+    while waiting:
+        path, found = waiting.pop()
+        check_depth(path)
+        yield _deleted(path, found), view.is_as_seen(path, found, None), found
+        if stat.S_ISDIR(found.st_mode):
+            waiting += [(path + b"/" + name, inner) for name, inner in real.entries(path, MOST_ENTRIES + 1)]
+
+
+def _deleted(path: bytes, status: os.stat_result) -> FileChange:
+    return FileChange(path=path.decode(*_RAW), action="deleted", kind=kind_of(status.st_mode))
+
+
+def _change(view: View, path: bytes, action: Action, status: os.stat_result) -> FileChange:
+    kind = kind_of(status.st_mode)
+    is_file = kind == "file"
+    if is_file and status.st_size > MOST_BYTES:
+        raise TooManyError(f"it leaves a file of {status.st_size} bytes")
+    return FileChange(
+        path=path.decode(*_RAW),
+        action=action,
+        kind=kind,
+        size_bytes=status.st_size if is_file else 0,
+        # A link has no permissions of its own; set-id bits never leave a sandbox.
+        mode=0o777 if kind == "symlink" else status.st_mode & 0o777,
+        digest=_digest(view.root, path) if is_file else None,
+    )
+
+
+def _digest(root: DirHandle, path: bytes) -> str:
+    digest = hashlib.sha256()
+    with root.file(path) as descriptor:
+        while piece := os.read(descriptor, _PIECE):
+            digest.update(piece)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _is_same(real: DirHandle, view: View, path: bytes, old: os.stat_result, new: os.stat_result) -> bool:
+    if kind_of(old.st_mode) != kind_of(new.st_mode):
+        return False
+    if stat.S_ISLNK(new.st_mode):
+        return real.read_link(path) == view.root.read_link(path)
+    if not stat.S_ISREG(new.st_mode):
+        # A fifo or a socket that a copy has anew; what a device is was never copied.
+        return old.st_rdev == new.st_rdev
+    if (old.st_size, old.st_mode & 0o777) != (new.st_size, new.st_mode & 0o777):
+        return False
+    try:
+        with real.file(path) as ours, view.root.file(path) as theirs:
+            while True:
+                piece = os.read(ours, _PIECE)
+                if piece != os.read(theirs, _PIECE):
+                    return False
+                if not piece:
+                    return True
+    except PermissionError:
+        return False

@@ -1,0 +1,280 @@
+"""A commit that did not get done is rolled back: by itself after an error, by whoever finds its plan after a kill.
+
+Nothing says how far it came, and nothing needs to: every step is one rename, so where a file is now tells
+whether its step was done. To be killed here is therefore no harm either. What somebody else has changed since
+stays as it is, and what stood there before stays in the staging folder, with the journal that names it.
+
+Imports only the standard library: the janitor does it too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from toolc.runtime.workspace.dir_handle import FOLDER, RENAME_EXCHANGE, RENAME_NOREPLACE, DirHandle, rename
+from toolc.runtime.workspace.transaction.journal import (
+    ChmodStep,
+    CommitPlan,
+    FileIdentity,
+    RenameStep,
+    StagingArea,
+    alone,
+    forget_plan,
+    locked,
+)
+
+ASIDE: Final = ".aside"
+"""What ``beneath.rename`` appends to a name in the middle of an exchange, where the file system has none."""
+
+_OURS: Final = re.compile(r"(new|old)\.[0-9]+(\.aside)*")
+
+_MOST_TOLD: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A path that somebody else has changed; ``kept`` is the old file in the staging folder, if any."""
+
+    path: str
+    kept: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.path} (the old one is {self.kept})" if self.kept else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A workspace with a part of a call's changes in it; ``told`` says which, and what to do."""
+
+    workspace: str
+    told: str
+
+
+class _ConcurrentChangeError(Exception):
+    """Somebody else's file stands there."""
+
+
+def recover(scratch: Path) -> Unfinished | None:
+    """Finish what a dead commit with this scratch folder has begun, and remove its staging folder.
+
+    None where nothing is to be done, or all is; else ``scratch`` and staging folder must stay.
+    """
+    try:
+        with locked(scratch):
+            return _recover(scratch)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        reason = error.strerror
+    except (ValueError, KeyError, TypeError):
+        reason = "another release of toolc has written its journal"
+    return Unfinished("", f"a commit cannot be rolled back: {reason}; try again, or see to it and remove {scratch}")
+
+
+def roll_back(workspace: DirHandle, staging: int, plan: CommitPlan) -> list[Conflict]:
+    """Undo what was done of ``plan``, last step first; what could not be is returned, by path.
+
+    ``staging`` is the open staging folder.
+    """
+    found = []
+    for mode in reversed(plan.modes):
+        with contextlib.suppress(OSError):
+            _restore_mode(workspace, mode)
+    for move in reversed(plan.moves):
+        kept = None
+        try:
+            kept = _kept(staging, move)
+            _undo(workspace, staging, move, kept)
+        except (_ConcurrentChangeError, OSError):
+            found.append(Conflict(move.shown_path, kept or ""))
+    return sorted(found, key=lambda conflict: conflict.path)
+
+
+def remove_staging(workspace: int, name: str) -> None:
+    """Remove the folder ``name`` of ours in the open folder ``workspace``, and only what a commit puts there.
+
+    Raises ``OSError``, ENOTEMPTY where there is more in it.
+    """
+    with _opened(workspace, name) as staging:
+        with os.scandir(staging) as found:
+            names = [entry.name for entry in found]
+        for each in filter(_OURS.fullmatch, names):
+            if stat.S_ISDIR(os.stat(each, dir_fd=staging, follow_symlinks=False).st_mode):
+                os.rmdir(each, dir_fd=staging)
+            else:
+                os.unlink(each, dir_fd=staging)
+    os.rmdir(name, dir_fd=workspace)
+
+
+def told(conflicts: list[Conflict]) -> str:
+    """The conflicts in one line, with nothing in it that a terminal would act on."""
+    more = f", and {len(conflicts) - _MOST_TOLD} more" if len(conflicts) > _MOST_TOLD else ""
+    named = ", ".join(map(str, conflicts[:_MOST_TOLD]))
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in named) + more
+
+
+def _recover(scratch: Path) -> Unfinished | None:
+    where, plan = StagingArea.read(scratch), CommitPlan.read(scratch)
+    if where is None:
+        return None
+    try:
+        workspace = DirHandle(os.open(where.workspace, FOLDER))
+    except OSError:
+        return _lost(where, plan, scratch)
+    with workspace:
+        if workspace.status.st_ino != where.inode:
+            return _lost(where, plan, scratch)
+        with alone(workspace.descriptor):
+            if plan is not None and (unfinished := _rolled_back(workspace, where, plan, scratch)):
+                return unfinished
+            with contextlib.suppress(OSError):
+                remove_staging(workspace.descriptor, where.name)
+    return None
+
+
+def _rolled_back(workspace: DirHandle, where: StagingArea, plan: CommitPlan, scratch: Path) -> Unfinished | None:
+    try:
+        with _opened(workspace.descriptor, where.name) as staging:
+            if os.fstat(staging).st_ino != plan.staging:
+                raise FileNotFoundError
+            if conflicts := roll_back(workspace, staging, plan):
+                return Unfinished(
+                    where.workspace,
+                    f"a call was killed while its changes were made in {where.workspace}, and some could not be "
+                    f"undone, for somebody else has changed the same files since: {told(conflicts)}; take what you "
+                    f"need from {where.workspace}/{where.name}, and remove that folder",
+                )
+            forget_plan(scratch, staging)
+    except FileNotFoundError:
+        # Whoever was told of conflicts has seen to them, and removed it.
+        return None
+    return None
+
+
+def _lost(where: StagingArea, plan: CommitPlan | None, scratch: Path) -> Unfinished | None:
+    if plan is None:
+        return None
+    return Unfinished(
+        where.workspace,
+        f"a call was killed while its changes were made in {where.workspace}, and that folder is not there now, so "
+        f"they cannot be undone; put it back, or remove {scratch}",
+    )
+
+
+def _undo(workspace: DirHandle, staging: int, move: RenameStep, kept: str | None) -> None:
+    """Bring a path back to what it was, by what is there now. Raises ``_TheirsError`` and ``OSError``."""
+    if kept is None and (move.new is None or move.replaces):
+        return  # not done, or undone
+    try:
+        with _parent(workspace, move) as (folder, name):
+            there = _status(folder, name)
+            is_ours = there is not None and _is_new(folder, name, move)
+            if kept is not None and there is None:
+                rename(staging, os.fsencode(kept), folder, name, RENAME_NOREPLACE)
+            elif kept is not None and is_ours:
+                _exchange(staging, folder, name, move, kept)
+            elif kept is not None:
+                raise _ConcurrentChangeError
+            elif is_ours:
+                _take_out(staging, folder, name, move)
+            elif there is not None and move.new is not None and there.st_ino == move.new.inode:
+                raise _ConcurrentChangeError  # they have written in it
+    except FileNotFoundError:
+        if kept is not None:
+            raise
+
+
+def _exchange(staging: int, folder: int, name: bytes, move: RenameStep, kept: str) -> None:
+    rename(staging, os.fsencode(kept), folder, name, RENAME_EXCHANGE)
+    if not _is_new(staging, os.fsencode(kept), move):
+        rename(staging, os.fsencode(kept), folder, name, RENAME_EXCHANGE)
+        raise _ConcurrentChangeError
+
+
+def _take_out(staging: int, folder: int, name: bytes, move: RenameStep) -> None:
+    taken = os.fsencode(move.name)
+    rename(folder, name, staging, taken, RENAME_NOREPLACE)
+    if not _is_new(staging, taken, move):
+        rename(staging, taken, folder, name, RENAME_NOREPLACE)
+        raise _ConcurrentChangeError
+
+
+def _is_new(folder: int, name: bytes, move: RenameStep) -> bool:
+    """Whether this is the file that the commit has made, with nothing in it if it is a folder."""
+    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    return FileIdentity.of(status) == move.new and not (
+        stat.S_ISDIR(status.st_mode) and holds_anything(folder, name)
+    )
+
+
+def holds_anything(folder: int, name: bytes) -> bool:
+    """Whether there is anything in the folder ``name`` of an open folder. Raises ``OSError``."""
+    opened = os.open(name, FOLDER, dir_fd=folder)
+    try:
+        with os.scandir(opened) as found:
+            return any(found)
+    finally:
+        os.close(opened)
+
+
+def _kept(staging: int, move: RenameStep) -> str | None:
+    """The name of what came out of the workspace in this step: whatever is there that is not the new file."""
+    for name in (move.name, move.name + ASIDE):
+        status = _status(staging, os.fsencode(name))
+        if status is not None and (move.new is None or status.st_ino != move.new.inode):
+            return name
+    return None
+
+
+def _restore_mode(workspace: DirHandle, mode: ChmodStep) -> None:
+    raw = mode.path.encode("utf-8", "surrogateescape")
+    parent, _, name = raw.rpartition(b"/")
+    with workspace.folder(parent) as folder:
+        # Not for reading: it may be closed to us.
+        opened = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            status = os.fstat(opened)
+            if status.st_ino == mode.inode and stat.S_IMODE(status.st_mode) == mode.new:
+                Path(f"/proc/self/fd/{opened}").chmod(mode.old)
+        finally:
+            os.close(opened)
+
+
+@contextmanager
+def _parent(workspace: DirHandle, move: RenameStep) -> Iterator[tuple[int, bytes]]:
+    parent, _, name = move.raw_path.rpartition(b"/")
+    try:
+        with workspace.folder(parent) as folder:
+            yield folder, name
+    except OSError as error:
+        if error.errno in {errno.ENOTDIR, errno.ELOOP}:
+            raise FileNotFoundError from error
+        raise
+
+
+@contextmanager
+def _opened(workspace: int, name: str) -> Iterator[int]:
+    """The staging folder. Raises ``OSError``, ENOENT where another's stands there."""
+    staging = os.open(name, FOLDER, dir_fd=workspace)
+    try:
+        if os.fstat(staging).st_uid != os.geteuid():
+            raise FileNotFoundError
+        yield staging
+    finally:
+        os.close(staging)
+
+
+def _status(folder: int, name: bytes) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,346 @@
+"""A workspace of mode ``transaction``: the call works on a view of it, and what it did there is decided after.
+
+Theory of operation. ``Transaction.start`` gives the sandbox a view: an overlay over the real folder, or a
+whole copy where the engine or the file system has none. When the sandbox is gone, ``settle`` compares the view
+with the real files (``transaction_diff``), and the spec's ``commit`` decides. It is all or nothing: one change
+that is refused, or one file that somebody else changed meanwhile, keeps every other from the real files, for
+half of what a tool did is a state that nobody has seen. The view is removed with the transaction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from toolc.model.call import NOBODY_TO_ASK, Ask, FileChange, Proposal, changes_to_json
+from toolc.model.errors import InfrastructureError, UsageError
+from toolc.model.json_schema import JsonObject
+from toolc.model.plan import Mount, Profile
+from toolc.model.result import Ending, Text, ToolFailure, ToolResult
+from toolc.model.spec.code_backends import ErrorKind
+from toolc.model.spec.sandbox import TransactionSpec as Terms
+from toolc.model.spec.tool import ToolSpec
+from toolc.runtime.workspace.dir_handle import DirHandle
+from toolc.runtime.workspace.result_folder import FolderError, RealFolder, ResultFolder, read_beneath
+from toolc.runtime.workspace.scratch import make_scratch, remove_dead
+from toolc.runtime.workspace.scratch_sweep import discard
+from toolc.runtime.workspace.transaction.commit import ConflictError, RollbackFailedError, commit
+from toolc.runtime.workspace.transaction.diff import Differences, differences
+from toolc.runtime.workspace.transaction.view import Overlay, TooManyError, View, ViewEntry, copy_tree
+from toolc.sandbox.base import Engine, EngineSandbox
+
+_COARSE: Final = 5
+"""CLOCK_REALTIME_COARSE of clock_gettime(2), which files are stamped with."""
+
+_TOLERANCE_NS: Final = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeClock:
+    """``stamp_ns``: every file that was changed before bears an earlier time, and after it this one or later."""
+
+    stamp_ns: int
+    running_ns: int
+
+    @staticmethod
+    def now() -> ChangeClock:
+        """This moment, as soon as the clock of files has ticked: a few milliseconds."""
+        before = time.clock_gettime_ns(time.CLOCK_REALTIME)
+        while (both := _read(_COARSE)).stamp_ns <= before:
+            time.sleep(0.0005)
+        return both
+
+    def clock_was_set_back(self) -> bool:
+        """Whether later changes may bear an earlier time than this."""
+        now = _read(time.CLOCK_REALTIME)
+        return now.stamp_ns - self.stamp_ns < now.running_ns - self.running_ns - _TOLERANCE_NS
+
+
+def _read(clock: int) -> ChangeClock:
+    """``clock`` and the one that nobody sets at one moment: read again where a busy machine held us up between."""
+    while True:
+        before = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        stamp = time.clock_gettime_ns(clock)
+        after = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        if after - before < _TOLERANCE_NS // 2:
+            return ChangeClock(stamp, after)
+
+
+def final_view(view: View) -> ResultFolder:
+    """What the tool saw in the end. Raises ``OSError``, and ``TooManyError`` where it changed too much."""
+    return _Overlaid(view) if isinstance(view, Overlay) else RealFolder(view.root)
+
+
+class _Overlaid:
+    """Both sides of an overlay as one folder, as the kernel showed them."""
+
+    def __init__(self, overlay: Overlay) -> None:
+        self._upper = overlay.root
+        self._real = overlay.real
+        self._changed = {entry.path: entry for entry in overlay.scan()}
+
+    def status_of(self, path: bytes) -> os.stat_result | None:
+        """As ``Folder.status_of``."""
+        entry = self._changed.get(path)
+        if entry is not None:
+            return entry.status
+        return self._real.status_of(path) if self._shows_real(path) else None
+
+    def entries(self, path: bytes, most: int) -> list[tuple[bytes, os.stat_result]]:
+        """As ``Folder.entries``."""
+        entry = self._changed.get(path)
+        found: dict[bytes, os.stat_result | None] = {}
+        if (entry is None or not entry.alone) and self._shows_real(path) and self._is_real_folder(path):
+            found |= self._real.entries(path, most)
+        if entry is not None or not path:
+            prefix = path + b"/" if path else b""
+            found |= {name: self._changed[prefix + name].status for name, _ in self._upper.entries(path, most)}
+        kept = [(name, status) for name, status in sorted(found.items()) if status is not None]
+        return kept[:most]
+
+    def read(self, path: bytes, most: int) -> bytes:
+        """As ``Folder.read``."""
+        entry = self._changed.get(path)
+        if entry is None and not self._shows_real(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        return read_beneath(self._side(entry), path, most)
+
+    def _side(self, entry: ViewEntry | None) -> DirHandle:
+        return self._real if entry is None else self._upper
+
+    def _shows_real(self, path: bytes) -> bool:
+        """Whether no folder above ``path`` hides the real side."""
+        while path:
+            path = path.rpartition(b"/")[0]
+            entry = self._changed.get(path)
+            if entry is not None and (
+                entry.alone or entry.status is None or not stat.S_ISDIR(entry.status.st_mode)
+            ):
+                return False
+        return True
+
+    def _is_real_folder(self, path: bytes) -> bool:
+        status = self._real.status_of(path)
+        return status is not None and stat.S_ISDIR(status.st_mode)
+
+
+LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "bcachefs", "zfs"})
+"""File systems whose time stamps are this kernel's own, which an overlay's commit relies on."""
+
+MOST_NAMED: Final = 5
+"""How many refused changes a model is told of."""
+
+
+class Transaction:
+    """One call's view of its workspace. Not shared between threads; to be closed, and left by ``with``."""
+
+    def __init__(self, tool: ToolSpec, call_id: str, mount: Mount) -> None:
+        """Raises ``UsageError`` where the folder is gone, ``InfrastructureError`` without a place for the view.
+
+        Also where a killed call has left its changes in the folder, which could not be undone.
+        """
+        assert tool.sandbox.transaction is not None
+        self._tool = tool.name
+        self._terms: Terms = tool.sandbox.transaction
+        self._call_id = call_id
+        self._mount = mount
+        self._moment: ChangeClock | None = None
+        self._view: View | None = None
+        self._note = ""
+        self._scratch = make_scratch(mount.source)
+        try:
+            self._real = DirHandle.open(mount.source)
+        except OSError as error:
+            discard(self._scratch)
+            raise UsageError(f"the workspace {mount.source} cannot be used: {error.strerror}") from None
+        if mount.inode and (self._real.status.st_dev, self._real.status.st_ino) != (mount.device, mount.inode):
+            self.close()
+            raise UsageError(f"the workspace {mount.source} was replaced by another folder; start the call again")
+
+    def close(self) -> None:
+        """Remove the view, and those that dead owners left."""
+        if self._view is not None:
+            self._view.root.close()
+        self._real.close()
+        discard(self._scratch)
+        remove_dead()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def start(self, engine: Engine, profile: Profile, arguments: Sequence[str]) -> tuple[EngineSandbox, Profile]:
+        """Start a sandbox with a view for a workspace, and say with which profile.
+
+        Raises ``InfrastructureError``.
+        """
+        overlay = replace(
+            self._mount,
+            scratch=str(self._scratch),
+            pinned=f"/proc/{os.getpid()}/fd/{self._real.descriptor}",
+        )
+        obstacle = _obstacle(self._real) or engine.overlay_obstacle(replace(profile, workspace=overlay))
+        if obstacle is None:
+            self._moment = ChangeClock.now()
+            try:
+                sandbox = engine.start(replace(profile, workspace=overlay), arguments)
+            except InfrastructureError as error:
+                # Only trying tells whether kernel, daemon and policies agree to it; a copy they all can do.
+                obstacle = str(error)
+            else:
+                with contextlib.ExitStack() as undo:
+                    undo.callback(sandbox.close)
+                    upper = DirHandle.open(str(self._scratch / "upper"))
+                    undo.pop_all()
+                self._view = Overlay(upper, self._real, self._moment.stamp_ns)
+                return sandbox, replace(profile, workspace=overlay)
+        self._note = obstacle
+        profile = replace(profile, workspace=self._copied(obstacle))
+        return engine.start(profile, arguments), profile
+
+    def left(self) -> ResultFolder:
+        """The workspace as the tool left it, before anything is settled. The sandbox must be gone.
+
+        Raises ``FolderError``.
+        """
+        assert self._view is not None
+        try:
+            return final_view(self._view)
+        except (OSError, TooManyError) as error:
+            raise FolderError("file", f"what the tool left cannot be read: {error}") from None
+
+    def settle(self, result: ToolResult, ending: Ending, ask: Ask | None) -> ToolResult:
+        """Decide about the changes, and tell of them in the result. The sandbox must be gone."""
+        if self._view is None:
+            return result
+        found = Differences()
+        try:
+            found = differences(self._real, self._view, self._terms.writes)
+            kept = self._decide(found, result, ending, ask)
+        except TooManyError as error:
+            kept = _Kept("file", str(error))
+        except OSError as error:
+            kept = _Kept("file", f"they cannot be read: {error.strerror}")
+        told: JsonObject = changes_to_json(found.changes) | {
+            "committed": kept is None,
+            "view": "overlay" if isinstance(self._view, Overlay) else "copy",
+        }
+        if kept is not None:
+            told["reason"] = kept.reason
+        if self._note:
+            told["view_note"] = self._note
+        result = replace(result, details=result.details | {"changes": told})
+        return result if kept is None or kept.kind is None else _with_note(result, kept.kind, kept.reason)
+
+    def _decide(self, found: Differences, result: ToolResult, ending: Ending, ask: Ask | None) -> _Kept | None:
+        """Why the changes stay out of the real files; None once they are in them."""
+        changes = found.changes
+        if not changes:
+            return _Kept(None, "nothing was changed")
+        if self._terms.commit == "never":
+            return _Kept(None, "the spec says commit: never")
+        if ending == "cancelled":
+            return _Kept(None, "the call was cancelled")
+        if self._terms.commit != "always" and result.is_error:
+            return _Kept("denied", f"the tool failed, and the spec says commit: {self._terms.commit}")
+        if refused := [change for change in changes if change.refused]:
+            return _Kept("denied", _named(refused))
+        if self._moment is not None and self._moment.clock_was_set_back():
+            return _Kept("file", "the clock was set back meanwhile, so nobody can say who changed which file when")
+        if self._terms.commit == "ask":
+            if ask is None:
+                return _Kept("denied", NOBODY_TO_ASK)
+            proposal = Proposal(
+                tool=self._tool, call_id=self._call_id, workspace=self._mount.source, changes=changes
+            )
+            if not ask(proposal):
+                return _Kept("denied", "whoever was asked said no")
+        return self._commit(found)
+
+    def _commit(self, found: Differences) -> _Kept | None:
+        assert self._view is not None
+        try:
+            commit(self._real, self._view.root, found, self._mount, self._scratch)
+        except RollbackFailedError as error:
+            raise InfrastructureError(
+                f"the workspace {self._mount.source} has only a part of the call's changes, for somebody else was "
+                f"changing the same files: {error}; take what you need from there, and remove that folder"
+            ) from error
+        except ConflictError as error:
+            return _Kept("file", f"{error} was changed by somebody else while the tool ran")
+        except OSError as error:
+            return _Kept("file", f"they cannot be written: {error.strerror}")
+        return None
+
+    def _copied(self, obstacle: str) -> Mount:
+        """A whole copy to mount. Raises ``InfrastructureError`` where that cannot be had either."""
+        folder = self._scratch / "copy"
+        try:
+            folder.mkdir(mode=0o700)
+            target = DirHandle.open(str(folder))
+            self._view = copy_tree(self._real, target)
+        except (OSError, TooManyError) as error:
+            reason = str(error) if isinstance(error, TooManyError) else f"it cannot be read whole: {error}"
+            raise InfrastructureError(
+                f"the workspace {self._mount.source} cannot be made a transaction: {obstacle}; and it cannot be "
+                f"copied: {reason}; give a smaller folder, or say workspace: rw in the spec"
+            ) from error
+        self._moment = None
+        return replace(
+            self._mount,
+            source=str(folder),
+            mode="rw",
+            device=target.status.st_dev,
+            inode=target.status.st_ino,
+            scratch=str(self._scratch),
+        )
+
+
+class _Kept:
+    """Why changes stay out of the real files; ``kind`` is None where that is no failure."""
+
+    def __init__(self, kind: ErrorKind | None, reason: str) -> None:
+        self.kind = kind
+        self.reason = reason
+
+
+def _named(refused: list[FileChange]) -> str:
+    named = "".join(f"\n- {change.shown_path}: {change.refused}" for change in refused[:MOST_NAMED])
+    more = f"\n- and {len(refused) - MOST_NAMED} more" if len(refused) > MOST_NAMED else ""
+    return f"not every change is allowed:{named}{more}"
+
+
+def _with_note(result: ToolResult, kind: ErrorKind, reason: str) -> ToolResult:
+    """The result with the news that the workspace is as it was, as an error even if the tool had none."""
+    note = f"the workspace is as it was before the call: {reason}"
+    return replace(result, content=(*result.content, Text(note)), error=result.error or ToolFailure(kind, note))
+
+
+def _obstacle(real: DirHandle) -> str | None:
+    """Why the workspace's file system can be no overlay's lower side; None if it can."""
+    kind = _file_system(real.descriptor)
+    return None if kind in LOCAL else f"its file system ({kind}) cannot carry one"
+
+
+def _file_system(descriptor: int) -> str:
+    """The type of the file system that a descriptor is on, by its mount in proc_pid_mountinfo(5)."""
+    try:
+        about = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii")
+        number = next(line.split()[1] for line in about.splitlines() if line.startswith("mnt_id:"))
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+        line = next(each for each in mounts.splitlines() if each.split(" ", 1)[0] == number)
+    except (OSError, StopIteration):
+        return "unknown"
+    return line.partition(" - ")[2].split(" ", 1)[0]

@@ -1,0 +1,306 @@
+"""What a tool left behind, in either kind of view: the upper side of an overlay, or a whole copy.
+
+Both answer two questions: what is there that was not (``scan``), and is a real file still what the tool saw
+(``is_as_seen``). What they yield was made by the tool and is read by descriptor only.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from toolc.model.spec.sandbox import MIB
+from toolc.runtime.workspace.dir_handle import FOLDER, READ, DirHandle, openat2_beneath, write_all
+
+MOST_ENTRIES: Final = 20_000
+"""How many changed paths a call may leave, and how many a copy may have."""
+
+DEEPEST: Final = 100
+"""How deep its folders may be: each step of a path is taken anew."""
+
+_WHITEOUT: Final = os.makedev(0, 0)
+
+
+class TooManyError(Exception):
+    """There is more than toolc will look at; ``str(error)`` says so to a user."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewEntry:
+    """Something in a view that may differ from the real file; ``status`` is None where it was deleted.
+
+    ``alone``: a folder that shows nothing of the real one at its path. ``was_there``: it began as a file of
+    the real folder, at this path or, for what is no folder, at another.
+    """
+
+    path: bytes
+    status: os.stat_result | None
+    alone: bool = False
+    was_there: bool = False
+
+
+class View(Protocol):
+    """Where a call has worked. ``root`` holds what it made: for an overlay only that, for a copy everything."""
+
+    @property
+    def root(self) -> DirHandle:
+        """The folder that the new files are read from."""
+
+    def scan(self) -> Iterator[ViewEntry]:
+        """What may differ, each folder before what is in it. Raises ``OSError`` and ``TooManyError``."""
+
+    def is_as_seen(self, path: bytes, status: os.stat_result | None, entry: ViewEntry | None) -> bool:
+        """Whether the real file, None if there is none now, is what stood at ``path`` when the tool began.
+
+        ``entry`` is what ``scan`` said of this path, None where it said something of a folder above.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """The upper side of an overlay; what its marks mean is in the kernel's filesystems/overlayfs.rst.
+
+    ``since_ns`` is a time of the kernel's clock for files, before the sandbox started: what changed later,
+    the tool may not have seen. Nobody can set a file's ctime, and to look at each file first would take
+    longer than most calls.
+    """
+
+    root: DirHandle
+    real: DirHandle
+    since_ns: int
+
+    def scan(self) -> Iterator[ViewEntry]:
+        """All of the upper side."""
+        waiting: list[tuple[bytes, bool]] = [(b"", False)]
+        count = 0
+        while waiting:
+            folder, alone = waiting.pop()
+            prefix = folder + b"/" if folder else b""
+            for name, status in self.root.entries(folder, MOST_ENTRIES + 1):
+                count += 1
+                path = prefix + name
+                _check(count, path)
+                if stat.S_ISCHR(status.st_mode) and status.st_rdev == _WHITEOUT:
+                    yield ViewEntry(path, None)
+                elif stat.S_ISDIR(status.st_mode):
+                    with self.root.folder(path) as descriptor:
+                        own = alone or _mark(descriptor, "opaque") == b"y"
+                        was_there = not own and _mark(descriptor, "origin") is not None
+                    yield ViewEntry(path, status, alone=own, was_there=was_there)
+                    waiting.append((path, own))
+                else:
+                    yield ViewEntry(path, status, was_there=self._has_origin(path, status))
+
+    def is_as_seen(self, path: bytes, status: os.stat_result | None, entry: ViewEntry | None) -> bool:
+        """By the time of its last change; where nothing is there, by that of its folder."""
+        if status is not None:
+            return stat.S_ISDIR(status.st_mode) or status.st_ctime_ns < self.since_ns
+        if entry is None or entry.status is None or not entry.was_there:
+            return True
+        if stat.S_ISDIR(entry.status.st_mode):
+            return False
+        # The tool has moved it here, or somebody else has removed it: then its folder was changed.
+        folder = self.real.status_of(path.rpartition(b"/")[0])
+        return folder is None or folder.st_ctime_ns < self.since_ns
+
+    def _has_origin(self, path: bytes, status: os.stat_result) -> bool:
+        if not stat.S_ISREG(status.st_mode):
+            return False
+        with suppress(PermissionError), self.root.file(path) as descriptor:
+            return _mark(descriptor, "origin") is not None
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells a file's versions apart without reading it."""
+
+    inode: int
+    size: int
+    changed_ns: int
+    mode: int
+
+    @staticmethod
+    def of(status: os.stat_result) -> Stamp:
+        """The stamp of a file as it is now."""
+        return Stamp(status.st_ino, status.st_size, status.st_ctime_ns, status.st_mode)
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A whole copy. ``originals`` and ``copies`` have the stamps of both sides as they were when it was made."""
+
+    root: DirHandle
+    originals: dict[bytes, Stamp] = field(default_factory=dict)
+    copies: dict[bytes, Stamp] = field(default_factory=dict)
+
+    def scan(self) -> Iterator[ViewEntry]:
+        """What is in the copy and was changed since, and what is gone from it."""
+        seen: set[bytes] = set()
+        folders: set[bytes] = {b""}
+        waiting = [b""]
+        while waiting:
+            folder = waiting.pop()
+            prefix = folder + b"/" if folder else b""
+            for name, status in self.root.entries(folder, MOST_ENTRIES + 1):
+                path = prefix + name
+                seen.add(path)
+                _check(len(seen), path)
+                if stat.S_ISDIR(status.st_mode):
+                    folders.add(path)
+                    yield ViewEntry(path, status)
+                    waiting.append(path)
+                elif self.copies.get(path) != Stamp.of(status):
+                    yield ViewEntry(path, status, was_there=path in self.originals)
+        for path in sorted(self.originals):
+            if path not in seen and path.rpartition(b"/")[0] in folders:
+                yield ViewEntry(path, None, was_there=True)
+
+    def is_as_seen(self, path: bytes, status: os.stat_result | None, entry: ViewEntry | None) -> bool:
+        """By the stamp of the original; of folders only that they are some."""
+        original = self.originals.get(path)
+        if status is None or original is None:
+            return status is None and original is None
+        if stat.S_ISDIR(status.st_mode) and stat.S_ISDIR(original.mode):
+            return True
+        return original == Stamp.of(status)
+
+
+def _mark(descriptor: int, name: str) -> bytes | None:
+    try:
+        return os.getxattr(descriptor, f"user.overlay.{name}")
+    except OSError:
+        return None
+
+
+def _check(count: int, path: bytes) -> None:
+    if count > MOST_ENTRIES:
+        raise TooManyError(f"it leaves more than {MOST_ENTRIES} changed files")
+    check_depth(path)
+
+
+def check_depth(path: bytes) -> None:
+    """Raise ``TooManyError`` for a path that is too deep."""
+    if path.count(b"/") >= DEEPEST:
+        raise TooManyError(f"it has folders more than {DEEPEST} deep")
+
+
+MOST_BYTES: Final = 1024 * MIB
+"""How much a workspace may weigh that is copied."""
+
+_PIECE: Final = 1 << 20
+
+
+def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
+    """Copy what is in ``real`` into the empty folder ``target``. Raises ``OSError`` and ``TooManyError``.
+
+    Folders, files and symbolic links, with their permissions, owners (as root) and times. Fifos, sockets,
+    devices, and what is mounted further down, are left out, as are files that the caller may not read.
+    """
+    view = Copy(target)
+    folders: list[tuple[bytes, os.stat_result]] = [(b"", real.status)]
+    total = 0
+    for folder, _ in folders:
+        prefix = folder + b"/" if folder else b""
+        with real.folder(folder) as source, target.folder(folder) as made:
+            for name, status in _entries(real, folder):
+                path = prefix + name
+                check_depth(path)
+                if len(view.originals) >= MOST_ENTRIES:
+                    raise TooManyError(f"it holds more than {MOST_ENTRIES} files")
+                total += status.st_size if stat.S_ISREG(status.st_mode) else 0
+                if total > MOST_BYTES:
+                    raise TooManyError(f"it holds more than {MOST_BYTES // MIB} MiB")
+                if status.st_dev == real.status.st_dev and _copy(source, made, name, status):
+                    view.originals[path] = Stamp.of(status)
+                    if stat.S_ISDIR(status.st_mode):
+                        folders.append((path, status))
+    # From the inside out, since to make what is in it changes a folder's times.
+    for path, status in reversed(folders):
+        with target.folder(path) as made:
+            _finish(made, status)
+    # The kernel's stamps are complete only now.
+    for folder, _ in folders:
+        prefix = folder + b"/" if folder else b""
+        made_here = target.entries(folder, MOST_ENTRIES)
+        view.copies.update({prefix + name: Stamp.of(status) for name, status in made_here})
+    return view
+
+
+def _entries(real: DirHandle, folder: bytes) -> list[tuple[bytes, os.stat_result]]:
+    try:
+        return real.entries(folder, MOST_ENTRIES + 1)
+    except PermissionError:
+        if not folder:
+            raise
+        return []
+
+
+def _copy(source: int, made: int, name: bytes, status: os.stat_result) -> bool:
+    """Copy one entry of the folder ``source`` into the folder ``made``; False if it is none that is copied."""
+    if stat.S_ISDIR(status.st_mode):
+        if _is_mounted(source, name):
+            return False
+        os.mkdir(name, 0o700, dir_fd=made)
+    elif stat.S_ISLNK(status.st_mode):
+        os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=made)
+        if os.geteuid() == 0:
+            os.chown(name, status.st_uid, status.st_gid, dir_fd=made, follow_symlinks=False)
+    elif stat.S_ISREG(status.st_mode):
+        return _copy_file(source, made, name, status)
+    else:
+        return False
+    return True
+
+
+def _is_mounted(source: int, name: bytes) -> bool:
+    """Whether a folder is a mount: of the same file system, for the device of another has told of it already."""
+    try:
+        os.close(openat2_beneath(source, name, FOLDER))
+    except PermissionError:
+        return False
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        return True
+    return False
+
+
+def _copy_file(source: int, made: int, name: bytes, status: os.stat_result) -> bool:
+    try:
+        opened = openat2_beneath(source, name, READ)
+    except PermissionError:
+        return False
+    except OSError as error:
+        if error.errno == errno.EXDEV:
+            return False
+        raise
+    try:
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            return False
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        target = os.open(name, flags, 0o600, dir_fd=made)
+        try:
+            left = status.st_size
+            # Never more than was counted: a file may be growing.
+            while left > 0 and (piece := os.read(opened, min(left, _PIECE))):
+                left -= len(piece)
+                write_all(target, piece)
+            _finish(target, status)
+        finally:
+            os.close(target)
+    finally:
+        os.close(opened)
+    return True
+
+
+def _finish(descriptor: int, status: os.stat_result) -> None:
+    if os.geteuid() == 0:
+        os.fchown(descriptor, status.st_uid, status.st_gid)
+    os.fchmod(descriptor, status.st_mode & 0o1777)
+    os.utime(descriptor, ns=(status.st_atime_ns, status.st_mtime_ns))
