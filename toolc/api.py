@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-from toolc.compiler.build_output import Built, render, write
+from toolc.compiler.build_output import Built, render, write_output
 from toolc.data.paths import packaged_path
 from toolc.executor import Executor
 from toolc.messages import find_provider
@@ -39,7 +39,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.tools import Tools
 
 if TYPE_CHECKING:
-    from toolc.compiler.compile import Compilation
+    from toolc.compiler.pipeline.compile import Compilation
     from toolc.functions.tool import ComposedTool, FunctionTool
 
 __all__ = [
@@ -89,7 +89,7 @@ class Registry:
         if source.suffix == ".json":
             registry = cls(read_registry(source))
         else:
-            from toolc.compiler.compile import compile_specs  # a built registry needs no compiler
+            from toolc.compiler.pipeline.compile import compile_specs  # a built registry needs no compiler
 
             registry = cls.compiled(compile_specs([source]))
         return registry if name is None else registry.only(name)
@@ -256,7 +256,7 @@ def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
     Where anything is wrong nothing is written, and what ``out`` held stays whole. Raises ``SpecError``
     and ``UsageError``.
     """
-    from toolc.compiler.compile import compile_specs  # only a build needs the compiler
+    from toolc.compiler.pipeline.compile import compile_specs  # only a build needs the compiler
 
     several = (paths,) if isinstance(paths, str | Path) else argument_checks.sequence("paths", paths, "paths")
     if not several:
@@ -267,13 +267,13 @@ def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
 
 def write_build(compilation: Compilation, out: str | Path) -> Built:
     """Write what ``build`` writes, of specs that are compiled. Raises ``SpecError`` and ``UsageError``."""
-    from toolc.compiler.garbage import no_collection  # only a build needs the compiler
+    from toolc.compiler.pipeline.compile import gc_paused  # only a build needs the compiler
 
     compilation.refuse_errors()
-    with no_collection():
+    with gc_paused():
         names = [tool.name for tool in compilation.tools]
         rendered = render(compilation.tools, compilation.tools)
-        return write(rendered, names, compilation.toolsets, out)
+        return write_output(rendered, names, compilation.toolsets, out)
 
 
 def result_to_json(result: ToolResult) -> JsonObject:

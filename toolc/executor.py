@@ -57,7 +57,7 @@ class Executor:
     ``close``, or until nobody has called it for ``session_idle`` seconds.
     With ``keep_results``, what is cut out of long results is kept until ``close``, and one more tool is offered by
     which the model can read it: ``read_result``. With a ``lock``, what it does not approve is not called: then
-    ``LockError`` is raised. With a ``policy`` (``toolc.policy_file.read_policy``), what it does not allow is not
+    ``LockError`` is raised. With a ``policy`` (``toolc.compiler.project.policy.read_policy``), what it does not allow is not
     called either, whoever compiled it: ``PolicyError``.
     """
 

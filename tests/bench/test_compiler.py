@@ -23,12 +23,12 @@ from generated_specs import write_specs
 from targets import judged
 
 from toolc.api import write_build
-from toolc.compiler import cache, cache_answers
-from toolc.compiler.build_output import write
-from toolc.compiler.cache_build import BuildCache
+from toolc.compiler.build_output import write_output
+from toolc.compiler.cache import answers, check_cache
+from toolc.compiler.cache.build_cache import BuildCache
 from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS
-from toolc.compiler.compile import compile_specs
-from toolc.compiler.settings import NO_SETTINGS
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.project.settings import NO_SETTINGS
 from toolc.model.provider_names import PROVIDER_NAMES
 
 COUNT = 2_000
@@ -55,7 +55,7 @@ def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(answers, "_RACY_NS", -(10**18))
     return Path("specs")
 
 
@@ -71,7 +71,7 @@ def read_and_hash(paths: list[Path]) -> None:
 
 def check_fresh(specs: Path) -> None:
     shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
-    cache.check_specs([specs], NO_SETTINGS)
+    check_cache.check_specs([specs], NO_SETTINGS)
 
 
 def build(specs: Path) -> None:
@@ -89,7 +89,7 @@ def rebuild(specs: Path) -> None:
     if not known.previous():
         output = known.build()
         if not output.is_written:
-            write(output.tools, output.names, output.toolsets, output.out)
+            write_output(output.tools, output.names, output.toolsets, output.out)
         known.save(output, len(PROVIDER_NAMES))
 
 
@@ -158,7 +158,7 @@ def test_nothing_changed_and_one_file_changed(specs: Path, capsys: pytest.Captur
         run()
 
     commands: dict[str, Callable[[], object]] = {
-        "check": partial(cache.check_specs, [specs], NO_SETTINGS),
+        "check": partial(check_cache.check_specs, [specs], NO_SETTINGS),
         "build": partial(rebuild, specs),
     }
     read: dict[str, Callable[[], object]] = {"read and hash": partial(read_and_hash, paths)}

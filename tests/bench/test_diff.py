@@ -14,7 +14,7 @@ import pytest
 from generated_specs import write_specs
 from test_compiler import PEAK, show
 
-from toolc.compiler import cache_answers
+from toolc.compiler.cache import answers
 
 COUNT = 2_000
 CHANGED = 20
@@ -38,7 +38,7 @@ def test_a_difference_beside_a_warm_build(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(answers, "_RACY_NS", -(10**18))
     paths = write_specs(Path("specs"), COUNT)
     commit()
     for path in paths[:: COUNT // CHANGED]:

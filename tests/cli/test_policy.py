@@ -10,11 +10,11 @@ import pytest
 
 from toolc.api import Registry
 from toolc.cli import main
+from toolc.compiler.project.policy import read_policy
 from toolc.engines.fake import FakeEngine
 from toolc.executor import Executor
 from toolc.model.result import Capture, Outcome
 from toolc.policy.policy import PolicyError
-from toolc.policy_file import read_policy
 
 Toolc: TypeAlias = Callable[..., tuple[int, str, str]]
 SPEC = """\

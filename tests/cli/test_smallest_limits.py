@@ -8,7 +8,7 @@ import pytest
 from cli_engines import engines
 
 from toolc.cli import main
-from toolc.compiler.decode_sandbox import MIN_FILES, MIN_PIDS
+from toolc.compiler.project.limits import MIN_FILES, MIN_PIDS
 
 PIPE = "shell: {script: printf fine | cat}"
 FUNCTION = """python: {function: fine, code: "def fine(): return 'fine'"}"""

@@ -32,11 +32,11 @@ ELSEWHERE = {
     "toolc.sandbox.base", "toolc.sandbox.selection", "toolc.model.plan",  # sandboxes
     "toolc.api", "toolc.model.registry", "rfc8785",  # registries
     "toolc.document.toml.parser", "toolc.document.toml.positions", "tomli",  # the other language
-    "toolc.compiler.decode_http", "toolc.compiler.decode_python", "toolc.compiler.decode_agent",  # other backends
-    "toolc.compiler.http_agreement",
+    "toolc.compiler.decode.http", "toolc.compiler.decode.python", "toolc.compiler.decode.composed",  # other backends
+    "toolc.compiler.decode.agreement",
     "toolc.model.spec.http_backend", "toolc.model.spec.composed_backends", "toolc.model.template",  # their types
-    "toolc.compiler.cache_pieces", "toolc.compiler.build_output",  # several files
-    "toolc.compiler.workers", "pickle", "multiprocessing",  # many files
+    "toolc.compiler.cache.pieces", "toolc.compiler.build_output",  # several files
+    "toolc.compiler.cache.parallel", "pickle", "multiprocessing",  # many files
     "toolc.document.yaml.errors",  # messages about syntax errors
     "jinja2", "jmespath", "jsonschema",  # what this spec has none of
     "difflib", "email", "importlib.metadata", "socket", "tempfile",  # slow to import
@@ -59,7 +59,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_check_of_one_file_imports_only_what_reads_it(folder: Path) -> None:
     modules = loaded(folder, "check", "one.yaml")
-    assert "toolc.compiler.decode_shell" in modules
+    assert "toolc.compiler.decode.shell" in modules
     assert sorted(modules & ELSEWHERE) == []
 
 
@@ -67,8 +67,8 @@ def test_an_answer_that_is_known_needs_no_compiler(folder: Path) -> None:
     (folder / ".git").mkdir()
     code = f"from toolc.compiler import cache_answers; cache_answers._RACY_NS = -(10 ** 18)\n{LOADED}"
     first, second = (loaded(folder, "check", "one.yaml", code=code) for _ in range(2))
-    assert first >= {"toolc.model.spec.tool", "toolc.compiler.compile", "yaml"}
-    assert sorted(second & {"toolc.model.spec.tool", "toolc.compiler.compile", "yaml"}) == []
+    assert first >= {"toolc.model.spec.tool", "toolc.compiler.pipeline.compile", "yaml"}
+    assert sorted(second & {"toolc.model.spec.tool", "toolc.compiler.pipeline.compile", "yaml"}) == []
 
 
 def test_the_version_imports_no_command(folder: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toolc.compiler.compile import Compilation, compile_specs
+from toolc.compiler.pipeline.compile import Compilation, compile_specs
 from toolc.model.spec.tool import ToolSpec
 
 HEAD = "toolc: 1\nname: hello\ndescription: Say hello to the whole world.\n"

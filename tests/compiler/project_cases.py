@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toolc.compiler.compile import Compilation, compile_specs
-from toolc.compiler.settings import NO_SETTINGS, Settings
+from toolc.compiler.pipeline.compile import Compilation, compile_specs
+from toolc.compiler.project.settings import NO_SETTINGS, Settings
 from toolc.reporters.text import render
 
 TOOL = """\

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolc.compiler.build_output import depends_on_others, join, render, split
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.provider_names import PROVIDER_NAMES
 from toolc.model.registry import RegistryFile
 from toolc.model.registry_file import canonical

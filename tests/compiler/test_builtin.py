@@ -9,9 +9,10 @@ import pytest
 
 from toolc import Registry, build
 from toolc.cli import main
-from toolc.compiler import builtin, cache_answers
-from toolc.compiler.builtin import builtin_names
-from toolc.compiler.compile import Compilation, compile_specs
+from toolc.compiler.cache import answers
+from toolc.compiler.pipeline import builtin_tools
+from toolc.compiler.pipeline.builtin_tools import builtin_names
+from toolc.compiler.pipeline.compile import Compilation, compile_specs
 from toolc.data.paths import packaged_path
 
 CALLER = """\
@@ -33,7 +34,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(answers, "_RACY_NS", -(10**18))
     return tmp_path
 
 
@@ -170,7 +171,7 @@ def test_a_change_of_it_is_built_anew(project: Path, monkeypatch: pytest.MonkeyP
     """As where toolc itself is worked on; an installed one has another version then."""
     ours = project / "ours" / "specs"
     shutil.copytree(packaged_path("specs"), ours, ignore=shutil.ignore_patterns("plugins"))
-    monkeypatch.setattr(builtin, "packaged_path", lambda _: ours)
+    monkeypatch.setattr(builtin_tools, "packaged_path", lambda _: ours)
     says("builtin: [calculator]\n")
     before = built()
     spec = ours / "calculator.yaml"

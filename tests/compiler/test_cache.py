@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler import cache_answers, cache_file
-from toolc.compiler.cache import Checked, check_specs
+from toolc.compiler.cache import answers, file
+from toolc.compiler.cache.check_cache import Checked, check_specs
 from toolc.compiler.checks import check_together
-from toolc.compiler.compile import Compilation, Gather, Together, compile_specs
-from toolc.compiler.compile_file import FileCompiler, Piece
-from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.find import Found
-from toolc.compiler.settings import NO_SETTINGS, Settings
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.pipeline.compile import Compilation, Gather, Together, compile_specs
+from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
+from toolc.compiler.project.discovery import SpecFile
+from toolc.compiler.project.settings import NO_SETTINGS, Settings
 from toolc.document.nodes import Document
 from toolc.model.codes import SIMILAR_NAME
 from toolc.model.diagnostics import Diagnostic, Diagnostics
@@ -63,7 +63,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (project / ".git").mkdir()
     monkeypatch.chdir(project)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(answers, "_RACY_NS", -(10**18))
     return project
 
 
@@ -76,7 +76,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         runs.append(paths)
         return compile_specs(paths, settings, gather, together)
 
-    monkeypatch.setattr("toolc.compiler.compile.compile_specs", counted)
+    monkeypatch.setattr("toolc.compiler.pipeline.compile.compile_specs", counted)
     return runs
 
 
@@ -86,7 +86,9 @@ def files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     compile_document = FileCompiler.compile_document
 
-    def noted(compiler: FileCompiler, found: Found, document: Document | None, diagnostics: Diagnostics) -> Piece:
+    def noted(
+        compiler: FileCompiler, found: SpecFile, document: Document | None, diagnostics: Diagnostics
+    ) -> Piece:
         names.append(found.path.name)
         return compile_document(compiler, found, document, diagnostics)
 
@@ -275,7 +277,7 @@ def test_tools_are_compared_again_only_where_an_outline_changed(
         return check_together(tools)
 
     check()
-    monkeypatch.setattr("toolc.compiler.cache_pieces.check_together", noted)
+    monkeypatch.setattr("toolc.compiler.cache.pieces.check_together", noted)
     (folder / "specs/a.yaml").write_text(SPEC.format(name="alpha") + "owner: us\n", encoding="utf-8")
     assert [each.code.number for each in check().diagnostics.sorted() if "alpha_" in each.message]
     assert runs == []
@@ -327,7 +329,7 @@ def _flip_answer(path: Path) -> None:
 
 
 def _other_body(path: Path) -> None:
-    cache_file.save(path, {"specs": 1}, ["[1, 1]", "[1]", "{"])
+    file.save(path, {"specs": 1}, ["[1, 1]", "[1]", "{"])
 
 
 def _put_fifo(path: Path) -> None:
@@ -397,7 +399,7 @@ def test_what_changed_while_it_was_compiled_is_not_remembered(
         return compilation
 
     with monkeypatch.context() as patch:
-        patch.setattr("toolc.compiler.compile.compile_specs", changing)
+        patch.setattr("toolc.compiler.pipeline.compile.compile_specs", changing)
         check()
     assert_as_compiled()
 

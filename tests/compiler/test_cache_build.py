@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from toolc.api import write_build
 from toolc.cli import main
-from toolc.compiler import build_output, cache_answers
+from toolc.compiler import build_output
 from toolc.compiler.build_output import Built, RenderedTool
-from toolc.compiler.compile import compile_specs
-from toolc.compiler.compile_file import FileCompiler, Piece
-from toolc.compiler.find import Found
+from toolc.compiler.cache import answers
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
+from toolc.compiler.project.discovery import SpecFile
 from toolc.document.nodes import Document
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import SpecError, UsageError
@@ -45,7 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (project / "toolc.yaml").write_text("vars: {}\n", encoding="utf-8")
     monkeypatch.chdir(project)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(answers, "_RACY_NS", -(10**18))
     assert build() == 0
     return project
 
@@ -61,7 +62,7 @@ def build(*options: str) -> object:
 def writes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows with each build that is written."""
     written: list[str] = []
-    write = build_output.write
+    write = build_output.write_output
 
     def noted(
         tools: Sequence[RenderedTool],
@@ -72,7 +73,7 @@ def writes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         written.append(str(out))
         return write(tools, names, toolsets, out)
 
-    monkeypatch.setattr(build_output, "write", noted)
+    monkeypatch.setattr(build_output, "write_output", noted)
     return written
 
 
@@ -294,7 +295,7 @@ def a_cold_build() -> tuple[object, dict[str, bytes]]:
 def test_whatever_is_edited_the_bytes_are_a_cold_build_s(
     monkeypatch: pytest.MonkeyPatch, edits: list[tuple[str, str | None]]
 ) -> None:
-    monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(answers, "_RACY_NS", -(10**18))
     monkeypatch.setattr(anthropic, "MAX_TOOLS", 1)
     with TemporaryDirectory() as folder, contextlib.chdir(folder):
         monkeypatch.setenv("XDG_CACHE_HOME", f"{folder}/cache")
@@ -313,7 +314,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     compile_document = FileCompiler.compile_document
 
-    def noted(compiler: FileCompiler, found: Found, document: Document | None, diagnostics: Diagnostics) -> Piece:
+    def noted(
+        compiler: FileCompiler, found: SpecFile, document: Document | None, diagnostics: Diagnostics
+    ) -> Piece:
         names.append(found.path.name)
         return compile_document(compiler, found, document, diagnostics)
 

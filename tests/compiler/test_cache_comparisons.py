@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolc.compiler import cache_answers
-from toolc.compiler.cache import check_specs
-from toolc.compiler.compile import compile_specs
-from toolc.compiler.settings import Settings
+from toolc.compiler.cache import answers
+from toolc.compiler.cache.check_cache import check_specs
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.project.settings import Settings
 
 SETTINGS = Settings(select=("TC",))
 NAMES = (
@@ -61,7 +61,7 @@ files = st.builds(
 @pytest.fixture(autouse=True)
 def back(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing counts as changed just now, and each example works in a folder of its own."""
-    monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(answers, "_RACY_NS", -(10**18))
     here = Path.cwd()
     yield
     os.chdir(here)

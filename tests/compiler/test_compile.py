@@ -14,8 +14,8 @@ from compiled import ECHO, HEAD, compile_text, found_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolc.compiler.compile import compile_specs
-from toolc.compiler.decode_sandbox import MIN_TIMEOUT_MS
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.project.limits import MIN_TIMEOUT_MS
 from toolc.model.errors import SpecError, UsageError
 from toolc.model.json_schema import JsonValue
 from toolc.model.registry import registry_from_json
@@ -99,8 +99,8 @@ def test_a_registry_reads_back_as_it_was_written() -> None:
 COMPILE = """
 import sys
 from pathlib import Path
-from toolc.compiler.compile import compile_specs
-from toolc.compiler.decode_sandbox import MIN_TIMEOUT_MS
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.decode.sandbox import MIN_TIMEOUT_MS
 from toolc.model.registry_file import canonical
 from toolc.reporters.text import render
 compilation = compile_specs([Path(path) for path in sys.argv[1:]])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from compiled import HEAD, compile_text, found_in, tool_of
 
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.spec.code_backends import File, PythonBackend
 from toolc.reporters.text import render
 

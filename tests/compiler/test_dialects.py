@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.json_schema import JsonObject
 
 DRAFTS = {

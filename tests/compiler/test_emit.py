@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler import emit
-from toolc.compiler.emit import MANIFEST, write
+from toolc.compiler import build_output
+from toolc.compiler.build_output import MANIFEST, write_files
 from toolc.model.errors import UsageError
 
 FIRST = {"registry.json": b"{}", "providers/a.json": b"[1]", "loss.json": b"[]"}
@@ -27,7 +27,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_a_build_is_written_where_nothing_was(tmp_path: Path) -> None:
     old = os.umask(0o077)
     try:
-        write(tmp_path / "new" / "build", FIRST)
+        write_files(tmp_path / "new" / "build", FIRST)
     finally:
         os.umask(old)
 
@@ -39,8 +39,8 @@ def test_a_build_is_written_where_nothing_was(tmp_path: Path) -> None:
 
 
 def test_the_next_build_replaces_the_whole_folder(tmp_path: Path) -> None:
-    write(tmp_path / "build", FIRST)
-    write(tmp_path / "build", SECOND)
+    write_files(tmp_path / "build", FIRST)
+    write_files(tmp_path / "build", SECOND)
 
     assert contents(tmp_path / "build") == SECOND
     assert [path.name for path in tmp_path.iterdir()] == ["build"]
@@ -49,7 +49,7 @@ def test_the_next_build_replaces_the_whole_folder(tmp_path: Path) -> None:
 def test_an_empty_folder_may_be_taken(tmp_path: Path) -> None:
     (tmp_path / "build").mkdir()
 
-    write(tmp_path / "build", FIRST)
+    write_files(tmp_path / "build", FIRST)
 
     assert contents(tmp_path / "build") == FIRST
 
@@ -57,7 +57,7 @@ def test_an_empty_folder_may_be_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize("foreign", ["notes.txt", "providers/mine.json", "empty/", ".git/config"])
 def test_a_folder_with_foreign_files_is_left_alone(tmp_path: Path, foreign: str) -> None:
     out = tmp_path / "build"
-    write(out, FIRST)
+    write_files(out, FIRST)
     path = out / foreign
     path.parent.mkdir(exist_ok=True)
     if foreign.endswith("/"):
@@ -67,7 +67,7 @@ def test_a_folder_with_foreign_files_is_left_alone(tmp_path: Path, foreign: str)
     before = contents(out)
 
     with pytest.raises(UsageError) as error:
-        write(out, SECOND)
+        write_files(out, SECOND)
 
     assert str(error.value) == (
         f"{out} holds files that toolc did not write ({foreign.rstrip('/')}), "
@@ -83,50 +83,50 @@ def test_a_registry_that_no_build_listed_is_foreign(tmp_path: Path) -> None:
     (tmp_path / MANIFEST).write_text("registry.json\n", encoding="utf-8")
 
     with pytest.raises(UsageError, match="holds files that toolc did not write"):
-        write(tmp_path, FIRST)
+        write_files(tmp_path, FIRST)
 
 
 def test_a_folder_below_a_file_is_no_place_for_a_build(tmp_path: Path) -> None:
     (tmp_path / "build").write_bytes(b"mine")
 
     with pytest.raises(UsageError, match="a file stands where a folder above it would be; name another with --out"):
-        write(tmp_path / "build" / "x", FIRST)
+        write_files(tmp_path / "build" / "x", FIRST)
 
 
 def test_a_file_is_no_place_for_a_build(tmp_path: Path) -> None:
     (tmp_path / "build").write_bytes(b"mine")
 
     with pytest.raises(UsageError, match="it is not a folder"):
-        write(tmp_path / "build", FIRST)
+        write_files(tmp_path / "build", FIRST)
     with pytest.raises(UsageError, match="cannot write"):
-        write(tmp_path / "build" / "inner", FIRST)
+        write_files(tmp_path / "build" / "inner", FIRST)
     assert (tmp_path / "build").read_bytes() == b"mine"
 
 
 def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
-    write(tmp_path / "real", FIRST)
+    write_files(tmp_path / "real", FIRST)
     (tmp_path / "build").symlink_to("real")
 
-    write(tmp_path / "build", SECOND)
+    write_files(tmp_path / "build", SECOND)
 
     assert (tmp_path / "build").is_symlink()
     assert contents(tmp_path / "real") == SECOND
 
 
 def test_what_was_there_stays_whole_when_writing_fails(tmp_path: Path) -> None:
-    write(tmp_path / "build", FIRST)
+    write_files(tmp_path / "build", FIRST)
 
     with pytest.raises(UsageError, match="cannot write"):
-        write(tmp_path / "build", {**SECOND, "registry.json/inner": b""})
+        write_files(tmp_path / "build", {**SECOND, "registry.json/inner": b""})
 
     assert contents(tmp_path / "build") == FIRST
     assert [path.name for path in tmp_path.iterdir()] == ["build"]
 
 
 def test_without_an_exchange_of_folders_two_renames_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emit, "_exchange", lambda _one, _other: False)
-    write(tmp_path / "build", FIRST)
-    write(tmp_path / "build", SECOND)
+    monkeypatch.setattr(build_output, "_exchange", lambda _one, _other: False)
+    write_files(tmp_path / "build", FIRST)
+    write_files(tmp_path / "build", SECOND)
 
     assert contents(tmp_path / "build") == SECOND
     assert [path.name for path in tmp_path.iterdir()] == ["build"]
@@ -136,7 +136,7 @@ def test_what_a_killed_build_left_aside_goes(tmp_path: Path) -> None:
     (tmp_path / ".build.toolc-build-x1y2").mkdir()
     (tmp_path / ".build.other").mkdir()
 
-    write(tmp_path / "build", FIRST)
+    write_files(tmp_path / "build", FIRST)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == [".build.other", "build"]
 
@@ -144,7 +144,7 @@ def test_what_a_killed_build_left_aside_goes(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from toolc.compiler.emit import write
+from toolc.compiler.build_output import write
 name = sys.argv[2]
 for number in range(40):
     write(Path(sys.argv[1]), {f"{name}.json": name.encode(), f"providers/{name}.json": name.encode()})
@@ -154,7 +154,7 @@ for number in range(40):
 @pytest.mark.slow
 def test_two_builds_at_once_do_not_mix(tmp_path: Path) -> None:
     out = tmp_path / "build"
-    write(out, {"a.json": b"a", "providers/a.json": b"a"})
+    write_files(out, {"a.json": b"a", "providers/a.json": b"a"})
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, out, name]) for name in ("a", "b")]
     seen = 0
     while any(writer.poll() is None for writer in writers):

@@ -7,25 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler.files import MAX_FILE_BYTES, FileError, Folder, relative_path
+from toolc.compiler.project.files import MAX_FILE_BYTES, FileError, SpecFolder, relative_path
 from toolc.model.spec.code_backends import File
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Folder:
+def folder(tmp_path: Path) -> SpecFolder:
     inner = tmp_path / "specs"
     inner.mkdir()
     (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
-    return Folder(inner, "specs")
+    return SpecFolder(inner, "specs")
 
 
-def test_text_is_kept_to_the_byte(folder: Folder) -> None:
+def test_text_is_kept_to_the_byte(folder: SpecFolder) -> None:
     (folder.path / "a.py").write_bytes("\ufeffx = 'é'\r\n".encode())
 
     assert folder.read("./a.py") == File(path="a.py", text="\ufeffx = 'é'\r\n")
 
 
-def test_what_is_not_utf8_is_base64(folder: Folder) -> None:
+def test_what_is_not_utf8_is_base64(folder: SpecFolder) -> None:
     (folder.path / "a.bin").write_bytes(b"\xff\x00")
 
     assert folder.read("a.bin") == File(path="a.bin", base64="/wA=")
@@ -39,7 +39,7 @@ def test_a_name_stays_inside(name: str) -> None:
         relative_path(name)
 
 
-def test_a_link_stays_inside(folder: Folder) -> None:
+def test_a_link_stays_inside(folder: SpecFolder) -> None:
     (folder.path / "out").symlink_to("../secret.txt")
     (folder.path / "up").symlink_to("..")
     (folder.path / "a.txt").write_text("a", encoding="utf-8")
@@ -54,7 +54,7 @@ def test_a_link_stays_inside(folder: Folder) -> None:
     assert folder.read("in").text == "a"
 
 
-def test_what_is_no_regular_file_is_refused(folder: Folder) -> None:
+def test_what_is_no_regular_file_is_refused(folder: SpecFolder) -> None:
     os.mkfifo(folder.path / "pipe")
 
     with pytest.raises(FileError, match="specs/pipe is not a regular file"):
@@ -66,14 +66,14 @@ def test_what_is_no_regular_file_is_refused(folder: Folder) -> None:
         folder.read("folder")
 
 
-def test_a_file_has_a_size(folder: Folder) -> None:
+def test_a_file_has_a_size(folder: SpecFolder) -> None:
     (folder.path / "big").write_bytes(bytes(MAX_FILE_BYTES + 1))
 
     with pytest.raises(FileError, match="specs/big is larger than 4 MiB"):
         folder.read("big")
 
 
-def test_a_pattern_finds_files_in_order_and_passes_over_what_lies_about(folder: Folder) -> None:
+def test_a_pattern_finds_files_in_order_and_passes_over_what_lies_about(folder: SpecFolder) -> None:
     for name in ("b.py", "a.py", "x/c.py", "x/y/d.py", "x/__pycache__/c.py", ".git/e.py", "x/.f.py", "x/g.txt"):
         path = folder.path / name
         path.parent.mkdir(parents=True, exist_ok=True)

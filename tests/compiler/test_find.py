@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler.find import Found, find
+from toolc.compiler.project.discovery import SpecFile, find
 from toolc.model.errors import UsageError
 
 
@@ -40,8 +40,8 @@ def test_the_current_folder_has_no_name() -> None:
 def test_each_file_remembers_how_it_was_found(tmp_path: Path) -> None:
     make(Path("specs"), "a.yaml", "sub/b.yaml")
     assert find([Path("specs/sub"), Path("specs/a.yaml"), tmp_path / "specs" / "a.yaml"]) == (
-        Found(path=tmp_path / "specs" / "a.yaml", shown=f"{tmp_path.as_posix()}/specs/a.yaml", folder=None),
-        Found(path=Path("specs/sub/b.yaml"), shown="specs/sub/b.yaml", folder=Path("specs/sub")),
+        SpecFile(path=tmp_path / "specs" / "a.yaml", shown=f"{tmp_path.as_posix()}/specs/a.yaml", folder=None),
+        SpecFile(path=Path("specs/sub/b.yaml"), shown="specs/sub/b.yaml", folder=Path("specs/sub")),
     )
 
 

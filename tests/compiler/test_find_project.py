@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from project_cases import TOOL, lines, write
 
-from toolc.compiler.compile import compile_specs
-from toolc.compiler.find_project import Projects
-from toolc.compiler.project import NO_PROJECT
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.project.discovery import Projects
+from toolc.compiler.project.project import NO_PROJECT
 from toolc.model.diagnostics import Diagnostics
 
 

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolc.compiler import fix
-from toolc.compiler.compile import Alone, compile_data, compile_specs
-from toolc.compiler.find import Found
-from toolc.compiler.find_project import Projects
-from toolc.compiler.fix import mend
-from toolc.compiler.settings import NO_SETTINGS, Settings
+from toolc.compiler.fixes import apply
+from toolc.compiler.fixes.apply import apply_fixes
+from toolc.compiler.pipeline.compile import FileResult, compile_specs, compile_text
+from toolc.compiler.project.discovery import Projects, SpecFile
+from toolc.compiler.project.settings import NO_SETTINGS, Settings
 from toolc.document.loader import load_data
 from toolc.document.nodes import to_json
 from toolc.model.diagnostics import Diagnostics, Edit, Fix, Severity
@@ -39,7 +38,7 @@ def fixed(folder: Path, text: str, name: str = "tool.yaml", *, unsafe: bool = Fa
     path = folder / name
     path.write_bytes(text.encode())
     count = 0
-    for mended in mend([path], SETTINGS, unsafe=unsafe):
+    for mended in apply_fixes([path], SETTINGS, unsafe=unsafe):
         mended.write()
         count = mended.count
     return path.read_bytes().decode(), count
@@ -223,7 +222,7 @@ def test_a_byte_order_mark_goes_if_it_is_reported(tmp_path: Path) -> None:
     after = before.replace("label: no", 'label: "no"')
     assert fixed(tmp_path, before) == (after[1:], 2)
     (tmp_path / "tool.yaml").write_bytes(before.encode())
-    (mended,) = mend([tmp_path], Settings(ignore=("TC009",)), unsafe=False)
+    (mended,) = apply_fixes([tmp_path], Settings(ignore=("TC009",)), unsafe=False)
     assert mended.after == after.encode()
 
 
@@ -249,15 +248,15 @@ def test_what_is_not_certain_is_left(tmp_path: Path, lines: str) -> None:
 def test_what_settings_or_a_comment_ignore_is_not_fixed(tmp_path: Path) -> None:
     path = tmp_path / "tool.yaml"
     path.write_text(f"{HEAD}{WORDS}label: no\n{ECHO}", encoding="utf-8")
-    assert not [*mend([path], Settings(ignore=("TC003",)), unsafe=True)]
+    assert not [*apply_fixes([path], Settings(ignore=("TC003",)), unsafe=True)]
     path.write_text(f"{HEAD}{WORDS}label: no  # toolc: ignore[TC003] ours\n{ECHO}", encoding="utf-8")
-    assert not [*mend([path], NO_SETTINGS, unsafe=True)]
+    assert not [*apply_fixes([path], NO_SETTINGS, unsafe=True)]
 
 
 def test_files_that_are_no_specs_are_left(tmp_path: Path) -> None:
     (tmp_path / "compose.yaml").write_text("services: {a: no}  # toolc: ignore[TC204] no\n", encoding="utf-8")
     (tmp_path / "binary.yaml").write_bytes(b"toolc: 1\nname: \xff\nlabel: no\n")
-    assert not [*mend([tmp_path], NO_SETTINGS, unsafe=True)]
+    assert not [*apply_fixes([tmp_path], NO_SETTINGS, unsafe=True)]
 
 
 def test_many_findings_are_fixed_in_one_call(tmp_path: Path) -> None:
@@ -272,16 +271,16 @@ LONG = "Say hello to the whole wörld, and to nobody else."
 def offer(monkeypatch: pytest.MonkeyPatch, line: int, start: int, end: int, text: str, *, safe: bool) -> None:
     """Let every finding TC204 have this fix, whatever it is worth."""
 
-    def compiled(data: bytes, found: Found, projects: Projects, chosen: Settings) -> Alone:
-        alone = compile_data(data, found, projects, chosen)
+    def compiled(data: bytes, found: SpecFile, projects: Projects, chosen: Settings) -> FileResult:
+        alone = compile_text(data, found, projects, chosen)
         span = Span(found.shown, Position(line, start), Position(line, end))
         wrong = Fix("write it", (Edit(span, text),), safe)
-        return Alone(
+        return FileResult(
             alone.document,
             alone.diagnostics.map(lambda each: replace(each, fix=wrong) if each.code.number == "TC204" else each),
         )
 
-    monkeypatch.setattr(fix, "compile_data", compiled)
+    monkeypatch.setattr(apply, "compile_text", compiled)
 
 
 def test_a_fix_is_held_to_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,8 +313,8 @@ def test_a_value_beyond_the_edit_is_not_changed(
     def edited(*given: Any) -> bytes:
         return right(*given).replace(b"nobody else", b"everybody")
 
-    right = fix.edited
-    monkeypatch.setattr(fix, "edited", edited)
+    right = apply.edited
+    monkeypatch.setattr(apply, "edited", edited)
     before = f"{HEAD}{WORDS}{ECHO}version: {'1.10' if unsafe else 'no'}\n"
     assert fixed(tmp_path, before, unsafe=unsafe) == (before, 0)
 
@@ -326,13 +325,13 @@ def test_the_project_file_is_left(tmp_path: Path) -> None:
     spec.write_text(f"{HEAD}{WORDS}{ECHO}", encoding="utf-8")
     found = compile_specs([spec]).diagnostics.sorted()
     assert [(each.code.number, each.fix) for each in found] == [("TC003", None), ("TC109", None)]
-    assert not [*mend([tmp_path], NO_SETTINGS, unsafe=True)]
+    assert not [*apply_fixes([tmp_path], NO_SETTINGS, unsafe=True)]
 
 
 def test_the_diff_of_a_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.yaml").write_text(f"{HEAD}label: no", encoding="utf-8")
-    (mended,) = mend([Path("a.yaml")], Settings(), unsafe=False)
+    (mended,) = apply_fixes([Path("a.yaml")], Settings(), unsafe=False)
     assert mended.diff() == (
         "--- a/a.yaml\n+++ b/a.yaml\n@@ -1,3 +1,3 @@\n toolc: 1\n name: hello\n"
         '-label: no\n\\ No newline at end of file\n+label: "no"\n\\ No newline at end of file\n'

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolc.compiler import decode_schema
-from toolc.compiler.flawless_schemas import is_flawless
+from toolc.compiler.schema import check_schema
+from toolc.compiler.schema.check_schema import is_flawless
 from toolc.document.loader import load_data
 from toolc.document.map_reader import Findings
 from toolc.model.diagnostics import Diagnostic, Diagnostics
@@ -53,7 +53,7 @@ def judged(schema: JsonObject) -> tuple[Schema | None, tuple[Diagnostic, ...]]:
     diagnostics = Diagnostics()
     document = load_data(json.dumps(schema).encode(), Path("a.yaml"), "a.yaml", diagnostics)
     assert document
-    return decode_schema.check_schema(document.root, Findings(document.source, diagnostics)), diagnostics.sorted()
+    return check_schema.check_schema(document.root, Findings(document.source, diagnostics)), diagnostics.sorted()
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ def judged(schema: JsonObject) -> tuple[Schema | None, tuple[Diagnostic, ...]]:
 @given(_SCHEMAS)
 def test_what_the_checks_find_they_find_with_a_glance_before_them(schema: JsonObject) -> None:
     quickly = judged(schema)
-    with patch.object(decode_schema, "is_flawless", return_value=False):
+    with patch.object(check_schema, "is_flawless", return_value=False):
         assert quickly == judged(schema)
 
 

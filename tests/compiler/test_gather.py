@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from toolc.api import write_build
-from toolc.compiler import workers
 from toolc.compiler.build_output import join
-from toolc.compiler.cache_answers import CacheKey
-from toolc.compiler.cache_build import BuildCache
-from toolc.compiler.cache_pieces import PieceCache
-from toolc.compiler.compile import Gather, compile_specs, gather
-from toolc.compiler.compile_file import FileCompiler, Piece
-from toolc.compiler.find import Found
-from toolc.compiler.gather import gather_many
-from toolc.compiler.settings import NO_SETTINGS, Settings
+from toolc.compiler.cache import parallel
+from toolc.compiler.cache.answers import CacheKey
+from toolc.compiler.cache.build_cache import BuildCache
+from toolc.compiler.cache.parallel import gather_many
+from toolc.compiler.cache.pieces import PieceCache
+from toolc.compiler.pipeline.compile import Gather, compile_specs, gather
+from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
+from toolc.compiler.project.discovery import SpecFile
+from toolc.compiler.project.settings import NO_SETTINGS, Settings
 from toolc.document.nodes import Document
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import SpecError
@@ -61,8 +61,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1, 2})
-    monkeypatch.setattr(workers, "_FEW", 3)
-    monkeypatch.setattr(workers, "_CHUNK", 2)
+    monkeypatch.setattr(parallel, "_FEW", 3)
+    monkeypatch.setattr(parallel, "_CHUNK", 2)
     return Path("specs")
 
 
@@ -95,7 +95,9 @@ def compiled_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     compile_document = FileCompiler.compile_document
 
-    def noted(compiler: FileCompiler, found: Found, document: Document | None, diagnostics: Diagnostics) -> Piece:
+    def noted(
+        compiler: FileCompiler, found: SpecFile, document: Document | None, diagnostics: Diagnostics
+    ) -> Piece:
         names.append(found.shown)
         time.sleep(0.005)
         return compile_document(compiler, found, document, diagnostics)
@@ -104,7 +106,7 @@ def compiled_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def gather_to_keep(files: Sequence[Found], compiler: FileCompiler) -> Sequence[Piece]:
+def gather_to_keep(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[Piece]:
     """As a check does that has no cache."""
     return PieceCache(CacheKey((), None, {}, {}, None, 0), []).gather(files, compiler)
 

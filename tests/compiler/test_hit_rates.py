@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler.compile import Compilation, compile_specs
-from toolc.compiler.settings import Settings
+from toolc.compiler.pipeline.compile import Compilation, compile_specs
+from toolc.compiler.project.settings import Settings
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Severity
 

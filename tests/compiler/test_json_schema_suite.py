@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from toolc.compiler.decode_schema import check_instance, check_schema
+from toolc.compiler.schema.check_schema import check_instance, check_schema
 from toolc.document.map_reader import Findings
 from toolc.document.nodes import Mapping, Node
 from toolc.document.yaml.parser import parse_yaml

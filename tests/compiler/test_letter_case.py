@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler.compile import compile_specs
-from toolc.compiler.letter_case import clashes
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.project.files import case_conflicts
 from toolc.reporters.text import render
 
 TOOL = "description: Say hello to the whole world.\nbackend: {shell: {argv: [echo, hello]}}\n"
@@ -25,7 +25,7 @@ TOOL = "description: Say hello to the whole world.\nbackend: {shell: {argv: [ech
     ],
 )
 def test_each_path_after_the_first_of_its_kind(paths: list[str], expected: list[tuple[str, str]]) -> None:
-    assert list(clashes(paths)) == expected
+    assert list(case_conflicts(paths)) == expected
 
 
 def test_two_specs_that_a_mac_could_not_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

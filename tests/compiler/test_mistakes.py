@@ -12,7 +12,7 @@ from mistakes import files
 from places import complaint
 from project_cases import expected
 
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.diagnostics import Diagnostics
 from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Report

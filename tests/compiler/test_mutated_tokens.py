@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 from mutations import SEEDS
 
-from toolc.compiler.compile import compile_data
-from toolc.compiler.find import Found
-from toolc.compiler.find_project import Projects
-from toolc.compiler.settings import NO_SETTINGS
+from toolc.compiler.pipeline.compile import compile_text
+from toolc.compiler.project.discovery import Projects, SpecFile
+from toolc.compiler.project.settings import NO_SETTINGS
 from toolc.document.loader import load_data
 from toolc.document.nodes import Document, Mapping, Node, Scalar, Sequence
 from toolc.model.diagnostics import Diagnostics
@@ -78,13 +77,13 @@ def mutations(document: Document) -> Iterator[tuple[Span, str, str]]:
 def test_a_finding_stands_on_the_token_that_was_changed(path: Path) -> None:
     document = load_data(path.read_bytes(), path, path.name, Diagnostics())
     assert document is not None
-    found_at = Found(path=path, shown=path.name, folder=None)
+    found_at = SpecFile(path=path, shown=path.name, folder=None)
     projects = Projects(Diagnostics())
 
     all_of_them = [*mutations(document)]
     assert all_of_them
     for span, text, number in all_of_them[:: max(1, len(all_of_them) // COUNT)]:
-        found = compile_data(mutated(document, span, text), found_at, projects, NO_SETTINGS).diagnostics.sorted()
+        found = compile_text(mutated(document, span, text), found_at, projects, NO_SETTINGS).diagnostics.sorted()
 
         places = [each.span.start for each in found if each.code.number == number]
         assert span.start in places, f"{span}: {document.source.between(span)!r} -> {text}: {found}"

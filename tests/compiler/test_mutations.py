@@ -13,10 +13,9 @@ import pytest
 from mutations import SEEDS, mutate
 from places import complaint
 
-from toolc.compiler.compile import Alone, compile_data
-from toolc.compiler.find import Found
-from toolc.compiler.find_project import Projects
-from toolc.compiler.settings import Settings
+from toolc.compiler.pipeline.compile import FileResult, compile_text
+from toolc.compiler.project.discovery import Projects, SpecFile
+from toolc.compiler.project.settings import Settings
 from toolc.model.diagnostics import Diagnostics
 
 COUNT = int(os.environ.get("TOOLC_MUTATIONS", "20"))
@@ -24,9 +23,9 @@ SECONDS = 1.0
 EVERY_CHECK = Settings(select=("TC",))
 
 
-def compiled(data: bytes, path: Path) -> Alone:
-    found = Found(path=path, shown=path.name, folder=None)
-    return compile_data(data, found, Projects(Diagnostics()), EVERY_CHECK)
+def compiled(data: bytes, path: Path) -> FileResult:
+    found = SpecFile(path=path, shown=path.name, folder=None)
+    return compile_text(data, found, Projects(Diagnostics()), EVERY_CHECK)
 
 
 @pytest.mark.slow

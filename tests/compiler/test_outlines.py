@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler.compile_file import FileCompiler, Piece
-from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.find import Found
-from toolc.compiler.find_project import Projects
-from toolc.compiler.gather import FileOutline, outline_of, piece_of, without_nodes
-from toolc.compiler.settings import NO_SETTINGS
+from toolc.compiler.cache.parallel import FileOutline, outline_of, piece_of, without_nodes
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
+from toolc.compiler.project.discovery import Projects, SpecFile
+from toolc.compiler.project.settings import NO_SETTINGS
 from toolc.model.diagnostics import Diagnostics
 
 PLAIN = """\
@@ -48,7 +47,7 @@ backend: {shell: {argv: [date]}}
 def compiled(folder: Path, text: str) -> Piece:
     path = folder / "spec.yaml"
     path.write_text(text, encoding="utf-8")
-    found = Found(path=path, shown="spec.yaml", folder=None)
+    found = SpecFile(path=path, shown="spec.yaml", folder=None)
     return FileCompiler(Projects(Diagnostics()), NO_SETTINGS).compile(found)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from project_cases import TOOL, compiled, expected, lines, report, write
 
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.errors import UsageError
 from toolc.model.spec.code_backends import ShellBackend
 from toolc.model.spec.sandbox import Limits

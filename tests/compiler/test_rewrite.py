@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler.rewrite import rewrite
+from toolc.compiler.fixes.apply import rewrite
 from toolc.model.errors import UsageError
 
 

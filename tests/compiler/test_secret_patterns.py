@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from toolc.compiler.secret_patterns import find_secrets
+from toolc.compiler.text.secret_patterns import find_secrets
 
 RANDOM = "16C7e42F292c6912E7710c838347Ae178B4a"
 

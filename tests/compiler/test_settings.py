@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from project_cases import TOOL, compiled, lines, write
 
-from toolc.compiler.compile import compile_specs
-from toolc.compiler.settings import Settings, complaint, severity_of
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.project.settings import Settings, complaint, severity_of
 from toolc.model import codes
 from toolc.model.diagnostics import Severity
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler.compile import compile_specs
-from toolc.compiler.settings import Settings
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.project.settings import Settings
 from toolc.model import codes
 from toolc.model.diagnostics import Severity
 from toolc.reporters.text import render

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolc.compiler.templates import parse
+from toolc.compiler.templates.parse import parse
 from toolc.model.template import Filter, Placeholder
 
 

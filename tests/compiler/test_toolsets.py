@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from project_cases import TOOL, lines, report, write
 
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 
 PROJECT = "toolsets:\n  all: [hello, hullo]\n  some: [bye, ciao, nowhere]\nexclude: [old]\n"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from toolc.compiler.twins import Likeness, find_twins
+from toolc.compiler.text.near_duplicates import Similarity, find_near_duplicates
 
-TENS: Likeness[int] = Likeness(
+TENS: Similarity[int] = Similarity(
     keys=lambda number: [number // 10, -(number % 10) - 1],
     glance=lambda _: lambda _: True,
     is_near=lambda one, two: abs(one - two) <= 2 or one % 10 == two % 10 == 7,
@@ -14,8 +14,8 @@ TENS: Likeness[int] = Likeness(
 
 
 def test_each_is_compared_with_the_first_under_each_key() -> None:
-    assert find_twins([40, 41, 55, 43, 56, 42], TENS) == [(1, 0), (4, 2), (5, 0)]
+    assert find_near_duplicates([40, 41, 55, 43, 56, 42], TENS) == [(1, 0), (4, 2), (5, 0)]
 
 
 def test_what_is_not_worth_telling_is_a_twin_all_the_same() -> None:
-    assert find_twins([40, 40, 42], TENS) == [(2, 0)]
+    assert find_near_duplicates([40, 40, 42], TENS) == [(2, 0)]

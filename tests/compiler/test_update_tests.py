@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler.compile import compile_specs
-from toolc.compiler.update_tests import Route, Update, update_tests
+from toolc.compiler.fixes.update_tests import ExpectationUpdate, Route, update_tests
+from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.json_schema import JsonValue
 
 YAML = """\
@@ -41,7 +41,7 @@ def updated(
     path, head = folder / f"t{suffix}", YAML if suffix == ".yaml" else TOML
     path.write_bytes((head + tests).encode())
     (tool,) = compile_specs([path]).located
-    done = update_tests([Update(tool=tool, index=index, values=values, gone=gone)])
+    done = update_tests([ExpectationUpdate(tool=tool, index=index, values=values, gone=gone)])
     text = path.read_bytes().decode()
     assert text.startswith(head)
     return text.removeprefix(head), "".join(reason for _, reason in done.refused)
@@ -125,8 +125,8 @@ def test_several_keys_of_several_tests_at_once(tmp_path: Path) -> None:
     first: dict[Route, JsonValue] = {("text",): "b", ("files", "x"): None, ("files", "y"): "z"}
     second: dict[Route, JsonValue] = {("changes",): {"added": ["x", "y"]}, ("network", "allowed"): []}
     updates = [
-        Update(tool=tool, index=1, values=second, gone=frozenset({("error",)})),
-        Update(tool=tool, index=0, values=first),
+        ExpectationUpdate(tool=tool, index=1, values=second, gone=frozenset({("error",)})),
+        ExpectationUpdate(tool=tool, index=0, values=first),
     ]
     done = update_tests(updates)
 
@@ -144,7 +144,7 @@ def test_a_test_that_grows_moves_no_other(tmp_path: Path) -> None:
     path.write_text(YAML + tests, encoding="utf-8")
     (tool,) = compile_specs([path]).located
     values: dict[Route, JsonValue] = {("text",): "b\nc\nd\n"}
-    done = update_tests([Update(tool=tool, index=index, values=values) for index in (2, 0)])
+    done = update_tests([ExpectationUpdate(tool=tool, index=index, values=values) for index in (2, 0)])
 
     assert [each.index for each in done.made] == [0, 2]
     assert path.read_text(encoding="utf-8") == YAML + tests.replace("      a\n", "      b\n      c\n      d\n")

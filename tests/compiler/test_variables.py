@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 from project_cases import TOOL, compiled, expected, lines, report
 
-from toolc.compiler import decode
+from toolc.compiler.decode import tool as decode_tool
 from toolc.model.registry_file import digests
 from toolc.model.spec.code_backends import Argv, Script, ShellBackend
 from toolc.model.template import Placeholder, Template
@@ -123,7 +123,7 @@ def test_of_text_with_a_variable_that_is_missing_nothing_else_is_said(project: s
 
 def test_a_file_of_many_tools_is_looked_through_for_variables_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Mock(return_value=False)
-    monkeypatch.setattr(decode, "may_name_variables", asked)
+    monkeypatch.setattr(decode_tool, "may_name_variables", asked)
     entries = (f"  - {{name: tool_{n}, backend: {{shell: {{argv: [date]}}}}}}\n" for n in range(50))
     assert len(compiled("", "toolc: 1\ntools:\n" + "".join(entries)).tools) == 50
     assert asked.call_count == 1, "one time per tool makes a long file cost the square of its length"

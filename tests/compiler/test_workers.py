@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import pytest
 
-from toolc.compiler.workers import chunked, parallel_map, worth_forking
+from toolc.compiler.cache.parallel import chunked, parallel_map, worth_forking
 
 T = TypeVar("T")
 
@@ -153,7 +153,7 @@ def test_few_items_are_one_chunk_and_very_many_are_no_more_than_can_be_shared_ou
 
 SLEEPER = """
 import os, time
-from toolc.compiler.workers import parallel_map
+from toolc.compiler.cache.parallel import parallel_map
 os.sched_getaffinity = lambda _pid: {0, 1, 2}
 def work(number):
     os.write(1, f"{os.getpid()}\\n".encode())

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from toolc.api import Registry
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 from toolc.executor import Executor
 from toolc.model.events import ToolEnd, ToolUpdate
 from toolc.model.registry import registry_from_json

@@ -11,8 +11,8 @@ from pages import Page
 from toolc.api import Registry
 from toolc.cli import COMMANDS
 from toolc.cli.probes import load_probes
-from toolc.compiler.policies import CODES
-from toolc.compiler.spec_schema import spec_schema
+from toolc.compiler.pipeline.compile_file import CODES
+from toolc.compiler.spec_schema.schema import spec_schema
 from toolc.config.secret_sources import MIN_CHARACTERS
 from toolc.guest.context import KINDS
 from toolc.guest.frames import MAX_CONNECTIONS

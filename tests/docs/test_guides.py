@@ -9,12 +9,12 @@ from pages import Page
 from transaction_cases import call, doing, tree
 
 from toolc.api import Registry
-from toolc.compiler.compile import compile_specs
-from toolc.compiler.settings import Settings
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.project.policy import read_policy
+from toolc.compiler.project.settings import Settings
 from toolc.model.lock_file import HEADER, Lock
 from toolc.model.registry_file import canonical
 from toolc.model.result import Image, Resource
-from toolc.policy_file import read_policy
 from toolc.reporters.text import render
 from toolc.review import accepted
 

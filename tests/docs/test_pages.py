@@ -14,7 +14,7 @@ from pages import DOCS, ROOT, Example, Page
 from scripted_model import AnthropicSpeech, OpenAISpeech, ScriptedModel
 from scripted_server import Asked, ScriptedServer, json_reply, reply
 
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.json_schema import JsonValue
 from toolc.reporters.text import render
 

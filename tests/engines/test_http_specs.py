@@ -16,7 +16,7 @@ from http_tools import failed
 from scripted_server import ScriptedServer, json_reply, reply
 
 from toolc.api import Registry
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 from toolc.config.secret_sources import GivenSource, SecretStore
 from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject

@@ -14,7 +14,7 @@ import pytest
 from image_cases import usable
 
 from toolc.api import Registry
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 from toolc.executor import Executor
 from toolc.model.spec.code_backends import PluginBackend
 from toolc.model.spec.tool import ToolSpec

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toolc.backends.plugin import difference
 from toolc.backends.plugin_protocol import Description, Offer
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 from toolc.importers.plugin import adapted, plugin_spec
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import PluginCall

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler import cache_answers
-from toolc.compiler.cache import check_specs
-from toolc.compiler.compile import compile_specs
-from toolc.compiler.settings import NO_SETTINGS, Settings
-from toolc.policy_file import read_policy
+from toolc.compiler.cache import answers
+from toolc.compiler.cache.check_cache import check_specs
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.project.policy import read_policy
+from toolc.compiler.project.settings import NO_SETTINGS, Settings
 
 TOOL = """\
 toolc: 1
@@ -46,7 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "r" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "r")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache_answers, "_RACY_NS", -(10**18))
+    monkeypatch.setattr(answers, "_RACY_NS", -(10**18))
     write(FILES)
 
 

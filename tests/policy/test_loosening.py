@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from toolc.compiler.project.policy import read_policy
 from toolc.policy.comparison import relaxations
 from toolc.policy.policy import Policy
-from toolc.policy_file import read_policy
 
 
 def policy(folder: Path, text: str) -> Policy:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from toolc.compiler.compile import compile_specs
-from toolc.compiler.settings import NO_SETTINGS, Settings
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.project.policy import read_policy
+from toolc.compiler.project.settings import NO_SETTINGS, Settings
 from toolc.model.errors import UsageError
-from toolc.policy_file import read_policy
 
 ONE = """\
 toolc: 1

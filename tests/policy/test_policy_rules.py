@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from toolc.api import Registry
+from toolc.compiler.project.policy import read_policy
 from toolc.model.call_graph import by_name
 from toolc.policy.policy import Approval, PolicyError, path_matches
 from toolc.policy.rules import refuse, violations
-from toolc.policy_file import read_policy
 
 HEAD = "description: A tool that exists for the tests of policies and for nothing else.\n"
 SHELL = "backend: {shell: {argv: [echo, hello]}}\n"

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft4Validator
 
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model.diagnostics import Code, Diagnostics, Edit, Fix, Severity
 from toolc.model.source import Position, SourceText, Span
 from toolc.reporters import FORMATS, render

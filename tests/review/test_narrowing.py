@@ -10,7 +10,7 @@ import pytest
 from repositories import Repository
 from reviewing import PLAIN, told
 
-from toolc.compiler import cache_file
+from toolc.compiler.cache import file
 from toolc.review import git
 from toolc.review.compare import compare
 from toolc.review.narrowing import narrowed, of_commit, of_working_tree
@@ -149,7 +149,7 @@ def test_a_file_of_what_is_known_that_holds_something_else_proves_nothing(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     compiled_of_head()
     (kept,) = (tmp_path / "cache/toolc").glob("check-*")
-    digests = [cache_file.digest(text) for text in (spoil, "")]
+    digests = [file.digest(text) for text in (spoil, "")]
     kept.write_text(f"{' '.join(digests)}\n{spoil}\n", encoding="utf-8")
     repository.write({"specs/2.yaml": named(2).replace("echo", "cat")})
     assert "specs/3.yaml" in compiled_of_head()

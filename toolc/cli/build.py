@@ -10,7 +10,7 @@ import click
 
 from toolc.cli.common import FINDINGS, central_policy, format_option, named, note, policy_option, print_findings
 from toolc.cli.lint import chosen, ignore_option, select_option
-from toolc.compiler.garbage import no_collection
+from toolc.compiler.pipeline.compile import gc_paused
 
 if TYPE_CHECKING:
     from toolc.model.diagnostics import Diagnostics
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @select_option
 @ignore_option
 @format_option
-@no_collection()
+@gc_paused()
 def command(
     paths: tuple[str, ...],
     out: str | None,
@@ -38,7 +38,7 @@ def command(
 
     Nothing is written while there is an error, and what the folder held stays whole.
     """
-    from toolc.compiler.cache_build import BuildCache  # start-up time
+    from toolc.compiler.cache.build_cache import BuildCache  # start-up time
 
     # A format for programs has stdout to itself; what people read of a build then goes to stderr.
     findings, said = (sys.stderr, sys.stdout) if format_name == "text" else (sys.stdout, sys.stderr)
@@ -50,7 +50,7 @@ def command(
         _refuse_warnings(done.diagnostics, strict=strict)
         _report(done.out, done.tools, done.providers, done.losses, said)
         return
-    from toolc.compiler.build_output import write  # a valid build needs no compiler
+    from toolc.compiler.build_output import write_output  # a valid build needs no compiler
     from toolc.model.provider_names import PROVIDER_NAMES
 
     output = cache.build()
@@ -59,7 +59,7 @@ def command(
         raise click.exceptions.Exit(FINDINGS)
     _refuse_warnings(output.diagnostics, strict=strict)
     if not output.is_written:
-        write(output.tools, output.names, output.toolsets, output.out)
+        write_output(output.tools, output.names, output.toolsets, output.out)
     cache.save(output, len(PROVIDER_NAMES))
     _report(output.out, len(output.names), len(PROVIDER_NAMES), output.losses, said)
 

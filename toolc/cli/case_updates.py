@@ -16,7 +16,7 @@ from toolc.cli.expectations import (
     same,
     within,
 )
-from toolc.compiler.update_tests import Route, Update, update_tests
+from toolc.compiler.fixes.update_tests import ExpectationUpdate, Route, update_tests
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def update(tested: Sequence[Tested]) -> list[Tested]:
     return left
 
 
-def _name(update: Update) -> str:
+def _name(update: ExpectationUpdate) -> str:
     return f"{update.tool.spec.name}[{update.index + 1}]"
 
 
@@ -69,7 +69,7 @@ def _unwritable(tested: Tested) -> Iterator[str]:
             yield f"it expects what {file.path} holds, which is no text file now"
 
 
-def _wanted(tested: Tested) -> Update | None:
+def _wanted(tested: Tested) -> ExpectationUpdate | None:
     """What a test would have to expect; None where nothing of it can be written."""
     case, result = tested.case, tested.result
     if case.located is None or result is None:
@@ -82,7 +82,11 @@ def _wanted(tested: Tested) -> Update | None:
         **dict(_workspace(tested)),
     }
     gone = frozenset[Route]([("error",)] if expect.error and result.error is None else [])
-    return Update(tool=case.located, index=case.number - 1, values=values, gone=gone) if values or gone else None
+    return (
+        ExpectationUpdate(tool=case.located, index=case.number - 1, values=values, gone=gone)
+        if values or gone
+        else None
+    )
 
 
 def _words(expect: Expect, result: ToolResult) -> Iterator[tuple[Route, JsonValue]]:

@@ -15,7 +15,7 @@ from toolc.model.errors import UsageError
 if TYPE_CHECKING:
     from toolc.api import Registry
     from toolc.cli.case_workspace import Changes
-    from toolc.compiler.decode_tool import LocatedTool
+    from toolc.compiler.located_tool import LocatedTool
     from toolc.model.result import ToolResult
     from toolc.model.spec.tool import Test, ToolSpec
 

@@ -10,11 +10,11 @@ import click
 
 from toolc.cli.common import FINDINGS, central_policy, format_option, named, note, policy_option, print_findings
 from toolc.cli.lint import chosen, ignore_option, select_option
-from toolc.compiler.garbage import no_collection
+from toolc.compiler.pipeline.compile import gc_paused
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
-    from toolc.compiler.settings import Settings
+    from toolc.compiler.project.settings import Settings
 
 
 @click.command("check")
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @select_option
 @ignore_option
 @format_option
-@no_collection()
+@gc_paused()
 def command(  # noqa: PLR0913  one parameter per option
     paths: tuple[str, ...],
     *,
@@ -44,7 +44,7 @@ def command(  # noqa: PLR0913  one parameter per option
 
     Reads text only and never runs what it reads: safe on a stranger's pull request.
     """
-    from toolc.compiler.cache import check_specs  # start-up time
+    from toolc.compiler.cache.check_cache import check_specs  # start-up time
 
     places, settings = [Path(path) for path in paths], chosen(select, ignore, central_policy(policy_file))
     if diff:
@@ -65,10 +65,10 @@ def command(  # noqa: PLR0913  one parameter per option
 
 def _fix(places: list[Path], settings: Settings, *, unsafe: bool) -> int:
     """Mend the files and tell what may mean something else now; how many findings that were."""
-    from toolc.compiler.fix import mend  # only where somebody asks for it
+    from toolc.compiler.fixes.apply import apply_fixes  # only where somebody asks for it
 
     fixed = 0
-    for mended in mend(places, settings, unsafe=unsafe):
+    for mended in apply_fixes(places, settings, unsafe=unsafe):
         mended.write()
         for change in mended.changes:
             note(change)
@@ -78,9 +78,9 @@ def _fix(places: list[Path], settings: Settings, *, unsafe: bool) -> int:
 
 def _print_diff(places: list[Path], settings: Settings, *, unsafe: bool) -> None:
     """Print what would change, and leave with ``FINDINGS`` if anything would."""
-    from toolc.compiler.fix import mend  # only where somebody asks for it
+    from toolc.compiler.fixes.apply import apply_fixes  # only where somebody asks for it
 
-    changes = [*mend(places, settings, unsafe=unsafe)]
+    changes = [*apply_fixes(places, settings, unsafe=unsafe)]
     for mended in changes:
         # A program gets the diff as it is; a terminal's cursor must not be moved by what a file holds.
         sys.stdout.write(escape_for_terminal(mended.diff()) if sys.stdout.isatty() else mended.diff())

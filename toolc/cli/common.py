@@ -18,8 +18,8 @@ from toolc.reporters.base import Page, Report
 
 if TYPE_CHECKING:
     from toolc.api import Registry
-    from toolc.compiler.compile import Compilation
-    from toolc.compiler.settings import Settings
+    from toolc.compiler.pipeline.compile import Compilation
+    from toolc.compiler.project.settings import Settings
     from toolc.config.secret_sources import SecretStore
     from toolc.config.user_config import Configuration
     from toolc.model.diagnostics import Diagnostics
@@ -143,7 +143,7 @@ def central_policy(path: str | None) -> Policy | None:
     """The policy of ``--policy``; None where it is not given. Raises ``UsageError`` where it cannot be used."""
     if path is None:
         return None
-    from toolc.policy_file import read_policy  # start-up time
+    from toolc.compiler.project.policy import read_policy  # start-up time
 
     return read_policy(path)
 
@@ -194,9 +194,9 @@ def compile_or_exit(
     settings: Settings | None = None,
 ) -> Compilation:
     """Compile specs, print every finding, and leave with ``code`` if there are errors."""
-    from toolc.compiler.compile import compile_specs  # not every command compiles
-    from toolc.compiler.gather import gather_many
-    from toolc.compiler.settings import NO_SETTINGS
+    from toolc.compiler.cache.parallel import gather_many
+    from toolc.compiler.pipeline.compile import compile_specs  # not every command compiles
+    from toolc.compiler.project.settings import NO_SETTINGS
 
     compilation = compile_specs([Path(path) for path in paths], settings or NO_SETTINGS, gather_many)
     print_findings(compilation.diagnostics, to, format_name)
@@ -224,7 +224,7 @@ def compiled_source(source: Path) -> Compilation:
 
     Warnings are for ``check`` and ``build``: who uses a tool did not write it.
     """
-    from toolc.compiler.compile import compile_specs  # not every command compiles
+    from toolc.compiler.pipeline.compile import compile_specs  # not every command compiles
 
     compilation = compile_specs([source])
     if compilation.diagnostics.has_errors:

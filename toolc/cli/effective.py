@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from toolc.api import split_target
 from toolc.cli.common import CANNOT, compile_or_exit
-from toolc.compiler.effective import Value, effective
+from toolc.compiler.spec_schema.effective import ValueOrigin, effective
 from toolc.document.map_reader import listed, suggestion
 from toolc.model.errors import UsageError
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
-    from toolc.compiler.decode_tool import LocatedTool
+    from toolc.compiler.located_tool import LocatedTool
 
 _WIDTH: Final = 60
 
@@ -58,7 +58,7 @@ def as_json(tool: LocatedTool) -> str:
     return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
 
 
-def _short(value: Value) -> str:
+def _short(value: ValueOrigin) -> str:
     """A value on one line, cut where it is long."""
     text = json.dumps(value.value, ensure_ascii=False)
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"

@@ -12,7 +12,7 @@ import click
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolc.compiler.compile import Compilation
+    from toolc.compiler.pipeline.compile import Compilation
     from toolc.data.pages import PageCode, RulePage
 
 _TITLE: Final = """\
@@ -118,8 +118,8 @@ def compile_example(page: RulePage, text: str) -> Compilation:
     The folder is the current one during the compilation, so that findings contain only the name of the file.
     Findings with the number of the page are included even if they are off by default.
     """
-    from toolc.compiler.compile import compile_specs  # start-up time
-    from toolc.compiler.settings import Settings
+    from toolc.compiler.pipeline.compile import compile_specs  # start-up time
+    from toolc.compiler.project.settings import Settings
     from toolc.data.pages import EXAMPLE
     from toolc.model.diagnostics import Severity
 

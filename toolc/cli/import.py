@@ -81,9 +81,9 @@ def _refuse_existing(place: Path, *, force: bool) -> None:
 
 def _files(folder: Path, words: tuple[str, ...], patterns: tuple[str, ...]) -> list[str]:
     """The files that travel with the plugin: those beside the spec that its command names, and ``patterns``."""
-    from toolc.compiler.files import Folder  # start-up time
+    from toolc.compiler.project.files import SpecFolder  # start-up time
 
-    beside = Folder(folder, "")
+    beside = SpecFolder(folder, "")
     found = dict.fromkeys(patterns)
     for word in words:
         path = word.removeprefix("./")
@@ -106,15 +106,15 @@ def _variable(text: str) -> tuple[str, str]:
 
 def _compiled(text: str, folder: Path) -> ToolSpec:
     """The tool of a spec that is not written yet; what is wrong with it is reported, and ends the command."""
-    from toolc.compiler.decode import decode  # start-up time
-    from toolc.compiler.files import Folder
+    from toolc.compiler.decode.tool import decode  # start-up time
+    from toolc.compiler.project.files import SpecFolder
     from toolc.document.loader import load_data
     from toolc.document.map_reader import Findings
     from toolc.model.diagnostics import Diagnostics
 
     diagnostics = Diagnostics()
     document = load_data(text.encode(), folder / _ASKED, _ASKED, diagnostics)
-    tools = decode(document, Folder(folder, ""), Findings(document.source, diagnostics)) if document else ()
+    tools = decode(document, SpecFolder(folder, ""), Findings(document.source, diagnostics)) if document else ()
     if diagnostics.has_errors or not tools:
         print_findings(diagnostics, sys.stderr)
         raise click.exceptions.Exit(CANNOT)
@@ -156,7 +156,7 @@ def _write(place: Path, text: str) -> None:
 
 def _check(place: Path) -> None:
     """Say what was written, and what is wrong with it, which is then the plugin's own doing."""
-    from toolc.compiler.compile import compile_specs  # start-up time
+    from toolc.compiler.pipeline.compile import compile_specs  # start-up time
 
     compilation = compile_specs([place])
     print_findings(compilation.diagnostics, sys.stderr)

@@ -116,7 +116,7 @@ def _text(path: Path) -> str:
 
 def files() -> dict[str, str]:
     """What is made, by path."""
-    from toolc.compiler.spec_schema import as_text, spec_schema  # start-up time
+    from toolc.compiler.spec_schema.schema import as_text, spec_schema  # start-up time
 
     return {
         "specs/hello.yaml": _MODELINE + _HELLO,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from toolc.compiler.settings import Settings
+    from toolc.compiler.project.settings import Settings
     from toolc.policy.policy import Policy
 
 select_option = click.option(
@@ -26,7 +26,7 @@ ignore_option = click.option(
 
 def chosen(select: tuple[str, ...], ignore: tuple[str, ...], policy: Policy | None = None) -> Settings:
     """What the two options say, and ``policy``. Raises ``click.ClickException`` for a code that does not exist."""
-    from toolc.compiler.settings import Settings  # start-up time
+    from toolc.compiler.project.settings import Settings  # start-up time
 
     return Settings(
         select=_codes("--select", select, turns_off=False),
@@ -36,7 +36,7 @@ def chosen(select: tuple[str, ...], ignore: tuple[str, ...], policy: Policy | No
 
 
 def _codes(option: str, values: tuple[str, ...], *, turns_off: bool) -> tuple[str, ...]:
-    from toolc.compiler.settings import complaint  # start-up time
+    from toolc.compiler.project.settings import complaint  # start-up time
 
     found = tuple(code for value in values for code in value.replace(",", " ").split())
     for code in found:

@@ -14,7 +14,7 @@ from toolc.model.spec.http_backend import HttpBackend, OAuth2Auth, Url
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
-    from toolc.compiler.decode_tool import LocatedTool
+    from toolc.compiler.located_tool import LocatedTool
     from toolc.model.json_schema import JsonObject, JsonValue
     from toolc.model.result import ToolResult
     from toolc.model.spec.tool import ToolSpec
@@ -75,7 +75,7 @@ class _Lines:
     """Where the entries of a tool's allow-list stand in its spec."""
 
     def __init__(self, source: Path, name: str) -> None:
-        from toolc.compiler.compile import compile_specs  # start-up time
+        from toolc.compiler.pipeline.compile import compile_specs  # start-up time
 
         located = compile_specs([source]).located
         self._tool: LocatedTool = next(each for each in located if each.spec.name == name)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from toolc.compiler.checks import check_each
-from toolc.compiler.decode_tool import decode_tool
-from toolc.compiler.files import Folder
+from toolc.compiler.decode.tool import decode_tool
+from toolc.compiler.project.files import SpecFolder
 from toolc.document.map_reader import Findings
 from toolc.document.nodes import Mapping as MappingNode
 from toolc.document.nodes import MappingEntry, Node, Scalar
@@ -57,7 +57,7 @@ def compose(
     diagnostics = Diagnostics()
     node = _Nodes(name, source).node(said, place)
     assert isinstance(node, MappingNode)
-    tool = decode_tool(node, Findings(source, diagnostics), Folder(Path(), ""))
+    tool = decode_tool(node, Findings(source, diagnostics), SpecFolder(Path(), ""))
     for each in check_each([tool]):
         diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
     refuse(name, diagnostics.sorted())

@@ -19,7 +19,7 @@ from toolc.model.spec.tool import Annotations, ToolSpec
 from toolc.validation.plain_schema import is_plain_schema
 
 if TYPE_CHECKING:
-    from toolc.compiler.decode_tool import LocatedTool
+    from toolc.compiler.located_tool import LocatedTool
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _PARAMETER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")

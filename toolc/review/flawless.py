@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolc.compiler.cache_answers import versions
-from toolc.compiler.cache_file import cache_folder, digest, load, save
+from toolc.compiler.cache.answers import versions
+from toolc.compiler.cache.file import cache_folder, digest, load, save
 
 _FORMAT: Final = 1
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.compiler.project import NO_PROJECT, Project
-from toolc.compiler.settings import severity_of
-from toolc.compiler.suppressions import Suppression, suppressions
+from toolc.compiler.project.project import NO_PROJECT, Project
+from toolc.compiler.project.settings import severity_of
+from toolc.compiler.project.suppressions import Suppression, suppressions
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Severity

@@ -15,7 +15,7 @@ from io import FileIO
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from toolc.compiler.find import PROJECT_FILES, SUFFIXES, walk
+from toolc.compiler.project.discovery import PROJECT_FILES, SUFFIXES, walk
 from toolc.review.flawless import Flawless
 from toolc.review.git import Commit, Repository
 from toolc.review.spellings import is_odd, names, refers, speaks_of_tools

@@ -82,7 +82,7 @@ def approvers(change: Change, path: str, tool: ToolSpec | None, policies: Sequen
 
 def against(state: State, policy: Policy) -> Diagnostics:
     """All that a central policy has against the tools of a state, as findings about their specs."""
-    from toolc.compiler.policies import CODES  # start-up time: only where somebody names a policy
+    from toolc.compiler.pipeline.compile_file import CODES  # start-up time: only where somebody names a policy
     from toolc.policy.rules import violations  # as above
 
     diagnostics = Diagnostics()

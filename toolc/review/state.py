@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.project import Project
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.project.project import Project
 from toolc.model.call_graph import by_name
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.json_schema import JsonObject

@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from toolc.compiler.compile import compile_specs, gather
-from toolc.compiler.compile_file import FileCompiler, Piece
-from toolc.compiler.files import MAX_FILE_BYTES
-from toolc.compiler.find import SUFFIXES, Found
-from toolc.compiler.settings import NO_SETTINGS
+from toolc.compiler.pipeline.compile import compile_specs, gather
+from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
+from toolc.compiler.project.discovery import SUFFIXES, SpecFile
+from toolc.compiler.project.files import MAX_FILE_BYTES
+from toolc.compiler.project.settings import NO_SETTINGS
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.errors import UsageError
 from toolc.model.registry_file import read_registry
@@ -156,7 +156,7 @@ def _compiled(label: str, paths: Sequence[Path], prefix: str, top: Path, only: N
     chosen: list[Piece] = []
     real = f"{str(top.resolve()).rstrip(os.sep)}{os.sep}"
 
-    def gather_chosen(files: Sequence[Found], compiler: FileCompiler) -> Sequence[Piece]:
+    def gather_chosen(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[Piece]:
         if only is None:
             return gather(files, compiler)
         wanted = only.paths | only.unproved

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from toolc.compiler.compile import compile_specs
-from toolc.compiler.settings import Settings
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.project.settings import Settings
 from toolc.model.diagnostics import Severity
 
 HEAD = "toolc: 1\nname: hello\ndescription: Say hello to the whole world.\n"

@@ -9,7 +9,7 @@ import pytest
 from checked import findings, shell
 
 from toolc.compiler.checks.descriptions import check_similar_descriptions
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 
 LONG = "Search the archive of all messages by sender, subject and date, and return the newest hits first"
 

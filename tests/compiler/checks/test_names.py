@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from compiled import compile_text, found_in
 
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model import codes
 
 
@@ -63,7 +63,7 @@ def test_the_order_of_the_files_does_not_matter(tmp_path: Path) -> None:
         folder = tmp_path / "".join(map(str, order))
         for index in order:
             compile_text(folder, tools(names[index]), f"{index}.yaml")
-        from toolc.compiler.compile import compile_specs
+        from toolc.compiler.pipeline.compile import compile_specs
 
         found = [each.message.replace(str(folder), "") for each in compile_specs([folder]).diagnostics.sorted()]
         expected = expected or found

@@ -10,7 +10,7 @@ from checked import findings, shell
 
 from toolc.api import write_build
 from toolc.compiler.checks.providers import REJECTED_AT_ROOT, UNSUPPORTED_BY_GEMINI
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model import codes
 from toolc.model.json_schema import JsonObject
 from toolc.providers.gemini_schema import lower_schema

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from checked import findings, numbers, shell
 
-from toolc.compiler.compile import compile_specs
+from toolc.compiler.pipeline.compile import compile_specs
 
 PARAMETERS = "{x: {type: string}, y: {type: string, optional: true}}"
 

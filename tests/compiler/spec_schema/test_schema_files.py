@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from toolc.compiler.decode_defaults import IDENTITY
-from toolc.compiler.find import PROJECT_FILES
-from toolc.compiler.project import decode_project
-from toolc.compiler.spec_schema import as_text, project_schema, spec_schema
+from toolc.compiler.project.discovery import PROJECT_FILES
+from toolc.compiler.project.project import decode_project
+from toolc.compiler.project.variables import IDENTITY
+from toolc.compiler.spec_schema.schema import as_text, project_schema, spec_schema
 from toolc.document.loader import load_project
 from toolc.document.map_reader import Findings
 from toolc.model.diagnostics import Diagnostics

@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator, ValidationError
 
-from toolc.compiler.compile import compile_specs
-from toolc.compiler.decode_defaults import IDENTITY
-from toolc.compiler.decode_schema import _KEYWORDS
-from toolc.compiler.find import PROJECT_FILES
-from toolc.compiler.spec_schema import spec_schema
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.compiler.project.discovery import PROJECT_FILES
+from toolc.compiler.project.variables import IDENTITY
+from toolc.compiler.schema.check_schema import _KEYWORDS
+from toolc.compiler.spec_schema.schema import spec_schema
 from toolc.data.pages import EXAMPLE, RulePage, pages
 from toolc.document.loader import load
 from toolc.document.nodes import to_json

@@ -26,7 +26,7 @@ from toolc.compiler.checks import (
     shell,
 )
 from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS, ToolCheck, ToolSetCheck
-from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.located_tool import LocatedTool
 from toolc.model.diagnostics import Diagnostic
 
 __all__ = ["TOOL_CHECKS", "TOOL_SET_CHECKS", "ToolCheck", "ToolSetCheck", "check_each", "check_together"]

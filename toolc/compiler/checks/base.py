@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.located_tool import LocatedTool
 from toolc.model.diagnostics import Diagnostic
 
 CheckTool: TypeAlias = Callable[[LocatedTool], Iterator[Diagnostic]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as AnyMapping
 
 from toolc.compiler.checks.base import tool_set_check
-from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.located_tool import LocatedTool
 from toolc.document.map_reader import suggestion
 from toolc.document.nodes import Mapping, Node, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
@@ -110,7 +110,7 @@ def _unknown(name: str, span: Span, known: AnyMapping[str, LocatedTool]) -> Diag
 
 def _brought(name: str) -> str:
     """Return a hint to add the built-in tool with this name; empty if there is none."""
-    from toolc.compiler.builtin import builtin_names  # lazy: only for a message
+    from toolc.compiler.pipeline.builtin_tools import builtin_names  # lazy: only for a message
 
     return f"it comes with toolc: write builtin: [{name}] into toolc.yaml" if name in builtin_names() else ""
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from toolc.compiler.checks.base import tool_check, tool_set_check
-from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.templates import OF_A_STEP
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.templates.parse import OF_A_STEP
 from toolc.document.map_reader import listed, suggestion
 from toolc.model import codes
 from toolc.model.call_graph import by_name

@@ -7,9 +7,8 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_check, tool_set_check
 from toolc.compiler.checks.helpers import has_keyword, parameters, text_of
-from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.twins import find_twins
-from toolc.compiler.wording import WORDINGS, Described
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.text.near_duplicates import WORDINGS, Described, find_near_duplicates
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 
@@ -52,7 +51,7 @@ def check_similar_descriptions(tools: Sequence[LocatedTool]) -> Iterator[Diagnos
     """
     readable = sorted((tool for tool in tools if not tool.damaged & DAMAGES), key=lambda tool: tool.path)
     described = [Described(tool.spec.name, tool.wording, tool.spec.description) for tool in readable]
-    for number, twin in find_twins(described, WORDINGS):
+    for number, twin in find_near_duplicates(described, WORDINGS):
         tool, other = readable[number], readable[twin]
         name = other.spec.name
         message = f"this description is nearly that of '{name}', the tool at {other.span('name')}"

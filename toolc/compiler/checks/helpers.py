@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.parameters import is_full_schema
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.schema.parameters import is_full_schema
 from toolc.document.nodes import Mapping, MappingEntry, Scalar, Sequence
 from toolc.model.source import SourceText
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from toolc.compiler.checks.base import tool_check
-from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.located_tool import LocatedTool
 from toolc.document.edits import fix, replace
 from toolc.model import codes
 from toolc.model.destinations import is_loopback

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from toolc.compiler.checks.base import tool_check
-from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.templates import parse
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.templates.parse import parse
 from toolc.document.nodes import Scalar, strings
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic

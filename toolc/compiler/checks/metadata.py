@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from toolc.compiler.checks.base import tool_check
-from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.located_tool import LocatedTool
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.spec.code_backends import PythonBackend, ShellBackend

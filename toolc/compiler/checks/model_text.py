@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from toolc.compiler.checks.base import tool_check
-from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.runs import ALPHANUMERIC, has_run, table
-from toolc.compiler.visible import Visible
+from toolc.compiler.located_tool import LocatedTool, ModelText
+from toolc.compiler.text.secret_patterns import ALPHANUMERIC, has_long_run, table
 from toolc.document.edits import fix
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Edit, Fix
@@ -47,7 +46,7 @@ def check_hidden_text(tool: LocatedTool) -> Iterator[Diagnostic]:
             yield from _lookalike(tool, each)
 
 
-def _hidden(tool: LocatedTool, each: Visible) -> Iterator[Diagnostic]:
+def _hidden(tool: LocatedTool, each: ModelText) -> Iterator[Diagnostic]:
     for match in _HIDDEN.finditer(each.text):
         if _is_ordinary(each.text, match):
             continue
@@ -59,7 +58,7 @@ def _hidden(tool: LocatedTool, each: Visible) -> Iterator[Diagnostic]:
         return
 
 
-def _fix(tool: LocatedTool, each: Visible) -> Fix | None:
+def _fix(tool: LocatedTool, each: ModelText) -> Fix | None:
     """Return a fix that deletes all such characters, if the string is written without escapes."""
     written, start = tool.source.between(each.span), tool.source.offset(each.span.start)
     edits = [
@@ -88,7 +87,7 @@ def _is_shaping(character: str) -> bool:
     return unicodedata.category(character) in {"Lo", "Mn", "Mc"}
 
 
-def _lookalike(tool: LocatedTool, each: Visible) -> Iterator[Diagnostic]:
+def _lookalike(tool: LocatedTool, each: ModelText) -> Iterator[Diagnostic]:
     for match in _WORD.finditer(each.text):
         word = match[0]
         posing = next((letter for letter in word if letter in _POSING), None)
@@ -135,10 +134,10 @@ def _may_have(words: str) -> bool:
     """Return whether there can be a finding in a text of all strings, as JSON has them."""
     if "<" in words or not words.isprintable() or _BRACKET.search(words) or _WRITTEN_ESCAPE.search(words):
         return True
-    return has_run(words, _ENCODED, 80)
+    return has_long_run(words, _ENCODED, 80)
 
 
-def _found(each: Visible) -> tuple[str, str] | None:
+def _found(each: ModelText) -> tuple[str, str] | None:
     text = each.text
     if match := _ESCAPE.search(text):
         return match[0], f"has a control character: U+{ord(match[0]):04X}"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolc.compiler.checks.base import tool_set_check
-from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.twins import Likeness, find_twins
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.text.near_duplicates import Similarity, find_near_duplicates
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span
@@ -72,7 +72,7 @@ _SHORTEST: Final = 8
 def similar_names(tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
     """Yield each tool whose name is nearly that of an earlier one."""
     readable = sorted((tool for tool in tools if "name" not in tool.damaged), key=lambda tool: tool.path)
-    for number, twin in find_twins([tool.spec.name for tool in readable], NAMES):
+    for number, twin in find_near_duplicates([tool.spec.name for tool in readable], NAMES):
         tool, other = readable[number], readable[twin]
         message = f"'{tool.spec.name}' is easily taken for '{other.spec.name}', the tool at {other.span('name')}"
         hint = "choose names that differ in a word, e.g. list_users beside get_user"
@@ -118,5 +118,5 @@ def _digits(name: str) -> str:
     return "".join(character for character in name if character.isdigit())
 
 
-NAMES: Final = Likeness(keys=_keys, glance=_glance, is_near=_is_near, is_told=lambda *_: True)
+NAMES: Final = Similarity(keys=_keys, glance=_glance, is_near=_is_near, is_told=lambda *_: True)
 """How names are compared."""

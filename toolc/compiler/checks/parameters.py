@@ -8,8 +8,8 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import has_keyword, has_type, parameters, text_of
-from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.uses import names
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.templates.expressions import names
 from toolc.document.map_reader import first_line
 from toolc.document.nodes import Mapping
 from toolc.model import codes

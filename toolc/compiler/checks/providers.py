@@ -7,8 +7,8 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import all_subschemas, has_type, parameters
-from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.parameters import is_full_schema
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.schema.parameters import is_full_schema
 from toolc.document.nodes import Mapping
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic

@@ -9,8 +9,8 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.helpers import parameters, text_may_contain
-from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.secret_patterns import find_secrets
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.text.secret_patterns import find_secrets
 from toolc.document.map_reader import listed, suggestion
 from toolc.document.nodes import Mapping, Node, Scalar, strings
 from toolc.model import codes

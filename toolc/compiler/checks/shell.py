@@ -9,7 +9,7 @@ from typing import Final
 
 from toolc.compiler.checks.base import tool_check
 from toolc.compiler.checks.injection import SHELLS
-from toolc.compiler.decode_tool import LocatedTool
+from toolc.compiler.located_tool import LocatedTool
 from toolc.document.edits import fix, insert_item, is_toml, replace, written
 from toolc.document.nodes import Scalar
 from toolc.model import codes

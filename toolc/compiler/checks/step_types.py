@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from toolc.compiler.decode_schema import check_instance
-from toolc.compiler.decode_tool import LocatedTool
-from toolc.compiler.uses import templates
-from toolc.compiler.value_shapes import ANYTHING, TEXT, Shape, in_words
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.schema.check_schema import check_instance
+from toolc.compiler.schema.shapes import ANYTHING, TEXT, Shape, in_words
+from toolc.compiler.templates.expressions import templates_in
 from toolc.document.map_reader import Findings, listed, suggestion
 from toolc.document.nodes import Mapping as MappingNode
 from toolc.document.nodes import Scalar
@@ -179,7 +179,7 @@ class StepArguments:
             and not missing
             and not any(
                 isinstance(part, Placeholder) and part.name == STEPS
-                for template in templates(self._step.args)
+                for template in templates_in(self._step.args)
                 for part in template.parts
             )
         ):
@@ -198,7 +198,7 @@ class StepArguments:
     def _differs(
         self, value: JsonTemplate, wanted: Shape, what: str, route: tuple[str | int, ...]
     ) -> Iterator[Diagnostic]:
-        if not any(template.sole or len(template.parts) > 1 for template in templates(value)):
+        if not any(template.sole or len(template.parts) > 1 for template in templates_in(value)):
             yield from self._constant(wanted, what, route)
         elif isinstance(value, Template):
             yield from self._filled(value, wanted, what, route)

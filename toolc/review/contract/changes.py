@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.compiler.parameters import is_full_schema
+from toolc.compiler.schema.parameters import is_full_schema
 from toolc.document.nodes import Mapping
 from toolc.model.json_schema import Schema
 from toolc.review.change import Change, Route, Witness

@@ -1,0 +1,215 @@
+"""The cache of ``toolc build``: a build whose inputs and folder are unchanged writes nothing.
+
+As make does, the cache compares what the system reports about the files of the folder: their inode numbers, sizes
+and times, of which no program can set the time of the last change. A folder that differs in any way is built anew.
+From an unchanged folder a build copies the texts of the tools whose files did not change.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from toolc.compiler.cache.answers import CacheKey, cache_key_for
+from toolc.compiler.cache.file import INVALID_CACHE, CachedFile, diagnostics_from_json, load, save, to_json
+from toolc.compiler.project.settings import Settings
+from toolc.model.diagnostics import Diagnostics
+
+if TYPE_CHECKING:
+    from toolc.compiler.build_output import RenderedTool
+
+
+_ANSWER_PARTS: Final = 2
+"""The number of values in the answer: the result of the build, and the state of its folder."""
+
+_Row: TypeAlias = tuple[str, int, list[int], str]
+"""A tool in the folder: its name, the number of its losses, the sizes of its texts, and their digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousBuild:
+    """A build that is still valid: its folder, its counts, and every finding."""
+
+    out: str
+    tools: int
+    providers: int
+    losses: int
+    diagnostics: Diagnostics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOutput:
+    """A build to write into the folder ``out``; without tools if there is an error.
+
+    ``tools`` are sorted by name as ``names`` is, and ``toolsets`` are those of the registry. ``answer`` has the
+    digests of all inputs, None if the build cannot be cached, and ``details`` the results of single files. If
+    ``is_written``, the folder has the same content already.
+    """
+
+    out: str
+    names: Sequence[str]
+    tools: Sequence[RenderedTool]
+    toolsets: Mapping[str, Sequence[str]]
+    diagnostics: Diagnostics
+    answer: Mapping[str, object] | None
+    details: Sequence[str]
+    is_written: bool
+
+    @property
+    def losses(self) -> int:
+        """The number of details that providers cannot express."""
+        return sum(tool.losses for tool in self.tools)
+
+    @property
+    def rows(self) -> list[_Row]:
+        """What the cache stores of each tool."""
+        named = zip(self.names, self.tools, strict=True)
+        return [(name, tool.losses, [*map(len, tool.texts)], tool.digest) for name, tool in named]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildCache:
+    """The last build of one command line. ``out`` is its option ``--out``.
+
+    ``answer`` is the result of the last build with the digests of its inputs; ``folder`` has the path and the state
+    of the folder and its toolsets. Both are None if there was no build.
+    """
+
+    key: CacheKey
+    settings: Settings
+    out: str | None
+    answer: Any
+    folder: Any
+    cached: CachedFile
+
+    @classmethod
+    def load(cls, paths: Sequence[Path], settings: Settings, out: str | None) -> BuildCache:
+        """Return the cache of ``toolc build`` with these arguments."""
+        key = cache_key_for(["build", out], paths, settings)
+        cached = load(key.place)
+        known = cached.answer
+        answer, folder = known if isinstance(known, list) and len(known) == _ANSWER_PARTS else (None, None)
+        return cls(key, settings, out, answer, folder, cached)
+
+    def previous(self) -> PreviousBuild | None:
+        """Return the last build if the specs and the folder are unchanged."""
+        try:
+            if not self.key.is_fresh(self.answer) or not self._is_folder_unchanged():
+                return None
+            known = self.answer
+            diagnostics = diagnostics_from_json(known["findings"], known["sources"])
+            return PreviousBuild(known["out"], known["tools"], known["providers"], known["losses"], diagnostics)
+        except INVALID_CACHE:
+            return None
+
+    def build(self) -> BuildOutput:
+        """Compile and render the tools that changed, and return them with the others. Raises ``UsageError``.
+
+        Call this before writing the output, which changes the parent of its folder.
+        """
+        from toolc.compiler.build_output import render  # a valid build needs no compiler
+        from toolc.compiler.cache.pieces import PieceCache
+        from toolc.compiler.pipeline.compile import compile_specs
+
+        first, *details = self.cached.details() or [""]
+        rows = _rows(first)
+        pieces = PieceCache(self.key, details, self._rendered(rows))
+        compilation = compile_specs(self.key.paths, self.settings, pieces.gather, pieces.together)
+        if compilation.diagnostics.has_errors:
+            return _without_tools(compilation.diagnostics)
+        rendered = dict(pieces.rendered or {})
+        others = [tool for tool in compilation.tools if tool.name not in rendered]
+        rendered.update(zip([tool.name for tool in others], render(others, compilation.tools), strict=True))
+        output = BuildOutput(
+            out=self.out or (os.path.relpath(compilation.out) if compilation.out else "build"),
+            names=[tool.name for tool in compilation.tools],
+            tools=[rendered[tool.name] for tool in compilation.tools],
+            toolsets=compilation.toolsets,
+            diagnostics=compilation.diagnostics,
+            answer=self.key.answer(compilation) if pieces.is_complete else None,
+            details=pieces.to_details(),
+            is_written=False,
+        )
+        return replace(output, is_written=True) if self._is_written(output, rows) else output
+
+    def save(self, output: BuildOutput, providers: int) -> None:
+        """Store a build that was just written, for this number of ``providers``."""
+        if self.key.place is None:
+            return
+        try:
+            state = self.folder[1] if output.is_written else _state(output.out)
+        except OSError:
+            return
+        rows = output.rows
+        counts = {"out": output.out, "tools": len(rows), "providers": providers, "losses": output.losses}
+        answer = {**output.answer, **counts} if output.answer else None
+        folder = [output.out, state, output.toolsets]
+        save(self.key.place, [answer, folder], [to_json(rows), *output.details])
+
+    def _is_folder_unchanged(self) -> bool:
+        """Return whether the folder is as the last build left it. Raises one of ``INVALID_CACHE``."""
+        out, state, _ = self.folder
+        return bool(state == _state(out))
+
+    def _is_written(self, output: BuildOutput, rows: Sequence[_Row]) -> bool:
+        """Return whether the unchanged folder of the last build has the content of ``output``."""
+        try:
+            out, _, toolsets = self.folder
+            is_same = output.rows == rows and output.out == out and _plain(output.toolsets) == toolsets
+            return is_same and self._is_folder_unchanged()
+        except INVALID_CACHE:
+            return False
+
+    def _rendered(self, rows: Sequence[_Row]) -> dict[str, RenderedTool]:
+        """Return the tools in the folder by name; none if it is not as the last build left it."""
+        from toolc.compiler.build_output import RenderedTool, split  # see above
+
+        try:
+            if not rows or not self._is_folder_unchanged():
+                return {}
+            out, _, toolsets = self.folder
+            texts = split(Path(out), toolsets, [sizes for _, _, sizes, _ in rows])
+            if not self._is_folder_unchanged():  # another build replaced it in the meantime
+                return {}
+            return {
+                name: RenderedTool(each, losses, digest)
+                for each, (name, losses, _, digest) in zip(texts, rows, strict=True)
+            }
+        except INVALID_CACHE:
+            return {}
+
+
+def _rows(text: str) -> list[_Row]:
+    """Return the rows that ``BuildCache.save`` stored; none if there are none."""
+    try:
+        rows = json.loads(text)
+        return [(str(name), int(losses), list(sizes), str(digest)) for name, losses, sizes, digest in rows]
+    except INVALID_CACHE:
+        return []
+
+
+def _without_tools(diagnostics: Diagnostics) -> BuildOutput:
+    return BuildOutput(
+        out="", names=(), tools=(), toolsets={}, diagnostics=diagnostics, answer=None, details=(), is_written=False
+    )
+
+
+def _plain(toolsets: Mapping[str, Sequence[str]]) -> Any:
+    return json.loads(json.dumps(toolsets))
+
+
+def _state(out: str) -> list[list[object]]:
+    """Return what the system reports about a folder and the files in it. Raises ``OSError``."""
+    state: list[list[object]] = [["", Path(out).stat().st_ino]]
+    for folder, folders, names in os.walk(out):
+        folders.sort()
+        for name in sorted(folders + names):
+            found = (Path(folder) / name).lstat()
+            is_file = name in names
+            times = [found.st_size, found.st_mtime_ns, found.st_ctime_ns] if is_file else [found.st_mode]
+            state.append([os.path.relpath(f"{folder}/{name}", out), found.st_ino, *times])
+    return state

@@ -1,0 +1,76 @@
+"""The cache of ``toolc check``: findings are stored in the user's cache folder, and used while they are valid.
+
+There is one cache file per command line, folder and toolc version. Its answer (``cache_answers``) is the result of
+the last run. If an input changed, its details (``cache_pieces``) still have the results of the files that did not
+change. A cache file or folder that cannot be used is ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolc.compiler.cache.answers import CacheKey, cache_key_for
+from toolc.compiler.cache.file import INVALID_CACHE, CachedFile, diagnostics_from_json, load, save
+from toolc.compiler.project.settings import Settings
+from toolc.model.diagnostics import Diagnostics
+
+if TYPE_CHECKING:
+    from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
+    from toolc.compiler.project.discovery import SpecFile
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The result of a check: the number of tools that could be read, and every finding."""
+
+    count: int
+    diagnostics: Diagnostics
+
+
+def check_specs(paths: Sequence[Path], settings: Settings) -> Checked:
+    """Return what ``compile_specs`` finds, compiling only what changed. Raises ``UsageError`` as it does."""
+    key = cache_key_for(["check"], paths, settings)
+    cached = load(key.place)
+    if checked := _restore(key, cached.answer):
+        return checked
+    return _check_one(key, settings) if len(key.contents) == 1 else _check_several(key, cached, settings)
+
+
+def _check_one(key: CacheKey, settings: Settings) -> Checked:
+    """Check a single file: its result is the answer."""
+    from toolc.compiler.pipeline.compile import compile_specs  # a valid answer needs no compiler
+
+    read: list[str] = []
+
+    def gather(files: Sequence[SpecFile], compiler: FileCompiler) -> list[Piece]:
+        read.extend(str(found.path) for found in files)
+        return [compiler.compile(found, key.contents.get(str(found.path))) for found in files]
+
+    compilation = compile_specs(key.paths, settings, gather)
+    if key.place:
+        save(key.place, key.answer(compilation) if key.contents.keys() >= {*read} else None)
+    return Checked(len(compilation.tools), compilation.diagnostics)
+
+
+def _check_several(key: CacheKey, cached: CachedFile, settings: Settings) -> Checked:
+    """Check several files, and compile those that changed."""
+    from toolc.compiler.cache.pieces import PieceCache  # see above
+    from toolc.compiler.pipeline.compile import compile_specs
+
+    pieces = PieceCache(key, cached.details())
+    compilation = compile_specs(key.paths, settings, pieces.gather, pieces.together)
+    if key.place:
+        save(key.place, key.answer(compilation) if pieces.is_complete else None, pieces.to_details())
+    return Checked(len(compilation.tools), compilation.diagnostics)
+
+
+def _restore(key: CacheKey, answer: Any) -> Checked | None:
+    try:
+        if not key.is_fresh(answer):
+            return None
+        return Checked(answer["count"], diagnostics_from_json(answer["findings"], answer["sources"]))
+    except INVALID_CACHE:
+        return None

@@ -1,0 +1,412 @@
+"""Compile many files in several processes, and what a result keeps of a file.
+
+An outline holds what the checks of all tools together read of a file: its findings, and the name, aliases,
+description and places of each tool. It is pickled between processes and stored as JSON in a cache.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence, Sized
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeVar
+
+from toolc.compiler.cache.file import INVALID_CACHE, diagnostics_from_json, findings_to_json, sources_to_json, span
+from toolc.compiler.checks.call_graph import tool_references
+from toolc.compiler.checks.descriptions import DAMAGES
+from toolc.compiler.decode.shell import NO_COMMAND
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.pipeline.compile import gather
+from toolc.compiler.pipeline.compile_file import FileCompiler, Piece, folder_of
+from toolc.compiler.project.discovery import SpecFile
+from toolc.compiler.project.files import digest_of_answer
+from toolc.compiler.schema.parameters import NO_PARAMETERS
+from toolc.document.nodes import Mapping, MappingEntry, Node, Place, Scalar
+from toolc.document.nodes import Sequence as SequenceNode
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.source import Position, SourceText, Span
+from toolc.model.spec.sandbox import SandboxSpec
+from toolc.model.spec.tool import Annotations, ResultSpec, ToolSpec
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Packed = TypeVar("Packed")
+
+MAX_ITEMS: Final = 255
+"""The largest number of items: the queue stores the number of an item in one byte."""
+
+_MAX_PROCESSES: Final = 8
+
+_FEW: Final = 200
+
+_CHUNK: Final = 20
+
+_SIZE: Final = 8
+"""The number of bytes of the length before a result."""
+
+
+def parallel_map(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    pack: Callable[[Result], Packed],
+    unpack: Callable[[Item, Packed], Result],
+) -> list[Result]:
+    """Return ``work`` of each item, in order, using all processors.
+
+    A worker sends what ``pack`` returns for a result, pickled; ``unpack`` turns it into a result. If a worker
+    fails, also with an error of ``work``, its items are processed in this process.
+    """
+    assert len(items) <= MAX_ITEMS
+    found: dict[int, Result] = {}
+
+    def answer(index: int) -> Packed:
+        return pack(work(items[index]))
+
+    with _queue(len(items)) as queue, _helpers(queue, _useful(len(items)), answer) as helpers:
+        for index in _taken(queue):
+            with suppress(Exception):  # raised below: always the error of the first item that has one
+                found[index] = work(items[index])
+        for helper in helpers:
+            for index, packed in helper.answers():
+                found[index] = unpack(items[index], _unpickled(packed))
+    return [found[index] if index in found else work(item) for index, item in enumerate(items)]
+
+
+def worth_forking(items: Sized) -> bool:
+    """Return whether there are so many files or tools that processes save time."""
+    return len(items) > _FEW
+
+
+def chunked(items: Sequence[Item]) -> list[Sequence[Item]]:
+    """Return ``items`` in chunks for ``parallel_map``: a single one if there are few."""
+    size = max(_CHUNK, len(items) // MAX_ITEMS + 1)
+    return (
+        [items[start : start + size] for start in range(0, len(items), size)] if worth_forking(items) else [items]
+    )
+
+
+def _useful(count: int) -> int:
+    """Return how many workers to fork; none if another thread could hold a lock that a worker needs."""
+    if not hasattr(os, "sched_getaffinity") or threading.active_count() > 1:
+        return 0
+    return min(len(os.sched_getaffinity(0)), count, _MAX_PROCESSES) - 1
+
+
+@contextmanager
+def _queue(count: int) -> Iterator[int]:
+    """Yield a pipe with the number of each item: a process takes an item by reading its number."""
+    queue, end = os.pipe()
+    try:
+        os.write(end, bytes(range(count)))
+        os.close(end)
+        yield queue
+    finally:
+        os.close(queue)
+
+
+def _taken(queue: int) -> Iterator[int]:
+    while number := os.read(queue, 1):
+        yield number[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Helper:
+    """A forked process, and the pipe on which it sends its results."""
+
+    pid: int
+    answer: int
+
+    def answers(self) -> Sequence[tuple[int, bytes]]:
+        """Wait until it is done, and return each item's number and result; nothing if it failed."""
+        with open(self.answer, "rb", closefd=False) as file:
+            data = file.read()
+        size, packed = data[:_SIZE], data[_SIZE:]
+        is_whole = len(packed) == int.from_bytes(size, "big") > 0
+        found: Sequence[tuple[int, bytes]] = _unpickled(packed) if is_whole else ()
+        return found
+
+    def end(self) -> None:
+        """Kill the process and close the pipe."""
+        os.close(self.answer)
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+
+def _unpickled(data: bytes) -> Any:
+    return pickle.loads(data)  # noqa: S301  a fork of this process wrote it
+
+
+@contextmanager
+def _helpers(queue: int, count: int, work: Callable[[int], Any]) -> Iterator[list[_Helper]]:
+    helpers: list[_Helper] = []
+    watched, alive = os.pipe()
+    try:
+        with suppress(OSError):  # no more processes or descriptors: this process does the work
+            for _ in range(count):
+                helpers.append(_fork(queue, watched, alive, work))
+        yield helpers
+    finally:
+        for helper in helpers:
+            helper.end()
+        os.close(watched)
+        os.close(alive)
+
+
+def _fork(queue: int, watched: int, alive: int, work: Callable[[int], Any]) -> _Helper:
+    answer, to = os.pipe()
+    # Until the worker has reset the signal handler, Ctrl-C would print a traceback there.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        pid = os.fork()
+        if pid == 0:
+            os.close(alive)
+            _help(queue, watched, to, before, work)
+    except OSError:
+        os.close(answer)
+        raise
+    finally:
+        os.close(to)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return _Helper(pid, answer)
+
+
+def _help(
+    queue: int, watched: int, to: int, signals: set[int | signal.Signals], work: Callable[[int], Any]
+) -> NoReturn:
+    """Run the worker: send the results, or fail silently, and run no other code of the parent."""
+    try:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+        threading.Thread(target=_end_with, args=(watched,), daemon=True).start()
+        answers = [(index, pickle.dumps(work(index))) for index in _taken(queue)]
+        with open(to, "wb", closefd=False) as file:
+            packed = pickle.dumps(answers)
+            file.write(len(packed).to_bytes(_SIZE, "big") + packed)
+    finally:
+        os._exit(0)
+
+
+def _end_with(watched: int) -> None:
+    """Exit when the parent has exited, which closes the other end of the pipe."""
+    os.read(watched, 1)
+    os._exit(1)
+
+
+_KEYS: Final = ("name", "description", "aliases")
+_MARKS: Final = 4
+"""The number of marks of a place, see ``document.Marks``."""
+
+# Created once: one tool would need a dozen objects.
+_ANNOTATIONS: Final = Annotations()
+_RESULT: Final = ResultSpec()
+_SANDBOX: Final = SandboxSpec()
+
+_BEFORE_A_VALUE: Final = ("&", "!", "")
+"""The first character of an anchor or a tag, which libyaml counts as part of the value; or nothing."""
+
+_OutlinedPlace: TypeAlias = "Span | tuple[int, int, int, int] | None"
+"""A span, or the marks of libyaml without their text; None if the key is missing."""
+
+
+class ToolOutline(NamedTuple):
+    """What other files are compared with.
+
+    ``wording`` is empty if the description cannot be compared. ``places`` are those of the tool and of its name,
+    description and aliases.
+    """
+
+    name: str
+    description: str
+    aliases: Sequence[str]
+    damaged: Sequence[str]
+    wording: str
+    places: Sequence[_OutlinedPlace]
+    alias_spans: Sequence[Span]
+
+
+class FileOutline(NamedTuple):
+    """The result of compiling one file. ``findings`` and ``sources`` are JSON as in ``cache_file``.
+
+    ``is_spec`` is False if the file did not parse. ``asked`` is the log of the file's ``Folder``.
+    """
+
+    is_spec: bool
+    asked: Sequence[tuple[str, str, str]]
+    findings: Sequence[object]
+    sources: dict[str, str]
+    tools: Sequence[ToolOutline]
+
+
+def outline_of(piece: Piece) -> FileOutline | None:
+    """Return the outline of a file; None if a tool in it calls others, since those checks need the whole tool."""
+    if any(any(tool_references(tool)) for tool in piece.tools):
+        return None
+    sources = sources_to_json(piece.diagnostics)
+    sources.pop(piece.found.shown, None)
+    return FileOutline(
+        is_spec=piece.source is not None,
+        asked=[(method, asked, answer) for (method, asked), answer in (piece.folder.log or {}).items()],
+        findings=findings_to_json(piece.diagnostics),
+        sources=sources,
+        tools=[_outline_of_tool(tool) for tool in piece.tools],
+    )
+
+
+def _outline_of_tool(tool: LocatedTool) -> ToolOutline:
+    spec = tool.spec
+    return ToolOutline(
+        spec.name,
+        spec.description,
+        spec.aliases,
+        sorted(tool.damaged),
+        "" if tool.damaged & DAMAGES else tool.wording,
+        (_first_character(tool), *[_place(tool, key) for key in _KEYS]),
+        [tool.span("aliases", index) for index in range(len(spec.aliases))],
+    )
+
+
+def _first_character(tool: LocatedTool) -> _OutlinedPlace:
+    """Return the place of ``tool.span()``. Of a tool on several lines it is found without searching for its end."""
+    place, entries = tool.node.place, tool.node.entries
+    while isinstance(place, Mapping):
+        place = place.place
+    last = entries[-1].key_place if entries else None
+    if isinstance(place, Span) or last is None or isinstance(last, Span | Mapping):
+        return tool.span()
+    source, line, column, _, _ = place
+    is_long = source is tool.source is last[0] and last[1] > line
+    return (line, column, line, column + 1) if is_long else tool.span()
+
+
+def _place(tool: LocatedTool, key: str) -> _OutlinedPlace:
+    """Return the place of ``tool.span(key)``: the marks of libyaml if they suffice, since making spans is slow."""
+    node = tool.node.get(key)
+    if not isinstance(node, Scalar) or isinstance(node.place, Span | Mapping):
+        return tool.span(key) if node else None
+    source, line, column, end_line, end_column = node.place
+    is_plain = source is tool.source and source.line(line + 1)[column : column + 1] not in _BEFORE_A_VALUE
+    return (line, column, end_line, end_column) if is_plain else tool.span(key)
+
+
+def piece_of(outline: FileOutline, found: SpecFile, text: str) -> Piece | None:
+    """Return the file ``found`` with this ``text`` as far as its outline describes it.
+
+    None if a file that its tools refer to changed, or the outline is not valid.
+    """
+    try:
+        folder, source = folder_of(found), SourceText(found.shown, text)
+        for method, asked, answer in outline.asked:
+            if digest_of_answer(folder, method, asked) != answer:
+                return None
+            assert folder.log is not None
+            folder.log[method, asked] = answer
+        if outline.findings:
+            diagnostics = diagnostics_from_json(outline.findings, {**outline.sources, found.shown: text})
+        else:
+            diagnostics = Diagnostics()
+            diagnostics.add_source(source)
+        return Piece(
+            found=found,
+            source=source if outline.is_spec else None,
+            tools=tuple([_outlined_tool(ToolOutline(*each), source) for each in outline.tools]),
+            diagnostics=diagnostics,
+            folder=folder,
+        )
+    except INVALID_CACHE:
+        return None
+
+
+def without_nodes(piece: Piece, outline: FileOutline) -> Piece:
+    """Return a piece whose tools have only what the outline describes: all their nodes would need much memory."""
+    source = piece.source
+    if source is None:
+        return piece
+    return replace(piece, tools=tuple([_outlined_tool(each, source) for each in outline.tools]))
+
+
+def _outlined_tool(outline: ToolOutline, source: SourceText) -> LocatedTool:
+    name, description, aliases, damaged, wording, (start, *places), alias_spans = outline
+    entries: dict[str, MappingEntry] = {}
+    for key, stored in zip(_KEYS, places, strict=True):
+        if stored is not None:
+            place: Place = (source, *stored) if len(stored) == _MARKS else span(stored)
+            value: Node = Scalar(None, place)
+            if key == "aliases":
+                value = SequenceNode(tuple([Scalar(None, span(each)) for each in alias_spans]), place)
+            entries[key] = MappingEntry(key, place, value)
+    return LocatedTool(
+        spec=ToolSpec(
+            name=name,
+            description=description,
+            aliases=tuple(aliases),
+            parameters=NO_PARAMETERS,
+            backend=NO_COMMAND,
+            annotations=_ANNOTATIONS,
+            result=_RESULT,
+            sandbox=_SANDBOX,
+        ),
+        node=Mapping(entries, _start_span(start, source.path)),
+        path=source.path,
+        source=source,
+        damaged=frozenset(damaged),
+        known_wording=wording,
+    )
+
+
+def _start_span(stored: Any, path: str) -> Span:
+    if len(stored) != _MARKS:
+        return span(stored)
+    line, column, end_line, end_column = stored
+    return Span(path, Position(line + 1, column + 1), Position(end_line + 1, end_column + 1))
+
+
+class _Compiled(NamedTuple):
+    """What a worker process sends of one file: the outline, the text, and the tools."""
+
+    outline: FileOutline
+    text: str
+    specs: tuple[ToolSpec, ...]
+
+
+def gather_many(files: Sequence[SpecFile], compiler: FileCompiler) -> Sequence[Piece]:
+    """Compile each file, in several processes if there are many.
+
+    A piece from another process has complete specs, but of its nodes only the outline.
+    """
+    for found in files:
+        compiler.projects.of_file(found.path)
+    if compiler.projects.diagnostics.has_errors or not worth_forking(files):
+        return gather(files, compiler)
+
+    def work(files: Sequence[SpecFile]) -> list[Piece]:
+        return [compiler.compile(found) for found in files]
+
+    def unpack(files: Sequence[SpecFile], packed: list[_Compiled | None]) -> list[Piece]:
+        unpacked = [_unpack(found, each) for found, each in zip(files, packed, strict=True)]
+        return [piece or compiler.compile(found) for found, piece in zip(files, unpacked, strict=True)]
+
+    pieces = parallel_map(work, chunked(files), lambda pieces: [_pack(each) for each in pieces], unpack)
+    return [*chain.from_iterable(pieces)]
+
+
+def _pack(piece: Piece) -> _Compiled | None:
+    outline = outline_of(piece)
+    if outline is None or piece.source is None:
+        return None
+    return _Compiled(outline, piece.source.text, tuple([tool.spec for tool in piece.tools]))
+
+
+def _unpack(found: SpecFile, packed: _Compiled | None) -> Piece | None:
+    piece = packed and piece_of(packed.outline, found, packed.text)
+    if not packed or not piece:
+        return None
+    tools = [replace(tool, spec=spec) for tool, spec in zip(piece.tools, packed.specs, strict=True)]
+    return replace(piece, tools=tuple(tools))

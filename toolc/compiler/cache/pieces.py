@@ -1,0 +1,256 @@
+"""Cached results of single files: after an edit only the files that changed are compiled.
+
+Tools that call others, and the tools that they call, are always compiled: their checks need more than an outline.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from toolc.compiler.cache.answers import CacheKey
+from toolc.compiler.cache.file import INVALID_CACHE, diagnostics_from_json, digest, findings_to_json, to_json
+from toolc.compiler.cache.parallel import FileOutline, chunked, outline_of, parallel_map, piece_of, without_nodes
+from toolc.compiler.checks import check_together
+from toolc.compiler.checks.call_graph import tool_references
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
+from toolc.compiler.project.discovery import SpecFile
+from toolc.compiler.project.files import digest_of_bytes
+from toolc.document.loader import MAX_BYTES, read
+from toolc.model.diagnostics import Diagnostic, Diagnostics
+from toolc.model.source import BOM
+
+if TYPE_CHECKING:
+    from toolc.compiler.build_output import RenderedTool
+
+
+class _Stored(NamedTuple):
+    """The key of a file and its outline; ``text`` is both as JSON if that is known."""
+
+    key: str
+    outline: FileOutline
+    text: str = ""
+
+
+@dataclass(slots=True)
+class PieceCache:
+    """Compiles the files that changed since an earlier run, and restores the others.
+
+    ``key`` has the files as they are now; ``details`` is what the earlier run stored, empty if there was none.
+    After ``gather``, ``is_complete`` says whether the files are still those of ``key``. ``to_details`` returns what
+    to store.
+
+    ``rendered`` is None for a check. For a build it has the tools of the last build by name: a file is restored
+    only if all its tools are among them. After ``gather`` it has those tools of this build that do not depend on
+    others; ``compile_specs`` returns complete specs of all tools that are not in it.
+    """
+
+    key: CacheKey
+    details: Sequence[str]
+    rendered: Mapping[str, RenderedTool] | None = None
+    is_complete: bool = False
+    _context: str = ""
+    _outlines: dict[str, _Stored] = field(default_factory=dict)
+    _findings: Any = None
+    """The findings of all tools together, as JSON; None if they are not known."""
+    _can_store_findings: bool = False
+
+    def gather(self, files: Sequence[SpecFile], compiler: FileCompiler) -> list[Piece]:
+        """Return the result of each file, in order."""
+        for found in files:
+            if found.folder is None:  # ``find_specs`` looked for the project of each of the others
+                compiler.projects.of_file(found.path)
+        if compiler.projects.diagnostics.has_errors:  # the settings of the project are not known then
+            self.rendered = None if self.rendered is None else {}
+            return [compiler.compile(found) for found in files]
+        self._context = digest(json.dumps([[source.path, source.text] for source in compiler.projects.sources]))
+        stored = self._stored()
+        inputs = [_input(found, self.key) for found in files]
+        self.is_complete = all(str(found.path) in self.key.contents for found in files)
+        restored = [self._restore(each, stored) for each in inputs]
+        changed = [each for each, result in zip(inputs, restored, strict=True) if result is None]
+        compiled = _compile(changed, _Worker(compiler, is_build=self.rendered is not None))
+        results = [result or next(compiled) for result in restored]
+        if self.rendered is not None:
+            self.rendered = {name: each for result in results for name, each in result.rendered.items()}
+        self._outlines = {
+            each.found.shown: stored[each.found.shown] if is_restored else _Stored(each.key, result.outline)
+            for each, result, is_restored in zip(inputs, results, restored, strict=True)
+            if result.outline is not None
+        }
+        self._can_store_findings = len(self._outlines) == len(files)
+        if not (self._can_store_findings and self._is_same_to_other_files(stored, changed)):
+            self._findings = None
+        called = {name for each in results if each.outline is None for name in _called(each.piece)}
+        if not called:
+            return [result.piece for result in results]
+        return [
+            each.compile(compiler) if result.outline and _is_called(result.piece, called) else result.piece
+            for each, result in zip(inputs, results, strict=True)
+        ]
+
+    def together(self, tools: Sequence[LocatedTool]) -> tuple[Diagnostic, ...]:
+        """Return the findings of all tools together. They are the last run's if all outlines are."""
+        found = self._restore_findings()
+        if found is None:
+            found = Diagnostics()
+            for each in check_together(tools):
+                found.add(each.code, each.message, each.span, each.hint, each.fix)
+        self._findings = findings_to_json(found) if self._can_store_findings else None
+        return found.sorted()
+
+    def to_details(self) -> list[str]:
+        """Return the details to store: what concerns all files, and each file. They are JSON texts."""
+        files = [each.text or to_json([shown, each.key, each.outline]) for shown, each in self._outlines.items()]
+        return [to_json([self._context, self._findings]), *files]
+
+    def _stored(self) -> dict[str, _Stored]:
+        """Return the outlines that were stored with the same project files, by how findings name their files."""
+        try:
+            if not self.details:
+                return {}
+            first, *texts = self.details
+            context, findings = json.loads(first)
+            if context != self._context:
+                return {}
+            self._findings = findings
+            files = json.loads(f"[{','.join(texts)}]")  # in one step: there may be thousands
+            return {
+                shown: _Stored(key, FileOutline(*outline), text)
+                for text, (shown, key, outline) in zip(texts, files, strict=True)
+            }
+        except INVALID_CACHE:
+            return {}
+
+    def _restore(self, file: _Input, stored: Mapping[str, _Stored]) -> _Result | None:
+        """Return the result of a file that did not change; None if it changed."""
+        known = stored.get(file.found.shown)
+        if known is None or file.text is None or file.key != known.key:
+            return None
+        piece = piece_of(known.outline, file.found, file.text)
+        if piece is None:
+            return None
+        if self.rendered is None:
+            return _Result(piece, known.outline, {})
+        names = [tool.spec.name for tool in piece.tools]
+        if any(name not in self.rendered for name in names):
+            return None
+        return _Result(piece, known.outline, {name: self.rendered[name] for name in names})
+
+    def _is_same_to_other_files(self, stored: Mapping[str, _Stored], changed: Sequence[_Input]) -> bool:
+        """Return whether there are the same files as before, and those that changed have the same tool outlines."""
+        if stored.keys() != self._outlines.keys():
+            return False
+        names = [each.found.shown for each in changed]
+        return all(
+            json.loads(json.dumps(self._outlines[name].outline.tools)) == stored[name].outline.tools
+            for name in names
+        )
+
+    def _restore_findings(self) -> Diagnostics | None:
+        try:
+            return None if self._findings is None else diagnostics_from_json(self._findings, {})
+        except INVALID_CACHE:
+            return None
+
+
+class _Input(NamedTuple):
+    """A file as it was read. ``text`` is None if it is not UTF-8; ``key`` is empty if its result is not stored."""
+
+    found: SpecFile
+    data: bytes | None
+    text: str | None
+    key: str
+    diagnostics: Diagnostics
+
+    def compile(self, compiler: FileCompiler) -> Piece:
+        """Return the result of the file."""
+        document = compiler.parse(self.found, self.data, self.diagnostics)
+        return compiler.compile_document(self.found, document, self.diagnostics)
+
+
+class _Result(NamedTuple):
+    """The result of one file, its outline if it can be stored, and its tools in a build by name."""
+
+    piece: Piece
+    outline: FileOutline | None
+    rendered: Mapping[str, RenderedTool]
+
+
+_Packed: TypeAlias = "tuple[FileOutline | None, Mapping[str, RenderedTool]]"
+"""What a worker process sends of one file."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    """Compiles files; for a build it also renders their tools."""
+
+    compiler: FileCompiler
+    is_build: bool
+
+    def compile(self, file: _Input) -> _Result:
+        """Return the result of one file. For a build, a file whose tools depend on others has no outline."""
+        piece = file.compile(self.compiler)
+        outline = outline_of(piece) if file.key else None
+        rendered: Mapping[str, RenderedTool] = {}
+        if self.is_build and not piece.diagnostics.has_errors:
+            from toolc.compiler import build_output  # start-up time: a check needs no providers
+
+            specs = [tool.spec for tool in piece.tools]
+            if any(map(build_output.depends_on_others, specs)):
+                return _Result(piece, None, {})
+            rendered = dict(zip([spec.name for spec in specs], build_output.render(specs, specs), strict=True))
+        return _Result(without_nodes(piece, outline) if outline else piece, outline, rendered)
+
+    def compile_all(self, files: Sequence[_Input]) -> list[_Result]:
+        """Return the result of each file."""
+        return [self.compile(each) for each in files]
+
+    def unpack(self, files: Sequence[_Input], packed: list[_Packed]) -> list[_Result]:
+        """Return what another process compiled; a file that it could not send is compiled here."""
+        results = []
+        for file, (outline, rendered) in zip(files, packed, strict=True):
+            piece = piece_of(outline, file.found, file.text) if outline and file.text is not None else None
+            results.append(_Result(piece, outline, rendered) if piece else self.compile(file))
+        return results
+
+
+def _compile(files: Sequence[_Input], worker: _Worker) -> Iterator[_Result]:
+    """Return the result of each file; if there are many, several processes compile them."""
+    if len(files) <= 1:
+        return map(worker.compile, files)
+
+    def pack(results: list[_Result]) -> list[_Packed]:
+        return [(each.outline, each.rendered) for each in results]
+
+    results: list[list[_Result]] = parallel_map(worker.compile_all, chunked(files), pack, worker.unpack)
+    return chain.from_iterable(results)
+
+
+def _input(found: SpecFile, key: CacheKey) -> _Input:
+    diagnostics, name = Diagnostics(), str(found.path)
+    data, known_digest = key.contents.get(name), key.digests.get(name)
+    if data is None or len(data) > MAX_BYTES:  # ``read`` reports this
+        data, known_digest = read(found.path, found.shown, diagnostics), None
+    text = None
+    if data is not None:
+        try:
+            text = data.decode("utf-8").removeprefix(BOM)
+        except UnicodeDecodeError:
+            return _Input(found, data, None, "", diagnostics)
+    file_key = "" if data is None else f"{known_digest or digest_of_bytes(data)} {found.folder is None:d}"
+    return _Input(found, data, text, file_key, diagnostics)
+
+
+def _called(piece: Piece) -> Iterator[str]:
+    """Yield the names that the tools of a file call."""
+    for tool in piece.tools:
+        yield from (name for name, _ in tool_references(tool))
+
+
+def _is_called(piece: Piece, called: set[str]) -> bool:
+    return not called.isdisjoint(name for tool in piece.tools for name in (tool.spec.name, *tool.spec.aliases))

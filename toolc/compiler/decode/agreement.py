@@ -1,0 +1,281 @@
+"""What the sections of one tool must agree on, each of them being right by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from toolc.compiler.templates.expressions import templates_in
+from toolc.document.map_reader import Findings
+from toolc.document.nodes import Mapping
+from toolc.model import codes
+from toolc.model.destinations import is_loopback
+from toolc.model.diagnostics import Diagnostic
+from toolc.model.json_schema import Schema, list_index, tokens
+from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBackend
+from toolc.model.template import JsonConstant, JsonList, JsonMap, JsonTemplate, Template
+
+if TYPE_CHECKING:
+    from toolc.compiler.located_tool import LocatedTool
+    from toolc.model.spec.http_backend import HttpBackend, Url
+
+
+_IDEMPOTENT_METHODS: Final = ("GET", "HEAD", "OPTIONS", "PUT", "DELETE")
+"""The methods that RFC 9110 (9.2.2) calls idempotent."""
+
+_OF_A_SANDBOX: Final = frozenset(
+    {"build", "env", "image", "min_isolation", "network", "run_as", "secrets", "workspace"}
+)
+_OF_AN_AGENT: Final = frozenset({"network", "secrets"})
+"""What counts for the requests to a sub-agent's model."""
+
+
+def check_agreement(tool: LocatedTool, findings: Findings) -> None:
+    """Report where two sections contradict each other; one that could not be read is passed over."""
+    for needs, check in _CHECKS:
+        if tool.damaged.isdisjoint(needs):
+            for each in check(tool):
+                findings.add(each.code, each.message, each.span, each.hint)
+
+
+def _retry(tool: LocatedTool) -> Iterator[Diagnostic]:
+    if tool.spec.retry is not None and not tool.spec.annotations.idempotent:
+        message = "another attempt may do the work twice: nothing says that this tool is idempotent"
+        hint = "if calling it twice does no harm, write annotations: {idempotent: true}; else remove 'retry'"
+        yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("retry"), hint)
+
+
+def _http(tool: LocatedTool) -> Iterator[Diagnostic]:
+    if tool.spec.backend.tag == "http":
+        yield from check_http(tool, tool.spec.backend)
+
+
+def _http_retry(tool: LocatedTool) -> Iterator[Diagnostic]:
+    backend = tool.spec.backend
+    if backend.tag != "http" or backend.retry is None:
+        return
+    idempotent = tool.spec.annotations.idempotent
+    if idempotent is None:
+        idempotent = backend.method in _IDEMPOTENT_METHODS
+    if not idempotent:
+        message = f"another {backend.method} may do the work twice: nothing says that this tool is idempotent"
+        hint = "if sending it twice does no harm, write annotations: {idempotent: true}; else remove 'retry'"
+        yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("backend", "http", "retry"), hint)
+
+
+def _url_from_argument(tool: LocatedTool) -> Iterator[Diagnostic]:
+    backend = tool.spec.backend
+    if backend.tag != "http" or not isinstance(backend.url, Template):
+        return
+    if not tool.spec.sandbox.network.allow:
+        message = "callers choose the host, and 'network' allows none"
+        span = tool.key_span("backend", "http", "url_from_argument")
+        hint = 'list where they may go: sandbox: {network: {allow: ["*.example.com:443"]}}'
+        yield Diagnostic(codes.MISSING_KEY, message, span, hint)
+    if backend.auth is not None and backend.auth.tag == "oauth2":
+        message = "callers choose the host, and an access token, which has no 'hosts', would go to any of them"
+        hint = "write the host out, or send a secret of 'sandbox.secrets', which goes to its own hosts only"
+        yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("backend", "http", "auth"), hint)
+
+
+def _secret_hosts(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """A secret that would be sent to a host that its own entry does not list."""
+    secrets = {secret.name: secret for secret in tool.spec.sandbox.secrets}
+    for name, host in sorted(set(_sent_secrets(tool))):
+        if name in secrets and secrets[name].hosts and host not in secrets[name].hosts:
+            message = f"this tool sends '{name}' to {host}, which is not one of its hosts"
+            span = tool.span("sandbox", "secrets", name, "hosts")
+            yield Diagnostic(codes.BAD_VALUE, message, span, f"add {host} to its 'hosts', or do not send it there")
+
+
+def _sent_secrets(tool: LocatedTool) -> Iterator[tuple[str, str]]:
+    """The name of each secret that the backend sends, and the host it sends it to, as far as that is constant."""
+    backend = tool.spec.backend
+    if backend.tag == "agent" and backend.api_key is not None:
+        yield from ((name, backend.base_url.host) for name in backend.api_key.secrets)
+    if backend.tag != "http":
+        return
+    auth = backend.auth
+    fetched = auth if auth is not None and auth.tag == "oauth2" else None
+    sent: tuple[tuple[object, Url | Template], ...] = (
+        (backend.query, backend.url),
+        (backend.headers, backend.url),
+        (backend.body, backend.url),
+        (auth, fetched.token_url if fetched else backend.url),
+    )
+    for part, url in sent:
+        if not isinstance(url, Template):
+            yield from ((name, url.host) for template in templates_in(part) for name in template.secrets)
+
+
+def _workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
+    if tool.spec.sandbox.workspace != "none":
+        return
+    if tool.spec.result.files:
+        message = "these files stand in the workspace, and this tool has none"
+        yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "files"), "add sandbox: {workspace: rw}")
+    backend = tool.spec.backend
+    body = backend.body if backend.tag == "http" else None
+    for part in body.parts if body is not None and body.tag == "multipart" else ():
+        if part.is_file:
+            span = tool.key_span("backend", "http", "body", "multipart", part.name, "file")
+            message = "this file stands in the workspace, and this tool has none"
+            yield Diagnostic(codes.BAD_VALUE, message, span, "add sandbox: {workspace: ro}")
+
+
+def _lifetime(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """A session where there is nothing that could last from call to call."""
+    sandbox, backend = tool.spec.sandbox, tool.spec.backend
+    if sandbox.lifetime != "session":
+        return
+    span = tool.key_span("sandbox", "lifetime")
+    if not isinstance(backend, ShellBackend | PythonBackend | PluginBackend):
+        message = f"'backend.{backend.tag}' has no process that could live from call to call"
+        yield Diagnostic(codes.BAD_VALUE, message, span, "remove 'lifetime: session'")
+    elif sandbox.workspace == "transaction":
+        message = "a transaction begins and ends with a call, and the calls of a session share their sandbox"
+        yield Diagnostic(codes.BAD_VALUE, message, span, "write 'lifetime: call', or 'workspace: rw'")
+
+
+def _plugin_secrets(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """A secret in a plugin's environment that is to stay outside of its sandbox."""
+    kept = {secret.name for secret in tool.spec.sandbox.secrets if secret.expose == "broker"}
+    for variable in tool.spec.sandbox.secret_env:
+        for name in sorted(variable.value.secrets & kept):
+            message = f"the plugin would see '{name}', which nothing exposes to it"
+            hint = f"if it may see the value, write secrets: {{{name}: {{expose: env}}}}"
+            yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("sandbox", "env", variable.name), hint)
+
+
+def _no_sandbox(tool: LocatedTool) -> Iterator[Diagnostic]:
+    """What a tool that calls others says of a sandbox it has not; what its defaults say is meant for others."""
+    backend, sandbox = tool.spec.backend, tool.node.get("sandbox")
+    if backend.tag not in {"composite", "agent"} or not isinstance(sandbox, Mapping):
+        return
+    is_agent = backend.tag == "agent"
+    for entry in sandbox.entries:
+        is_default = any(default.span.covers(entry.key_span) for default in tool.defaults)
+        has_effect = is_agent and entry.key in _OF_AN_AGENT
+        if entry.key in _OF_A_SANDBOX and not has_effect and not is_default:
+            who = "a sub-agent" if is_agent else "a composite"
+            message = f"{who} has no sandbox of its own, so '{entry.key}' would have no effect"
+            hint = f"say it in the specs of the tools that {'it calls' if is_agent else 'its steps call'}"
+            yield Diagnostic(codes.BAD_VALUE, message, entry.key_span, hint)
+
+
+def _agents_format(tool: LocatedTool) -> Iterator[Diagnostic]:
+    if tool.spec.backend.tag == "agent" and tool.spec.result.format == "image":
+        message = "a sub-agent answers with text or with JSON"
+        yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "format"), "write text, json or none")
+
+
+_Check = Callable[["LocatedTool"], Iterator[Diagnostic]]
+_CHECKS: Final[tuple[tuple[frozenset[str], _Check], ...]] = (
+    (frozenset({"retry", "annotations"}), _retry),
+    (frozenset({"backend", "annotations"}), _http_retry),
+    (frozenset({"backend", "result"}), _http),
+    (frozenset({"backend", "sandbox"}), _url_from_argument),
+    (frozenset({"backend", "sandbox"}), _secret_hosts),
+    (frozenset({"backend", "sandbox"}), _no_sandbox),
+    (frozenset({"backend", "result"}), _agents_format),
+    (frozenset({"backend", "sandbox", "result"}), _workspace),
+    (frozenset({"backend", "sandbox"}), _lifetime),
+    (frozenset({"sandbox"}), _plugin_secrets),
+)
+
+_CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate", "identity"})
+"""The content codings that a response is read in."""
+
+
+_HOLDING: Final = frozenset({"object", "array", "null"})
+"""The types of what has places for a cursor, or is given some."""
+
+
+def check_http(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
+    """Each contradiction of an HTTP tool, which has this ``backend``."""
+    yield from _headers(tool, backend)
+    yield from _body(tool, backend)
+    yield from _cursor(tool, backend)
+    yield from _plain_secrets(tool, backend)
+
+
+def _headers(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
+    for each in backend.headers:
+        span = tool.key_span("backend", "http", "headers", each.name)
+        name = each.name.lower()
+        if name == "content-type" and backend.body is not None and backend.body.tag == "multipart":
+            message = "this header would take the place of the one that says where the body's parts end"
+            yield Diagnostic(codes.BAD_VALUE, message, span, "leave it out")
+        if name == "accept-encoding" and not each.value.names:
+            asked = re.findall(r"(?:^|,)\s*([^\s,;]+)", each.value.render({}).lower())
+            if unknown := sorted(set(asked) - _CODINGS):
+                message = f"a response that is encoded as '{unknown[0]}' could not be read"
+                yield Diagnostic(codes.BAD_VALUE, message, span, "leave it out: gzip and deflate are asked for")
+
+
+def _body(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
+    result = tool.spec.result
+    pages = tool.key_span("backend", "http", "pagination") if backend.pagination else None
+    if backend.method == "HEAD":
+        message = "the answer to a HEAD request has no body"
+        spans = [pages, tool.key_span("result", "schema") if tool.spec.result_schema is not None else None]
+        yield from (Diagnostic(codes.BAD_VALUE, message, span, "write method: GET") for span in spans if span)
+    elif pages and result.format in {"image", "none"}:
+        message = f"pages are put together as JSON, and '{result.format}' is none"
+        yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "format"), "write format: json")
+
+
+def _cursor(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
+    style = backend.pagination.style if backend.pagination else None
+    if style is None or style.tag != "cursor" or style.pointer is None:
+        return
+    span = tool.span("backend", "http", "pagination", "cursor", "pointer")
+    if backend.body is None or backend.body.tag != "json":
+        message = "this cursor stands in a body of JSON, and the request has none"
+        yield Diagnostic(codes.BAD_VALUE, message, span, "write body: {json: ...}; parameter is for the query")
+    elif not _has_place(backend.body.value, tokens(style.pointer), tool.spec.parameters):
+        message = f"the body has no place for a cursor at {style.pointer}"
+        yield Diagnostic(codes.BAD_VALUE, message, span, "let each part but the last lead to an object or a list")
+
+
+def _has_place(template: JsonTemplate, way: list[str], parameters: Schema) -> bool:
+    """Whether a JSON Pointer whose tokens are ``way`` may lead to where a value can be put."""
+    if not way:
+        return True
+    name, *others = way
+    match template:
+        case Template():
+            return _may_hold(template, parameters)
+        case JsonMap(entries=entries):
+            return all(_has_place(each.value, others, parameters) for each in entries if each.key == name)
+        case JsonList(items=items):
+            index = list_index(name)
+            return index is not None and index < len(items) and _has_place(items[index], others, parameters)
+        case JsonConstant(value=value):
+            return value is None
+
+
+def _may_hold(template: Template, parameters: Schema) -> bool:
+    """Whether it may be filled with an object or a list: what stands alone keeps its argument's type."""
+    if template.sole is None or template.secrets:
+        return False
+    declared = [parameters.properties.get(name, {}).get("type") for name in template.names]
+    types = [each if isinstance(each, list) else [each] for each in declared if each is not None]
+    return all(any(name in _HOLDING for name in each) for each in types)
+
+
+def _plain_secrets(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
+    auth = backend.auth
+    fetched = auth if auth is not None and auth.tag == "oauth2" else None
+    sent: tuple[tuple[object, Url | Template, tuple[str, ...]], ...] = (
+        ((backend.query, backend.headers, backend.body, auth), backend.url, ("url",)),
+        (fetched, fetched.token_url if fetched else backend.url, ("auth", "oauth2", "token_url")),
+    )
+    for parts, url, place in sent:
+        if isinstance(url, Template) or url.scheme == "https" or is_loopback(url.host):
+            continue
+        names = sorted({name for template in templates_in(parts) for name in template.secrets})
+        if names:
+            message = f"the secret '{names[0]}' goes over TLS only, and this is http"
+            yield Diagnostic(codes.BAD_VALUE, message, tool.span("backend", "http", *place), "write https://")

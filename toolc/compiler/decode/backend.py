@@ -1,0 +1,120 @@
+"""``backend``: exactly one kind of it, each read by a module of its own."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final, NamedTuple
+
+from toolc.compiler.decode.shell import constant, decode_shell
+from toolc.compiler.project.files import FileError, SpecFolder
+from toolc.document.map_reader import Findings, Reader, first_line, list_of, listed, mapping, mismatch, text
+from toolc.document.nodes import Node, Scalar, Sequence
+from toolc.model import codes
+from toolc.model.json_schema import Schema
+from toolc.model.spec.code_backends import File, PluginBackend
+from toolc.model.spec.tool import Backend
+
+KINDS: Final = ("shell", "python", "http", "plugin", "composite", "agent")
+"""The kinds of backend, as specs call them."""
+
+
+def decode_backend(
+    node: Node, what: str, findings: Findings, *, folder: SpecFolder, parameters: Schema | None, tool_name: str
+) -> Backend | None:
+    """Decode ``backend``; ``parameters`` is None, and ``tool_name`` empty, where they could not be read."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "'backend'", findings)
+    kinds = [entry for entry in found.entries if entry.key in KINDS]
+    if len(kinds) > 1:
+        message = f"a tool has one backend, and this one has both '{kinds[0].key}' and '{kinds[1].key}'"
+        findings.add(codes.ONE_BACKEND, message, kinds[1].key_span, "keep one, or make two tools")
+    elif not kinds and not found.entries:
+        hint = f"add one of {listed(KINDS)}"
+        message = "a tool has one backend, and this one has none"
+        findings.add(codes.ONE_BACKEND, message, first_line(found.span), hint)
+    reader.leave(*KINDS)
+    reader.close()
+    given = _Given(folder, parameters, tool_name)
+    backends = [_decode(entry.key, entry.value, findings, given) for entry in kinds]
+    return next((backend for backend in backends if backend is not None), None)
+
+
+class _Given(NamedTuple):
+    """What the rest of a tool says that its backend is read with."""
+
+    folder: SpecFolder
+    parameters: Schema | None
+    tool_name: str
+
+
+def _decode(kind: str, node: Node, findings: Findings, given: _Given) -> Backend | None:
+    """A backend of one of ``KINDS``."""
+    what, (folder, parameters, tool_name) = f"'{kind}'", given
+    # Start-up time: a tool has one kind of backend, and the other kinds' modules are never looked at.
+    match kind:
+        case "shell":
+            return decode_shell(node, what, findings, folder, parameters)
+        case "python":
+            from toolc.compiler.decode.python import decode_python
+
+            return decode_python(node, what, findings, folder, parameters, tool_name=tool_name)
+        case "http":
+            from toolc.compiler.decode.http import decode_http
+
+            return decode_http(node, what, findings, parameters)
+        case "plugin":
+            return decode_plugin(node, what, findings, folder)
+        case "composite":
+            from toolc.compiler.decode.composed import decode_composite
+
+            return decode_composite(node, what, findings, parameters)
+        case _:
+            from toolc.compiler.decode.composed import decode_agent
+
+            return decode_agent(node, what, findings, parameters)
+
+
+def decode_plugin(node: Node, what: str, findings: Findings, folder: SpecFolder) -> PluginBackend | None:
+    """Decode ``backend.plugin``."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "backend.plugin", findings)
+    command = reader.required("command", _command)
+    tool = reader.optional("tool", text)
+    groups = reader.optional("files", list_of(partial(_match, folder=folder))) or ()
+    reader.close()
+    files = {file.path: file for group in groups for file in group}
+    ordered = tuple(sorted(files.values(), key=lambda file: file.path))
+    _check_command(found.get("command"), frozenset(files), findings, folder)
+    return PluginBackend(command=command, tool=tool, files=ordered) if command else None
+
+
+def _command(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
+    if isinstance(node, Sequence) and not node.items:
+        mismatch(node, what, "a list with a program in it", findings)
+        return None
+    return list_of(constant)(node, what, findings)
+
+
+def _check_command(node: Node | None, files: frozenset[str], findings: Findings, folder: SpecFolder) -> None:
+    """Report a file beside the spec that the command names, and that would not be in the sandbox."""
+    for item in node.items if isinstance(node, Sequence) else ():
+        word = item.value if isinstance(item, Scalar) else None
+        path = word.removeprefix("./") if isinstance(word, str) else ""
+        if path and path not in files and folder.has(path):
+            message = f"'{path}' stands beside the spec, and the plugin's process would not find it"
+            findings.add(codes.FILE, message, item.span, f"add files: [{path}]")
+
+
+def _match(node: Node, what: str, findings: Findings, folder: SpecFolder) -> tuple[File, ...] | None:
+    pattern = text(node, what, findings)
+    if pattern is None:
+        return None
+    try:
+        return tuple(folder.read(name) for name in folder.match(pattern))
+    except FileError as problem:
+        findings.add(codes.FILE, str(problem), node.span, problem.hint)
+        return None

@@ -1,0 +1,184 @@
+"""``backend.composite``: steps that call other tools, and what each may know of the others."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import Final, get_args
+
+from toolc.compiler.decode.http_url import read_constant_url
+from toolc.compiler.schema.parameters import NO_PARAMETERS
+from toolc.compiler.templates.expressions import expression, read_json_map
+from toolc.compiler.templates.parse import Scope, read_template
+from toolc.document.map_reader import (
+    Findings,
+    Reader,
+    boolean,
+    choice,
+    first_line,
+    integer,
+    list_of,
+    mapping,
+    sequence,
+    text,
+)
+from toolc.document.nodes import Mapping, Node, Scalar, Sequence
+from toolc.document.units import duration
+from toolc.model import codes
+from toolc.model.json_schema import Schema
+from toolc.model.spec.composed_backends import AgentBackend, AgentProvider, CompositeBackend, Step, Strategy
+from toolc.model.spec.http_backend import Url
+from toolc.model.template import JsonMap, Template
+
+_OPENAI: Final = Url(scheme="https", host="api.openai.com", port=443, path=Template(("/v1",)))
+_URLS: Final[dict[AgentProvider, Url]] = {
+    "anthropic": Url(scheme="https", host="api.anthropic.com", port=443, path=Template(("/",))),
+    "openai": _OPENAI,
+    "openai_responses": _OPENAI,
+}
+"""Where each provider's own API is, as its SDK has it."""
+
+_MOST_TURNS: Final = 100
+_MOST_TOKENS: Final = 1_000_000
+_LARGEST_BUDGET: Final = 100_000_000
+
+
+def decode_agent(node: Node, what: str, findings: Findings, parameters: Schema | None) -> AgentBackend | None:
+    """Decode ``backend.agent``; ``parameters`` is None where they could not be read."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "backend.agent", findings)
+    provider: AgentProvider | None = reader.required("provider", choice(get_args(AgentProvider)))
+    model = reader.required("model", text)
+    instructions = reader.required("instructions", partial(read_template, scope=Scope(parameters=parameters)))
+    base_url = reader.optional("base_url", _base_url)
+    api_key = reader.optional("api_key", _api_key)
+    tools = reader.optional("tools", list_of(text)) or ()
+    parallel = reader.default("parallel", boolean, True)
+    max_turns = reader.default("max_turns", integer(1, _MOST_TURNS), 10)
+    max_tokens = reader.default("max_tokens", integer(1, _MOST_TOKENS), 4096)
+    token_budget = reader.default("token_budget", integer(1, _LARGEST_BUDGET), 200_000)
+    reader.close()
+    if provider is None:
+        return None
+    return AgentBackend(
+        provider=provider,
+        model=model or "",
+        instructions=instructions or Template(()),
+        base_url=base_url or _URLS[provider],
+        api_key=api_key,
+        tools=tuple(sorted(set(tools))),
+        parallel=parallel,
+        max_turns=max_turns,
+        max_tokens=max_tokens,
+        token_budget=token_budget,
+    )
+
+
+def _api_key(node: Node, what: str, findings: Findings) -> Template | None:
+    """One secret and nothing else: whatever stands beside it would be no part of a key."""
+    template = read_template(node, what, findings, Scope(parameters=NO_PARAMETERS, takes_secrets=True))
+    if template is None:
+        return None
+    if template.sole is None or not template.secrets:
+        hint = 'write api_key: "{{ secrets.NAME }}" and declare NAME under sandbox.secrets'
+        findings.add(codes.BAD_VALUE, f"{what} must be the name of a secret", node.span, hint)
+        return None
+    return template
+
+
+def _base_url(node: Node, what: str, findings: Findings) -> Url | None:
+    url = read_constant_url(node, what, findings)
+    if url is not None and url.query:
+        findings.add(codes.BAD_VALUE, f"{what} must not have a query", node.span, "leave out '?' and what follows")
+        return None
+    return url
+
+
+_ID: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_MOST_STEPS: Final = 100
+_NO_ARGUMENTS: Final = JsonMap(entries=())
+
+
+def decode_composite(
+    node: Node, what: str, findings: Findings, parameters: Schema | None
+) -> CompositeBackend | None:
+    """Decode ``backend.composite``; ``parameters`` is None where they could not be read."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "backend.composite", findings)
+    strategy: Strategy | None = reader.required("strategy", choice(get_args(Strategy)))
+    steps = reader.required("steps", partial(_steps, parameters=parameters, strategy=strategy))
+    reader.close()
+    return CompositeBackend(strategy=strategy, steps=steps) if strategy is not None and steps else None
+
+
+def _steps(
+    node: Node, what: str, findings: Findings, parameters: Schema | None, strategy: Strategy | None
+) -> tuple[Step, ...] | None:
+    found = sequence(node, what, findings)
+    if found is None:
+        return None
+    if not 0 < len(found.items) <= _MOST_STEPS:
+        message = f"a composite has 1 to {_MOST_STEPS} steps, and this one has {len(found.items)}"
+        findings.add(codes.BAD_VALUE, message, first_line(found.span))
+        return None
+    ids = _ids(found, findings)
+    steps: list[Step] = []
+    for index, item in enumerate(found.items):
+        # A strategy that could not be read is given the benefit of the doubt.
+        before = frozenset(ids[:index]) if strategy in {"sequential", "pipeline", None} else frozenset[str]()
+        scope = Scope(parameters=parameters, steps=before, later_steps=frozenset(ids) - before)
+        steps.append(_step(item, f"{what}[{index}]", findings, scope))
+    if strategy == "conditional":
+        _check_conditions(found, findings)
+    return tuple(steps)
+
+
+def _ids(steps: Sequence, findings: Findings) -> list[str]:
+    """The id of each step, empty where it has none; one that stands twice is reported."""
+    ids: list[str] = []
+    for item in steps.items:
+        node = item.get("id") if isinstance(item, Mapping) else None
+        name = node.value if isinstance(node, Scalar) and isinstance(node.value, str) else ""
+        if node is not None and name and name in ids:
+            message = f"there is a step '{name[:80]}' before"
+            findings.add(codes.BAD_VALUE, message, node.span, "give each step an id of its own")
+        ids.append(name)
+    return ids
+
+
+def _step(node: Node, what: str, findings: Findings, scope: Scope) -> Step:
+    """A step as far as it can be read: it keeps its place, for the checks to point at the others by theirs."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return Step(id="", tool="")
+    reader = Reader(found, what, findings)
+    step = Step(
+        id=reader.required("id", _id) or "",
+        tool=reader.required("tool", text) or "",
+        args=reader.default("args", partial(read_json_map, scope=scope), _NO_ARGUMENTS),
+        condition=reader.optional("if", expression),
+        continue_on_error=reader.default("continue_on_error", boolean, False),
+        timeout_ms=reader.optional("timeout", duration),
+    )
+    reader.close()
+    return step
+
+
+def _id(node: Node, what: str, findings: Findings) -> str | None:
+    name = text(node, what, findings)
+    if name is not None and not _ID.fullmatch(name):
+        hint = "use letters, digits and _, as templates name it: {{ steps.ID.outputs }}"
+        findings.add(codes.NAME, f"{what} cannot be {name[:100]!r}", node.span, hint)
+        return None
+    return name
+
+
+def _check_conditions(steps: Sequence, findings: Findings) -> None:
+    for item in steps.items[:-1]:
+        if isinstance(item, Mapping) and item.entry("if") is None:
+            message = "of a 'conditional' the first step whose 'if' holds runs, and after this one no other can"
+            findings.add(codes.MISSING_KEY, message, first_line(item.span), "add 'if', or make it the last step")

@@ -1,0 +1,182 @@
+"""``examples`` and ``tests``: calls that are checked against the parameters at build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Final
+
+from toolc.compiler.decode.shell import error_kind
+from toolc.compiler.project.files import FileError, relative_path
+from toolc.compiler.project.network import destinations
+from toolc.compiler.schema.check_schema import check_instance
+from toolc.compiler.schema.patterns import check_pattern
+from toolc.document.map_reader import Findings, Reader, list_of, mapping, string
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, to_json
+from toolc.model import codes
+from toolc.model.json_schema import JsonObject, Schema
+from toolc.model.source import Span
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import WorkspaceMode
+from toolc.model.spec.tool import Expect, ExpectedChanges, ExpectedNetwork, Test
+
+_NOTHING: Final = Expect()
+
+
+def decode_examples(
+    node: Node, what: str, findings: Findings, parameters: Schema | None
+) -> tuple[JsonObject, ...] | None:
+    """Decode ``examples``, a list of arguments; ``parameters`` is None where they could not be read."""
+    return list_of(partial(_arguments, parameters=parameters))(node, what, findings)
+
+
+def decode_tests(
+    node: Node, what: str, findings: Findings, parameters: Schema | None, workspace: WorkspaceMode
+) -> tuple[Test, ...] | None:
+    """Decode ``tests``; those that expect ``error: invalid_args`` may have any arguments."""
+    return list_of(partial(_test, parameters=parameters, workspace=workspace))(node, what, findings)
+
+
+def _test(
+    node: Node, what: str, findings: Findings, parameters: Schema | None, workspace: WorkspaceMode
+) -> Test | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, what, findings)
+    expect = reader.default("expect", _expect, _NOTHING)
+    schema = None if expect.error == "invalid_args" else parameters
+    arguments = _arguments(reader.get("args") or Mapping({}, found), f"{what}.args", findings, schema) or {}
+    test = Test(args=arguments, files=reader.default("files", _files, ()), expect=expect)
+    reader.close()
+    if workspace == "none":
+        _refuse_files(found, findings)
+    return test
+
+
+def _refuse_files(test: Mapping, findings: Findings) -> None:
+    expect = test.get("expect")
+    after = [expect.entry(key) for key in ("files", "changes")] if isinstance(expect, Mapping) else []
+    entries = [test.entry("files"), *after]
+    for entry in entries:
+        if entry is not None:
+            message = "these files stand in the workspace, and this tool has none"
+            findings.add(codes.BAD_VALUE, message, entry.key_span, "add sandbox: {workspace: ro}")
+
+
+def _arguments(node: Node, what: str, findings: Findings, parameters: Schema | None) -> JsonObject | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    if parameters is not None:
+        check_instance(found, parameters, what, codes.EXAMPLE, findings)
+    value = to_json(found)
+    assert isinstance(value, dict)
+    return value
+
+
+def _expect(node: Node, what: str, findings: Findings) -> Expect | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "expect", findings)
+    json, structured = reader.get("json"), reader.get("structured")
+    files = reader.get("files")
+    network = reader.get("network")
+    expect = Expect(
+        text=reader.optional("text", string),
+        matches=reader.optional("matches", _pattern),
+        json=(to_json(json),) if json is not None else None,
+        structured=(to_json(structured),) if structured is not None else None,
+        error=reader.optional("error", error_kind),
+        files=reader.default("files", _files_after, ()),
+        absent=_absent(files, findings),
+        changes=reader.optional("changes", _changes),
+        network=None if isinstance(network, Mapping) else reader.optional("network", destinations),
+        connections=_connections(network, findings) if isinstance(network, Mapping) else None,
+    )
+    reader.close()
+    return expect
+
+
+def _connections(node: Mapping, findings: Findings) -> ExpectedNetwork:
+    reader = Reader(node, "expect.network", findings)
+    connections = ExpectedNetwork(
+        allowed=reader.optional("allowed", destinations), refused=reader.optional("refused", destinations)
+    )
+    reader.close()
+    return connections
+
+
+def _changes(node: Node, what: str, findings: Findings) -> ExpectedChanges | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "expect.changes", findings)
+    changes = ExpectedChanges(
+        added=reader.default("added", _paths, ()),
+        changed=reader.default("changed", _paths, ()),
+        deleted=reader.default("deleted", _paths, ()),
+    )
+    reader.close()
+    return changes
+
+
+def _path(node: Node, what: str, findings: Findings) -> str | None:
+    path = string(node, what, findings)
+    return None if path is None else _in_workspace(path, node.span, findings)
+
+
+def _paths(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
+    found = list_of(_path)(node, what, findings)
+    return None if found is None else tuple(sorted(set(found)))
+
+
+def _pattern(node: Node, what: str, findings: Findings) -> str | None:
+    pattern = string(node, what, findings)
+    if pattern is not None:
+        check_pattern(pattern, what, node.span, findings)
+    return pattern
+
+
+def _files(node: Node, what: str, findings: Findings) -> tuple[File, ...] | None:
+    found = mapping(node, what, findings)
+    return None if found is None else _workspace_files(found.entries, findings)
+
+
+def _files_after(node: Node, what: str, findings: Findings) -> tuple[File, ...] | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    return _workspace_files([entry for entry in found.entries if not _is_null(entry.value)], findings)
+
+
+def _absent(node: Node | None, findings: Findings) -> tuple[str, ...]:
+    """The files that must not be there: null stands for what they hold."""
+    entries = node.entries if isinstance(node, Mapping) else ()
+    paths = (_in_workspace(entry.key, entry.key_span, findings) for entry in entries if _is_null(entry.value))
+    return tuple(sorted(path for path in paths if path is not None))
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.value is None
+
+
+def _workspace_files(entries: Iterable[MappingEntry], findings: Findings) -> tuple[File, ...]:
+    files = (_workspace_file(entry, findings) for entry in entries)
+    return tuple(sorted((file for file in files if file is not None), key=lambda file: file.path))
+
+
+def _workspace_file(entry: MappingEntry, findings: Findings) -> File | None:
+    content = string(entry.value, f"the content of '{entry.key}'", findings)
+    path = _in_workspace(entry.key, entry.key_span, findings)
+    return File(path=path, text=content) if content is not None and path is not None else None
+
+
+def _in_workspace(path: str, span: Span, findings: Findings) -> str | None:
+    try:
+        return relative_path(path)
+    except FileError as problem:
+        message = str(problem).replace("the spec's folder", "the workspace")
+        findings.add(codes.BAD_VALUE, message, span, "name it relative to the workspace")
+        return None

@@ -1,0 +1,264 @@
+"""``query``, ``headers`` and ``body`` of an HTTP tool."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import partial
+from typing import Final, Literal, get_args
+
+from toolc.compiler.decode.http_pages import read_http_errors, read_pagination
+from toolc.compiler.decode.http_url import read_constant_url, read_url
+from toolc.compiler.decode.retry import read_http_retry
+from toolc.compiler.templates.expressions import read_json_template
+from toolc.compiler.templates.parse import Scope, read_template
+from toolc.document.map_reader import Findings, Parse, Reader, boolean, choice, list_of, listed, mapping, text
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar
+from toolc.model import codes
+from toolc.model.json_schema import Schema
+from toolc.model.spec.http_backend import (
+    ApiKeyAuth,
+    Auth,
+    BasicAuth,
+    BearerAuth,
+    Body,
+    Field,
+    FormBody,
+    HttpBackend,
+    JsonBody,
+    Method,
+    MultipartBody,
+    OAuth2Auth,
+    Part,
+    TextBody,
+    Url,
+)
+from toolc.model.template import Template, as_text
+
+
+def read_auth(node: Node, what: str, findings: Findings, scope: Scope) -> Auth | None:
+    """``auth``, which is exactly one of four kinds."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "'auth'", findings)
+    auth: Auth | None = None
+    match reader.one_of("bearer", "basic", "api_key", "oauth2"):
+        case "bearer":
+            token = reader.optional("bearer", partial(read_template, scope=scope))
+            auth = BearerAuth(token=token) if token is not None else None
+        case "basic":
+            auth = reader.optional("basic", partial(_basic, scope=scope))
+        case "api_key":
+            auth = reader.optional("api_key", partial(_api_key, scope=scope))
+        case "oauth2":
+            auth = reader.optional("oauth2", partial(_oauth2, scope=scope))
+        case _:
+            pass
+    reader.close()
+    return auth
+
+
+def _basic(node: Node, what: str, findings: Findings, scope: Scope) -> BasicAuth | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "'basic'", findings)
+    username = reader.required("username", partial(read_template, scope=scope))
+    password = reader.required("password", partial(read_template, scope=scope))
+    reader.close()
+    return BasicAuth(username=username, password=password) if username and password else None
+
+
+def _api_key(node: Node, what: str, findings: Findings, scope: Scope) -> ApiKeyAuth | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "'api_key'", findings)
+    place: Literal["header", "query"] = "query" if reader.one_of("header", "query") == "query" else "header"
+    name = reader.optional(place, text)
+    value = reader.required("value", partial(read_template, scope=scope))
+    reader.close()
+    return ApiKeyAuth(place=place, name=name, value=value) if name is not None and value is not None else None
+
+
+def _oauth2(node: Node, what: str, findings: Findings, scope: Scope) -> OAuth2Auth | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "'oauth2'", findings)
+    token_url = reader.required("token_url", read_constant_url)
+    client_id = reader.required("client_id", partial(read_template, scope=scope))
+    client_secret = reader.required("client_secret", partial(read_template, scope=scope))
+    scopes = reader.optional("scopes", list_of(text)) or ()
+    audience = reader.optional("audience", text)
+    reader.close()
+    if token_url is None or client_id is None or client_secret is None:
+        return None
+    return OAuth2Auth(
+        token_url=token_url, client_id=client_id, client_secret=client_secret, scopes=scopes, audience=audience
+    )
+
+
+_HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
+_OURS: Final = ("connection", "content-length", "host", "transfer-encoding", "upgrade")
+_MEDIA_TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+(; *[\w-]+=[\w.+-]+)*")
+
+
+def read_fields(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[Field, ...] | None:
+    """A map of names to templates, sorted by name."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    fields = (_field(entry, f"{what}.{entry.key}", findings, scope.omitting()) for entry in found.entries)
+    return tuple(sorted((each for each in fields if each is not None), key=lambda each: each.name))
+
+
+def read_headers(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[Field, ...] | None:
+    """A map of header names to templates. Names are compared without case."""
+    fields = read_fields(node, what, findings, scope)
+    seen: set[str] = set()
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        name = entry.key.lower()
+        if not _HEADER.fullmatch(entry.key):
+            findings.add(codes.BAD_VALUE, f"{entry.key[:80]!r} cannot be the name of a header", entry.key_span)
+        elif name in _OURS:
+            message = f"the header '{entry.key}' is set by toolc"
+            findings.add(codes.BAD_VALUE, message, entry.key_span, f"leave it out, as all of {listed(_OURS)}")
+        elif name in seen:
+            findings.add(codes.BAD_VALUE, f"the header '{entry.key}' stands here twice", entry.key_span, "keep one")
+        seen.add(name)
+        _refuse_line_ends(entry.value, f"{what}.{entry.key}", findings)
+    return fields
+
+
+def read_field(node: Node, what: str, findings: Findings, scope: Scope) -> Template | None:
+    """A template; a number or a boolean is taken for its text."""
+    if isinstance(node, Scalar) and isinstance(node.value, bool | int | float):
+        return Template((as_text(node.value),))
+    return read_template(node, what, findings, scope)
+
+
+def read_body(node: Node, what: str, findings: Findings, scope: Scope) -> Body | None:
+    """``body``, which is exactly one of four kinds."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "'body'", findings)
+    body: Body | None = None
+    match reader.one_of("json", "form", "multipart", "text"):
+        case "json":
+            json = reader.get("json")
+            value = read_json_template(json, "'json'", findings, scope) if json is not None else None
+            body = JsonBody(value=value) if value is not None else None
+        case "form":
+            fields = reader.optional("form", partial(read_fields, scope=scope))
+            body = FormBody(fields=fields) if fields is not None else None
+        case "multipart":
+            parts = reader.optional("multipart", partial(_parts, scope=scope))
+            body = MultipartBody(parts=parts) if parts is not None else None
+        case "text":
+            template = reader.optional("text", partial(read_template, scope=scope))
+            body = TextBody(text=template) if template is not None else None
+        case _:
+            pass
+    reader.close()
+    return body
+
+
+def _field(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> Field | None:
+    value = read_field(entry.value, what, findings, scope)
+    return Field(name=entry.key, value=value) if value is not None else None
+
+
+def _refuse_line_ends(node: Node, what: str, findings: Findings) -> None:
+    if isinstance(node, Scalar) and isinstance(node.value, str) and re.search(r"[\r\n\0]", node.value):
+        message = f"{what} must not hold a line end: it would begin another header"
+        findings.add(codes.BAD_VALUE, message, node.span, "write it on one line; in YAML '>-' or quotes do that")
+
+
+def _parts(node: Node, what: str, findings: Findings, scope: Scope) -> tuple[Part, ...] | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    parts = (_part(entry, f"{what}.{entry.key}", findings, scope) for entry in found.entries)
+    return tuple(sorted((part for part in parts if part is not None), key=lambda part: part.name))
+
+
+def _part(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> Part | None:
+    if not isinstance(entry.value, Mapping):
+        value = read_field(entry.value, what, findings, scope.omitting())
+        return Part(name=entry.key, value=value) if value is not None else None
+    reader = Reader(entry.value, what, findings)
+    kind = reader.one_of("text", "file")
+    scope = replace(scope.omitting(), takes_secrets=scope.takes_secrets and kind != "file")
+    value = reader.optional(kind, partial(read_field, scope=scope)) if kind else None
+    content_type = reader.optional("content_type", _media_type)
+    reader.close()
+    if value is None:
+        return None
+    return Part(name=entry.key, value=value, is_file=kind == "file", content_type=content_type)
+
+
+def _media_type(node: Node, what: str, findings: Findings) -> str | None:
+    found = text(node, what, findings)
+    if found is not None and not _MEDIA_TYPE.fullmatch(found):
+        findings.add(codes.BAD_VALUE, f"{what} is no media type: {found[:80]!r}", node.span, "write e.g. image/png")
+        return None
+    return found
+
+
+_METHODS: Final[tuple[Method, ...]] = get_args(Method)
+_METHOD: Final[Parse[Method]] = choice(_METHODS)
+_NO_BODY: Final = ("GET", "HEAD", "OPTIONS")
+
+
+def decode_http(node: Node, what: str, findings: Findings, parameters: Schema | None) -> HttpBackend | None:
+    """Decode ``backend.http``; ``parameters`` is None where they could not be read."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "backend.http", findings)
+    plain = Scope(parameters=parameters)
+    secret = Scope(parameters=parameters, takes_secrets=True)
+    url = _url(reader, plain)
+    method: Method = reader.default("method", _method, "GET")
+    auth, body = reader.get("auth"), reader.get("body")
+    if method in _NO_BODY and (entry := found.entry("body")):
+        message = f"a {method} request has no body"
+        findings.add(codes.BAD_VALUE, message, entry.key_span, "use 'query', or another 'method' such as POST")
+    backend = HttpBackend(
+        url=url or Template(()),
+        method=method,
+        query=reader.default("query", partial(read_fields, scope=secret), ()),
+        headers=reader.default("headers", partial(read_headers, scope=secret), ()),
+        body=read_body(body, "'body'", findings, secret) if body is not None else None,
+        auth=read_auth(auth, "'auth'", findings, secret) if auth is not None else None,
+        retry=reader.optional("retry", read_http_retry),
+        pagination=reader.optional("pagination", read_pagination),
+        errors=reader.default("errors", read_http_errors, ()),
+    )
+    reader.close()
+    return backend if url is not None else None
+
+
+def _url(reader: Reader, scope: Scope) -> Url | Template | None:
+    from_argument = reader.default("url_from_argument", boolean, False)
+    if not from_argument:
+        return reader.required("url", partial(read_url, scope=scope))
+    template = reader.required("url", partial(read_template, scope=scope))
+    if template is not None and not template.names:
+        entry = reader.node.entry("url_from_argument")
+        assert entry is not None
+        message = "'url' names no argument that could decide the host"
+        reader.findings.add(codes.BAD_VALUE, message, entry.key_span, "remove 'url_from_argument'")
+        return None
+    return template
+
+
+def _method(node: Node, what: str, findings: Findings) -> Method | None:
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, str) and value.upper() in _METHODS and value not in _METHODS:
+        findings.add(codes.BAD_VALUE, f"{what} is written in capitals", node.span, f"write {value.upper()}")
+        return None
+    return _METHOD(node, what, findings)

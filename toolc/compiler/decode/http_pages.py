@@ -1,0 +1,149 @@
+"""``pagination``, ``retry`` and ``errors`` of an HTTP tool: what happens after the first response."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from toolc.compiler.decode.shell import error_kind
+from toolc.compiler.templates.expressions import expression
+from toolc.document.map_reader import Findings, Parse, Reader, first_line, integer, list_of, mapping, mismatch, text
+from toolc.document.nodes import Mapping as MappingNode
+from toolc.document.nodes import Node, Scalar, Sequence
+from toolc.model import codes
+from toolc.model.spec.http_backend import (
+    CursorPages,
+    HttpErrorRule,
+    LinkPages,
+    NumberedPages,
+    OffsetPages,
+    Pagination,
+    Style,
+)
+
+_POINTER: Final = re.compile(r"(?:/(?:[^/~]|~[01])*)+")
+"""RFC 6901, section 3, without the empty one, which is the whole."""
+
+_STATUS: Final = re.compile(r"[2-5]([0-9]{2}|xx)")
+
+
+def read_pagination(node: Node, what: str, findings: Findings) -> Pagination | None:
+    """``pagination``, which is exactly one of four kinds."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "'pagination'", findings)
+    kind = reader.one_of("cursor", "link", "offset", "page")
+    value = reader.get(kind) if kind else None
+    style = _STYLES[kind](value, f"'{kind}'", findings) if kind and value is not None else None
+    standard = Pagination(style=LinkPages())
+    pagination = Pagination(
+        style=style or standard.style,
+        items=reader.optional("items", expression),
+        max_pages=reader.default("max_pages", integer(1, 1000), standard.max_pages),
+        max_items=reader.optional("max_items", integer(1, 1_000_000)),
+    )
+    reader.close()
+    if kind in {"offset", "page"} and not found.entry("items"):
+        message = f"pages by '{kind}' end where no items come, and nothing says which the items are"
+        findings.add(codes.MISSING_KEY, message, first_line(found.span), "add items, e.g. items: results")
+    return pagination if style is not None else None
+
+
+def read_http_errors(node: Node, what: str, findings: Findings) -> tuple[HttpErrorRule, ...] | None:
+    """``errors``: a map of statuses to kinds, or a list of rules of which the first that fits counts."""
+    if isinstance(node, Sequence):
+        return list_of(_rule)(node, what, findings)
+    if not isinstance(node, MappingNode):
+        mismatch(node, what, "a map of statuses to kinds of error, or a list of rules", findings)
+        return None
+    rules: list[HttpErrorRule] = []
+    for entry in node.entries:
+        kind = error_kind(entry.value, f"errors.{entry.key}", findings)
+        status = _status(Scalar(entry.key, entry.key_span), f"'{entry.key[:20]}'", findings)
+        if kind is not None and status is not None:
+            rules.append(HttpErrorRule(kind=kind, status=status))
+    # A single status before its whole class, so that the order of a map means nothing.
+    return tuple(sorted(rules, key=lambda rule: (rule.status or "").replace("x", "~")))
+
+
+def _rule(node: Node, what: str, findings: Findings) -> HttpErrorRule | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, what, findings)
+    status = reader.optional("status", _status)
+    when = reader.optional("when", expression)
+    kind = reader.required("kind", error_kind)
+    message = reader.optional("message", text)
+    reader.close()
+    if not found.entry("status") and not found.entry("when"):
+        problem = f"{what} has neither 'status' nor 'when', so that every response would be an error"
+        findings.add(codes.MISSING_KEY, problem, first_line(found.span), "add one, or both")
+    return HttpErrorRule(kind=kind, status=status, when=when, message=message) if kind is not None else None
+
+
+def _status(node: Node, what: str, findings: Findings) -> str | None:
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, int | str) and not isinstance(value, bool) and _STATUS.fullmatch(str(value)):
+        return str(value)
+    mismatch(node, what, "an HTTP status such as 404, or a class of them such as 5xx", findings)
+    return None
+
+
+def _cursor(node: Node, what: str, findings: Findings) -> CursorPages | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "'cursor'", findings)
+    place = reader.one_of("parameter", "pointer")
+    parameter = reader.optional("parameter", text)
+    pointer = reader.optional("pointer", _pointer)
+    following = reader.required("next", expression)
+    reader.close()
+    if place is None or (parameter is None and pointer is None) or not following:
+        return None
+    return CursorPages(parameter=parameter, pointer=pointer, next=following)
+
+
+def _pointer(node: Node, what: str, findings: Findings) -> str | None:
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, str) and _POINTER.fullmatch(value):
+        return value
+    mismatch(node, what, "a JSON Pointer to a place in the body, such as /variables/after", findings)
+    return None
+
+
+def _link(node: Node, what: str, findings: Findings) -> LinkPages | None:
+    if isinstance(node, Scalar) and node.value is True:
+        return LinkPages()
+    if isinstance(node, Scalar) and isinstance(node.value, str):
+        found = expression(node, what, findings)
+        return LinkPages(next=found) if found is not None else None
+    mismatch(node, what, "true, or where the next page's URL stands in the body", findings)
+    return None
+
+
+def _offset(node: Node, what: str, findings: Findings) -> OffsetPages | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "'offset'", findings)
+    parameter = reader.required("parameter", text)
+    reader.close()
+    return OffsetPages(parameter=parameter) if parameter is not None else None
+
+
+def _page(node: Node, what: str, findings: Findings) -> NumberedPages | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "'page'", findings)
+    parameter = reader.required("parameter", text)
+    first = reader.default("first", integer(0, 1), 1)
+    reader.close()
+    return NumberedPages(parameter=parameter, first=first) if parameter is not None else None
+
+
+_STYLES: Final[Mapping[str, Parse[Style]]] = {"cursor": _cursor, "link": _link, "offset": _offset, "page": _page}

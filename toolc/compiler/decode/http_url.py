@@ -1,0 +1,117 @@
+"""The ``url`` of an HTTP tool: a constant scheme, host and port, and a path in which placeholders can stand."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from toolc.compiler.templates.parse import Scope, parse, read_template
+from toolc.document.map_reader import Findings, text
+from toolc.document.nodes import Node, Scalar
+from toolc.model import codes
+from toolc.model.destinations import HostError, canonical_host
+from toolc.model.spec.http_backend import Scheme, Url
+from toolc.model.template import Placeholder, Template
+
+_PARTS: Final = re.compile(r"(?P<scheme>[^:/?#]*)://(?P<authority>[^/?#]*)(?P<rest>.*)", re.DOTALL)
+_PORT: Final = re.compile(r"(?P<host>.*?)(?::(?P<port>[0-9]{0,5}))?", re.DOTALL)
+_SCHEMES: Final[dict[str, tuple[Scheme, int]]] = {"http": ("http", 80), "https": ("https", 443)}
+_FIXED_HINT: Final = "write the scheme and host out; where callers choose them, say url_from_argument: true"
+_UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
+
+
+def read_url(node: Node, what: str, findings: Findings, scope: Scope) -> Url | None:
+    """A URL whose scheme and host are constants."""
+    written = text(node, what, findings)
+    if written is None:
+        return None
+    assert isinstance(node, Scalar)
+    match = _PARTS.fullmatch(written)
+    authority = match["authority"] if match else written.split("/", 1)[0]
+    if match is None or "{{" in match["scheme"] + authority:
+        _refuse_start(node, what, written, findings)
+        return None
+    place = _place(node, match["scheme"], authority, findings)
+    path = _path(node, match["rest"], findings, scope)
+    if place is None or path is None:
+        return None
+    scheme, host, port = place
+    template, query = path
+    return Url(scheme=scheme, host=host, port=port, path=template, query=query)
+
+
+def read_constant_url(node: Node, what: str, findings: Findings) -> Url | None:
+    """A URL without placeholders."""
+    written = text(node, what, findings)
+    if written is not None and "{{" in written:
+        findings.add(
+            codes.TEMPLATE, f"{what} is a constant: no placeholder can stand here", findings.locate(node.span, "{{")
+        )
+        return None
+    return read_url(node, what, findings, Scope(parameters=None))
+
+
+def _refuse_start(node: Scalar, what: str, written: str, findings: Findings) -> None:
+    if "{{" in written.split("://", 1)[-1].split("/", 1)[0]:
+        message = "an argument would decide which host this tool talks to"
+        findings.add(codes.URL_TEMPLATE, message, findings.locate(node.span, "{{"), _FIXED_HINT)
+        return
+    message = f"{what} must be a whole URL with a scheme and a host"
+    findings.add(codes.BAD_VALUE, message, node.span, "write e.g. https://api.example.com/v1/items")
+
+
+def _place(node: Scalar, scheme: str, authority: str, findings: Findings) -> tuple[Scheme, str, int] | None:
+    found = _SCHEMES.get(scheme.lower())
+    if found is None:
+        span = findings.locate(node.span, scheme.strip() or "://")
+        findings.add(codes.BAD_VALUE, f"{scheme[:40]!r} is not a scheme of HTTP", span, "write https")
+        return None
+    span = findings.locate(node.span, authority.strip() or "://")
+    if "@" in authority:
+        message = "a user name or password cannot stand in a URL"
+        findings.add(codes.BAD_VALUE, message, span, "use auth: {basic: {username: …, password: …}}")
+        return None
+    match = _PORT.fullmatch(authority)
+    assert match is not None
+    port = int(match["port"]) if match["port"] else found[1]
+    try:
+        host = canonical_host(match["host"])
+    except HostError as error:
+        findings.add(codes.BAD_VALUE, f"the URL's host: {error}", span, error.hint)
+        return None
+    if not 0 < port < 65536:
+        findings.add(codes.BAD_VALUE, f"{port} is no port", span, "a port is a number from 1 to 65535")
+        return None
+    return found[0], host, port
+
+
+def _path(node: Scalar, rest: str, findings: Findings, scope: Scope) -> tuple[Template, str] | None:
+    path, _, query = rest.partition("?") if not _question_inside(rest) else (rest, "", "")
+    if "#" in _constants(rest):
+        span = findings.locate(node.span, "#")
+        findings.add(codes.BAD_VALUE, "a fragment is not sent to a server", span, "leave out '#' and what follows")
+        return None
+    if "{{" in query:
+        span = findings.locate(node.span, "{{", path.count("{{"))
+        message = "a placeholder in a URL stands in the path"
+        findings.add(codes.BAD_VALUE, message, span, "use query: {NAME: …}, which encodes the value")
+        return None
+    if _UNSAFE.search(_constants(rest)):
+        message = "a URL cannot hold spaces, control characters or '\\'"
+        findings.add(codes.BAD_VALUE, message, node.span, "percent-encode them, as in %20")
+        return None
+    # Read as a part of the whole text, so that findings stand where the placeholder does.
+    template = read_template(node, "'url'", findings, scope)
+    if template is None:
+        return None
+    return parse(path or "/").template, query
+
+
+def _question_inside(rest: str) -> bool:
+    """Whether the first ``?`` is a part of a placeholder."""
+    before = rest.split("?", 1)[0]
+    return before.count("{{") > before.count("}}")
+
+
+def _constants(text: str) -> str:
+    return "".join(part for part in parse(text).template.parts if not isinstance(part, Placeholder))

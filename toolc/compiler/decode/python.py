@@ -1,0 +1,266 @@
+"""``backend.python``: a function in a file beside the spec, or in inline code. Read with ``ast``, never run."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Final
+
+from toolc.compiler.decode.python_function import PythonSource, check_function, parse_python
+from toolc.compiler.project.files import (
+    MAX_FILES,
+    MAX_TOTAL_BYTES,
+    FileError,
+    SpecFolder,
+    case_conflicts,
+    report_carriage_returns,
+)
+from toolc.document.map_reader import Findings, Reader, first_line, list_of, mapping, sequence, text
+from toolc.document.nodes import Mapping, Node, Scalar
+from toolc.model import codes
+from toolc.model.json_schema import Schema
+from toolc.model.source import SourceText, Span
+from toolc.model.spec.code_backends import File, PythonBackend
+from toolc.model.spec.sandbox import MIB
+
+_EVALUATORS: Final = frozenset({"eval", "exec"})
+_SHELLS: Final = frozenset(
+    {
+        "asyncio.create_subprocess_shell", "os.popen", "os.system", "subprocess.getoutput",
+        "subprocess.getstatusoutput",
+    }
+)  # fmt: skip
+_PARSE_HINT: Final = "parse the value instead, for example with json.loads or ast.literal_eval"
+_LIST_HINT: Final = "name the program and its arguments in a list, without a shell"
+
+
+def report_text_as_code(tree: ast.Module, source: PythonSource, findings: Findings) -> None:
+    """Report each call in ``tree`` that runs as code what a model may have written."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not node.args or isinstance(node.args[0], ast.Constant):
+            continue
+        name = _dotted(node.func)
+        if name in _EVALUATORS:
+            what, hint = f"{name}() runs text as Python code", _PARSE_HINT
+        elif name in _SHELLS or _asks_for_shell(node):
+            what, hint = "a shell runs this text as code", _LIST_HINT
+        else:
+            continue
+        findings.add(codes.TEXT_AS_CODE, what, source.span_of(node, len(name)), hint)
+
+
+def _dotted(function: ast.expr) -> str:
+    match function:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=module), attr=name):
+            return f"{module}.{name}"
+        case _:
+            return ""
+
+
+def _asks_for_shell(call: ast.Call) -> bool:
+    return any(
+        keyword.arg == "shell" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
+        for keyword in call.keywords
+    )
+
+
+_REQUIREMENT: Final = re.compile(
+    r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?P<extras>\[[A-Za-z0-9._, -]*\])?==(?P<version>\S+)"
+)
+# PEP 440, without what a build of one's own adds ("1.2.3+local"): an index has no such version.
+_VERSION: Final = re.compile(
+    r"(?:[0-9]+!)?[0-9]+(?:\.[0-9]+)*(?:[-_.]?(?:a|b|rc|post|dev)[-_.]?[0-9]*)*", re.IGNORECASE
+)
+_HASH: Final = re.compile(r"--hash=sha256:[0-9a-f]{64}")
+_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+
+
+def requirements(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
+    """A list of ``name==version``, in canonical form, each package once, sorted.
+
+    Each may carry the digests of its wheels, as pip takes them (``--hash=sha256:...``): then all must.
+    """
+    found = sequence(node, what, findings)
+    if found is None:
+        return None
+    kept: dict[str, tuple[str, Node]] = {}
+    for index, item in enumerate(found.items):
+        pinned = _requirement(item, f"{what}[{index}]", findings)
+        if pinned is None:
+            continue
+        name = re.split(r"[\[=]", pinned, maxsplit=1)[0]
+        if name in kept:
+            findings.add(codes.BAD_VALUE, f"the package '{name}' stands here twice", item.span, "keep one of them")
+        kept[name] = pinned, item
+    _all_or_none(kept, findings)
+    return tuple(sorted(pinned for pinned, _ in kept.values()))
+
+
+def _all_or_none(kept: dict[str, tuple[str, Node]], findings: Findings) -> None:
+    """pip checks digests where one package has any, and then refuses a package that has none."""
+    without = {name: item for name, (pinned, item) in kept.items() if not _HASH.search(pinned)}
+    if len(without) == len(kept):
+        return
+    for name, item in without.items():
+        message = f"the package '{name}' has no --hash, and others have"
+        findings.add(codes.BAD_VALUE, message, item.span, "give a hash to each package, or to none")
+
+
+def _requirement(node: Node, what: str, findings: Findings) -> str | None:
+    """One requirement: its name as the package index writes it, its extras and its hashes sorted."""
+    value = text(node, what, findings)
+    if value is None:
+        return None
+    package, *hashes = re.split(r"\s+(?=--hash)", value.strip())
+    match = _REQUIREMENT.fullmatch(package)
+    if match is None or not _VERSION.fullmatch(match["version"]):
+        message = f"{what} is not a package of one version: {value[:80]!r}"
+        findings.add(codes.BAD_VALUE, message, node.span, _hint(value))
+        return None
+    digests = sorted({each.lower() for each in hashes})
+    if wrong := next((each for each in digests if not _HASH.fullmatch(each)), None):
+        message = f"{what} has a hash that is none of SHA-256: {wrong[:80]!r}"
+        findings.add(codes.BAD_VALUE, message, node.span, "write --hash=sha256: and 64 hexadecimal digits")
+        return None
+    written = (each.strip() for each in (match["extras"] or "[]")[1:-1].split(","))
+    extras = ",".join(sorted({_canonical(each) for each in written if each}))
+    pinned = f"{_canonical(match['name'])}{f'[{extras}]' if extras else ''}=={match['version']}"
+    return " ".join((pinned, *digests))
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _hint(value: str) -> str:
+    name = _NAME.match(value.strip())
+    if "://" in value or "@" in value or name is None:
+        return "name a package of the index and its version, e.g. pandas==2.2.3"
+    return f"pin it, as in {name[0]}==1.2.3"
+
+
+def decode_python(
+    node: Node, what: str, findings: Findings, folder: SpecFolder, parameters: Schema | None, *, tool_name: str
+) -> PythonBackend | None:
+    """Decode ``backend.python``.
+
+    Without ``function:`` it is the function called like the tool (with ``_`` for each ``-``).
+    ``tool_name`` is empty, and ``parameters`` None, where they could not be read.
+    """
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "backend.python", findings)
+    pinned = reader.optional("requirements", requirements) or ()
+    source = None
+    match reader.one_of("file", "code"):
+        case "file":
+            source = reader.optional("file", lambda node, what, findings: _file(node, what, findings, folder))
+        case "code":
+            name = f"{tool_name or 'tool'}.py"
+            source = reader.optional("code", lambda node, what, findings: _code(node, what, findings, name))
+        case _:
+            pass
+    function = reader.optional("function", text) or tool_name.replace("-", "_")
+    more = (
+        reader.optional("files", list_of(lambda node, what, findings: _match(node, what, findings, folder))) or ()
+    )
+    reader.close()
+    if source is None:
+        return None
+    entry, python = source
+    files = _gather(entry, more, found, findings, folder)
+    _check(python, function, _function_span(found), parameters, findings)
+    return PythonBackend(entry=entry.path, function=function, files=files, requirements=pinned)
+
+
+def _file(node: Node, what: str, findings: Findings, folder: SpecFolder) -> tuple[File, PythonSource] | None:
+    name = text(node, what, findings)
+    file = _read(name, node.span, findings, folder) if name is not None else None
+    if file is None:
+        return None
+    python = _python_file(file, node.span, findings, folder)
+    return (file, python) if python else None
+
+
+def _code(node: Node, what: str, findings: Findings, name: str) -> tuple[File, PythonSource] | None:
+    code = text(node, what, findings)
+    if code is None:
+        return None
+    start = findings.code_line(node.span, code)
+    shown = findings.source_of(node.span)
+    return File(path=name, text=code), PythonSource("the code", code, shown, first_line(node.span), start)
+
+
+def _match(node: Node, what: str, findings: Findings, folder: SpecFolder) -> tuple[File, ...] | None:
+    pattern = text(node, what, findings)
+    if pattern is None:
+        return None
+    try:
+        names = folder.match(pattern)
+    except FileError as problem:
+        findings.add(codes.FILE, str(problem), node.span, problem.hint)
+        return None
+    files = [_read(name, node.span, findings, folder) for name in names]
+    for file in files:
+        if (
+            file is not None
+            and file.path.endswith(".py")
+            and (source := _python_file(file, node.span, findings, folder))
+            and (tree := parse_python(source, findings))
+        ):
+            report_text_as_code(tree, source, findings)
+    return tuple(file for file in files if file is not None)
+
+
+def _read(name: str, span: Span, findings: Findings, folder: SpecFolder) -> File | None:
+    try:
+        return folder.read(name)
+    except FileError as problem:
+        findings.add(codes.FILE, str(problem), span, problem.hint)
+        return None
+
+
+def _python_file(file: File, span: Span, findings: Findings, folder: SpecFolder) -> PythonSource | None:
+    shown = folder.shown_path(file.path)
+    if file.text is None:
+        findings.add(codes.NOT_UTF8, f"{shown} is not UTF-8", span, "save it as UTF-8")
+        return None
+    report_carriage_returns(file.text, shown, span, findings)
+    source = SourceText(shown, file.text)
+    findings.diagnostics.add_source(source)
+    return PythonSource(shown, file.text, source, source.whole_file())
+
+
+def _gather(
+    entry: File, more: tuple[tuple[File, ...], ...], node: Mapping, findings: Findings, folder: SpecFolder
+) -> tuple[File, ...]:
+    """The entry and what ``files:`` matched, each path once, sorted."""
+    files = {file.path: file for group in more for file in group}
+    span = first_line((node.get("files") or node).span)
+    if files.get(entry.path, entry) != entry:
+        message = f"{folder.shown_path(entry.path)} would stand where the inline code stands"
+        findings.add(codes.BAD_VALUE, message, span, "rename that file, or leave it out of 'files'")
+    files[entry.path] = entry
+    weight = sum(len(file.text.encode() if file.text is not None else file.base64 or "") for file in files.values())
+    if len(files) > MAX_FILES or weight > MAX_TOTAL_BYTES:
+        message = f"a tool may have {MAX_FILES} files and {MAX_TOTAL_BYTES // MIB} MiB, but this one has more"
+        findings.add(codes.FILE, message, span)
+    for first, second in case_conflicts(sorted(files)):
+        findings.add(codes.LETTER_CASE, f"{second} is {first} where letter case does not count", span, "rename one")
+    return tuple(sorted(files.values(), key=lambda file: file.path))
+
+
+def _function_span(node: Mapping) -> Span:
+    named = node.get("function") or node.get("file") or node.get("code") or node
+    return named.span if isinstance(named, Scalar) and not node.get("code") else first_line(named.span)
+
+
+def _check(python: PythonSource, function: str, span: Span, parameters: Schema | None, findings: Findings) -> None:
+    tree = parse_python(python, findings)
+    if tree is not None:
+        report_text_as_code(tree, python, findings)
+    if tree is not None and function:
+        check_function(tree, python, function, span, parameters, findings)

@@ -1,0 +1,62 @@
+"""``retry``: after which errors a call is made again, how often, and how long it waits."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from toolc.compiler.decode.shell import error_kind
+from toolc.document.map_reader import Findings, Reader, integer, list_of, mapping
+from toolc.document.nodes import Node
+from toolc.document.units import duration
+from toolc.model import codes
+from toolc.model.spec.code_backends import ErrorKind
+from toolc.model.spec.http_backend import HttpRetry
+from toolc.model.spec.tool import Retry
+
+_FINAL: Final = ("invalid_args", "denied", "cancelled")
+
+attempts: Final = integer(2, 10)
+"""Reads how often something is tried in all."""
+
+
+def decode_retry(node: Node, what: str, findings: Findings) -> Retry | None:
+    """Decode ``retry`` of a tool."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "'retry'", findings)
+    standard = Retry()
+    kinds = reader.default("kinds", list_of(_kind), standard.kinds)
+    retry = Retry(
+        kinds=tuple(sorted(set(kinds))),
+        attempts=reader.default("attempts", attempts, standard.attempts),
+        backoff_ms=reader.default("backoff", duration, standard.backoff_ms),
+    )
+    reader.close()
+    return retry
+
+
+def _kind(node: Node, what: str, findings: Findings) -> ErrorKind | None:
+    kind: ErrorKind | None = error_kind(node, what, findings)
+    if kind in _FINAL:
+        message = f"another attempt would not change '{kind}'"
+        findings.add(codes.BAD_VALUE, message, node.span, "leave it out of 'kinds'")
+        return None
+    return kind
+
+
+def read_http_retry(node: Node, what: str, findings: Findings) -> HttpRetry | None:
+    """``retry`` of an HTTP tool, which goes by statuses."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "backend.http.retry", findings)
+    standard = HttpRetry()
+    statuses = reader.default("statuses", list_of(integer(400, 599)), standard.statuses)
+    retry = HttpRetry(
+        statuses=tuple(sorted(set(statuses))),
+        attempts=reader.default("attempts", attempts, standard.attempts),
+        backoff_ms=reader.default("backoff", duration, standard.backoff_ms),
+    )
+    reader.close()
+    return retry

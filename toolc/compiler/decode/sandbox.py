@@ -1,0 +1,252 @@
+"""``sandbox``: the image, the workspace, constants of the environment, and the limits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Literal, get_args
+
+from toolc.compiler.project.files import MAX_FILES, MAX_TOTAL_BYTES, FileError, SpecFolder, relative_path
+from toolc.compiler.project.limits import decode_limits
+from toolc.compiler.project.network import decode_network, decode_secrets
+from toolc.compiler.schema.parameters import NO_PARAMETERS
+from toolc.compiler.templates.parse import Scope, parse, read_template
+from toolc.document.map_reader import Findings, Parse, Reader, choice, list_of, mapping, text
+from toolc.document.nodes import Mapping, Node, Scalar
+from toolc.document.units import render_size
+from toolc.model import codes
+from toolc.model.spec.code_backends import File
+from toolc.model.spec.sandbox import (
+    MIB,
+    Build,
+    Commit,
+    EnvVar,
+    Lifetime,
+    Limits,
+    MinIsolation,
+    NetworkSpec,
+    SandboxSpec,
+    SecretEnvVar,
+    TransactionSpec,
+    WorkspaceMode,
+)
+
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SECRET: Final = Scope(parameters=NO_PARAMETERS, takes_secrets=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variables:
+    """The variables of an environment, each kind sorted by name."""
+
+    constants: tuple[EnvVar, ...]
+    secrets: tuple[SecretEnvVar, ...]
+
+
+NO_VARIABLES: Final = Variables(constants=(), secrets=())
+"""The environment of a spec that sets none."""
+
+
+def decode_env(node: Node, what: str, findings: Findings, *, takes_secrets: bool) -> Variables | None:
+    """Decode ``env``; ``takes_secrets`` says whether ``{{ secrets.NAME }}`` can stand in a value."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    constants: list[EnvVar] = []
+    secrets: list[SecretEnvVar] = []
+    for entry in found.entries:
+        what = f"env.{entry.key}"
+        if not _VARIABLE.fullmatch(entry.key):
+            message = f"'{entry.key[:80]}' cannot be the name of a variable"
+            findings.add(codes.BAD_VALUE, message, entry.key_span, "use letters, digits and _")
+        elif entry.key.startswith("ARG_"):
+            message = f"'{entry.key}' is reserved: variables that begin with ARG_ are a script's parameters"
+            findings.add(codes.BAD_VALUE, message, entry.key_span)
+        if takes_secrets and _names_secret(entry.value):
+            template = read_template(entry.value, what, findings, _SECRET)
+            secrets += [SecretEnvVar(name=entry.key, value=template)] if template is not None else []
+        else:
+            value = _constant(entry.value, what, findings)
+            constants += [EnvVar(name=entry.key, value=value)] if value is not None else []
+    return Variables(
+        constants=tuple(sorted(constants, key=lambda variable: variable.name)),
+        secrets=tuple(sorted(secrets, key=lambda variable: variable.name)),
+    )
+
+
+def _names_secret(node: Node) -> bool:
+    return isinstance(node, Scalar) and isinstance(node.value, str) and bool(parse(node.value).template.secrets)
+
+
+def _constant(node: Node, what: str, findings: Findings) -> str | None:
+    if isinstance(node, Scalar) and node.value == "":
+        return ""
+    value = text(node, what, findings)
+    if value is None or "{{" not in value:
+        return value
+    message = "a variable of the environment is a constant: no placeholder can stand here"
+    hint = "pass parameters by 'argv' or 'stdin'; a script has them as ARG_<name>"
+    if secrets := sorted(parse(value).template.secrets):
+        hint = f"'secrets: {{{secrets[0]}: {{expose: env}}}}' sets the variable {secrets[0]} to its value"
+    findings.add(codes.TEMPLATE, message, findings.locate(node.span, "{{"), hint)
+    return None
+
+
+RECIPE: Final = "Dockerfile"
+"""The file that says how an image is built."""
+
+_IMAGE: Final = re.compile(r"[a-z0-9][A-Za-z0-9._:/@-]*")
+
+
+def decode_image(node: Node, what: str, findings: Findings) -> str | None:
+    """Decode ``image``, which is looked up when the tool runs."""
+    name = text(node, what, findings)
+    if name is not None and not _IMAGE.fullmatch(name):
+        findings.add(
+            codes.BAD_VALUE, f"{what} is no image name: {name[:80]!r}", node.span, "write e.g. debian:bookworm"
+        )
+        return None
+    return name
+
+
+def decode_build(node: Node, what: str, findings: Findings, *, folder: SpecFolder) -> Build | None:
+    """Decode ``build``. The folder's files are a part of the tool, so that what was reviewed is what is built."""
+    name = text(node, what, findings)
+    if name is None:
+        return None
+    try:
+        path = relative_path(name)
+        files = tuple(folder.read(each) for each in folder.match(f"{path}/**/*"))
+    except FileError as problem:
+        findings.add(codes.FILE, str(problem), node.span, "'build' names a folder beside the spec")
+        return None
+    if not any(file.path == f"{path}/{RECIPE}" for file in files):
+        message = f"there is no {RECIPE} in {folder.shown_path(path)}"
+        findings.add(codes.FILE, message, node.span, f"add one, or name the folder that has the {RECIPE}")
+        return None
+    if len(files) > MAX_FILES or sum(map(_weight, files)) > MAX_TOTAL_BYTES:
+        message = f"{folder.shown_path(path)} has more than {MAX_FILES} files or {MAX_TOTAL_BYTES // MIB} MiB"
+        findings.add(codes.FILE, message, node.span, "take out what the image does not need")
+        return None
+    return Build(folder=path, files=files)
+
+
+def _weight(file: File) -> int:
+    return len(file.text.encode() if file.text is not None else file.base64 or "")
+
+
+_MODE: Final[Parse[WorkspaceMode]] = choice(get_args(WorkspaceMode))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """A workspace's mode, and its transaction where it is one."""
+
+    mode: WorkspaceMode
+    transaction: TransactionSpec | None
+
+
+NO_WORKSPACE: Final = Workspace(mode="none", transaction=None)
+"""What a tool has that says nothing of a workspace."""
+
+
+def decode_workspace(node: Node, what: str, findings: Findings) -> Workspace | None:
+    """Decode ``workspace``."""
+    if not isinstance(node, Mapping):
+        mode = _MODE(node, what, findings)
+        return None if mode is None else _workspace(mode, TransactionSpec())
+    reader = Reader(node, "sandbox.workspace", findings)
+    mode = reader.required("mode", _MODE)
+    standard = TransactionSpec()
+    commit: Commit = reader.default("commit", choice(get_args(Commit)), standard.commit)
+    writes = reader.default("writes", workspace_patterns, standard.writes)
+    reader.close()
+    for key in ("commit", "writes"):
+        if mode not in {None, "transaction"} and (entry := node.entry(key)):
+            message = f"'{key}' is about a transaction, and the mode of this workspace is '{mode}'"
+            findings.add(codes.BAD_VALUE, message, entry.key_span, f"write mode: transaction, or remove '{key}'")
+    return None if mode is None else _workspace(mode, TransactionSpec(commit=commit, writes=writes))
+
+
+def workspace_patterns(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
+    """A list of patterns of workspace files, each once, sorted."""
+    found = list_of(_pattern)(node, what, findings)
+    return None if found is None else tuple(sorted(set(found)))
+
+
+def _workspace(mode: WorkspaceMode, transaction: TransactionSpec) -> Workspace:
+    return Workspace(mode=mode, transaction=transaction if mode == "transaction" else None)
+
+
+def _pattern(node: Node, what: str, findings: Findings) -> str | None:
+    pattern = text(node, what, findings)
+    if pattern is None:
+        return None
+    try:
+        return relative_path(pattern)
+    except FileError as problem:
+        message = str(problem).replace("the spec's folder", "the workspace")
+        findings.add(codes.BAD_VALUE, message, node.span, "write it relative to the workspace, e.g. src/**")
+        return None
+
+
+TMP_HEADROOM_BYTES: Final = 16 * MIB
+"""How far ``memory`` must exceed ``tmp``: what is written to /tmp counts as memory, and so does the tool."""
+_LIFETIME: Final[Parse[Lifetime]] = choice(get_args(Lifetime))
+_MIN_ISOLATION: Final[Parse[MinIsolation]] = choice(get_args(MinIsolation))
+_RUN_AS: Final[Parse[Literal["nonroot"]]] = choice(("nonroot",))
+_STANDARD: Final = Limits()
+_NO_NETWORK: Final = NetworkSpec()
+
+
+def decode_sandbox(
+    node: Node, what: str, findings: Findings, *, folder: SpecFolder, is_plugin: bool
+) -> SandboxSpec | None:
+    """Decode ``sandbox``; every key has a default. A plugin's environment may hold secrets."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "sandbox", findings)
+    workspace = reader.default("workspace", decode_workspace, NO_WORKSPACE)
+    env = reader.default("env", partial(decode_env, takes_secrets=is_plugin), NO_VARIABLES)
+    sandbox = SandboxSpec(
+        image=reader.optional("image", decode_image),
+        build=reader.optional("build", partial(decode_build, folder=folder)),
+        workspace=workspace.mode,
+        transaction=workspace.transaction,
+        network=reader.default("network", decode_network, _NO_NETWORK),
+        env=env.constants,
+        secret_env=env.secrets,
+        secrets=reader.default("secrets", decode_secrets, ()),
+        limits=reader.default("limits", _limits, _STANDARD),
+        lifetime=reader.default("lifetime", _LIFETIME, "call"),
+        min_isolation=reader.default("min_isolation", _MIN_ISOLATION, "namespace"),
+        run_as=reader.optional("run_as", _RUN_AS),
+    )
+    reader.close()
+    if found.entry("image") and (build := found.entry("build")):
+        message = "a sandbox has an 'image' or a 'build', and this one has both"
+        findings.add(codes.BAD_VALUE, message, build.key_span, "keep one")
+    return sandbox
+
+
+def _limits(node: Node, what: str, findings: Findings) -> Limits | None:
+    errors = findings.errors
+    limits = decode_limits(node, what, findings, "sandbox.limits")
+    if limits is not None and isinstance(node, Mapping) and findings.errors == errors:
+        _check_tmp(limits, node, findings)
+    return limits
+
+
+def _check_tmp(limits: Limits, node: Mapping, findings: Findings) -> None:
+    if limits.tmp_bytes + TMP_HEADROOM_BYTES <= limits.memory_bytes:
+        return
+    entry = node.entry("tmp") or node.entry("memory")
+    assert entry is not None  # the standard limits hold together
+    tmp, memory = render_size(limits.tmp_bytes), render_size(limits.memory_bytes)
+    message = f"'tmp' ({tmp}) must be at least {render_size(TMP_HEADROOM_BYTES)} less than 'memory' ({memory})"
+    hint = f"what is in /tmp counts as memory; write memory: {render_size(limits.tmp_bytes + TMP_HEADROOM_BYTES)}"
+    if limits.memory_bytes > TMP_HEADROOM_BYTES + 1023:
+        hint += f" or more, or tmp: {render_size(limits.memory_bytes - TMP_HEADROOM_BYTES)} or less"
+    findings.add(codes.LIMIT, message, entry.value.span, hint)

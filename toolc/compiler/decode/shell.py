@@ -1,0 +1,208 @@
+"""``backend.shell``: a command line, or a script whose parameters arrive as variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, get_args
+
+from toolc.compiler.project.files import FileError, SpecFolder, report_carriage_returns
+from toolc.compiler.templates.parse import Scope, check_name, read_template
+from toolc.document.map_reader import (
+    Findings,
+    Reader,
+    boolean,
+    choice,
+    first_line,
+    integer,
+    list_of,
+    mapping,
+    mismatch,
+    sequence,
+    text,
+)
+from toolc.document.nodes import Mapping, Node, Scalar, Sequence
+from toolc.model import codes
+from toolc.model.json_schema import Schema
+from toolc.model.spec.code_backends import Argv, ErrorKind, ExitError, Script, ShellBackend, WhenGroup
+from toolc.model.template import Template
+
+_STATUS: Final = re.compile(r"[1-9][0-9]{0,2}")
+_CODES: Final = list_of(integer(0, 255))
+
+error_kind: Final = choice(get_args(ErrorKind))
+"""Reads one of the error kinds."""
+
+NO_COMMAND: Final = ShellBackend(command=Argv(elements=()))
+"""What stands in for a backend that could not be read."""
+
+
+def decode_shell(
+    node: Node, what: str, findings: Findings, folder: SpecFolder, parameters: Schema | None
+) -> ShellBackend | None:
+    """Decode ``backend.shell``; ``parameters`` is None where they could not be read."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "backend.shell", findings)
+    scope = Scope(parameters=parameters)
+    command = _decode_command(reader, folder, scope)
+    stdin = reader.optional("stdin", lambda node, what, findings: _template(node, what, findings, scope))
+    success = reader.default("success_exit_codes", _success_exit_codes, _ZERO)
+    errors = reader.optional("errors", _exit_errors) or ()
+    _check_errors(success, errors, reader)
+    allow_dash = reader.optional("allow_dash", list_of(_parameter(parameters))) or ()
+    progress = reader.default("progress", boolean, False)
+    reader.close()
+    if command is None:
+        return None
+    return ShellBackend(
+        command=command,
+        stdin=stdin,
+        success_exit_codes=success.accepted,
+        errors=errors,
+        allow_dash=tuple(sorted(set(allow_dash))),
+        progress=progress,
+    )
+
+
+def _decode_command(reader: Reader, folder: SpecFolder, scope: Scope) -> Argv | Script | None:
+    kind = reader.one_of("argv", "script", "file")
+    interpreter = reader.optional("interpreter", list_of(constant))
+    if kind == "argv" and (entry := reader.node.entry("interpreter")):
+        reader.findings.add(
+            codes.BAD_VALUE, "'interpreter' runs a 'script' or 'file', and this command is an 'argv'",
+            entry.key_span, "name the program as the first item of 'argv'",
+        )  # fmt: skip
+    if kind == "argv":
+        return reader.optional("argv", lambda node, what, findings: _argv(node, what, findings, scope))
+    source = reader.optional("script", text) if kind == "script" else None
+    if kind == "file":
+        source = reader.optional("file", lambda node, what, findings: _script_file(node, what, findings, folder))
+    if source is None:
+        return None
+    if interpreter is None:
+        return Script(text=source)
+    if not interpreter:
+        entry = reader.node.entry("interpreter")
+        if entry and isinstance(entry.value, Sequence):
+            mismatch(entry.value, "'interpreter'", "a list with a program in it", reader.findings)
+        return None
+    return Script(text=source, interpreter=interpreter)
+
+
+def _argv(node: Node, what: str, findings: Findings, scope: Scope) -> Argv | None:
+    found = sequence(node, what, findings)
+    if found is None:
+        return None
+    if not found.items:
+        findings.add(codes.BAD_VALUE, f"{what} must name a program", node.span)
+        return None
+    if isinstance(found.items[0], Mapping):
+        message = "the first item is the program, which is never left out"
+        findings.add(codes.BAD_VALUE, message, first_line(found.items[0].span))
+    elements = [
+        _group(item, f"{what}[{index}]", findings, scope)
+        if isinstance(item, Mapping)
+        else _template(item, f"{what}[{index}]", findings, scope)
+        for index, item in enumerate(found.items)
+    ]
+    return Argv(elements=tuple([element for element in elements if element is not None]))
+
+
+def _group(node: Mapping, what: str, findings: Findings, scope: Scope) -> WhenGroup | None:
+    reader = Reader(node, f"{what}, a group,", findings)
+    when = reader.required("when", _parameter(scope.parameters))
+    everything = frozenset(scope.parameters.properties if scope.parameters else ())
+    present = Scope(parameters=scope.parameters, present=frozenset({when}) if when else everything)
+    argv = reader.required("argv", list_of(lambda node, what, findings: _template(node, what, findings, present)))
+    reader.close()
+    return WhenGroup(when=when, argv=argv) if when is not None and argv is not None else None
+
+
+def _template(node: Node, what: str, findings: Findings, scope: Scope) -> Template | None:
+    if isinstance(node, Scalar) and isinstance(node.value, str) and "\0" in node.value:
+        findings.add(codes.BAD_VALUE, f"{what} must not hold a NUL character", node.span)
+        return None
+    return read_template(node, what, findings, scope)
+
+
+def constant(node: Node, what: str, findings: Findings) -> str | None:
+    """A string that is no template."""
+    value = text(node, what, findings)
+    if value is not None and "{{" in value:
+        message = f"{what} is a constant: no placeholder can stand here"
+        findings.add(codes.TEMPLATE, message, findings.locate(node.span, "{{"))
+        return None
+    return value
+
+
+def _parameter(parameters: Schema | None) -> Callable[[Node, str, Findings], str | None]:
+    """The name of a declared parameter."""
+
+    def parse(node: Node, what: str, findings: Findings) -> str | None:
+        name = text(node, what, findings)
+        return name if name and check_name(name, node.span, findings, parameters) else None
+
+    return parse
+
+
+def _script_file(node: Node, what: str, findings: Findings, folder: SpecFolder) -> str | None:
+    name = text(node, what, findings)
+    if name is None:
+        return None
+    try:
+        file = folder.read(name)
+    except FileError as problem:
+        findings.add(codes.FILE, str(problem), node.span, problem.hint)
+        return None
+    if file.text is None:
+        findings.add(codes.NOT_UTF8, f"{folder.shown_path(file.path)} is not UTF-8", node.span, "save it as UTF-8")
+    else:
+        report_carriage_returns(file.text, folder.shown_path(file.path), node.span, findings)
+    return file.text
+
+
+class _Codes:
+    """Exit codes that are no failure; ``accepted`` is None where all are."""
+
+    def __init__(self, accepted: tuple[int, ...] | None) -> None:
+        self.accepted = accepted
+
+
+_ZERO: Final = _Codes((0,))
+
+
+def _success_exit_codes(node: Node, what: str, findings: Findings) -> _Codes | None:
+    if isinstance(node, Scalar) and node.value == "any":
+        return _Codes(None)
+    if not isinstance(node, Sequence) or not node.items:
+        mismatch(node, what, "'any' or a list of exit codes", findings, "write [0] or any")
+        return None
+    found = _CODES(node, what, findings)
+    return _Codes(tuple(sorted(set(found)))) if found else None
+
+
+def _exit_errors(node: Node, what: str, findings: Findings) -> tuple[ExitError, ...] | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    errors: list[ExitError] = []
+    for entry in found.entries:
+        kind = error_kind(entry.value, f"errors.{entry.key}", findings)
+        if not _STATUS.fullmatch(entry.key) or int(entry.key) > 255:
+            message = f"'{entry.key[:20]}' is not an exit status of a failure"
+            findings.add(codes.BAD_VALUE, message, entry.key_span, 'write one from "1" to "255"')
+        elif kind is not None:
+            errors.append(ExitError(status=int(entry.key), kind=kind))
+    return tuple(sorted(errors, key=lambda error: error.status))
+
+
+def _check_errors(success: _Codes, errors: tuple[ExitError, ...], reader: Reader) -> None:
+    node = reader.node.get("errors")
+    for error in errors:
+        if success.accepted is None or error.status in success.accepted:
+            entry = node.entry(str(error.status)) if isinstance(node, Mapping) else None
+            assert entry is not None
+            message = f"exit status {error.status} is both a success and an error"
+            reader.findings.add(codes.BAD_VALUE, message, entry.key_span, "see 'success_exit_codes'")

@@ -1,0 +1,233 @@
+"""One tool of a spec: from its map to a ``ToolSpec``, with the map kept for the checks to point into."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from typing import Final, TypeVar
+
+from toolc.compiler.decode.agreement import check_agreement
+from toolc.compiler.decode.backend import decode_backend
+from toolc.compiler.decode.examples import decode_examples, decode_tests
+from toolc.compiler.decode.providers import decode_providers
+from toolc.compiler.decode.result import decode_result, decode_result_schema
+from toolc.compiler.decode.retry import decode_retry
+from toolc.compiler.decode.sandbox import decode_sandbox
+from toolc.compiler.decode.shell import NO_COMMAND
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.project.files import SpecFolder
+from toolc.compiler.project.project import NO_PROJECT, Project
+from toolc.compiler.project.variables import check_defaults, may_name_variables, merge_defaults, put_variables
+from toolc.compiler.schema.parameters import NO_PARAMETERS, declared_parameters, decode_parameters
+from toolc.document.map_reader import Findings, Parse, Reader, boolean, list_of, mapping, sequence, string, text
+from toolc.document.nodes import Document, Mapping, Node, Scalar, Sequence
+from toolc.document.suggestions import alias_of
+from toolc.model import codes
+from toolc.model.spec.sandbox import SandboxSpec
+from toolc.model.spec.tool import FORMAT, Annotations, ResultSpec, ToolSpec
+
+T = TypeVar("T")
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_SANDBOX: Final = SandboxSpec()
+_ANNOTATIONS: Final = Annotations()
+_RESULT: Final = ResultSpec()
+_NAME_RULE: Final = "a name is 1 to 64 of A-Z a-z 0-9 _ - and does not start with a digit or '-'"
+
+
+class _Sections(Reader):
+    """Reads the top-level keys of a tool and remembers which of them were wrong."""
+
+    __slots__ = ("damaged",)
+
+    def __init__(self, node: Mapping, findings: Findings) -> None:
+        super().__init__(node, "the tool", findings)
+        self.damaged: set[str] = set()
+
+    def default(self, key: str, parse: Parse[T], default: T) -> T:
+        """The value of ``key``; ``default`` where it is absent or wrong."""
+        self._known.add(key)
+        entry = self._by_key.get(key)
+        if entry is None:
+            return default
+        errors = self.findings.errors
+        value = parse(entry.value, f"'{key}'", self.findings)
+        if self.findings.errors > errors:
+            self.damaged.add(key)
+        return default if value is None else value
+
+    def required(self, key: str, parse: Parse[T]) -> T | None:
+        """The value of ``key``, whose absence is a finding."""
+        errors = self.findings.errors
+        value = super().required(key, parse)
+        if self.findings.errors > errors:
+            self.damaged.add(key)
+        return value
+
+
+def decode_tool(
+    node: Mapping,
+    findings: Findings,
+    folder: SpecFolder,
+    defaults: tuple[Mapping, ...] = (),
+    hosts: tuple[str, ...] = (),
+) -> LocatedTool:
+    """Decode one tool, as far as it can be read; every problem is in ``findings``.
+
+    ``defaults`` and ``hosts`` are kept for the checks, see ``LocatedTool``.
+    """
+    sections = _Sections(node, findings)
+    name = sections.required("name", _name) or ""
+    parameters = sections.default("parameters", decode_parameters, NO_PARAMETERS)
+    damaged = "parameters" in sections.damaged or alias_of(node, "parameters")
+    checked = None if damaged else parameters
+    declared = declared_parameters(node.get("parameters"), findings) if damaged else parameters
+    backend = partial(decode_backend, folder=folder, parameters=declared, tool_name=name)
+    in_folder = partial(decode_sandbox, folder=folder, is_plugin=_is_plugin(node))
+    sandbox = sections.default("sandbox", in_folder, _SANDBOX)
+    workspace = "rw" if "sandbox" in sections.damaged or _calls_others(node) else sandbox.workspace
+    spec = ToolSpec(
+        name=name,
+        description=sections.default("description", string, ""),
+        parameters=parameters,
+        backend=sections.required("backend", backend) or NO_COMMAND,
+        label=sections.default("label", _text_or_none, None),
+        annotations=sections.default("annotations", _annotations, _ANNOTATIONS),
+        aliases=sections.default("aliases", _names, ()),
+        deprecated=sections.default("deprecated", _text_or_none, None),
+        examples=sections.default("examples", partial(decode_examples, parameters=checked), ()),
+        result_schema=sections.default("result", decode_result_schema, None),
+        providers=sections.default("providers", decode_providers, ()),
+        result=sections.default("result", partial(decode_result, parameters=declared), _RESULT),
+        sandbox=sandbox,
+        retry=sections.default("retry", decode_retry, None),
+        confirm=sections.default("confirm", boolean, False),
+        version=sections.default("version", _text_or_none, None),
+        owner=sections.default("owner", _text_or_none, None),
+        tags=sections.default("tags", _texts, ()),
+        tests=sections.default("tests", partial(decode_tests, parameters=checked, workspace=workspace), ()),
+    )
+    sections.close()
+    source = findings.source
+    tool = LocatedTool(
+        spec=spec,
+        node=node,
+        path=source.path,
+        source=source,
+        damaged=frozenset(sections.damaged),
+        defaults=defaults,
+        hosts=hosts,
+    )
+    check_agreement(tool, findings)
+    return tool
+
+
+def _text_or_none(node: Node, what: str, findings: Findings) -> str | None:
+    return text(node, what, findings)
+
+
+def _name(node: Node, what: str, findings: Findings) -> str | None:
+    name = string(node, what, findings)
+    if name is not None and not _NAME.fullmatch(name):
+        findings.add(
+            codes.NAME, f"{what} cannot be {name[:100]!r}: some providers refuse it", node.span, _NAME_RULE
+        )
+        return None
+    return name
+
+
+_names: Final = list_of(_name)
+_texts: Final = list_of(text)
+
+
+def _is_plugin(node: Mapping) -> bool:
+    backend = node.get("backend")
+    return isinstance(backend, Mapping) and backend.entry("plugin") is not None
+
+
+def _calls_others(node: Mapping) -> bool:
+    """Whether the workspace is that of the tools that this one calls."""
+    backend = node.get("backend")
+    return isinstance(backend, Mapping) and any(backend.entry(kind) for kind in ("composite", "agent"))
+
+
+def _annotations(node: Node, what: str, findings: Findings) -> Annotations | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "'annotations'", findings)
+    annotations = Annotations(
+        read_only=reader.optional("read_only", boolean),
+        destructive=reader.optional("destructive", boolean),
+        idempotent=reader.optional("idempotent", boolean),
+        open_world=reader.optional("open_world", boolean),
+    )
+    reader.close()
+    return annotations
+
+
+def decode(
+    document: Document, folder: SpecFolder, findings: Findings, project: Project = NO_PROJECT
+) -> tuple[LocatedTool, ...]:
+    """The tools of a document, as far as they can be read; every problem is in ``findings``.
+
+    ``folder`` is where the files stand that the tools name; the tools start from what ``project`` says.
+    """
+    root = document.root
+    if not _is_format(root, findings):
+        return ()
+    decoder = _Decoder(project, findings, folder, may_name_variables(findings.source))
+    if root.entry("tools") is None and root.entry("defaults") is None:
+        by_key = {**root.by_key}
+        del by_key["toolc"]
+        return (decoder.tool(Mapping(by_key, root), None),)
+    return decoder.tools(root)
+
+
+def _is_format(root: Mapping, findings: Findings) -> bool:
+    node = Reader(root, "the spec", findings).required("toolc", _format)
+    return node is not None
+
+
+def _format(node: Node, what: str, findings: Findings) -> int | None:
+    value = node.value if isinstance(node, Scalar) else None
+    if value == FORMAT and isinstance(value, int) and not isinstance(value, bool):
+        return FORMAT
+    message = f"{what} is the format's version, and this toolc reads version {FORMAT}"
+    findings.add(codes.UNSUPPORTED, message, node.span, f"write toolc: {FORMAT}")
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoder:
+    """What the tools of one document have in common."""
+
+    project: Project
+    findings: Findings
+    folder: SpecFolder
+    names_variables: bool
+
+    def tool(self, tool: Mapping, defaults: Mapping | None) -> LocatedTool:
+        """One tool: the project's defaults, the file's over them, the tool over both; then the variables."""
+        layers = tuple(layer for layer in (self.project.defaults, defaults) if layer is not None)
+        merged = merge_defaults(reduce(merge_defaults, layers), tool) if layers else tool
+        if layers or self.names_variables:
+            merged = put_variables(merged, self.project.vars, self.findings)
+        found = decode_tool(merged, self.findings, self.folder, layers, self.project.lint.hosts)
+        return replace(found, policies=self.project.policies) if self.project.policies else found
+
+    def tools(self, root: Mapping) -> tuple[LocatedTool, ...]:
+        """Each tool of a file with ``tools``."""
+        reader = Reader(root, "a file with 'tools'", self.findings)
+        reader.get("toolc")
+        tools = reader.required("tools", sequence)
+        defaults = reader.optional("defaults", mapping)
+        reader.close()
+        if tools is None:
+            tools = Sequence((), root.span)
+        elif not tools.items:
+            self.findings.add(codes.BAD_VALUE, "'tools' must list at least one tool", tools.span)
+        shared = check_defaults(defaults, self.findings) if defaults else None
+        found = (mapping(item, f"'tools'[{index}]", self.findings) for index, item in enumerate(tools.items))
+        return tuple(self.tool(tool, shared) for tool in found if tool is not None)

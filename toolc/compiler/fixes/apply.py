@@ -1,0 +1,243 @@
+"""``check --fix``: mends what findings say, as edits of spans, and compares what a file means after each.
+
+A safe fix leaves the file's whole meaning, each value with its type, as it was. Any other one changes nothing
+but the values it touches, takes its own finding away and adds no error. What does not is not made.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import stat
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from toolc.compiler.pipeline.compile import FileResult, compile_text, find_specs
+from toolc.compiler.project.discovery import Projects, SpecFile
+from toolc.compiler.project.settings import Settings
+from toolc.document import nodes
+from toolc.document.loader import MAX_BYTES
+from toolc.model.diagnostics import Diagnostic, Diagnostics, Fix
+from toolc.model.errors import UsageError
+from toolc.model.source import BOM, Position, SourceText, Span
+
+
+def rewrite(path: Path, before: bytes, after: bytes) -> None:
+    """Let the file at ``path``, which holds ``before``, hold ``after``; its mode stays, a link to it too.
+
+    What ``path`` leads to is the old file or the new one, whenever this is interrupted. Raises ``UsageError``
+    where it cannot be written or no longer holds ``before``, and then it is as it was.
+    """
+    place = Path(os.path.realpath(path))
+    try:
+        if not os.access(place, os.W_OK):
+            raise UsageError(f"cannot write {path}: it is read-only")
+        known = place.stat()
+        if not stat.S_ISREG(known.st_mode):
+            raise UsageError(f"cannot write {path}: it is not a regular file")
+        descriptor, name = tempfile.mkstemp(prefix=f".{place.name[:100]}.toolc-", dir=place.parent)
+        aside = Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(after)
+                file.flush()
+                with suppress(PermissionError):  # another's file in a shared folder becomes ours
+                    os.fchown(descriptor, known.st_uid, known.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(known.st_mode))
+                os.fsync(descriptor)
+            if place.read_bytes() != before:
+                raise UsageError(f"{path} changed while it was being fixed and was left as it is; try again")
+            aside.replace(place)
+        finally:
+            aside.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
+
+
+MAX_ROUNDS: Final = 10
+"""How often a file is looked at again, for what a fix brought to light."""
+
+MAX_READ: Final = 8 * MAX_BYTES
+"""How many bytes are read again to mend one file; what is left by then is for the next call."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedFile:
+    """A file, what it holds and what it would hold after ``count`` fixes.
+
+    ``changes`` are those among them that may change what it means: ``file:line:col: code: what was done``.
+    """
+
+    found: SpecFile
+    before: bytes
+    after: bytes
+    count: int
+    changes: tuple[str, ...]
+
+    def write(self) -> None:
+        """Write it. Raises ``UsageError`` where that cannot be, or the file is no longer as it was read."""
+        rewrite(self.found.path, self.before, self.after)
+
+    def diff(self) -> str:
+        """The change as a unified diff."""
+        old, new = (_lines(data.decode("utf-8")) for data in (self.before, self.after))
+        path = self.found.shown.lstrip("/")
+        return "".join(
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+            for line in difflib.unified_diff(old, new, f"a/{path}", f"b/{path}")
+        )
+
+
+def apply_fixes(paths: Sequence[Path], settings: Settings, *, unsafe: bool) -> Iterator[FixedFile]:
+    """Each spec at or under ``paths`` that fixes would change; ``unsafe`` takes those that change what it means.
+
+    Raises ``UsageError`` for a path that does not exist.
+    """
+    projects = Projects(Diagnostics())
+    for found in find_specs(paths, projects):
+        data = _read(found.path)
+        if data is not None:
+            mended = _mend(data, found, projects, settings, unsafe=unsafe)
+            if mended.count:
+                yield mended
+
+
+def _read(path: Path) -> bytes | None:
+    """What a file holds; None where there is nothing to mend in it, or it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        data.decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return data if len(data) <= MAX_BYTES else None
+
+
+def _mend(before: bytes, found: SpecFile, projects: Projects, settings: Settings, *, unsafe: bool) -> FixedFile:
+    data, count, budget = before, 0, MAX_READ
+    changes: list[Diagnostic] = []
+    now = compile_text(data, found, projects, settings)
+    for _ in range(MAX_ROUNDS):
+        made = 0
+        # From the end: an edit moves nothing that stands before it.
+        end: Position | None = None
+        for finding, fix in reversed(_fixable(now.diagnostics, found.shown, unsafe=unsafe)):
+            start, stop = _stretch(fix)
+            if budget < 0 or (end is not None and stop > end):
+                continue
+            changed = edited(data, found.shown, fix)
+            after = compile_text(changed, found, projects, settings)
+            budget -= len(changed)
+            if _is_good(finding, fix, now, after):
+                data, now, end, made = changed, after, start, made + 1
+                changes += [] if fix.safe else [finding]
+        count += made
+        if not made:
+            break
+    return FixedFile(
+        found, before, data, count, tuple(map(_told, sorted(changes, key=lambda each: each.span.start)))
+    )
+
+
+def _told(finding: Diagnostic) -> str:
+    assert finding.fix is not None
+    return f"{finding.span}: {finding.code.number}: {finding.fix.description}"
+
+
+def _fixable(diagnostics: Diagnostics, path: str, *, unsafe: bool) -> list[tuple[Diagnostic, Fix]]:
+    """The findings whose fix is an edit of this file, in the order in which their fixes begin."""
+    found = [
+        (finding, finding.fix)
+        for finding in diagnostics.sorted()
+        if finding.fix is not None
+        and (finding.fix.safe or unsafe)
+        and all(edit.span.path == path for edit in finding.fix.edits)
+    ]
+    return sorted(found, key=lambda each: _stretch(each[1]))
+
+
+def _stretch(fix: Fix) -> tuple[Position, Position]:
+    """From where to where a fix edits."""
+    return min(edit.span.start for edit in fix.edits), max(edit.span.end for edit in fix.edits)
+
+
+def edited(data: bytes, path: str, fix: Fix) -> bytes:
+    """The file after one fix: its line ends, and all that is not edited, stay what they were."""
+    text = data.decode("utf-8")
+    source = SourceText(path, text.removeprefix(BOM))
+    skipped = len(text) - len(source.text)
+    end_of_line = "\r\n" if "\r\n" in text else "\n"
+    for edit in sorted(fix.edits, key=lambda edit: edit.span.start, reverse=True):
+        start, end = (source.offset(place) + skipped for place in (edit.span.start, edit.span.end))
+        text = text[:start] + edit.text.replace("\n", end_of_line) + text[end:]
+    return text.encode("utf-8")
+
+
+def _is_good(finding: Diagnostic, fix: Fix, before: FileResult, after: FileResult) -> bool:
+    """Whether a fix did what it says, and nothing else."""
+    same = finding.code.number, finding.message
+    if _counts(after.diagnostics)[same] >= _counts(before.diagnostics)[same]:
+        return False
+    if before.document is None:
+        # Nothing can be compared with text that did not parse; what it means shows once all of it does.
+        return not fix.safe and (after.document is not None or _errors(after) < _errors(before))
+    if after.document is None or _errors(after) > _errors(before):
+        return False
+    old, new = before.document.root, after.document.root
+    return _is_same(old, new) if fix.safe else _is_same_beyond(old, new, *_stretch(fix))
+
+
+def _counts(diagnostics: Diagnostics) -> Counter[tuple[str, str]]:
+    return Counter((found.code.number, found.message) for found in diagnostics.sorted())
+
+
+def _errors(compiled: FileResult) -> int:
+    return sum(found.times for found in compiled.diagnostics.sorted() if found.is_error)
+
+
+def _is_same(old: nodes.Node, new: nodes.Node) -> bool:
+    # As JSON, because to Python 1, 1.0 and True are equal.
+    return json.dumps(nodes.to_json(old)) == json.dumps(nodes.to_json(new))
+
+
+def _is_same_beyond(old: nodes.Node, new: nodes.Node, start: Position, end: Position) -> bool:
+    """Whether two trees differ only in the innermost values that reach into a stretch of the old text."""
+    match old, new:
+        case nodes.Mapping(), nodes.Mapping() if _keys(old) == _keys(new):
+            pairs = [(one.value, other.value) for one, other in zip(old.entries, new.entries, strict=True)]
+        case nodes.Sequence(), nodes.Sequence() if len(old.items) == len(new.items):
+            pairs = [*zip(old.items, new.items, strict=True)]
+        case _:
+            return _is_same(old, new) or any(each.start <= end and start <= each.end for each in _spans(old))
+    return all(_is_same_beyond(one, other, start, end) for one, other in pairs)
+
+
+def _spans(node: nodes.Node) -> Iterator[Span]:
+    """Where a node and what is in it stand: a table of TOML itself is no more than its header."""
+    yield node.span
+    match node:
+        case nodes.Mapping():
+            for entry in node.entries:
+                yield entry.key_span
+                yield from _spans(entry.value)
+        case nodes.Sequence():
+            for item in node.items:
+                yield from _spans(item)
+        case _:
+            pass
+
+
+def _keys(mapping: nodes.Mapping) -> list[str]:
+    return [entry.key for entry in mapping.entries]
+
+
+def _lines(text: str) -> list[str]:
+    # splitlines() would end lines at characters that are text in YAML and TOML.
+    return re.findall(r"[^\n]*\n|[^\n]+", text)

@@ -1,0 +1,286 @@
+"""``toolc test --update``: writes what came of tests into their specs, as edits of spans; all else stays as it is.
+
+After each test's edits the file is read again. Where it then says anything but what was meant, the edits of that
+test are not made.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from toolc.compiler.fixes.apply import edited, rewrite
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.pipeline.compile_file import FileCompiler
+from toolc.compiler.project.discovery import Projects, SpecFile
+from toolc.compiler.project.settings import NO_SETTINGS
+from toolc.document import nodes
+from toolc.document.edits import is_toml, remove_entry
+from toolc.model.diagnostics import Diagnostics, Edit, Fix
+from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.source import SourceText
+
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+_UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+"""What YAML and TOML want escaped, and JSON does not."""
+
+
+class UnwritableError(ValueError):
+    """A value that the language has no word for; ``str(error)`` says which."""
+
+
+def in_yaml(value: JsonValue) -> str:
+    """A value on one line of YAML. Raises ``UnwritableError``."""
+    match value:
+        case dict():
+            return "{" + ", ".join(f"{yaml_key(key)}: {in_yaml(each)}" for key, each in value.items()) + "}"
+        case list():
+            return "[" + ", ".join(map(in_yaml, value)) + "]"
+        case _:
+            return _scalar(value)
+
+
+def in_toml(value: JsonValue) -> str:
+    """A value on one line of TOML, which has no null. Raises ``UnwritableError``."""
+    match value:
+        case None:
+            raise UnwritableError("TOML has no null")
+        case dict():
+            return "{" + ", ".join(f"{toml_key(key)} = {in_toml(each)}" for key, each in value.items()) + "}"
+        case list():
+            return "[" + ", ".join(map(in_toml, value)) + "]"
+        case _:
+            return _scalar(value)
+
+
+def yaml_key(key: str) -> str:
+    """A key of a map in YAML, in quotes where another reader could take it for something else."""
+    return key if _PLAIN_KEY.fullmatch(key) and key.lower() not in _WORDS else _scalar(key)
+
+
+def toml_key(key: str) -> str:
+    """A key of a table in TOML, in quotes where it needs them."""
+    return key if _PLAIN_KEY.fullmatch(key) else _scalar(key)
+
+
+def yaml_block(text: str, indent: int) -> str | None:
+    """A text as a literal block whose lines are indented by so many spaces; None where it cannot stand so."""
+    lines = text.removesuffix("\n").split("\n")
+    is_odd = any(not line.isprintable() or line != line.rstrip() for line in lines)
+    if not text.strip() or is_odd or lines[0].startswith(" ") or not lines[-1]:
+        return None
+    end = "" if text.endswith("\n") else "-"
+    return f"|{end}\n" + "\n".join(f"{' ' * indent}{line}" if line else "" for line in lines)
+
+
+def toml_block(text: str) -> str:
+    """A text as a string of several lines. Raises ``UnwritableError``."""
+    return '"""\n' + "\n".join(_scalar(line)[1:-1] for line in text.split("\n")) + '"""'
+
+
+def _scalar(value: JsonValue) -> str:
+    """What JSON, YAML and TOML write alike."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except ValueError as error:
+        raise UnwritableError("it holds half a character, or a number that is none") from error
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+Route: TypeAlias = tuple[str, ...]
+"""Keys from ``expect`` on, such as ``("files", "a.txt")``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectationUpdate:
+    """What the test ``index`` (from 0) of a tool expects from now on: ``values``, and no more what is ``gone``."""
+
+    tool: LocatedTool
+    index: int
+    values: Mapping[Route, JsonValue]
+    gone: frozenset[Route] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """What became of updates: those that were made, and those that could not be, with the reason."""
+
+    made: tuple[ExpectationUpdate, ...]
+    refused: tuple[tuple[ExpectationUpdate, str], ...]
+
+
+def update_tests(updates: Sequence[ExpectationUpdate]) -> Updated:
+    """Make ``updates`` in the files that they are about. Raises ``UsageError`` where one cannot be written."""
+    made: list[ExpectationUpdate] = []
+    refused: list[tuple[ExpectationUpdate, str]] = []
+    for path in dict.fromkeys(each.tool.path for each in updates):
+        file = _File.read(path)
+        # From the end: an edit moves nothing that stands before it.
+        for each in sorted((each for each in updates if each.tool.path == path), key=_place, reverse=True):
+            if reason := file.make(each):
+                refused.append((each, reason))
+            else:
+                made.append(each)
+        file.write()
+    return Updated(tuple(sorted(made, key=_place)), tuple(sorted(refused, key=lambda each: _place(each[0]))))
+
+
+def _place(update: ExpectationUpdate) -> tuple[str, int, int]:
+    start = update.tool.span("tests", update.index).start
+    return update.tool.path, start.line, start.column
+
+
+class _File:
+    """One spec file while it is edited."""
+
+    def __init__(self, path: Path, shown: str, data: bytes) -> None:
+        self._path = path
+        self._shown = shown
+        self._before = self._data = data
+
+    @classmethod
+    def read(cls, path: str) -> _File:
+        try:
+            return cls(Path(path), path, Path(path).read_bytes())
+        except OSError as error:
+            raise UsageError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+
+    def make(self, update: ExpectationUpdate) -> str:
+        """Make one update, or say why it cannot be made."""
+        try:
+            edits = tuple(_edits(update))
+        except UnwritableError as error:
+            return str(error)
+        changed = edited(self._data, self._shown, Fix("update", edits))
+        wanted = self._meaning(self._data)
+        if wanted is None or not _apply(wanted, update) or _dump(wanted) != _dump(self._meaning(changed)):
+            return "it is written in a way that cannot be edited safely; change it by hand"
+        self._data = changed
+        return ""
+
+    def write(self) -> None:
+        if self._data != self._before:
+            rewrite(self._path, self._before, self._data)
+
+    def _meaning(self, data: bytes) -> JsonObject | None:
+        """What the tools of a file say, by name; None where it has an error."""
+        diagnostics = Diagnostics()
+        compiler = FileCompiler(Projects(Diagnostics()), NO_SETTINGS)
+        found = SpecFile(path=self._path, shown=self._shown, folder=None)
+        compiler.projects.of_file(found.path)
+        piece = compiler.compile_document(found, compiler.parse(found, data, diagnostics), diagnostics)
+        if piece.diagnostics.has_errors:
+            return None
+        return {tool.spec.name: nodes.to_json(tool.node) for tool in piece.tools}
+
+
+def _dump(value: JsonValue) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _apply(meaning: JsonObject, update: ExpectationUpdate) -> bool:
+    """Put an update into what the tools of a file say; False where there is no such place."""
+    tool = meaning.get(update.tool.spec.name)
+    tests = tool.get("tests") if isinstance(tool, dict) else None
+    if not isinstance(tests, list) or not isinstance(test := tests[update.index], dict):
+        return False
+    for route in (*update.values, *update.gone):
+        at: JsonValue = test
+        for key in ("expect", *route[:-1]):
+            at = at.setdefault(key, {}) if isinstance(at, dict) else None
+        if not isinstance(at, dict):
+            return False
+        if route in update.gone:
+            at.pop(route[-1], None)
+        else:
+            at[route[-1]] = deepcopy(update.values[route])
+    return True
+
+
+def _edits(update: ExpectationUpdate) -> Iterator[Edit]:
+    """The edits that write an update. Raises ``UnwritableError``."""
+    new: dict[str, JsonValue] = {}
+    for route in sorted(update.gone):
+        entry = _entry(update, route)
+        yield _certain(entry and remove_entry(update.tool.source, entry))
+    for route, value in update.values.items():
+        entry = _entry(update, route)
+        if entry is not None:
+            yield _certain(_replaced(update.tool.source, entry, value))
+        elif len(route) > 1:
+            raise UnwritableError(f"expect.{route[0]} has no {route[-1]!r}; add it by hand")
+        else:
+            new[route[0]] = value
+    if new:
+        yield _inserted(update.tool, update.index, new)
+
+
+def _entry(update: ExpectationUpdate, route: Route) -> nodes.MappingEntry | None:
+    holder = update.tool.node_at("tests", update.index, "expect", *route[:-1])
+    return holder.entry(route[-1]) if isinstance(holder, nodes.Mapping) else None
+
+
+def _certain(edit: Edit | None) -> Edit:
+    if edit is None:
+        raise UnwritableError("it stands where it cannot be edited; change it by hand")
+    return edit
+
+
+def _replaced(source: SourceText, entry: nodes.MappingEntry, value: JsonValue) -> Edit | None:
+    span = entry.value.span
+    if span.path != source.path or (isinstance(entry.value, nodes.Scalar) and entry.value.vars):
+        return None
+    return Edit(span, _written(source, value, entry))
+
+
+def _written(source: SourceText, value: JsonValue, entry: nodes.MappingEntry) -> str:
+    """A value in the file's language; a text whose place is a block stays one, if it can."""
+    if is_toml(source):
+        is_block = source.between(entry.value.span)[:3] in {'"""', "'''"}
+        return toml_block(value) if isinstance(value, str) and is_block else in_toml(value)
+    if isinstance(value, str) and source.between(entry.value.span)[:1] in {"|", ">"}:
+        line = source.line(entry.value.span.start.line + 1)
+        indent = len(line) - len(line.lstrip(" "))
+        block = yaml_block(value, indent or entry.key_span.start.column + 1)
+        if block is not None:
+            return block
+    return in_yaml(value)
+
+
+def _inserted(tool: LocatedTool, index: int, new: dict[str, JsonValue]) -> Edit:
+    """An edit that puts keys into ``expect``, or an ``expect`` into a test that has none."""
+    source = tool.source
+    expect = tool.node_at("tests", index, "expect")
+    if isinstance(expect, nodes.Mapping) and expect.entries:
+        return _before_first(source, expect, new)
+    if expect is not None:
+        return Edit(expect.span, in_toml(new) if is_toml(source) else in_yaml(new))
+    test = tool.node_at("tests", index)
+    if isinstance(test, nodes.Mapping) and test.span.path == source.path:
+        if test.entries:
+            return _before_first(source, test, {"expect": new})
+        if not is_toml(source):
+            return Edit(test.span, in_yaml({"expect": new}))
+    raise UnwritableError("there is no place for what is expected; add 'expect' by hand")
+
+
+def _before_first(source: SourceText, mapping: nodes.Mapping, new: Mapping[str, JsonValue]) -> Edit:
+    first = mapping.entries[0].key_span
+    start = source.offset(first.start)
+    place = source.span(start, start)
+    if is_toml(source):
+        pairs = [f"{toml_key(key)} = {in_toml(value)}" for key, value in new.items()]
+    else:
+        pairs = [f"{yaml_key(key)}: {in_yaml(value)}" for key, value in new.items()]
+    if source.between(mapping.span).startswith("{"):
+        return Edit(place, "".join(f"{pair}, " for pair in pairs))
+    indent = " " * (first.start.column - 1)
+    return Edit(place, "".join(f"{pair}\n{indent}" for pair in pairs))

@@ -1,0 +1,133 @@
+"""``builtin:`` of a project file: tools that come with toolc, compiled along with the project's own.
+
+They are what ``Registry.builtin()`` has: no project's defaults, variables or settings change them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
+from toolc.compiler.project.discovery import Projects, find
+from toolc.compiler.project.files import digest_of_bytes, digest_of_files
+from toolc.compiler.project.project import Member, Project
+from toolc.compiler.project.settings import NO_SETTINGS
+from toolc.data.paths import packaged_path
+from toolc.document.loader import load_data, read
+from toolc.document.map_reader import listed, suggestion
+from toolc.document.nodes import Mapping, Node, Scalar
+from toolc.document.nodes import Sequence as SequenceNode
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostic, Diagnostics
+
+
+class BuiltinTools(NamedTuple):
+    """What a project's ``builtin`` comes to: the files that were compiled, the tools among them, the findings."""
+
+    pieces: tuple[Piece, ...]
+    tools: tuple[LocatedTool, ...]
+    findings: tuple[Diagnostic, ...]
+
+
+def load_builtin_tools(members: Sequence[Member], own: Sequence[LocatedTool]) -> BuiltinTools:
+    """The tools of these names; ``own`` are the project's. Raises ``UsageError`` where toolc is not whole."""
+    taken = {name for tool in own for name in (tool.spec.name, *tool.spec.aliases)}
+    pieces = tuple(_pieces(sorted({member.name for member in members})))
+    known = {tool.spec.name: tool for piece in pieces for tool in piece.tools}
+    tools = {member.name: known[member.name] for member in members if member.name in known}
+    clear = [tool for tool in tools.values() if taken.isdisjoint((tool.spec.name, *tool.spec.aliases))]
+    return BuiltinTools(
+        pieces=pieces,
+        tools=tuple(replace(tool, comes_with_toolc=True) for tool in clear),
+        findings=tuple(_findings(members, tools.keys(), {tool.spec.name for tool in clear})),
+    )
+
+
+def builtin_names() -> list[str]:
+    """The names of all of them, sorted."""
+    return sorted(tool.spec.name for piece in _pieces([""]) for tool in piece.tools)
+
+
+def _pieces(names: Sequence[str]) -> Iterator[Piece]:
+    """What comes of each file in which one of these names stands."""
+    folder = packaged_path("specs")
+    compiler = FileCompiler(Projects(Diagnostics()), NO_SETTINGS)
+    for found in find([folder]):
+        if compiler.projects.of_file(found.path).excludes(found.path):
+            continue
+        data = found.path.read_bytes()
+        if any(name.encode() in data for name in names):
+            # Not by its path, which differs from machine to machine: a review names it.
+            shown = f"toolc:{folder.name}/{found.path.relative_to(folder).as_posix()}"
+            piece = compiler.compile(replace(found, shown=shown), data)
+            # Asked of the folder, so that an answer which is kept holds while the file is what it was.
+            piece.folder.read(found.path.name)
+            yield piece
+
+
+def _findings(members: Sequence[Member], there: Collection[str], clear: Collection[str]) -> Iterator[Diagnostic]:
+    for member in members:
+        if member.name not in there:
+            names = builtin_names()
+            hint = suggestion(member.name, names) or f"there are {listed(names)}"
+            yield Diagnostic(codes.DANGLING, f"no tool '{member.name[:80]}' comes with toolc", member.span, hint)
+        elif member.name not in clear:
+            message = f"'{member.name}' is taken: a tool of this project has that name, or one of its aliases"
+            yield Diagnostic(codes.DUPLICATE_NAME, message, member.span, "leave it out here, or rename that tool")
+
+
+_MAX_NAMED: Final = 10
+
+
+def check_toolsets(paths: Sequence[Path], projects: Projects, tools: Sequence[LocatedTool]) -> Iterator[Diagnostic]:
+    """Each name in a toolset that no tool has.
+
+    Where single files are compiled nothing is said: to know, one would have to read all others.
+    """
+    if not any(path.is_dir() for path in paths):
+        return
+    compiled = {name for tool in tools for name in (tool.spec.name, *tool.spec.aliases)}
+    for project in projects.found:
+        members = [member for each in project.toolsets.values() for member in each]
+        if all(member.name in compiled for member in members):
+            continue
+        known = compiled | {*_names_below(project, projects)}
+        for member in members:
+            if member.name not in known:
+                hint = suggestion(member.name, known) or _existing(sorted(known - {""}))
+                yield Diagnostic(codes.DANGLING, f"there is no tool '{member.name}'", member.span, hint)
+
+
+def _existing(names: list[str]) -> str:
+    more = len(names) - _MAX_NAMED
+    return f"the tools are {listed(names[:_MAX_NAMED])}" + (f" and {more} more" if more > 0 else "")
+
+
+def _names_below(project: Project, projects: Projects) -> Iterator[str]:
+    """The names of all tools of a project, also of those that are not compiled."""
+    read_files = {found: read(found.path, found.shown, Diagnostics()) or b"" for found in find([project.folder])}
+    projects.below[project.folder] = digest_of_files(
+        {
+            name: digest_of_bytes(data)
+            for name, data in sorted((str(each.path), data) for each, data in read_files.items())
+        }
+    )
+    for found, data in read_files.items():
+        if projects.of(found.path) is project and not project.excludes(found.path):
+            document = load_data(data, found.path, found.shown, Diagnostics())
+            root = document.root if document and document.root.get("toolc") else None
+            several = root.get("tools") if root else None
+            for tool in several.items if isinstance(several, SequenceNode) else (root,):
+                yield from _name_of(tool)
+
+
+def _name_of(tool: Node | None) -> Iterator[str]:
+    for key in ("name", "aliases"):
+        node = tool.get(key) if isinstance(tool, Mapping) else None
+        for each in node.items if isinstance(node, SequenceNode) else (node,):
+            if isinstance(each, Scalar) and isinstance(each.value, str):
+                yield each.value

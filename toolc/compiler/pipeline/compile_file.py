@@ -1,0 +1,189 @@
+"""One file by itself: from its bytes to its tools and to all that is wrong with it alone."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from toolc.compiler.checks import check_each
+from toolc.compiler.checks.base import TOOL_CHECKS, ToolCheck
+from toolc.compiler.checks.secrets import check_text_for_secrets
+from toolc.compiler.decode.tool import decode
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.project.discovery import Projects, SpecFile
+from toolc.compiler.project.files import SpecFolder
+from toolc.compiler.project.project import Project
+from toolc.compiler.project.settings import Settings, numbers_on
+from toolc.document.loader import MAX_BYTES, load_data, read
+from toolc.document.map_reader import Findings
+from toolc.document.nodes import Document, Scalar
+from toolc.document.nodes import Sequence as SequenceNode
+from toolc.model import codes
+from toolc.model.call_graph import NO_TOOLS, ToolLookup, by_name, called
+from toolc.model.destinations import HostError, parse_destination
+from toolc.model.diagnostics import Code, Diagnostic, Diagnostics
+from toolc.model.source import SourceText, Span
+from toolc.policy.policy import Key, Policy
+from toolc.policy.rules import Violation, violations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """What came of one file: the text of a spec that parsed (else None), its tools, and every finding.
+
+    ``folder`` says what the tools asked of the folder that the file is in.
+    """
+
+    found: SpecFile
+    source: SourceText | None
+    tools: tuple[LocatedTool, ...]
+    diagnostics: Diagnostics
+    folder: SpecFolder
+
+
+@dataclass(frozen=True, slots=True)
+class FileCompiler:
+    """Compiles files one by one; no other spec has a part in what comes of one.
+
+    A check whose findings the project and ``settings`` would drop does not run.
+    """
+
+    projects: Projects
+    settings: Settings
+    _running: dict[int, tuple[ToolCheck, ...]] = field(default_factory=dict)
+
+    def compile(self, found: SpecFile, data: bytes | None = None) -> Piece:
+        """The piece of the file as it is; ``data`` is what it holds, where it has been read."""
+        diagnostics = Diagnostics()
+        if data is None or len(data) > MAX_BYTES:  # which is what reading it reports
+            data = read(found.path, found.shown, diagnostics)
+        return self.compile_document(found, self.parse(found, data, diagnostics), diagnostics)
+
+    def parse(self, found: SpecFile, data: bytes | None, diagnostics: Diagnostics) -> Document | None:
+        """The spec that the file would be if it held ``data``; None where it would be none, or cannot be read."""
+        document = load_data(data, found.path, found.shown, diagnostics) if data is not None else None
+        # A file that the user named is a spec, or wrong; one that lies in a folder may be something else.
+        if document is None or found.folder is None or document.root.entry("toolc"):
+            return document
+        message = f"{found.shown} is not a spec: it has no key 'toolc'"
+        diagnostics.add(
+            codes.NOT_A_SPEC, message, document.source.whole_file(), "a spec file starts with 'toolc: 1'"
+        )
+        return None
+
+    def compile_document(self, found: SpecFile, document: Document | None, diagnostics: Diagnostics) -> Piece:
+        """The piece of a file that was parsed; ``diagnostics`` hold what was found so far."""
+        folder = folder_of(found)
+        if document is None:
+            return Piece(found=found, source=None, tools=(), diagnostics=diagnostics, folder=folder)
+        project = self.projects.of_file(found.path)
+        for source in self.projects.sources:
+            diagnostics.add_source(source)
+        tools = decode(document, folder, Findings(document.source, diagnostics), project)
+        of_policies = self._against_policies(tools)
+        for each in (
+            *check_each(tools, self._checks(project)),
+            *check_text_for_secrets(document.source),
+            *of_policies,
+        ):
+            diagnostics.add(each.code, each.message, each.span, each.hint, each.fix)
+        told = _told_once(diagnostics)
+        return Piece(found=found, source=document.source, tools=tools, diagnostics=told, folder=folder)
+
+    def _against_policies(self, tools: Sequence[LocatedTool]) -> Iterable[Diagnostic]:
+        if not self.settings.policies and not any(tool.policies for tool in tools):
+            return ()
+
+        return check_alone(tools, self.settings.policies)
+
+    def _checks(self, project: Project) -> tuple[ToolCheck, ...]:
+        """Those that run for a file of a project."""
+        if id(project) not in self._running:
+            numbers = numbers_on((project.lint, self.settings))
+            self._running[id(project)] = tuple(each for each in TOOL_CHECKS if each.number in numbers)
+        return self._running[id(project)]
+
+
+def _told_once(diagnostics: Diagnostics) -> Diagnostics:
+    """The findings without doubts about what a value is that would be wrong here whatever it is."""
+    wrong = {each.span for each in diagnostics.sorted() if each.code is codes.BAD_VALUE}
+    if not wrong:
+        return diagnostics
+    return diagnostics.map(
+        lambda each: None if each.code is codes.YAML_DISAGREEMENT and each.span in wrong else each
+    )
+
+
+def folder_of(found: SpecFile) -> SpecFolder:
+    """The folder that a spec's files are looked for in, with nothing asked of it so far."""
+    path, shown = _folder(os.path.dirname(found.path), posixpath.dirname(found.shown))  # noqa: PTH120  see below
+    return SpecFolder(path, shown, log={})
+
+
+@lru_cache(maxsize=64)
+def _folder(path: str, shown: str) -> tuple[Path, str]:
+    """A ``Path`` for each of thousands of files would take longer than to look into the file."""
+    return Path(path), shown
+
+
+CODES: Final[Mapping[Key, Code]] = {
+    "limits": codes.POLICY_LIMITS,
+    "hosts": codes.POLICY_HOSTS,
+    "images": codes.POLICY_IMAGES,
+    "require": codes.POLICY_REQUIRE,
+    "backends": codes.POLICY_BACKENDS,
+    "expose": codes.POLICY_EXPOSE,
+    "workspace": codes.POLICY_WORKSPACE,
+    "isolation": codes.POLICY_ISOLATION,
+    "lifetime": codes.POLICY_LIFETIME,
+}
+"""The number of each rule."""
+
+
+def check_alone(tools: Sequence[LocatedTool], more: Sequence[Policy]) -> Iterator[Diagnostic]:
+    """What the policies of their projects, and ``more``, have against tools that call no others."""
+    for tool in tools:
+        if not called(tool.spec):
+            yield from _findings(tool, NO_TOOLS, more)
+
+
+def check_callers(tools: Sequence[LocatedTool], more: Sequence[Policy]) -> Iterator[Diagnostic]:
+    """The same against tools that call others, with all that these may do."""
+    callers = [tool for tool in tools if (tool.policies or more) and called(tool.spec)]
+    if callers:
+        known = by_name(tool.spec for tool in tools)
+        for tool in callers:
+            yield from _findings(tool, known, more)
+
+
+def _findings(tool: LocatedTool, tools: ToolLookup, more: Sequence[Policy]) -> Iterator[Diagnostic]:
+    if tool.damaged:  # nothing is known of a part that could not be read, and that it could not is an error
+        return
+    for each in violations(tool.spec, tools, (*tool.policies, *more)):
+        yield Diagnostic(CODES[each.key], f"'{tool.spec.name}': {each.message}", _place(tool, each), each.hint)
+
+
+def _place(tool: LocatedTool, each: Violation) -> Span:
+    node = tool.node_at(*each.route) if each.destination else None
+    for item in node.items if isinstance(node, SequenceNode) else ():
+        try:
+            if isinstance(item, Scalar) and parse_destination(str(item.value)) == each.destination:
+                return item.span
+        except HostError:
+            continue
+    return _nearest(tool, each.route)
+
+
+def _nearest(tool: LocatedTool, route: tuple[str | int, ...]) -> Span:
+    """The value at ``route``; where it is not written, the key that it would stand under, else the tool's name."""
+    if tool.node_at(*route) is not None:
+        return tool.span(*route)
+    while route and tool.node_at(*route) is None:
+        route = route[:-1]
+    keys = [step for step in route if isinstance(step, str)]
+    return tool.key_span(*keys) if keys else tool.span("name")

@@ -1,0 +1,230 @@
+"""The files beside a spec: read once at build, and never from outside the spec's folder."""
+
+from __future__ import annotations
+
+import base64
+import fnmatch
+import hashlib
+import os
+import stat
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from toolc.document.map_reader import Findings
+from toolc.model import codes
+from toolc.model.source import Span
+
+if TYPE_CHECKING:
+    from toolc.model.spec.code_backends import File
+
+
+T = TypeVar("T")
+
+_MIB: Final = 1024 * 1024
+
+MAX_FILE_BYTES: Final = 4 * _MIB
+"""The largest file that may travel with a tool."""
+
+MAX_FILES: Final = 1000
+"""How many files may travel with a tool."""
+
+MAX_TOTAL_BYTES: Final = 16 * _MIB
+"""How much all the files of one tool may weigh."""
+
+
+class FileError(Exception):
+    """Why a file cannot travel with a tool; ``str()`` names the file, ``hint`` says what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class SpecFolder:
+    """The folder of a spec file: where it is, and how findings call it (empty for the current one).
+
+    ``log``, where there is one, gets a digest of every answer by the method that gave it and what was asked.
+    """
+
+    path: Path
+    shown: str
+    log: dict[tuple[str, str], str] | None = field(default=None, compare=False, repr=False)
+
+    def shown_path(self, name: str) -> str:
+        """How findings call the file ``name`` in this folder."""
+        return str(PurePosixPath(self.shown) / name)
+
+    def read(self, name: str) -> File:
+        """Read one regular file of this folder: its text, or base64 where it is not UTF-8.
+
+        ``name`` is relative, with ``/`` between its parts; the file's ``path`` is ``name`` normalised.
+        Raises ``FileError``.
+        """
+        return self._logged("read", name, self._read)
+
+    def _read(self, name: str) -> File:
+        from toolc.model.spec.code_backends import (
+            File,  # start-up time: most specs have no files, and a known answer needs no spec
+        )
+
+        path = relative_path(name)
+        data = self._bytes(path)
+        try:
+            return File(path=path, text=data.decode("utf-8"))
+        except UnicodeDecodeError:
+            return File(path=path, base64=base64.b64encode(data).decode("ascii"))
+
+    def match(self, pattern: str) -> tuple[str, ...]:
+        """The files that ``pattern`` (``*``, ``?``, ``[...]``, and ``**`` for any folders) matches, sorted.
+
+        Names that begin with a dot and ``__pycache__`` match only where they are written out: what
+        happens to lie about on one machine is not part of a tool. Raises ``FileError``.
+        """
+        return self._logged("match", pattern, self._match)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file ``name``, as ``read`` takes it; what cannot be such a name is none."""
+        try:
+            return bool(self.match(name)) and not _is_pattern(name)
+        except FileError:
+            return False
+
+    def _logged(self, method: str, asked: str, answer: Callable[[str], T]) -> T:
+        said: object = None
+        try:
+            found = answer(asked)
+            said = found
+        except FileError as error:
+            said = (str(error), error.hint)
+            raise
+        finally:
+            if self.log is not None:
+                digest = hashlib.sha256(repr(said).encode()).hexdigest()
+                same = self.log.get((method, asked), digest) == digest
+                self.log[method, asked] = digest if same else "it changed meanwhile"
+        return found
+
+    def _match(self, pattern: str) -> tuple[str, ...]:
+        parts = PurePosixPath(relative_path(pattern)).parts
+        try:
+            found = sorted({path for path in self._walk("", parts) if (self.path / path).is_file()})
+        except OSError as error:
+            raise FileError(f"{pattern!r} cannot be looked for: {error.strerror}") from error
+        if not found:
+            raise FileError(f"no file matches {pattern!r} in {self.shown or 'the current folder'}")
+        if len(found) > MAX_FILES:
+            raise FileError(f"{pattern!r} matches {len(found)} files; a tool may have {MAX_FILES}")
+        return tuple(found)
+
+    def _walk(self, folder: str, parts: tuple[str, ...]) -> Iterator[str]:
+        if not parts:
+            yield folder.removesuffix("/")
+            return
+        first, rest = parts[0], parts[1:]
+        if first == "**":
+            yield from self._walk(folder, rest)
+        elif not _is_pattern(first):
+            if (self.path / folder / first).exists():
+                yield from self._walk(f"{folder}{first}/", rest)
+            return
+        for name in self._names(folder):
+            if (
+                first == "**"
+                and (self.path / folder / name).is_dir()
+                and not (self.path / folder / name).is_symlink()
+            ):
+                yield from self._walk(f"{folder}{name}/", parts)
+            if first != "**" and fnmatch.fnmatchcase(name, first):
+                yield from self._walk(f"{folder}{name}/", rest)
+
+    def _names(self, folder: str) -> list[str]:
+        try:
+            names = os.listdir(self.path / folder)  # noqa: PTH208  names, not paths, are what is matched
+        except OSError:
+            return []
+        return sorted(name for name in names if not name.startswith(".") and name != "__pycache__")
+
+    def _bytes(self, path: str) -> bytes:
+        shown = self.shown_path(path)
+        try:
+            real = (self.path / path).resolve(strict=True)
+            if not real.is_relative_to(self.path.resolve()):
+                raise FileError(f"{shown} leads outside the spec's folder", "put a copy beside the spec")
+            # Opening a FIFO for reading would wait for a writer.
+            descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(descriptor, "rb") as file:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise FileError(f"{shown} is not a regular file")
+                data = file.read(MAX_FILE_BYTES + 1)
+        except FileNotFoundError as error:
+            raise FileError(f"{shown} does not exist", "files are looked for from the spec's folder") from error
+        except (OSError, RuntimeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "its links lead in a circle"
+            raise FileError(f"{shown} cannot be read: {reason}") from error
+        if len(data) > MAX_FILE_BYTES:
+            raise FileError(f"{shown} is larger than {MAX_FILE_BYTES // _MIB} MiB")
+        return data
+
+
+def digest_of_answer(folder: SpecFolder, method: str, asked: str) -> str:
+    """What the ``log`` of ``folder`` would say now."""
+    log: dict[tuple[str, str], str] = {}
+    again = SpecFolder(folder.path, folder.shown, log)
+    with suppress(FileError):
+        if method == "read":
+            again.read(asked)
+        else:
+            again.match(asked)
+    return log[method, asked]
+
+
+def relative_path(name: str) -> str:
+    """``name`` as a normalised relative path. Raises ``FileError`` where it is none or climbs out."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or "\\" in name or (len(name) > 1 and name[1] == ":"):
+        raise FileError(f"{name!r} is not a relative path", "name a file relative to the spec, with '/' in between")
+    if ".." in path.parts:
+        raise FileError(f"{name!r} leads outside the spec's folder", "put the file beside the spec")
+    if not path.parts or "\0" in name or not name.isprintable():
+        raise FileError(f"{name!r} names no file that could travel with a tool", "rename it")
+    return str(path)
+
+
+def _is_pattern(part: str) -> bool:
+    return any(character in part for character in "*?[")
+
+
+def case_conflicts(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Each path that is the same as an earlier one to macOS or Windows, after the earlier one.
+
+    macOS takes two ways to compose a letter for one, too.
+    """
+    seen: dict[str, str] = {}
+    for path in paths:
+        first = seen.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
+        if first != path:
+            yield first, path
+
+
+def report_carriage_returns(text: str, shown: str, span: Span, findings: Findings) -> None:
+    """Say that the file which findings call ``shown``, named at ``span``, has Windows line ends."""
+    if "\r\n" in text:
+        message = f"{shown} has Windows line ends, and they are a part of what runs"
+        hint = "save it with line feeds, and write '* text eol=lf' in .gitattributes"
+        findings.add(codes.CARRIAGE_RETURN, message, span, hint)
+
+
+def digest_of_bytes(data: bytes) -> str:
+    """Return the SHA-256 of ``data``, in hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest_of_files(digests: Mapping[str, str]) -> str:
+    """Return one digest of the names and digests of several files."""
+    listed = "".join([f"{name}\0{found}" for name, found in digests.items()])
+    return digest_of_bytes(listed.encode("utf-8", "surrogateescape"))

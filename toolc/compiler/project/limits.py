@@ -1,0 +1,62 @@
+"""``sandbox``: the image, the workspace, constants of the environment, and the limits."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from toolc.compiler.decode.sandbox import _STANDARD
+from toolc.document.map_reader import Findings, Reader, integer, mapping, mismatch
+from toolc.document.nodes import Node, Scalar
+from toolc.document.units import duration, size
+from toolc.model import codes
+from toolc.model.spec.sandbox import Limits
+
+MIN_PIDS: Final = 16
+"""A container runtime's own threads count until process 1 is run: on a busy machine there are 6 at times."""
+
+MIN_FILES: Final = 16
+"""What Python and a shell open themselves, with a little to spare."""
+
+MIN_TIMEOUT_MS: Final = 100
+"""Ten times what a Python function that does nothing takes; a busy machine takes its share of that."""
+
+_MANY: Final = 1_000_000
+_PIDS: Final = integer(MIN_PIDS, _MANY)
+_FILES: Final = integer(MIN_FILES, _MANY)
+
+
+def decode_limits(node: Node, what: str, findings: Findings, of: str) -> Limits | None:
+    """Decode a map of limits, which findings call ``of``; one that is absent has its default."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, of, findings)
+    limits = Limits(
+        timeout_ms=reader.default("timeout", _timeout, _STANDARD.timeout_ms),
+        memory_bytes=reader.default("memory", size, _STANDARD.memory_bytes),
+        cpus=reader.default("cpus", _cpus, _STANDARD.cpus),
+        pids=reader.default("pids", _PIDS, _STANDARD.pids),
+        output_bytes=reader.default("output", size, _STANDARD.output_bytes),
+        tmp_bytes=reader.default("tmp", size, _STANDARD.tmp_bytes),
+        files=reader.default("files", _FILES, _STANDARD.files),
+        file_size_bytes=reader.default("file_size", size, _STANDARD.file_size_bytes),
+    )
+    reader.close()
+    return limits
+
+
+def _timeout(node: Node, what: str, findings: Findings) -> int | None:
+    timeout_ms = duration(node, what, findings)
+    if timeout_ms is not None and timeout_ms < MIN_TIMEOUT_MS:
+        message = f"{what} is too short for any call: {timeout_ms}ms"
+        findings.add(codes.BAD_VALUE, message, node.span, f"write {MIN_TIMEOUT_MS}ms or more")
+        return None
+    return timeout_ms
+
+
+def _cpus(node: Node, what: str, findings: Findings) -> float | None:
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0.01 <= value <= 1024:
+        return float(value)
+    mismatch(node, what, "a number of processors from 0.01 to 1024, such as 0.5", findings)
+    return None

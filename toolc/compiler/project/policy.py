@@ -1,0 +1,133 @@
+"""``policy`` of a project file, and the file of ``--policy``: what tools may be at all."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final, Literal, TypeVar, get_args
+
+from toolc.compiler.project.limits import decode_limits
+from toolc.compiler.project.network import destinations
+from toolc.document.loader import load_project
+from toolc.document.map_reader import Findings, Parse, Reader, boolean, choice, list_of, mapping, text
+from toolc.document.nodes import Document, Mapping, Node
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.errors import UsageError
+from toolc.model.permissions import Limit
+from toolc.model.spec.sandbox import Expose, Lifetime, Limits, MinIsolation, WorkspaceMode
+from toolc.policy.policy import Approval, BackendKind, Policy, Required
+
+T = TypeVar("T")
+
+KEYS: Final[dict[str, str]] = {
+    "timeout": "timeout_ms", "memory": "memory_bytes", "cpus": "cpus", "pids": "pids", "output": "output_bytes",
+    "tmp": "tmp_bytes", "files": "files", "file_size": "file_size_bytes",
+}  # fmt: skip
+"""The limits of a spec, and what ``toolc.model.spec.sandbox.Limits`` calls them."""
+
+GRADES: Final = ("critical", "high", "breaking", "medium", "warning", "low", "compatible")
+"""How ``toolc diff`` grades changes."""
+
+RISK: Final = "[A-Z]{3}[0-9]{2,3}"
+"""What a rule of ``toolc diff`` is called."""
+
+_RUN_AS: Final[Parse[Literal["nonroot"]]] = choice(("nonroot",))
+_MIN_ISOLATION: Final[Parse[MinIsolation]] = choice(get_args(MinIsolation))
+
+
+def decode_policy(node: Node, what: str, findings: Findings) -> Policy | None:
+    """Decode a policy, as far as it can be read; whoever uses it looks whether there were errors."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "the policy", findings)
+    policy = Policy(
+        path=findings.source.path,
+        limits=reader.default("limits", _limits, ()),
+        hosts=reader.optional("hosts", destinations),
+        public_egress=reader.default("public_egress", boolean, True),
+        images=reader.optional("images", list_of(text)),
+        require=reader.default("require", _some(get_args(Required)), ()),
+        backends=reader.optional("backends", _some(get_args(BackendKind))),
+        expose=reader.optional("expose", _some(get_args(Expose))),
+        workspace=reader.optional("workspace", _some(get_args(WorkspaceMode))),
+        lifetime=reader.optional("lifetime", _some(get_args(Lifetime))),
+        run_as=reader.optional("run_as", _RUN_AS),
+        min_isolation=reader.default("min_isolation", _MIN_ISOLATION, "namespace"),
+        approvals=reader.default("approvals", list_of(_approval), ()),
+        places={"": found.span} | {entry.key: entry.key_span for entry in found.entries},
+    )
+    reader.close()
+    return policy
+
+
+def decode_policy_file(document: Document, findings: Findings) -> Policy | None:
+    """A file whose one key is ``policy``."""
+    reader = Reader(document.root, "the policy's file", findings)
+    policy = reader.required("policy", decode_policy)
+    reader.close()
+    return policy
+
+
+def _some(options: tuple[T, ...]) -> Parse[tuple[T, ...]]:
+    return list_of(choice(options))
+
+
+def _limits(node: Node, what: str, findings: Findings) -> tuple[Limit, ...] | None:
+    limits = decode_limits(node, what, findings, "the policy's limits")
+    if limits is None or not isinstance(node, Mapping):
+        return None
+    return tuple(_limit(limits, KEYS[entry.key]) for entry in node.entries if entry.key in KEYS)
+
+
+def _limit(limits: Limits, name: str) -> Limit:
+    return Limit(name, getattr(limits, name))
+
+
+def _approval(node: Node, what: str, findings: Findings) -> Approval | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "an approval", findings)
+    approval = Approval(
+        by=reader.required("by", _names) or (),
+        risks=reader.default("risks", list_of(_risk), ()),
+        paths=reader.default("paths", list_of(text), ()),
+        tags=reader.default("tags", list_of(text), ()),
+    )
+    reader.close()
+    return approval
+
+
+def _names(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
+    names = list_of(text)(node, what, findings)
+    if names == ():
+        hint = "name a person or a team: '@example/security'"
+        findings.add(codes.BAD_VALUE, f"{what} names nobody", node.span, hint)
+    return names
+
+
+def _risk(node: Node, what: str, findings: Findings) -> str | None:
+    risk = text(node, what, findings)
+    if risk is None or risk in GRADES or re.fullmatch(RISK, risk):
+        return risk
+    message = f"'{risk[:80]}' is no rule of 'toolc diff' and no grade"
+    findings.add(codes.BAD_VALUE, message, node.span, f"write a rule as RSK01, or one of: {', '.join(GRADES)}")
+    return None
+
+
+def read_policy(path: str | Path) -> Policy:
+    """The policy in a YAML or TOML file with the one key ``policy``.
+
+    Raises ``UsageError`` where it is not there or anything in it is wrong: half a policy would allow too much.
+    """
+    shown = Path(path).as_posix()
+    diagnostics = Diagnostics()
+    document = load_project(Path(path), shown, diagnostics, what="a policy's file")
+    policy = decode_policy_file(document, Findings(document.source, diagnostics)) if document else None
+    errors = [each for each in diagnostics.sorted() if each.is_error]
+    lines = [f"{each.span}: {each.message}" + (f"; {each.hint}" if each.hint else "") for each in errors]
+    if policy is None or lines:
+        raise UsageError("\n".join([f"the policy {shown} cannot be used:", *lines]))
+    return policy

@@ -1,0 +1,221 @@
+"""The project file, ``toolc.yaml`` or ``toolc.toml``: what all specs below it share."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from toolc.compiler.project.files import FileError, relative_path
+from toolc.compiler.project.settings import HOST, Settings, complaint
+from toolc.compiler.project.variables import ProjectVariables, check_defaults, decode_variables
+from toolc.document.map_reader import Findings, Reader, choice, list_of, mapping, text
+from toolc.document.nodes import Document, Mapping, Node
+from toolc.model import codes
+from toolc.model.diagnostics import Severity
+from toolc.model.source import Span
+
+if TYPE_CHECKING:
+    from toolc.policy.policy import Policy
+
+
+_LATER: Final = ("providers",)
+_SEVERITIES: Final = ("error", "warning", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A tool's name in a list, and where it stands."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """What a project file says. ``folder`` is where it stands; paths in it are relative to that.
+
+    ``defaults`` is a tool's map that every tool below starts from; ``out`` the folder that a build writes.
+    ``builtin`` are the tools of toolc's own that are compiled along. ``policies`` are its own and those of the
+    project files further up, which no file below can loosen. ``root`` is the file's map, which says where all of
+    this stands.
+    """
+
+    folder: Path = Path()
+    defaults: Mapping | None = None
+    vars: ProjectVariables = field(default_factory=ProjectVariables)
+    toolsets: AnyMapping[str, tuple[Member, ...]] = field(default_factory=dict)
+    builtin: tuple[Member, ...] = ()
+    lint: Settings = field(default_factory=Settings)
+    exclude: tuple[str, ...] = ()
+    out: Path | None = None
+    policies: tuple[Policy, ...] = ()
+    root: Mapping | None = field(default=None, compare=False)
+
+    def excludes(self, path: Path) -> bool:
+        """Whether ``exclude:`` names the file at ``path``, or a folder that it is in."""
+        if not self.exclude:
+            return False
+        parts = path.resolve().relative_to(self.folder.resolve()).parts
+        return any(_matches(pattern, parts) for pattern in self.exclude)
+
+
+NO_PROJECT: Final = Project()
+"""What holds for specs without a project file."""
+
+
+def decode_project(document: Document, folder: Path, findings: Findings) -> Project:
+    """The project file's settings, as far as they can be read; every problem is in ``findings``."""
+    reader = Reader(document.root, "the project file", findings)
+    _report_reserved(reader)
+    defaults = reader.optional("defaults", mapping)
+    out = reader.optional("out", _path)
+    policy = reader.optional("policy", _policy)
+    project = Project(
+        folder=folder,
+        defaults=check_defaults(defaults, findings) if defaults else None,
+        vars=reader.default("vars", decode_variables, ProjectVariables(where=document.source.path)),
+        toolsets=reader.default("toolsets", _toolsets, {}),
+        builtin=reader.default("builtin", _builtin, ()),
+        lint=reader.default("lint", _lint, Settings()),
+        exclude=reader.default("exclude", list_of(_path), ()),
+        out=folder / out if out else None,
+        policies=(policy,) if policy else (),
+        root=document.root,
+    )
+    reader.close()
+    return project
+
+
+def _report_reserved(reader: Reader) -> None:
+    for key in _LATER:
+        entry = reader.node.entry(key)
+        reader.get(key)
+        if entry:
+            message = f"'{key}' in a project file has no effect: this version of toolc does not read it yet"
+            reader.findings.add(codes.PROJECT_FILE, message, entry.key_span)
+    if entry := reader.node.entry("toolc"):
+        reader.get("toolc")
+        name = PurePosixPath(entry.key_span.path).name
+        hint = f"{name} is the project file's name; a spec needs another"
+        reader.findings.add(codes.UNKNOWN_KEY, "the project file has no key 'toolc'", entry.key_span, hint)
+
+
+def _path(node: Node, what: str, findings: Findings) -> str | None:
+    """A path or a pattern of paths below the project's folder."""
+    name = text(node, what, findings)
+    if name is None:
+        return None
+    try:
+        return relative_path(name)
+    except FileError as problem:
+        message = str(problem).replace("the spec's folder", "the project's folder")
+        findings.add(codes.BAD_VALUE, message, node.span, "name it relative to the project file")
+        return None
+
+
+def _toolsets(node: Node, what: str, findings: Findings) -> dict[str, tuple[Member, ...]] | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    sets = {entry.key: list_of(_member)(entry.value, f"toolsets.{entry.key}", findings) for entry in found.entries}
+    for members in sets.values():
+        _report_twice(members or (), findings)
+    return {name: members for name, members in sets.items() if members is not None}
+
+
+def _builtin(node: Node, what: str, findings: Findings) -> tuple[Member, ...] | None:
+    members = list_of(_member)(node, what, findings)
+    _report_twice(members or (), findings)
+    return members
+
+
+def _report_twice(members: tuple[Member, ...], findings: Findings) -> None:
+    first: dict[str, Member] = {}
+    for member in members:
+        if first.setdefault(member.name, member) is not member:
+            line = first[member.name].span.start.line
+            message = f"this list names '{member.name}' on line {line} already"
+            findings.add(codes.BAD_VALUE, message, member.span, "remove one of the two")
+
+
+def _member(node: Node, what: str, findings: Findings) -> Member | None:
+    name = text(node, what, findings)
+    return Member(name, node.span) if name is not None else None
+
+
+def _lint(node: Node, what: str, findings: Findings) -> Settings | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    reader = Reader(found, "lint", findings)
+    settings = Settings(
+        select=reader.default("select", list_of(_selected), ()),
+        ignore=reader.default("ignore", list_of(_ignored), ()),
+        severity=reader.default("severity", _severities, {}),
+        hosts=reader.default("hosts", list_of(_host), ()),
+    )
+    reader.close()
+    return settings
+
+
+def _host(node: Node, what: str, findings: Findings) -> str | None:
+    host = text(node, what, findings)
+    if host is None or re.search(HOST, host):
+        return host
+    message = f"'{host[:100]}' is no host's name in small letters"
+    findings.add(codes.BAD_VALUE, message, node.span, "write the name alone, e.g. docs.example.com")
+    return None
+
+
+def _selected(node: Node, what: str, findings: Findings) -> str | None:
+    code = text(node, what, findings)
+    return code if code is not None and _known(code, node.span, findings, turns_off=False) else None
+
+
+def _ignored(node: Node, what: str, findings: Findings) -> str | None:
+    code = text(node, what, findings)
+    return code if code is not None and _known(code, node.span, findings, turns_off=True) else None
+
+
+def _severities(node: Node, what: str, findings: Findings) -> dict[str, Severity | None] | None:
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    severities: dict[str, Severity | None] = {}
+    for entry in found.entries:
+        wanted = choice(_SEVERITIES)(entry.value, f"severity.{entry.key}", findings)
+        if wanted and _known(entry.key, entry.key_span, findings, turns_off=wanted != "error"):
+            severities[entry.key] = None if wanted == "off" else Severity(wanted)
+    return severities
+
+
+def _known(code: str, span: Span, findings: Findings, *, turns_off: bool) -> bool:
+    found = complaint(code, turns_off=turns_off)
+    if found is None:
+        return True
+    findings.add(codes.DANGLING if found.unknown else codes.BAD_VALUE, found.message, span, found.hint)
+    return False
+
+
+def _matches(pattern: str, parts: tuple[str, ...]) -> bool:
+    """Whether a pattern names a path or a folder above it; one without a ``/`` does at any depth."""
+    steps = pattern.split("/")
+    ends = {0}  # how many parts the steps so far may have taken
+    for step in ["**", *steps] if len(steps) == 1 else steps:
+        if step == "**":
+            ends = set(range(min(ends), len(parts)))
+        else:
+            ends = {end + 1 for end in ends if end < len(parts) and fnmatch.fnmatchcase(parts[end], step)}
+        if not ends:
+            return False
+    return True
+
+
+def _policy(node: Node, what: str, findings: Findings) -> Policy | None:
+    from toolc.compiler.project.policy import decode_policy  # as above
+
+    return decode_policy(node, what, findings)

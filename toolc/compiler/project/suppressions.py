@@ -1,0 +1,214 @@
+"""``# toolc: ignore[TC204] reason``: warnings that somebody has looked at, beside what they are about.
+
+Such a comment covers its own line; one that stands alone covers the next line that is no comment as well.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress as suppress_errors
+from dataclasses import dataclass
+from io import StringIO
+from tokenize import COMMENT, TokenError, generate_tokens
+from typing import Final, TypeAlias
+
+from toolc.compiler.project.settings import complaint
+from toolc.document.edits import fix
+from toolc.document.yaml.compose import scalars
+from toolc.model import codes
+from toolc.model.diagnostics import Code, Diagnostic, Diagnostics, Edit, Fix, Severity
+from toolc.model.source import Position, SourceText, Span
+
+_START: Final = r"(?:^|(?<=\s))#\s*toolc:\s*ignore\b"
+_COMMENT: Final = re.compile(rf"{_START}(?:\[(?P<codes>[^\]]*)\])?(?P<reason>(?:(?!{_START}).)*)")
+_CODE: Final = re.compile(r"[^\s,]+")
+_FORM: Final = "# toolc: ignore[CODE] why it is right here, with the code of the finding"
+
+Stretch: TypeAlias = tuple[Position, Position]
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """One comment: its file and where it stands in it, from its ``#`` to the end of its line."""
+
+    source: SourceText
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One code of one comment: ``number`` where it stands (``span``), and the ``lines`` that it covers."""
+
+    number: str
+    span: Span
+    lines: frozenset[int]
+    comment: Comment
+
+    @property
+    def warnings(self) -> tuple[Code, ...]:
+        """The codes that it can ignore."""
+        return tuple(
+            code for code in codes.ALL if code.number == self.number and code.severity is not Severity.ERROR
+        )
+
+
+def suppress(
+    diagnostics: Diagnostics, sources: Iterable[SourceText], tells: Callable[[Code, str], bool]
+) -> Diagnostics:
+    """The findings that no comment covers, and what is wrong with the comments themselves.
+
+    ``sources`` are the specs and project files that parsed; of Python files beside them, those that findings
+    are about are looked at as well. ``tells`` says whether it means anything that a file has no
+    finding with a code: where the code is off, or only other files would show what is wrong, a comment that
+    covers nothing may still be of use.
+    """
+    about = Diagnostics()
+    files = (*sources, *_python_files(diagnostics))
+    comments = [each for source in files for each in suppressions(source, about)]
+    covering: dict[tuple[str, int, str], list[Suppression]] = {}
+    for each in comments:
+        for line in each.lines:
+            covering.setdefault((each.span.path, line, each.number), []).append(each)
+    used: set[Suppression] = set()
+    damaged: set[str] = set()
+
+    def judge(found: Diagnostic) -> Diagnostic | None:
+        if found.is_error:
+            damaged.add(found.span.path)
+            return found
+        place = (found.span.path, found.span.start.line, found.code.number)
+        found_by = covering.get(place, []) if found.times == 1 else []  # the others stand elsewhere
+        used.update(found_by)
+        return None if found_by else found
+
+    left = diagnostics.map(judge)
+    unused = [
+        each
+        for each in comments
+        if each not in used
+        and each.span.path not in damaged
+        and any(tells(code, each.span.path) for code in each.warnings)
+    ]
+    per_comment = Counter(each.comment.span for each in unused)
+    for each in unused:
+        message = f"there is no {each.number} to ignore here"
+        about.add(codes.UNUSED_SUPPRESSION, message, each.span, "remove it", _removal(each, per_comment))
+    for found in about.sorted():
+        left.take(found)
+    return left
+
+
+def _python_files(diagnostics: Diagnostics) -> Iterator[SourceText]:
+    for path in sorted({found.span.path for found in diagnostics.sorted() if found.span.path.endswith(".py")}):
+        if source := diagnostics.source(path):
+            yield source
+
+
+def _removal(unused: Suppression, per_comment: Counter[Span]) -> Fix | None:
+    """Take out the code, or its comment where that has no other: ``per_comment`` counts its unused ones."""
+    source, span = unused.comment.source, unused.comment.span
+    start, end = source.offset(span.start), source.offset(span.end)
+    match = _COMMENT.match(source.text, start)
+    if match is None or source.path.endswith(".py"):  # fixes are edits of specs
+        return None
+    if len(_CODE.findall(match["codes"])) == per_comment[unused.comment.span]:
+        before = source.text[:start].rstrip(" \t")
+        alone = not before or before.endswith("\n")
+        line_end = source.offset(Position(span.end.line + 1, 1)) if alone else end
+        return fix("remove the comment", Edit(source.span(len(before), line_end), ""), safe=True)
+    first, last = source.offset(unused.span.start), source.offset(unused.span.end)
+    separator = re.compile(r"[\s,]*")
+    after = separator.match(source.text, last, match.end("codes"))
+    if after and after.end() < match.end("codes"):
+        return fix("remove the code", Edit(source.span(first, after.end()), ""), safe=True)
+    kept = source.text[match.start("codes") : first].rstrip(" \t,")
+    return fix("remove the code", Edit(source.span(match.start("codes") + len(kept), last), ""), safe=True)
+
+
+def suppressions(source: SourceText, about: Diagnostics) -> Iterator[Suppression]:
+    """The good suppressions of a file; what is wrong with one goes to ``about``."""
+    comments = _comments(source)
+    covered = _covered(source) if comments else []
+    for line, match in comments:
+        lines = frozenset({line, covered[line - 1]})
+        whole = _span(source, line, match.start(), match.end())
+        comment = Comment(source, whole)
+        if match["codes"] is None or not match["codes"].strip():
+            about.add(codes.NO_REASON, "this comment does not say which codes to ignore", whole, f"write {_FORM}")
+            continue
+        if not re.search(r"\w", match["reason"]):
+            named = ", ".join(_CODE.findall(match["codes"]))[:60]
+            hint = f"write # toolc: ignore[{named}] why it is right here"
+            about.add(codes.NO_REASON, "this comment does not say why", whole, hint)
+        for code in _CODE.finditer(match["codes"]):
+            at = match.start("codes")
+            span = _span(source, line, at + code.start(), at + code.end())
+            wrong = complaint(code[0], turns_off=True)
+            if wrong:
+                about.add(codes.UNUSED_SUPPRESSION, wrong.message, span, wrong.hint)
+            elif len(code[0]) < len("TC000"):
+                message = f"{code[0]} is several codes, and a comment names each"
+                about.add(codes.UNUSED_SUPPRESSION, message, span, f"write {_FORM}")
+            else:
+                yield Suppression(code[0], span, lines, comment)
+
+
+def _span(source: SourceText, line: int, start: int, end: int) -> Span:
+    return Span(source.path, Position(line, start + 1), Position(line, end + 1))
+
+
+def _covered(source: SourceText) -> list[int]:
+    """For each line the one that a comment on it covers: itself, or the next after a block of comments."""
+    covered: list[int] = []
+    for number, line in reversed([*enumerate(source.lines, 1)]):
+        alone = line.lstrip().startswith("#")
+        covered.append((covered[-1] if covered else number + 1) if alone else number)
+    return covered[::-1]
+
+
+def _comments(source: SourceText) -> list[tuple[int, re.Match[str]]]:
+    """Each comment that looks like a suppression: its line, and the match in it. Text in strings is none."""
+    if "ignore" not in source.text:
+        return []
+    found = [
+        (number, match)
+        for number, line in enumerate(source.lines, 1)
+        if "ignore" in line
+        for match in _COMMENT.finditer(line)
+    ]
+    if not found:
+        return []
+    strings = sorted(_strings(source))
+    return [each for each in found if not _is_inside(Position(each[0], each[1].start() + 1), strings)]
+
+
+def _is_inside(place: Position, strings: list[Stretch]) -> bool:
+    before = bisect_right(strings, place, key=lambda stretch: stretch[0])
+    return before > 0 and place < strings[before - 1][1]
+
+
+def _strings(source: SourceText) -> Iterator[Stretch]:
+    """Where text stands that a ``#`` may be part of."""
+    if source.path.endswith(".py"):
+        yield from _code(source.text)
+        return
+    if not source.path.lower().endswith(".toml"):
+        yield from scalars(source.text)
+        return
+    from toolc.document.toml.positions import leaves  # start-up time: most specs are YAML
+
+    for start, end in leaves(source.text):
+        span = source.span(start, end)
+        yield span.start, span.end
+
+
+def _code(text: str) -> Iterator[Stretch]:
+    """Where Python code stands that is no comment; none of it where it is no Python, for then there is an error."""
+    with suppress_errors(TokenError, SyntaxError):
+        for token in generate_tokens(StringIO(text).readline):
+            if token.type != COMMENT:
+                (line, column), (last, end) = token.start, token.end
+                yield Position(line, column + 1), Position(last, end + 1)

@@ -1,0 +1,220 @@
+"""``{{ vars.NAME }}``: reviewed constants of the project, put into a tool's text before it is decoded.
+
+What stands in a template afterwards is plain text: a variable's value never holds ``{{``, nor can it make
+one together with what stands beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+from toolc.compiler.schema.parameters import is_full_schema
+from toolc.document.map_reader import Findings, listed, mapping, mismatch, suggestion
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence
+from toolc.model import codes
+from toolc.model.source import SourceText, Span
+from toolc.model.template import as_text
+
+_REFERENCE: Final = re.compile(r"\{\{\s*vars\b(?:\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*\}\}|[^{}]{0,200}\}\}|)")
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_CODE: Final = frozenset({("backend", "shell", "script"), ("backend", "python", "code")})
+_ESCAPE: Final = re.compile(r"\\[xuU\s]")
+"""An escape that may spell a letter of the word ``vars``, or join its halves."""
+_MAX_REPORTED: Final = 20
+
+Route: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One entry of ``vars:``: its value and where that stands. One that is not known has its name for a value."""
+
+    value: bool | int | float | str
+    span: Span
+    is_known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectVariables:
+    """The project's variables by name; ``where`` is the file that declares them, empty without one.
+
+    They are not ``are_known`` where that file could not be read: any name may be one then.
+    """
+
+    by_name: AnyMapping[str, Variable] = field(default_factory=dict)
+    where: str = ""
+    are_known: bool = True
+
+
+def decode_variables(node: Node, what: str, findings: Findings) -> ProjectVariables | None:
+    """Decode ``vars:`` of a project file."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    return ProjectVariables({entry.key: _variable(entry, findings) for entry in found.entries}, node.span.path)
+
+
+def _variable(entry: MappingEntry, findings: Findings) -> Variable:
+    """The variable; one that is wrong is not known, so that nothing else is said about it."""
+    node = entry.value
+    stand_in = Variable(f"vars.{entry.key}", node.span, is_known=False)
+    if not _NAME.fullmatch(entry.key):
+        message = f"'{entry.key[:80]}' cannot be a variable's name"
+        findings.add(codes.NAME, message, entry.key_span, "use letters, digits and _")
+    if not isinstance(node, Scalar) or node.value is None:
+        mismatch(node, f"vars.{entry.key}", "text, a number, true or false", findings)
+        return stand_in
+    if isinstance(node.value, str) and "{{" in node.value:
+        message = f"vars.{entry.key} is a constant: no placeholder can stand here"
+        findings.add(codes.TEMPLATE, message, findings.locate(node.span, "{{"), "write the text out")
+        return stand_in
+    return Variable(node.value, node.span)
+
+
+def may_name_variables(source: SourceText) -> bool:
+    """Whether a file may refer to a variable; most do not, and looking through all their strings takes time."""
+    return "vars" in source.text or _ESCAPE.search(source.text) is not None
+
+
+def put_variables(tool: Mapping, variables: ProjectVariables, findings: Findings) -> Mapping:
+    """The tool's map with every reference to a variable replaced, in any string but code."""
+    return _Replacer(variables, findings).mapping(tool, ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Replacer:
+    variables: ProjectVariables
+    findings: Findings
+
+    def mapping(self, node: Mapping, route: Route) -> Mapping:
+        """A map; the very same one where nothing in it changes."""
+        entries = tuple(self._entry(entry, (*route, entry.key)) for entry in node.entries)
+        same = all(old is new for old, new in zip(node.entries, entries, strict=True))
+        return node if same else Mapping.of(entries, node)
+
+    def _entry(self, entry: MappingEntry, route: Route) -> MappingEntry:
+        if "{{" in entry.key and (match := _REFERENCE.search(entry.key)):
+            message = "a variable cannot stand in a key"
+            self.findings.add(codes.TEMPLATE, message, self.findings.locate(entry.key_span, match[0]))
+        value = self._node(entry.value, route)
+        return entry if value is entry.value else MappingEntry(entry.key, entry.key_span, value)
+
+    def _node(self, node: Node, route: Route) -> Node:
+        match node:
+            case Mapping():
+                return self.mapping(node, route)
+            case Sequence():
+                items = tuple(self._node(item, (*route, "")) for item in node.items)
+                same = all(old is new for old, new in zip(node.items, items, strict=True))
+                return node if same else Sequence(items, node.span)
+            case Scalar(value=str() as text) if "{{" in text and route not in _CODE:
+                return self._scalar(node, text)
+            case _:
+                return node
+
+    def _scalar(self, node: Scalar, text: str) -> Scalar:
+        matches = [*_REFERENCE.finditer(text)]
+        if not matches:
+            return node
+        found = [
+            self._variable(match, node.span, is_reported=index < _MAX_REPORTED)
+            for index, match in enumerate(matches)
+        ]
+        if not all(each.is_known for each in found):
+            self.findings.settle(node.span)  # nobody knows what the text would be
+        spans = tuple(dict.fromkeys(each.span for each in found))
+        if matches[0].span() == (0, len(text)):
+            value = found[0].value
+            return Scalar(value, node.span, text=None if isinstance(value, str) else as_text(value), vars=spans)
+        pieces, at = list[str](), 0
+        for match, variable in zip(matches, found, strict=True):
+            pieces += [text[at : match.start()], as_text(variable.value)]
+            at = match.end()
+        pieces = [piece for piece in (*pieces, text[at:]) if piece]
+        if any(left[-1] == right[0] == "{" for left, right in pairwise(pieces)):
+            message = "the brace of a variable's value and the brace beside it would open a placeholder"
+            self.findings.add(codes.TEMPLATE, message, node.span, "write the text out, without a variable")
+        return Scalar("".join(pieces), node.span, vars=spans)
+
+    def _variable(self, match: re.Match[str], span: Span, *, is_reported: bool) -> Variable:
+        name, known = match["name"], self.variables.by_name
+        if name in known:
+            return known[name]
+        if is_reported and (self.variables.are_known or name is None):
+            occurrence = match.string.count(match[0], 0, match.start())
+            self._report(name, match[0], self.findings.locate(span, match[0], occurrence))
+        return Variable(f"vars.{name or ''}", span, is_known=False)
+
+    def _report(self, name: str | None, written: str, place: Span) -> None:
+        if name is None:
+            message = f"'{' '.join(written.split())[:60]}' is no reference to a variable"
+            self.findings.add(codes.TEMPLATE, message, place, "write {{ vars.NAME }}, with no filter and no key")
+        else:
+            hint = suggestion(name, self.variables.by_name) or self._advice()
+            self.findings.add(codes.DANGLING, f"there is no variable '{name}'", place, hint)
+
+    def _advice(self) -> str:
+        if not self.variables.where:
+            return "variables stand under 'vars:' in a project file, toolc.yaml, above the specs"
+        if not self.variables.by_name:
+            return f"declare it under 'vars:' in {self.variables.where}"
+        return f"the variables of {self.variables.where} are {listed(sorted(self.variables.by_name))}"
+
+
+IDENTITY: Final = ("name", "label", "description", "version", "owner", "tags", "deprecated", "aliases")
+"""The keys that say which tool it is; they are never defaulted."""
+
+_CHOICES: Final = {
+    ("backend", "shell"): frozenset({"argv", "script", "file"}),
+    ("backend", "python"): frozenset({"file", "code"}),
+    ("backend", "http"): frozenset({"url", "url_from_argument"}),
+    ("backend", "http", "body"): frozenset({"json", "form", "multipart", "text"}),
+    ("backend", "http", "auth"): frozenset({"bearer", "basic", "api_key", "oauth2"}),
+    ("sandbox",): frozenset({"image", "build"}),
+}
+"""Keys of which a map has one: whichever the tool names drops the default's."""
+
+
+def check_defaults(defaults: Mapping, findings: Findings) -> Mapping:
+    """``defaults:`` without the keys that cannot be defaulted; each of those is reported."""
+    kept: list[MappingEntry] = []
+    for entry in defaults.entries:
+        if entry.key in IDENTITY:
+            message = f"'{entry.key}' says which tool it is and cannot be defaulted"
+            findings.add(codes.BAD_VALUE, message, entry.key_span, f"write '{entry.key}' in each tool")
+        else:
+            kept.append(entry)
+    return Mapping.of(kept, defaults)
+
+
+def merge_defaults(defaults: Mapping, tool: Mapping) -> Mapping:
+    """The tool with what only ``defaults`` say added; every node keeps its own place."""
+    return _merge(defaults, tool, ())
+
+
+def _merge(default: Mapping, value: Mapping, route: tuple[str, ...]) -> Mapping:
+    given = {entry.key for entry in value.entries}
+    choice = _CHOICES.get(route, frozenset())
+    left_out = given | (choice if given & choice else frozenset())
+    entries = (
+        MappingEntry(
+            entry.key, entry.key_span, _merge_value(default.get(entry.key), entry.value, (*route, entry.key))
+        )
+        for entry in value.entries
+    )
+    added = (entry for entry in default.entries if entry.key not in left_out)
+    return Mapping.of((*entries, *added), value)
+
+
+def _merge_value(default: Node | None, value: Node, route: tuple[str, ...]) -> Node:
+    if not isinstance(default, Mapping) or not isinstance(value, Mapping):
+        return value
+    if route == ("backend",) and {entry.key for entry in value.entries} - {entry.key for entry in default.entries}:
+        return value
+    if route == ("parameters",) and is_full_schema(default) != is_full_schema(value):
+        return value
+    return _merge(default, value, route)

@@ -1,0 +1,370 @@
+"""A tool's parameters as a JSON Schema 2020-12: is it one, and does it say what it seems to say?
+
+``jsonschema`` judges; every finding is placed on the node that it is about.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from toolc.compiler.schema.dialects import as_current, check_dialects, check_references, check_remote, inner_schemas
+from toolc.compiler.schema.patterns import check_schema_pattern, is_flawless_pattern
+from toolc.document.edits import quote_plain
+from toolc.document.map_reader import Findings, first_line, listed, quoting, suggestion
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
+from toolc.document.suggestions import REQUIRED
+from toolc.model import codes
+from toolc.model.diagnostics import Code
+from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, SCHEMAS, JsonObject, JsonValue, Schema
+from toolc.model.json_schema import inner_schemas as inner_schemas_json_schema
+from toolc.model.source import Span
+from toolc.validation.plain_schema import is_plain_schema, plainly_satisfies
+from toolc.validation.validate import UnresolvableError, errors
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator, ValidationError
+
+
+_ENDS_IN_ZERO: Final = re.compile(r"[-+]?[0-9]+\.[0-9]*0")
+
+
+def check_decimals(schema: Mapping, findings: Findings) -> None:
+    """Report each decimal choice of ``schema`` that cannot be what was meant."""
+    kind = schema.get("type")
+    wanted = kind.value if isinstance(kind, Scalar) else None
+    # A union may take either, and a number's type says that a number is meant.
+    if kind is not None and wanted != "string":
+        return
+    for choice in _choices(schema):
+        written = findings.written(choice.span)
+        if wanted == "string":
+            message = f"{written} without quotes is a number, and this schema takes text"
+        elif _ENDS_IN_ZERO.fullmatch(written):
+            message = f"{written} without quotes is the number {choice.value:.15g}"
+        else:
+            continue
+        mended = quote_plain(findings.source, choice.span)
+        findings.add(codes.DECIMAL_CHOICE, message, choice.span, quoting(choice, findings), mended)
+
+
+def _choices(schema: Mapping) -> Iterator[Scalar]:
+    enum = schema.get("enum")
+    for node in (*(enum.items if isinstance(enum, Sequence) else ()), schema.get("const")):
+        if isinstance(node, Scalar) and isinstance(node.value, float):
+            yield node
+
+
+_LOOKED_AT: Final = frozenset({"$schema", "const", "default", "definitions", "enum", "pattern"})
+_HOLDS_SCHEMAS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS
+
+
+def is_flawless(schema: JsonObject) -> bool:
+    """Whether ``schema``, and every schema in it, is surely good, of this dialect, and means what it says."""
+    return is_plain_schema(schema) and _is_meant(schema)
+
+
+def _is_meant(schema: JsonObject) -> bool:
+    """Whether a plain schema, which has only keywords that are known and no reference, is flawless."""
+    if schema.get("type") == "array" and "items" not in schema:
+        return False
+    if not _LOOKED_AT.isdisjoint(schema) and not _says_what_it_means(schema):
+        return False
+    return _HOLDS_SCHEMAS.isdisjoint(schema) or all(map(_is_meant, inner_schemas_json_schema(schema)))
+
+
+def _says_what_it_means(schema: JsonObject) -> bool:
+    if "$schema" in schema or "definitions" in schema or isinstance(schema.get("const"), float):
+        return False
+    pattern, enum = schema.get("pattern"), schema.get("enum")
+    if isinstance(pattern, str) and not is_flawless_pattern(pattern):
+        return False
+    if isinstance(enum, list) and any(isinstance(each, float) for each in enum):
+        return False
+    return "default" not in schema or plainly_satisfies(schema["default"], schema)
+
+
+_LONGEST: Final = 300
+_TYPE_WORDS: Final = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "null": "null",
+    "number": "a number",
+    "object": "a map",
+    "string": "a string",
+}
+
+
+def in_words(error: ValidationError) -> str:
+    """What is wrong, as the rest of a line that names the value."""
+    wanted, value = error.validator_value, error.instance
+    match error.validator:
+        case "type":
+            types = wanted if isinstance(wanted, list) else [wanted]
+            return f"{_shown(value)} is not {' or '.join(_TYPE_WORDS.get(str(each), str(each)) for each in types)}"
+        case "required" if isinstance(wanted, list) and isinstance(value, dict):
+            missing = [str(name) for name in wanted if name not in value]
+            # One error tells of one name: its message is the only place that says of which.
+            return next((f"'{name}' is missing" for name in missing if error.message.startswith(f"{name!r} ")), "")
+        case "enum" if isinstance(wanted, list):
+            return f"{_shown(value)} is not one of {', '.join(map(_written, wanted))}"[:_LONGEST]
+        case "const":
+            return f"{_shown(value)} is not {_written(wanted)}"[:_LONGEST]
+        case _:
+            return error.message[:_LONGEST]
+
+
+def no_such_key(key: str, declared: list[str]) -> str:
+    """That a closed map takes no ``key``; ``declared`` are the keys that it takes."""
+    return f"there is no '{key[:60]}'" + (f", only {listed(declared)}"[:_LONGEST] if declared else "")
+
+
+def _shown(value: object) -> str:
+    match value:
+        case str():
+            return f"the text {_written(value)}"
+        case list():
+            return "a list"
+        case dict():
+            return "a map"
+        case _:
+            return _written(value)
+
+
+def _written(value: object) -> str:
+    text = f"'{value}'" if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_TRUTH: Final = re.compile("true|false")
+_TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
+_OTHER: Final = (
+    "$anchor", "$comment", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary", "const",
+    "contentEncoding", "contentMediaType", "default", "dependentRequired", "deprecated", "description", "enum",
+    "examples", "exclusiveMaximum", "exclusiveMinimum", "format", "maxContains", "maxItems", "maxLength",
+    "maxProperties", "maximum", "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf",
+    "pattern", "readOnly", "required", "title", "type", "uniqueItems", "writeOnly",
+)  # fmt: skip
+_KEYWORDS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS | frozenset(_OTHER)
+_INSTEAD: Final = {
+    "additionalItems": "2020-12 calls the list 'prefixItems', and what comes after it 'items'",
+    "dependencies": "2020-12 calls them 'dependentRequired' where they are names, 'dependentSchemas' where schemas",
+    "nullable": 'write type: [string, "null"] with your own type',
+    "discriminator": "leave it out: 'oneOf' chooses by the 'const' that each of its schemas gives the property",
+    "example": "write examples: [...]",
+    "divisibleBy": "write multipleOf",
+    "$recursiveRef": "write {$ref: '#'}",
+}
+"""What to write for keywords of other dialects."""
+
+
+def check_schema(root: Mapping, findings: Findings) -> Schema | None:
+    """The schema that ``root`` writes out; None, and findings, where it is not JSON Schema 2020-12."""
+    value = to_json(root)
+    assert isinstance(value, dict)
+    return Schema(value) if is_flawless(value) else _judged(root, value, findings)
+
+
+def _judged(root: Mapping, value: JsonObject, findings: Findings) -> Schema | None:
+    """What ``check_schema`` returns for a schema that has, or may have, something to report."""
+    before = findings.errors
+    nodes = [*_walk(root)]
+    for each in nodes:
+        _check_keywords(each, findings)
+        _check_identity(each, root, findings)
+    is_current = not any(each.entry("$schema") or each.entry("definitions") for each in nodes)
+    if not is_current:
+        check_dialects(root, findings)
+    _check_metaschema(root, value, findings)
+    if findings.errors > before:
+        return None
+    check_references(nodes, value, findings)
+    if findings.errors > before:
+        return None
+    schema = Schema(value)
+    for each in nodes:
+        _check_default(each, schema, findings)
+    if findings.errors > before:
+        return None
+    return schema if is_current else Schema(as_current(value))
+
+
+def check_instance(node: Node, schema: Schema, what: str, code: Code, findings: Findings) -> None:
+    """Report where the value of ``node`` does not satisfy ``schema``; ``what`` names the value."""
+    value = to_json(node)
+    if not plainly_satisfies(value, schema.value):
+        _report(node, _errors(schema.value, value), what, code, findings)
+
+
+def _errors(root: JsonObject, value: JsonValue, at: JsonObject | None = None) -> list[ValidationError]:
+    try:
+        return errors(root, value, at=at)
+    except UnresolvableError:
+        from jsonschema import ValidationError  # loaded already
+
+        return [ValidationError("this value cannot be checked: references lead too deep")]
+
+
+def _report(node: Node, errors: list[ValidationError], what: str, code: Code, findings: Findings) -> None:
+    for error in errors:
+        route = list(error.absolute_path)
+        name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in route)
+        span, words = _span_at(node, route), in_words(error)
+        unquoted = error.validator_value == "string" and isinstance(error.instance, bool | int | float)
+        hint = f'put it in quotes: "{findings.written(span)}"' if unquoted else _unquoting(error)
+        if error.validator == "additionalProperties" and (extra := _extra_key(_node_at(node, route), error)):
+            declared = sorted(error.schema.get("properties", {})) if isinstance(error.schema, dict) else []
+            span, words, hint = extra.key_span, no_such_key(extra.key, declared), suggestion(extra.key, declared)
+        findings.add(code, f"{what}{name}: {words}", span, hint)
+
+
+def _unquoting(error: ValidationError) -> str:
+    """What to write in place of a number or truth value in quotes."""
+    kinds: dict[JsonValue, re.Pattern[str]] = {"integer": _INTEGER, "boolean": _TRUTH}
+    pattern = kinds.get(error.validator_value) if isinstance(error.validator_value, str) else None
+    written = error.instance if isinstance(error.instance, str) else ""
+    return f"write {written}, without quotes" if pattern and pattern.fullmatch(written) else ""
+
+
+@cache
+def _metaschema() -> Draft202012Validator:
+    # jsonschema takes a tenth of a second to import; commands that compile nothing do without it.
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(Draft202012Validator.META_SCHEMA)
+
+
+def _walk(node: Mapping) -> Iterator[Mapping]:
+    yield node
+    for inner in inner_schemas(node):
+        yield from _walk(inner)
+
+
+def _check_keywords(node: Mapping, findings: Findings) -> None:
+    for entry in node.entries:
+        if entry.key not in _KEYWORDS and not entry.key.startswith("x-"):
+            hint = suggestion(entry.key, _KEYWORDS) or "an extension's name starts with 'x-'"
+            hint = _INSTEAD.get(entry.key, hint)
+            message = f"JSON Schema 2020-12 has no keyword '{entry.key:.100}'"
+            mended = findings.respelled(entry, node, _KEYWORDS)
+            findings.add(codes.UNKNOWN_KEY, message, entry.key_span, hint, mended)
+    type_node = node.get("type")
+    for each in type_node.items if isinstance(type_node, Sequence) else (type_node,):
+        if isinstance(each, Scalar) and each.value not in _TYPES:
+            _report_type(each, findings)
+    if isinstance(type_node, Scalar) and type_node.value == "array" and not _says_items(node):
+        findings.add(
+            codes.ARRAY_ITEMS, "this array does not say what its items are", type_node.span,
+            "add items, e.g. items: {type: string}",
+        )  # fmt: skip
+    pattern = node.entry("pattern")
+    if pattern and isinstance(pattern.value, Scalar) and isinstance(pattern.value.value, str):
+        check_schema_pattern(pattern.value.value, pattern.value.span, findings, of_keys=False)
+    patterns = node.get("patternProperties")
+    for entry in patterns.entries if isinstance(patterns, Mapping) else ():
+        check_schema_pattern(entry.key, entry.key_span, findings, of_keys=True)
+    check_decimals(node, findings)
+    check_remote(node, findings)
+
+
+def _says_items(node: Mapping) -> bool:
+    return any(
+        node.entry(key) for key in ("items", "prefixItems", "$ref", "enum", "const", "anyOf", "allOf", "oneOf")
+    )
+
+
+def _report_type(node: Scalar, findings: Findings) -> None:
+    near = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "list": "array"}
+    near |= {"dict": "object", "map": "object", "text": "string", "any": "", "None": "null"}
+    written = str(node.value)
+    likely = near.get(written, "")
+    hint = (
+        f"did you mean '{likely}'?" if likely else suggestion(written, _TYPES) or f"the types are {listed(_TYPES)}"
+    )
+    findings.add(codes.SCHEMA_TYPE, f"'{written:.100}' is not a type of JSON Schema", node.span, hint)
+
+
+def _check_identity(node: Mapping, root: Mapping, findings: Findings) -> None:
+    identity = node.entry("$id")
+    if identity and node is not root:
+        message = "a schema inside another cannot have an '$id'"
+        findings.add(codes.REMOTE_REF, message, identity.key_span, "use '$defs' and {$ref: '#/$defs/name'}")
+
+
+def _check_metaschema(root: Mapping, value: JsonObject, findings: Findings) -> None:
+    if is_plain_schema(value):
+        return
+    for error in _metaschema().iter_errors(value):
+        route = list(error.absolute_path)
+        if error.validator == "anyOf" and _names_types(error.instance):
+            continue  # _check_keywords has named the one that is wrong
+        if route[-1:] == ["items"] and isinstance(error.instance, list):
+            _report_tuple(root, route, findings)
+            continue
+        where = f"'{route[-1]}'" if route else "the schema"
+        hint = _in_place_of_truth(route[-1]) if route and isinstance(error.instance, bool) else ""
+        findings.add(codes.SCHEMA_TYPE, f"{where}: {in_words(error)}", _span_at(root, route), hint)
+
+
+def _in_place_of_truth(keyword: str | int) -> str:
+    """What to write where draft 4, and OpenAPI 3.0 after it, have true or false."""
+    match keyword:
+        case "required":
+            return REQUIRED
+        case "exclusiveMinimum" | "exclusiveMaximum":
+            inclusive = keyword.replace("exclusiveM", "m")
+            return f"write the number of '{inclusive}' here and no '{inclusive}'; in place of false, neither"
+        case _:
+            return ""
+
+
+def _report_tuple(root: Mapping, route: list[str | int], findings: Findings) -> None:
+    schema = _node_at(root, route[:-1])
+    entry = schema.entry("items") if isinstance(schema, Mapping) else None
+    span = entry.key_span if entry else root.span
+    message = "'items' is one schema, for every item; a list of them is 'prefixItems' in 2020-12"
+    findings.add(codes.SCHEMA_TYPE, message, first_line(span), "write prefixItems, or one schema that fits all")
+
+
+def _names_types(value: object) -> bool:
+    items = value if isinstance(value, list) else [value]
+    return any(not isinstance(each, list | dict) and each not in _TYPES for each in items)
+
+
+def _check_default(node: Mapping, schema: Schema, findings: Findings) -> None:
+    default = node.get("default")
+    if default is None:
+        return
+    at, value = to_json(node), to_json(default)
+    if isinstance(at, dict) and not plainly_satisfies(value, at):
+        _report(default, _errors(schema.value, value, at), "default", codes.DEFAULT, findings)
+
+
+def _span_at(node: Node, route: list[str | int]) -> Span:
+    found = _node_at(node, route)
+    return found.span if isinstance(found, Scalar) else first_line(found.span)
+
+
+def _node_at(node: Node, route: list[str | int]) -> Node:
+    """What ``route`` leads to, or the last node on the way to it."""
+    for step in route:
+        inner: Node | None = None
+        if isinstance(node, Mapping) and isinstance(step, str):
+            inner = node.get(step)
+        elif isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
+            inner = node.items[step]
+        if inner is None:
+            break
+        node = inner
+    return node
+
+
+def _extra_key(node: Node, error: ValidationError) -> MappingEntry | None:
+    """The first key of ``node`` that is one too many; the library names them in its message only."""
+    entries = node.entries if isinstance(node, Mapping) else ()
+    return next((entry for entry in entries if repr(entry.key) in error.message), None)

@@ -1,0 +1,166 @@
+"""``parameters:`` in its two forms, the shorthand and full JSON Schema, as one checked schema."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from toolc.compiler.schema.check_schema import check_schema
+from toolc.document.edits import fix, remove_entry
+from toolc.document.map_reader import Findings, boolean, first_line, listed, mapping, mismatch, suggestion
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
+from toolc.model import codes
+from toolc.model.diagnostics import Diagnostics
+from toolc.model.json_schema import Schema
+from toolc.model.source import Span
+
+RESERVED: Final = frozenset({"vars", "secrets", "args", "steps", "ctx"})
+"""Names that mean something else in templates or Python functions."""
+
+NO_PARAMETERS: Final = Schema({"type": "object", "properties": {}, "required": [], "additionalProperties": False})
+"""The schema of a tool that takes nothing."""
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_CHOICES: Final = ("allOf", "anyOf", "oneOf")
+_NAME_RULE: Final = "a parameter's name is 1 to 64 of A-Z a-z 0-9 _ and does not start with a digit"
+
+
+def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | None:
+    """The schema that ``parameters:`` declares, its root closed unless it says otherwise."""
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    if _lacks_type(found):
+        place = found.entries[0].key_span
+        message = "these parameters are a whole JSON Schema that does not say 'type: object'"
+        findings.add(codes.BAD_VALUE, message, place, "write 'type: object' beside 'properties'")
+        return None
+    if (kind := found.get("type")) and _lacks_properties(found):
+        message = "these parameters are a whole JSON Schema that has no map 'properties'"
+        hint = "write 'properties' beside 'type: object', with the parameters in it: {} if there are none"
+        findings.add(codes.BAD_VALUE, message, kind.span, hint)
+        return None
+    errors = findings.errors
+    root = _close(found) if is_full_schema(found) else _expand(found, findings)
+    _check_names(root, findings)
+    _check_required(root, findings)
+    schema = check_schema(root, findings)
+    return schema if findings.errors == errors else None
+
+
+def declared_parameters(node: Node | None, findings: Findings) -> Schema | None:
+    """What ``parameters:`` that has errors still says: names, keys and what is required. None if not even that.
+
+    Enough to judge the templates and the function of the tool; values cannot be checked against it.
+    """
+    if not isinstance(node, Mapping) or _lacks_properties(node):
+        return None
+    if _lacks_type(node) and not isinstance(node.get("properties"), Mapping):
+        return None
+    unheard = Findings(findings.source, Diagnostics())
+    root = to_json(node if is_full_schema(node) or _lacks_type(node) else _expand(node, unheard))
+    assert isinstance(root, dict)
+    required = root.get("required")
+    return Schema({**root, "required": required if isinstance(required, list) else []})
+
+
+def is_full_schema(node: Mapping) -> bool:
+    """Whether ``parameters:`` is a JSON Schema itself: ``type`` is the string ``object``, ``properties`` a map."""
+    return _is_object(node) and isinstance(node.get("properties"), Mapping)
+
+
+def _is_object(node: Mapping) -> bool:
+    kind = node.get("type")
+    return isinstance(kind, Scalar) and kind.value == "object"
+
+
+def _lacks_properties(node: Mapping) -> bool:
+    """Whether ``parameters:`` is meant as a JSON Schema, and has nowhere to declare a parameter."""
+    return _is_object(node) and not isinstance(node.get("properties"), Mapping)
+
+
+def _lacks_type(node: Mapping) -> bool:
+    """Whether ``parameters:`` can only be meant as a JSON Schema: its ``properties`` hold schemas."""
+    properties = node.get("properties")
+    if node.entry("type"):
+        return False
+    if isinstance(node.get("$schema"), Scalar) or any(isinstance(node.get(key), Sequence) for key in _CHOICES):
+        return True
+    if not isinstance(properties, Mapping) or not properties.entries:
+        return False
+    return all(isinstance(entry.value, Mapping) and entry.value.entry("type") for entry in properties.entries)
+
+
+def _close(node: Mapping) -> Mapping:
+    if node.entry("additionalProperties") or node.entry("unevaluatedProperties"):
+        return node
+    closed = MappingEntry("additionalProperties", node, Scalar(False, node))
+    return Mapping.of((*node.entries, closed), node)
+
+
+def _expand(node: Mapping, findings: Findings) -> Mapping:
+    properties: dict[str, MappingEntry] = {}
+    required: list[str] = []
+    for entry in node.entries:
+        if not isinstance(entry.value, Mapping):
+            hint = f"write {entry.key}: {{type: string}}"
+            mismatch(entry.value, f"the schema of parameter '{entry.key}'", "a map", findings, hint)
+            properties[entry.key] = MappingEntry(entry.key, entry.key_place, Mapping({}, entry.value.span))
+            required.append(entry.key)
+            continue
+        optional, schema = _split_optional(entry.value, findings)
+        properties[entry.key] = MappingEntry(entry.key, entry.key_place, schema)
+        if optional is False or (optional is None and schema.entry("default") is None):
+            required.append(entry.key)
+    names = tuple([Scalar(name, node) for name in sorted(required)])
+    root: dict[str, Node] = {
+        "type": Scalar("object", node),
+        "properties": Mapping(properties, node),
+        "required": Sequence(names, node),
+        "additionalProperties": Scalar(False, node),
+    }
+    return Mapping({key: MappingEntry(key, node, value) for key, value in root.items()}, node)
+
+
+def _split_optional(schema: Mapping, findings: Findings) -> tuple[bool | None, Mapping]:
+    node = schema.get("optional")
+    if node is None:
+        return None, schema
+    rest = (entry for entry in schema.entries if entry.key != "optional")
+    return boolean(node, "'optional'", findings), Mapping.of(rest, schema)
+
+
+def _check_names(root: Mapping, findings: Findings) -> None:
+    properties = root.get("properties")
+    assert isinstance(properties, Mapping)
+    for entry in properties.entries:
+        if entry.key in RESERVED:
+            message = f"'{entry.key}' cannot be a parameter's name: it has a meaning of its own"
+            findings.add(codes.NAME, message, entry.key_span, f"the reserved names are {listed(sorted(RESERVED))}")
+        elif not _NAME.fullmatch(entry.key):
+            findings.add(
+                codes.NAME, f"'{entry.key[:100]}' cannot be a parameter's name", entry.key_span, _NAME_RULE
+            )
+
+
+def _check_required(root: Mapping, findings: Findings) -> None:
+    properties, required = root.get("properties"), root.get("required")
+    if not isinstance(properties, Mapping) or not isinstance(required, Sequence):
+        return
+    for item in required.items:
+        name = item.value if isinstance(item, Scalar) else None
+        if not isinstance(name, str):
+            continue
+        schema = properties.get(name)
+        if schema is None:
+            hint = suggestion(name, [entry.key for entry in properties.entries]) or "declare it under 'properties'"
+            findings.add(codes.REQUIRED_UNKNOWN, f"'{name}' is required but not declared", item.span, hint)
+        elif isinstance(schema, Mapping) and (default := schema.entry("default")):
+            message = f"'{name}' is required and has a default: a model writes it, a call without it is filled in"
+            hint = f"remove the default, or the name '{name}' from what is required"
+            mended = fix("remove the default", remove_entry(findings.source, default))
+            findings.add(codes.REQUIRED_DEFAULT, message, _place(default), hint, mended)
+
+
+def _place(entry: MappingEntry) -> Span:
+    return first_line(entry.key_span)

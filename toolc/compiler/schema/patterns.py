@@ -1,0 +1,87 @@
+"""The regular expressions of a spec: is each one, can it take forever, and do other languages read it?"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from toolc.document.map_reader import Findings
+from toolc.model import codes
+from toolc.model.source import Span
+from toolc.validation.pattern_speed import is_slow
+from toolc.validation.validate import is_slow_for_keys
+
+_TOKEN: Final = re.compile(
+    r"(?P<anchor>\\[AZ])|\\."
+    r"|\[\^?\]?(?:\\.|[^\]\\])*\]"
+    r"|(?P<group>\(\?P[<=>])|(?P<flags>\(\?[aiLmsux]+(?:-[imsx]+)?[:)])|(?P<comment>\(\?\#)|(?P<condition>\(\?\()"
+    r"|(?P<atomic>\(\?>)|(?P<possessive>[*+?}]\+)|(?P<upto>\{,[0-9]+\})",
+    re.DOTALL,
+)
+_ADVICE: Final = {
+    "anchor": "use ^ and $",
+    "group": "use a plain group, which all languages read",
+    "flags": "write the letters of both cases, e.g. [Aa]",
+    "comment": "leave the comment out",
+    "condition": "write both cases with |",
+    "atomic": "use a plain group",
+    "possessive": "use a plain quantifier",
+    "upto": "write the 0, as in {0,3}",
+}
+
+
+def python_only(pattern: str) -> tuple[str, str] | None:
+    """The first part of a pattern that is Python's own and what to write instead; None where there is none."""
+    for token in _TOKEN.finditer(pattern):
+        if token.lastgroup:
+            return token[0], _ADVICE[token.lastgroup]
+    return None
+
+
+_ELSEWHERE: Final = {
+    "\\p{": "Python, which compares values here, has no \\p{...}: list the characters, e.g. [A-Za-z]",
+    "\\P{": "Python, which compares values here, has no \\P{...}: list the characters, e.g. [^A-Za-z]",
+    "\\u{": "Python, which compares values here, has no \\u{...}: write the character itself",
+    "(?<": "Python, which compares values here, has no (?<name>...): use a plain group",
+}
+"""What JavaScript reads and Python does not, and what both do."""
+
+_SLOW_HINT = "let no two parts of a loop match the same text, e.g. ^[a-z]+(-[a-z]+)*$ and not ^([a-z]+-?)+$"
+
+
+def check_pattern(pattern: str, what: str, span: Span, findings: Findings) -> bool:
+    """Whether ``pattern`` is a regular expression that matches in reasonable time; ``what`` names it."""
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        hint = next((advice for part, advice in _ELSEWHERE.items() if part in pattern), "")
+        findings.add(codes.BAD_PATTERN, f"{what} is not a regular expression: {error}", span, hint)
+        return False
+    if is_slow(pattern):
+        message = f"{what} can take forever: a loop in it can read one text in two ways"
+        findings.add(codes.SLOW_PATTERN, message, span, _SLOW_HINT)
+        return False
+    return True
+
+
+@lru_cache(maxsize=1024)
+def is_flawless_pattern(pattern: str) -> bool:
+    """Whether ``check_schema_pattern`` has nothing to say about a ``pattern``."""
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return not is_slow(pattern) and python_only(pattern) is None
+
+
+def check_schema_pattern(pattern: str, span: Span, findings: Findings, *, of_keys: bool) -> None:
+    """Check a ``pattern``, or with ``of_keys`` a key of ``patternProperties``, which clients read too."""
+    if not check_pattern(pattern, "this pattern", span, findings):
+        return
+    if of_keys and is_slow_for_keys(pattern):
+        message = "this pattern of keys takes too long to compare with a long key"
+        findings.add(codes.SLOW_PATTERN, message, span, "use fewer loops, or anchor it with ^ and $")
+    elif found := python_only(pattern):
+        message = f"'{found[0]}' is Python's own: other languages refuse it or read it differently"
+        findings.add(codes.PYTHON_PATTERN, message, findings.locate(span, found[0]), found[1])

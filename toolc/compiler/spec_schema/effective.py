@@ -1,0 +1,102 @@
+"""Every value of a tool with where it comes from: the spec, defaults, variables, or format 1 itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.spec_schema.schema import spec_schema
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, to_json
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.source import Span
+from toolc.model.spec.tool import FORMAT
+
+_ALWAYS: Final = frozenset({"result", "sandbox", "sandbox.limits", "sandbox.network"})
+"""Maps that hold their defaults even where a spec leaves them out; any other is then not there at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueOrigin:
+    """One value of a tool: its dotted key, and in words where it comes from."""
+
+    key: str
+    value: JsonValue
+    origin: str
+
+
+def effective(tool: LocatedTool) -> tuple[ValueOrigin, ...]:
+    """The values of a tool as a spec would write them, in the order of its file; then format 1's defaults."""
+    defaults = frozenset(span for layer in tool.defaults for span in _key_spans(layer))
+    written = _written(tool.node, "", defaults)
+    schema = spec_schema()
+    shape = _resolved({"$ref": "#/$defs/tool"}, schema)
+    return (*written, *_format_defaults(shape, tool.node, "", schema))
+
+
+def _key_spans(node: Node) -> Iterator[Span]:
+    match node:
+        case Mapping(entries=entries):
+            for entry in entries:
+                yield entry.key_span
+                yield from _key_spans(entry.value)
+        case _:
+            pass
+
+
+def _written(node: Mapping, prefix: str, defaults: frozenset[Span]) -> Iterator[ValueOrigin]:
+    for entry in node.entries:
+        if isinstance(entry.value, Mapping) and entry.value.entries:
+            yield from _written(entry.value, f"{prefix}{entry.key}.", defaults)
+        else:
+            yield ValueOrigin(f"{prefix}{entry.key}", to_json(entry.value), _origin(entry, defaults))
+
+
+def _origin(entry: MappingEntry, defaults: frozenset[Span]) -> str:
+    place = f"{entry.value.span}{' (defaults)' if entry.key_span in defaults else ''}"
+    variables = dict.fromkeys(str(span) for span in _variables(entry.value))
+    return ", ".join([place, *(f"{each} (vars)" for each in variables)])
+
+
+def _variables(node: Node) -> Iterator[Span]:
+    match node:
+        case Scalar(vars=spans):
+            yield from spans
+        case Sequence(items=items):
+            for item in items:
+                yield from _variables(item)
+        case Mapping(entries=entries):
+            for entry in entries:
+                yield from _variables(entry.value)
+
+
+def _format_defaults(
+    shape: JsonObject, node: Node | None, prefix: str, schema: JsonObject
+) -> Iterator[ValueOrigin]:
+    properties = shape.get("properties")
+    for name, each in properties.items() if isinstance(properties, dict) else ():
+        key = f"{prefix}{name}"
+        inner = _resolved(each, schema)
+        value = node.get(name) if isinstance(node, Mapping) else None
+        if value is None and "default" in inner:
+            yield ValueOrigin(key, inner["default"], f"format {FORMAT} default")
+        elif isinstance(value, Mapping) or (value is None and key in _ALWAYS):
+            yield from _format_defaults(inner, value, f"{key}.", schema)
+
+
+def _resolved(shape: JsonValue, schema: JsonObject) -> JsonObject:
+    """A schema with what its reference names and, where a map is one of its forms, with that."""
+    assert isinstance(shape, dict)
+    match shape:
+        case {"$ref": str() as pointer}:
+            found: JsonValue = schema
+            for step in pointer.removeprefix("#/").split("/"):
+                assert isinstance(found, dict)
+                found = found[step]
+            return _resolved(found, schema) | {key: value for key, value in shape.items() if key != "$ref"}
+        case {"anyOf": list() as forms}:
+            maps = (form for form in forms if isinstance(form, dict) and "properties" in form)
+            return next(maps, {}) | shape
+        case _:
+            return shape

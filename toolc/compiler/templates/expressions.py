@@ -1,0 +1,131 @@
+"""JMESPath expressions: parsed at build, evaluated by the runtime with the same library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Final
+
+from toolc.compiler.templates.parse import Scope, read_template
+from toolc.document.map_reader import Findings, mapping, suggestion, text
+from toolc.document.nodes import Mapping as Mapping_nodes
+from toolc.document.nodes import MappingEntry, Node, Scalar, Sequence
+from toolc.model import codes
+from toolc.model.source import Position, Span
+from toolc.model.template import JsonConstant, JsonEntry, JsonList, JsonMap, JsonTemplate, Template
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def read_json_template(node: Node, what: str, findings: Findings, scope: Scope) -> JsonTemplate | None:
+    """Any JSON; what is wrong in it is reported, and left out."""
+    match node:
+        case Mapping_nodes():
+            return read_json_map(node, what, findings, scope)
+        case Sequence():
+            items = (
+                read_json_template(item, f"{what}[{index}]", findings, scope)
+                for index, item in enumerate(node.items)
+            )
+            return JsonList(items=tuple(item for item in items if item is not None))
+        case Scalar(value=str()):
+            return read_template(node, what, findings, scope)
+        case Scalar(value=value):
+            return JsonConstant(value=value)
+
+
+def read_json_map(node: Node, what: str, findings: Findings, scope: Scope) -> JsonMap | None:
+    """A map of templates. A key is left out where an argument that its own text names is absent.
+
+    An entry in which anything is wrong is reported, and left out as a whole.
+    """
+    found = mapping(node, what, findings)
+    if found is None:
+        return None
+    entries = (_entry(entry, f"{what}.{entry.key}", findings, scope) for entry in found.entries)
+    kept = (entry for entry in entries if entry is not None)
+    return JsonMap(entries=tuple(sorted(kept, key=lambda entry: entry.key)))
+
+
+def _entry(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> JsonEntry | None:
+    within = scope.omitting() if isinstance(entry.value, Scalar) else scope
+    errors = findings.errors
+    value = read_json_template(entry.value, what, findings, within)
+    return JsonEntry(key=entry.key, value=value) if value is not None and findings.errors == errors else None
+
+
+def templates_in(value: object) -> Iterator[Template]:
+    """Every template in a part of a spec, in the order of the fields."""
+    if isinstance(value, Template):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from templates_in(item)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from templates_in(getattr(value, field.name))
+
+
+def names(value: object) -> frozenset[str]:
+    """The arguments that a part of a spec reads in its templates."""
+    return frozenset(name for template in templates_in(value) for name in template.names)
+
+
+_LONGEST: Final = 1000
+_HINT: Final = "see jmespath.org; a constant stands in backquotes: ok == `false`"
+
+
+def expression(node: Node, what: str, findings: Findings) -> str | None:
+    """A JMESPath expression, as it is written."""
+    # Few specs select anything, and no other part of toolc's start needs the library.
+    import jmespath
+    from jmespath.exceptions import JMESPathError, ParseError
+    from jmespath.functions import Functions
+
+    found = text(node, what, findings)
+    if found is None:
+        return None
+    if len(found) > _LONGEST:
+        findings.add(codes.BAD_VALUE, f"{what} is longer than {_LONGEST} characters", node.span)
+        return None
+    try:
+        parsed = jmespath.compile(found).parsed
+        unknown = [name for name in _functions(parsed) if name not in Functions.FUNCTION_TABLE]
+    except (JMESPathError, RecursionError) as error:
+        at = error.lex_position if isinstance(error, ParseError) else None
+        span = _one_character(findings, node.span, found, at)
+        findings.add(codes.TEMPLATE, f"{what} is not JMESPath: {_reason(error)}", span, _HINT)
+        return None
+    for name in unknown:
+        hint = suggestion(name, Functions.FUNCTION_TABLE)
+        span = findings.locate(node.span, f"{name}(")
+        findings.add(codes.TEMPLATE, f"JMESPath has no function '{name}'", span, hint or _HINT)
+    return None if unknown else found
+
+
+def _functions(parsed: Mapping[str, object]) -> Iterator[str]:
+    if parsed.get("type") == "function_expression":
+        yield str(parsed.get("value"))
+    children = parsed.get("children")
+    for child in children if isinstance(children, list) else ():
+        if isinstance(child, dict):
+            yield from _functions(child)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    first = str(error).splitlines()[0].strip().rstrip(":")
+    for prefix in ("Invalid jmespath expression: ", "Bad jmespath expression: "):
+        first = first.removeprefix(prefix)
+    return first[:1].lower() + first[1:200]
+
+
+def _one_character(findings: Findings, span: Span, text: str, at: int | None) -> Span:
+    """The character at ``at`` of a text written at ``span``; the whole span where it is not written as it is."""
+    start, end = (written := findings.locate(span, text)).start, written.end
+    if at is None or start.line != end.line or end.column - start.column != len(text):
+        return span
+    at = min(at, len(text) - 1)
+    return Span(span.path, Position(start.line, start.column + at), Position(start.line, start.column + at + 1))

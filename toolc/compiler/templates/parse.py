@@ -1,0 +1,353 @@
+"""Templates of backend fields: from text to ``toolc.model.template.Template``, with Jinja2's own parser.
+
+Only ``{{ }}`` is special. Jinja2 sees the expressions and nothing else: it would take ``{%`` and ``{#``
+for its own (kubectl, git and bash use them) and would change line ends of the text between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final
+
+from toolc.document.map_reader import Findings, listed, string, suggestion, unsupported
+from toolc.document.nodes import Node, Scalar
+from toolc.model import codes
+from toolc.model.json_schema import JsonValue, Schema
+from toolc.model.source import Span
+from toolc.model.template import FILTERS, FILTERS_WITH_ARGUMENT, SECRETS, STEPS, Filter, Placeholder, Template
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, nodes
+
+
+_PLACEHOLDER: Final = re.compile(
+    r"""\{\{ ( (?: '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | [^'"}] | \}(?!\}) )* ) \}\}""",
+    re.VERBOSE | re.DOTALL,
+)
+_NAME: Final = re.compile(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*")
+_WORDS: Final = frozenset({"true", "false", "none", "True", "False", "None", "not"})
+"""What looks like a name to ``_NAME`` and is none to Jinja2 where it stands alone."""
+
+_LITERAL_HINT: Final = "for two literal braces write {{ '{{' }}"
+_GRAMMAR_HINT: Final = "a placeholder is a parameter's name, keys and filters: {{ name.key | filter }}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with the stretch ``start:end`` of a template's text."""
+
+    message: str
+    hint: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceholderSpan:
+    """One placeholder of a template's text, and the stretch ``start:end`` that it was written in."""
+
+    placeholder: Placeholder
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A template's text, taken apart. The template holds only the good pieces where there are problems."""
+
+    template: Template
+    pieces: tuple[PlaceholderSpan, ...]
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What placeholders can name. ``parameters`` is None where they could not be read: anything goes.
+
+    ``present`` are the names that cannot be absent here whatever their schema says (a ``when`` group's).
+    ``takes_secrets`` says whether ``{{ secrets.NAME }}`` can stand here. ``steps`` are the steps of a composite
+    that end before this one starts, and ``later_steps`` the others; both are empty outside of a composite.
+    """
+
+    parameters: Schema | None
+    present: frozenset[str] = frozenset()
+    takes_secrets: bool = False
+    steps: frozenset[str] = frozenset()
+    later_steps: frozenset[str] = frozenset()
+
+    def omitting(self) -> Scope:
+        """The scope of a place that is left out as a whole where an argument it names is absent."""
+        return replace(self, present=frozenset(self.parameters.properties if self.parameters else ()))
+
+
+class _RefusedError(Exception):
+    """An expression that may not stand in a placeholder."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+OF_A_STEP: Final = ("outputs", "text", "outcome", "error")
+"""What a step is known by, as in ``{{ steps.ID.outputs }}``."""
+
+_NOT_ARGUMENTS: Final = frozenset({SECRETS, STEPS, "vars"})
+
+
+@lru_cache(maxsize=1024)
+def parse(text: str) -> Parsed:
+    """Take a template's text apart. Every problem is found; nothing is raised."""
+    parts: list[str | Placeholder] = []
+    pieces: list[PlaceholderSpan] = []
+    problems: list[Problem] = []
+    at = 0
+    while (start := text.find("{{", at)) >= 0:
+        parts.append(text[at:start])
+        match = _PLACEHOLDER.match(text, start)
+        if match is None:
+            problems.append(
+                Problem("'{{' has no '}}'", f"write '}}}}' after the name; {_LITERAL_HINT}", start, start + 2)
+            )
+            at = len(text)
+            break
+        at = match.end()
+        try:
+            part = _part(match[1])
+            parts.append(part)
+            if isinstance(part, Placeholder):
+                pieces.append(PlaceholderSpan(part, start, at))
+        except _RefusedError as refused:
+            problems.append(Problem(refused.message, refused.hint, start, at))
+    parts.append(text[at:])
+    return Parsed(Template(_joined(parts)), tuple(pieces), tuple(problems))
+
+
+def read_template(node: Node, what: str, findings: Findings, scope: Scope) -> Template | None:
+    """A string that is a template whose placeholders can always be filled from a call's arguments."""
+    value = node.value if isinstance(node, Scalar) else None
+    text = value if isinstance(value, str) else string(node, what, findings)
+    if text is None:
+        return None
+    if "{{" not in text:
+        return Template((text,)) if text else Template(())
+    errors = findings.errors
+    parsed = parse(text)
+    for problem in parsed.problems:
+        span = _locate(text, problem.start, problem.end, node.span, findings)
+        findings.add(codes.TEMPLATE, problem.message, span, problem.hint)
+    for piece in parsed.pieces:
+        if not _is_surely_there(piece.placeholder, scope):
+            check_placeholder(
+                piece.placeholder, _locate(text, piece.start, piece.end, node.span, findings), findings, scope
+            )
+    return parsed.template if findings.errors == errors else None
+
+
+def _is_surely_there(placeholder: Placeholder, scope: Scope) -> bool:
+    """Whether a placeholder is what nearly all are, a whole argument of every call: its place need not be found."""
+    name, parameters = placeholder.name, scope.parameters
+    if parameters is None or placeholder.keys or name not in parameters.properties or name in _NOT_ARGUMENTS:
+        return False
+    return name in scope.present or not parameters.may_be_absent(name)
+
+
+def check_name(name: str, span: Span, findings: Findings, parameters: Schema | None) -> bool:
+    """Whether ``name`` is a declared parameter (or cannot be told); reports it where it is not."""
+    if parameters is None or name in parameters.properties:
+        return True
+    declared = sorted(parameters.properties)
+    known = f"the parameters are {listed(declared)}" if declared else "the tool declares no parameters"
+    hint = suggestion(name, declared) or known
+    mended = findings.renamed(findings.locate(span, name), name, declared)
+    findings.add(codes.UNKNOWN_PARAMETER, f"there is no parameter '{name}'", span, hint, mended)
+    return False
+
+
+def check_placeholder(placeholder: Placeholder, span: Span, findings: Findings, scope: Scope) -> None:
+    """Report a placeholder that names no parameter, or one that a valid call may lack."""
+    name, parameters = placeholder.name, scope.parameters
+    if name == SECRETS:
+        _check_secret(placeholder, span, findings, scope)
+        return
+    if name == STEPS:
+        _check_step(placeholder, span, findings, scope)
+        return
+    if name == "vars":
+        unsupported(f"{{{{ {name}.… }}}}", span, findings)
+        return
+    if not check_name(name, span, findings, parameters) or parameters is None:
+        return
+    if parameters.may_be_absent(name) and name not in scope.present:
+        findings.add(
+            codes.ABSENT_PARAMETER, f"the parameter '{name}' may be absent here", span,
+            f"make it required, give it a default, or in argv use a group: {{when: {name}, argv: [...]}}",
+        )  # fmt: skip
+    _check_keys(placeholder, parameters.properties[name], span, findings)
+
+
+def _check_secret(placeholder: Placeholder, span: Span, findings: Findings, scope: Scope) -> None:
+    if len(placeholder.keys) != 1 or placeholder.filters:
+        message = "a secret is named alone, without filters: only the broker ever sees its value"
+        findings.add(codes.TEMPLATE, message, span, "write {{ secrets.NAME }}")
+    elif not scope.takes_secrets:
+        name = placeholder.keys[0]
+        findings.add(
+            codes.SECRET_PLACE, f"the secret '{name}' cannot stand here", span,
+            "a secret can stand in an HTTP tool's headers, query, body and auth, a plugin's environment "
+            "and an agent's api_key",
+        )  # fmt: skip
+
+
+def _check_step(placeholder: Placeholder, span: Span, findings: Findings, scope: Scope) -> None:
+    if not placeholder.keys:
+        findings.add(codes.TEMPLATE, "a step's result is named by its id", span, "write {{ steps.ID.outputs }}")
+        return
+    name, *rest = placeholder.keys
+    if name in scope.steps:
+        if not rest or rest[0] not in OF_A_STEP:
+            message = f"a step has no '{rest[0]}'" if rest else "a step has several things to name"
+            hint = suggestion(rest[0], OF_A_STEP) if rest else f"write {{{{ steps.{name}.outputs }}}}"
+            findings.add(codes.TEMPLATE, message, span, hint or f"it has {listed(OF_A_STEP)}")
+        return
+    if name in scope.later_steps:
+        message = f"the step '{name}' has no result yet when this one starts"
+        findings.add(codes.DANGLING, message, span, "use the result of a step that comes before, or move this step")
+        return
+    hint = suggestion(name, scope.steps) or "no step comes before; only a composite has steps"
+    if scope.steps and not suggestion(name, scope.steps):
+        hint = f"the steps before are {listed(sorted(scope.steps))}"
+    findings.add(codes.DANGLING, f"there is no step '{name}'", span, hint)
+
+
+def _check_keys(placeholder: Placeholder, schema: Mapping[str, JsonValue], span: Span, findings: Findings) -> None:
+    path = placeholder.name
+    for key in placeholder.keys:
+        properties, required = schema.get("properties"), schema.get("required")
+        declared = properties if isinstance(properties, dict) else {}
+        if key not in declared or not isinstance(required, list) or key not in required:
+            hint = suggestion(key, declared) if key not in declared else ""
+            wanted = f"name '{key}' under both 'properties' and 'required' of '{path}'"
+            message = f"'{path}' may lack the key '{key}'"
+            findings.add(codes.ABSENT_PARAMETER, message, span, hint or wanted)
+            return
+        found = declared[key]
+        schema, path = found if isinstance(found, dict) else {}, f"{path}.{key}"
+
+
+def _locate(text: str, start: int, end: int, span: Span, findings: Findings) -> Span:
+    written = text[start:end]
+    return findings.locate(span, written, text.count(written, 0, start))
+
+
+def _joined(parts: list[str | Placeholder]) -> tuple[str | Placeholder, ...]:
+    joined: list[str | Placeholder] = []
+    for part in parts:
+        if isinstance(part, str) and joined and isinstance(joined[-1], str):
+            joined[-1] += part
+        elif part != "":
+            joined.append(part)
+    return tuple(joined)
+
+
+@cache
+def _environment() -> Environment:
+    # Jinja2 takes a tenth of a second to import, and most commands parse no template.
+    from jinja2 import Environment
+
+    return Environment(autoescape=False)  # noqa: S701  nothing is ever rendered with it
+
+
+@lru_cache(maxsize=4096)
+def _part(expression: str) -> str | Placeholder:
+    # Nearly every placeholder is a name, and nobody who writes only such waits until Jinja2 is imported.
+    if (name := _NAME.fullmatch(expression)) and name[1] not in _WORDS:
+        return Placeholder(name[1])
+    from jinja2 import TemplateSyntaxError, nodes
+    from jinja2.parser import Parser
+
+    try:
+        parser = Parser(_environment(), expression, state="variable")
+        found = parser.parse_expression()
+        if not parser.stream.eos:
+            raise _RefusedError(f"'{_shown(expression)}' is not one expression", _GRAMMAR_HINT)
+    except TemplateSyntaxError as error:
+        reason = (error.message or "a syntax error").splitlines()[0]
+        hint = _LITERAL_HINT if expression.startswith(".") else _GRAMMAR_HINT
+        raise _RefusedError(f"'{_shown(expression)}' cannot be read: {reason}", hint) from error
+    except RecursionError as error:
+        raise _RefusedError("this expression is nested too deeply", _GRAMMAR_HINT) from error
+    if isinstance(found, nodes.Const) and isinstance(found.value, str):
+        return found.value
+    return _placeholder(found)
+
+
+def _shown(expression: str) -> str:
+    """An expression in a message, which is one line."""
+    return " ".join(expression.split())[:60]
+
+
+def _placeholder(found: nodes.Expr) -> Placeholder:
+    from jinja2 import nodes
+
+    filters: list[Filter] = []
+    keys: list[str] = []
+    while isinstance(found, nodes.Filter) and found.node is not None:
+        filters.append(_filter(found))
+        found = found.node
+    while isinstance(found, nodes.Getattr | nodes.Getitem):
+        keys.append(_key(found))
+        found = found.node
+    if not isinstance(found, nodes.Name):
+        kind = _KINDS.get(type(found).__name__, "this expression")
+        raise _RefusedError(f"{kind} cannot stand in a placeholder", _GRAMMAR_HINT)
+    return Placeholder(found.name, tuple(reversed(keys)), tuple(reversed(filters)))
+
+
+def _key(found: nodes.Getattr | nodes.Getitem) -> str:
+    from jinja2 import nodes
+
+    if isinstance(found, nodes.Getattr):
+        return found.attr
+    if isinstance(found.arg, nodes.Const) and isinstance(found.arg.value, str):
+        return found.arg.value
+    raise _RefusedError("only a key in quotes can stand in the brackets", "write {{ name['key'] }}")
+
+
+def _filter(found: nodes.Filter) -> Filter:
+    from jinja2 import nodes
+
+    if found.name not in FILTERS:
+        hint = suggestion(found.name, FILTERS) or f"the filters are {listed(sorted(FILTERS))}"
+        raise _RefusedError(f"there is no filter '{found.name}'", hint)
+    arguments = [each.value for each in found.args if isinstance(each, nodes.Const) and isinstance(each.value, str)]
+    most = 1 if found.name in FILTERS_WITH_ARGUMENT else 0
+    if (
+        found.kwargs
+        or found.dyn_args
+        or found.dyn_kwargs
+        or len(arguments) != len(found.args)
+        or len(arguments) > most
+    ):
+        takes = "one string in quotes" if most else "no argument"
+        example = f"write {found.name}(', ')" if most else f"write {found.name} alone"
+        raise _RefusedError(f"the filter '{found.name}' takes {takes}", example)
+    return Filter(found.name, arguments[0] if arguments else None)
+
+
+_KINDS: Final = {
+    "Call": "a call",
+    "CondExpr": "a condition",
+    "Const": "a number or other constant",
+    "Test": "a test",
+    "List": "a list",
+    "Dict": "a map",
+    "Tuple": "a list",
+    "Compare": "a comparison",
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow", "Neg", "Pos"), "arithmetic"),
+    **dict.fromkeys(("And", "Or", "Not"), "a condition"),
+    "Concat": "joining with '~'",
+}

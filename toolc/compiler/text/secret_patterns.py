@@ -1,0 +1,140 @@
+"""What a secret looks like: the well-known forms of keys and tokens, and random values that a name calls secret.
+
+Placeholders such as ``ghp_xxxx`` are none: they have too little entropy (bits per character, after Shannon).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import string
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+ALPHANUMERIC: Final = string.ascii_letters + string.digits
+
+
+def table(characters: str) -> bytes:
+    """What ``has_run`` needs to know of some ASCII characters; those beyond ASCII always count."""
+    wanted = frozenset(characters.encode("ascii"))
+    return bytes(ord("a") if byte in wanted or byte >= 0x80 else ord(" ") for byte in range(256))
+
+
+def has_long_run(text: str, of: bytes, length: int) -> bool:
+    """Whether so many characters of a ``table`` stand in one run."""
+    return b"a" * length in text.encode(errors="replace").translate(of)
+
+
+@dataclass(frozen=True, slots=True)
+class SecretMatch:
+    """The stretch ``start:end`` of a text that looks like a secret; ``kind`` says which, with an article."""
+
+    kind: str
+    start: int
+    end: int
+
+
+# The header alone stands in many a sentence about keys; with a line of base64 below it is one.
+_PRIVATE_KEY: Final = (
+    r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY-----(?=(?:\\[nr]|\s){1,99}(?:[A-Za-z0-9+/=]{8}|Proc-Type))"
+)
+
+# Name, what the text must hold for the pattern to be tried at all (searching for that is much faster), pattern:
+# all are compiled where they are tried, which hardly any is.
+_KNOWN: Final = (
+    ("a GitHub token", ("github_pat_",), r"\bgithub_pat_\w{22,}"),
+    ("a GitLab token", ("glpat-",), r"\bglpat-[\w-]{20,64}"),
+    ("an API key of a model provider", ("sk-",), r"\bsk-(?=[\w-]{0,200}[0-9])[\w-]{20,200}"),
+    ("a Slack token", ("xox",), r"\bxox[abeoprs]-[A-Za-z0-9-]{10,255}"),
+    ("a Slack webhook", ("hooks.slack.com",), r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{20,}"),
+    ("a Google API key", ("AIza",), r"\bAIza[\w-]{35}"),
+    ("a PyPI token", ("pypi-",), r"\bpypi-AgE[\w-]{40,512}"),
+    ("a SendGrid key", ("SG.",), r"\bSG\.[\w-]{16,32}\.[\w-]{16,64}"),
+    ("a private key", ("PRIVATE KEY-----",), _PRIVATE_KEY),
+    (
+        "a JSON Web Token", ("eyJ",),
+        r"\beyJ[\w-]{10,4096}\.eyJ[\w-]{10,4096}\.[\w-]{10,4096}",
+    ),
+)  # fmt: skip
+
+# The same, of those that hold so many letters and digits in one run: hardly any text does.
+_RUN: Final = 16
+_KNOWN_RUNS: Final = (
+    ("an AWS access key", ("AKIA", "ASIA"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    ("a GitHub token", ("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), r"\bgh[opsur]_[A-Za-z0-9]{36,}"),
+    ("a Stripe key", ("k_live_", "k_test_"), r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,128}"),
+    ("an npm token", ("npm_",), r"\bnpm_[A-Za-z0-9]{36}\b"),
+    ("a Hugging Face token", ("hf_",), r"\bhf_[A-Za-z0-9]{30,64}\b"),
+)
+
+# A name that speaks of a secret, and the value it is given: `API_KEY=…`, `token: "…"`, `Bearer …`.
+_NAMED: Final = (
+    r"(?:(?:api[_-]?key|access[_-]?key|auth|credential|passwd|password|private[_-]?key|secret|token)['\"]?\s{0,4}[:=]\s{0,4}"
+    r"(?:f?['\"])?(?:(?:Basic|Bearer)\s)?|\b(?:Basic|Bearer)\s)(?P<value>[A-Za-z0-9+/_=.-]{20,512})"
+)
+_MARKS: Final = (
+    "api-key", "api_key", "apikey", "access", "auth", "basic ", "bearer ", "credential", "passw", "private",
+    "secret", "token",
+)  # fmt: skip
+_RUN_CHARACTERS: Final = table(f"{ALPHANUMERIC}+=")
+"""What a value that is called a secret consists of, save for what joins names, as in a path."""
+
+_EXAMPLE: Final = r"(?i)example|placeholder|your|dummy|changeme|redacted|\.\.\."
+
+_LEAST_BITS: Final = 3.0
+"""Bits per character of a value whose form alone says that it is a secret; ``xxxx`` has none."""
+_LEAST_BITS_NAMED: Final = 3.2
+"""The same where only a name says so: hexadecimal digits reach it, and words are told by their lack of digits."""
+
+
+def find_secrets(text: str) -> Iterator[SecretMatch]:
+    """Each stretch of ``text`` that looks like a secret, by place. Takes time in proportion to the text."""
+    found = [*_known(text, _KNOWN)]
+    if has_long_run(text, _RUN_CHARACTERS, _RUN):
+        found += (*_known(text, _KNOWN_RUNS), *_named(text))
+    found.sort(key=lambda secret: (secret.start, -secret.end))
+    end = 0
+    for secret in found:
+        if secret.start >= end:
+            yield secret
+            end = secret.end
+
+
+def _known(text: str, forms: Iterable[tuple[str, tuple[str, ...], str]]) -> Iterator[SecretMatch]:
+    for kind, marks, pattern in forms:
+        if _holds_one(text, marks):
+            for match in re.finditer(pattern, text):
+                if _is_random(match[0], _LEAST_BITS):
+                    yield SecretMatch(kind, match.start(), match.end())
+
+
+def _holds_one(text: str, marks: tuple[str, ...]) -> bool:
+    for mark in marks:  # noqa: SIM110  any() takes three times as long, and every file is asked for ten marks
+        if mark in text:
+            return True
+    return False
+
+
+def _named(text: str) -> Iterator[SecretMatch]:
+    if not _holds_one(text.lower(), _MARKS):
+        return
+    for match in re.finditer(_NAMED, text, re.IGNORECASE):
+        value = match["value"]
+        if _is_mixed(value) and _is_random(value, _LEAST_BITS_NAMED) and not re.search(_EXAMPLE, value):
+            yield SecretMatch("a secret", *match.span("value"))
+
+
+def _is_mixed(value: str) -> bool:
+    """Whether a value has letters and digits in one long run, not in names joined as in a path or a host."""
+    longest = max(re.split(r"[./_-]", value), key=len)
+    return len(longest) >= _RUN and bool(re.search(r"[0-9]", longest) and re.search(r"[A-Za-z]", longest))
+
+
+def _is_random(value: str, least_bits: float) -> bool:
+    if value.startswith("-----BEGIN"):
+        return True
+    counts = Counter(value)
+    bits = -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())
+    return bits >= least_bits
