@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from toolc.compiler.build_output import Built
     from toolc.config.user_config import Configuration
     from toolc.executor import Executor
+    from toolc.functions.composed import step
     from toolc.functions.define import define, tool
-    from toolc.functions.step import step
     from toolc.functions.tool import ComposedTool, FunctionTool
     from toolc.messages import tool_calls, tool_messages
     from toolc.model.call import Allow, Ask, Confirm, Deny, Proposal, ToolCall
@@ -151,7 +151,7 @@ _DEFINITIONS: Final = {
     "define": "toolc.functions.define.define",
     "event_to_json": "toolc.api.event_to_json",
     "result_to_json": "toolc.api.result_to_json",
-    "step": "toolc.functions.step.step",
+    "step": "toolc.functions.composed.step",
     "tool": "toolc.functions.define.tool",
     "tool_calls": "toolc.messages.tool_calls",
     "tool_messages": "toolc.messages.tool_messages",

@@ -234,7 +234,7 @@ def _check_calls(added: Sequence[Addable], tools: Tools) -> None:
     from toolc.functions.tool import ComposedTool  # start-up time: most registries have none
 
     if composed := [tool for tool in added if isinstance(tool, ComposedTool)]:
-        from toolc.functions.live_calls import check_calls  # which needs the compiler, and functions do not
+        from toolc.functions.composed import check_calls  # which needs the compiler, and functions do not
 
         check_calls(composed, [tool.spec for tool in tools.by_name.values()])
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from toolc.functions.docstring import read_docstring
+from toolc.functions.type_hints import read_docstring
 
 GOOGLE = """Look for pages.
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NotRequired, Required, TypedDict
 
 import pytest
 
-from toolc.functions.hints import HintError, read_hint
+from toolc.functions.type_hints import HintError, read_hint
 from toolc.model.json_schema import JsonObject, JsonValue
 
 

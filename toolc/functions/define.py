@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypedDict, Unpack, get_type_hints, overload
 
-from toolc.functions.docstring import read_docstring
-from toolc.functions.hints import Hint, HintError, json_default, read_hint
-from toolc.functions.step import DefinedStep, Place
+from toolc.functions.composed import DefinedStep, SourceLocation
 from toolc.functions.tool import ComposedTool, FunctionTool, Traits, check_description, check_parameters, make_tool
+from toolc.functions.type_hints import Hint, HintError, json_default, read_docstring, read_hint
 from toolc.model import argument_checks
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
@@ -43,7 +42,7 @@ def tool(
     """Make a tool of a function: ``@tool``, or ``@tool(name="...", timeout=5)``.
 
     Its name, description and parameters are the function's: type hints give the schema (see
-    ``toolc.functions.hints``), the docstring the words. A parameter ``ctx`` is no parameter of the tool. Raises
+    ``toolc.functions.type_hints``), the docstring the words. A parameter ``ctx`` is no parameter of the tool. Raises
     ``UsageError`` for what cannot be said to a model.
     """
     if function is None:
@@ -140,7 +139,7 @@ class Definition:
         for each in steps:
             argument_checks.of_type(f"tool {self.name!r}: each step", each, DefinedStep, "what step(...) made")
         backend = {"composite": {"strategy": strategy, "steps": steps}}
-        return self._composed(backend, None, Place.of_caller())
+        return self._composed(backend, None, SourceLocation.of_caller())
 
     def agent(
         self,
@@ -158,9 +157,9 @@ class Definition:
         Raises what ``composite`` raises.
         """
         said = {"provider": provider, "model": model, "instructions": instructions, "tools": tools, **keys}
-        return self._composed({"agent": said}, secrets, Place.of_caller())
+        return self._composed({"agent": said}, secrets, SourceLocation.of_caller())
 
-    def _composed(self, backend: Mapping[str, object], secrets: object, place: Place) -> ComposedTool:
+    def _composed(self, backend: Mapping[str, object], secrets: object, place: SourceLocation) -> ComposedTool:
         from toolc.functions.composed import compose  # which needs the compiler, and functions do not
 
         about: JsonObject = {"name": self.name, "description": self.description, "parameters": self._parameters()}
