@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from toolc.review.change import Change
 from toolc.review.compare import Difference, compare
-from toolc.review.states import state_of
+from toolc.review.model.change import ToolChange
+from toolc.review.sources.states import state_of
 
 PLAIN = """\
 toolc: 1
@@ -37,7 +37,7 @@ def difference(folder: Path, old: Mapping[str, str], new: Mapping[str, str]) -> 
         return compare(before, after)
 
 
-def told(changes: tuple[Change, ...]) -> list[str]:
+def told(changes: tuple[ToolChange, ...]) -> list[str]:
     """Each change as one line."""
     return [f"{each.rule} {each.grade}: {each.message}" for each in changes]
 

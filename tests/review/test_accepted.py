@@ -9,8 +9,8 @@ import pytest
 from reviewing import PLAIN, difference
 
 from toolc.model.errors import UsageError
-from toolc.review.accepted import read, without
-from toolc.review.fingerprint import fingerprint
+from toolc.review.accepted import read, remaining
+from toolc.review.model.change import fingerprint
 
 TODAY = datetime.date(2026, 6, 1)
 WIDER = PLAIN + "sandbox: {network: {allow: [b.example.com:443]}}\n"
@@ -27,7 +27,7 @@ def test_an_accepted_change_is_left_out_also_after_its_line_moved(tmp_path: Path
     known = fingerprint("look", first.tools[0].changes[0])
     path = accepted(tmp_path, f'{{fingerprint: "{known}", reason: it is ours, who: alice}}')
     moved = difference(tmp_path / "2", {"x/b.yaml": PLAIN}, {"b.yaml": "# moved\n\n" + WIDER})
-    kept = without(moved, read(path), TODAY)
+    kept = remaining(moved, read(path), TODAY)
     assert (kept.difference.tools, kept.count, kept.notes) == ((), 1, ())
 
 
@@ -56,7 +56,7 @@ def test_whoever_accepts_what_is_compatible_has_not_accepted_what_breaks_beside_
     found = difference(tmp_path, {"a.yaml": before}, {"a.yaml": after})
     messages = {change.message: fingerprint("look", change) for change in found.tools[0].changes}
     path = accepted(tmp_path, f'{{fingerprint: "{messages[harmless]}", reason: it is more, who: alice}}')
-    kept = without(found, read(path), TODAY)
+    kept = remaining(found, read(path), TODAY)
     assert left in [change.message for change in kept.difference.tools[0].changes]
     assert kept.count == 1
 
@@ -78,7 +78,7 @@ def test_an_acceptance_expires_and_one_of_nothing_can_go(tmp_path: Path) -> None
         f'{{fingerprint: "{known}", reason: for now, who: bob, expires: "2026-05-31"}}',
         '{fingerprint: "000000000000", reason: long ago, who: bob}',
     )
-    kept = without(found, read(path), TODAY)
+    kept = remaining(found, read(path), TODAY)
     assert (len(kept.difference.tools), kept.count) == (1, 0)
     assert [note.replace(f"{tmp_path}/", "") for note in kept.notes] == [
         f"toolc.accepted.yaml:2:5: the acceptance of {known} expired on 2026-05-31",

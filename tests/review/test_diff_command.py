@@ -16,7 +16,7 @@ from toolc.cli import main
 from toolc.model.json_schema import Schema
 from toolc.model.registry import RegistryFile
 from toolc.model.registry_file import register, registry_bytes
-from toolc.review.states import state_of
+from toolc.review.sources.states import state_of
 
 WIDER = f"{PLAIN.replace('50', '20')}sandbox: {{network: {{allow: [b.example.com:443]}}}}\n"
 SUMMARY = """\

@@ -5,18 +5,20 @@ from __future__ import annotations
 import pytest
 
 from toolc.model.errors import UsageError
-from toolc.review.change import Change, Grade, Kind
+from toolc.review.accepted import fails, parse_fail_on
 from toolc.review.compare import Difference, ToolDifference
-from toolc.review.failing import bars, fails
-from toolc.review.pairing import Pair
-from toolc.review.state import State
+from toolc.review.model.change import Grade, Kind, ToolChange
+from toolc.review.model.pairing import ToolPair
+from toolc.review.model.state import State
 
 
 def meets(text: str, kind: Kind, grade: Grade, rule: str = "X") -> bool:
     """Whether a difference of this one change fails."""
-    change = Change(kind=kind, rule=rule, grade=grade, message="m")
+    change = ToolChange(kind=kind, rule=rule, grade=grade, message="m")
     state = State("s", {})
-    return fails(Difference(state, state, (ToolDifference(Pair("kept", None, None), (change,)),)), bars(text))
+    return fails(
+        Difference(state, state, (ToolDifference(ToolPair("kept", None, None), (change,)),)), parse_fail_on(text)
+    )
 
 
 def test_a_grade_alone_is_of_any_kind_and_its_own_scale() -> None:
@@ -38,4 +40,4 @@ def test_a_kind_before_it_narrows_it_and_drift_is_a_risk_too() -> None:
 @pytest.mark.parametrize("text", ["severe", "risk", "risk:", "colour:high", "high;low"])
 def test_what_can_not_fail_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is nothing that can fail; write a grade"):
-        bars(text)
+        parse_fail_on(text)

@@ -12,7 +12,7 @@ from reviewing import PLAIN, told
 from test_diff_command import diff
 
 from toolc.review.compare import compare
-from toolc.review.states import two_states
+from toolc.review.sources.states import two_states
 
 SHELL: Final = 'shell:\n    argv: [echo, --, "{{ name }}"]'
 PYTHON: Final = PLAIN.replace(SHELL, "python: {file: look.py, files: ['lib/*.py']}")

@@ -14,8 +14,8 @@ from repositories import Repository
 from reviewing import PLAIN
 
 from toolc.review.compare import Difference, compare
-from toolc.review.state import State
-from toolc.review.states import state_of, two_states
+from toolc.review.model.state import State
+from toolc.review.sources.states import state_of, two_states
 
 SHELL: Final = 'shell:\n    argv: [echo, --, "{{ name }}"]'
 NET: Final = "sandbox: {network: {allow: [a.example.com:443]}}\n"

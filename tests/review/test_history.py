@@ -12,9 +12,9 @@ from repositories import Repository
 from reviewing import PLAIN
 
 from toolc.review.compare import Difference, compare
-from toolc.review.reports import findings, json, markdown, text
+from toolc.review.reports import machine, markdown, text
 from toolc.review.rules import rules
-from toolc.review.states import state_of, two_states
+from toolc.review.sources.states import state_of, two_states
 from toolc.review.summary import summary
 from toolc.validation.validate import errors
 
@@ -92,7 +92,12 @@ def test_every_change_is_classified_and_every_witness_is_true(commits: list[str]
 
 
 def reports(found: Difference) -> list[str]:
-    return [text.report(found), markdown.report(found), json.report(found), findings.report(found, "sarif")]
+    return [
+        text.report(found),
+        markdown.report(found),
+        machine.json_report(found),
+        machine.findings_report(found, "sarif"),
+    ]
 
 
 def judged(found: Difference) -> list[bool]:

@@ -11,11 +11,10 @@ from repositories import Repository
 from reviewing import PLAIN, told
 
 from toolc.compiler.cache import file
-from toolc.review import git
 from toolc.review.compare import compare
-from toolc.review.narrowing import narrowed, of_commit, of_working_tree
-from toolc.review.spellings import is_odd
-from toolc.review.states import state_of, two_states
+from toolc.review.sources import repository as sources_repository
+from toolc.review.sources.states import state_of, two_states
+from toolc.review.sources.unchanged_specs import narrowed, needs_full_parse, of_commit, of_working_tree
 
 CODE = PLAIN.replace('  shell:\n    argv: [echo, --, "{{ name }}"]', "  python: {file: lib/look.py}")
 COMPOSITE = """\
@@ -59,8 +58,8 @@ def chosen(repository: Repository, base: str = "HEAD") -> list[str] | None:
     return None if found is None else sorted(found.paths)
 
 
-def repository_of(repository: Repository) -> git.Repository:
-    found = git.Repository.of(repository.top)
+def repository_of(repository: Repository) -> sources_repository.Repository:
+    found = sources_repository.Repository.of(repository.top)
     assert found is not None
     return found
 
@@ -287,9 +286,9 @@ ODD = {
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
 def test_what_these_patterns_do_not_look_into_is_odd(text: bytes) -> None:
-    assert is_odd(text)
+    assert needs_full_parse(text)
 
 
 @pytest.mark.parametrize("text", ["a: b # \u00e9", "a:\r\n  b: [c, d]\r\n", "rename: |\n  x"])
 def test_what_they_do_is_not(text: str) -> None:
-    assert not is_odd(text.encode())
+    assert not needs_full_parse(text.encode())

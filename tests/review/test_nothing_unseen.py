@@ -17,8 +17,8 @@ from toolc.model.registry import registry_from_json
 from toolc.model.registry_file import register
 from toolc.model.spec.tool import EFFECT, SURFACE, ToolSpec
 from toolc.review.compare import compare
-from toolc.review.state import Reviewed, State
-from toolc.review.states import state_of
+from toolc.review.model.state import Reviewed, State
+from toolc.review.sources.states import state_of
 
 SPECS: Final = Path(__file__).parent.parent / "compiler" / "specs" / "positive" / "formats.yaml"
 OTHERS: Final[tuple[JsonValue, ...]] = (None, True, False, 7, "other", [], {}, ["x"], {"x": 1})

@@ -10,8 +10,8 @@ from toolc.model.json_schema import Schema
 from toolc.model.spec.code_backends import Argv, PluginBackend, ShellBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Template
-from toolc.review.pairing import pairs
-from toolc.review.state import Reviewed, State
+from toolc.review.model.pairing import pairs
+from toolc.review.model.state import Reviewed, State
 
 LONG = "Count the words of one text file in the workspace, for questions about how long it is"
 

@@ -9,7 +9,7 @@ from repositories import Repository
 from reviewing import PLAIN, difference, told
 
 from toolc.cli import main
-from toolc.review.reports import json, markdown, text
+from toolc.review.reports import machine, markdown, text
 
 STRICT = "policy: {hosts: ['*.example.com:443'], limits: {timeout: 1m}}\n"
 ASKING = """\
@@ -57,7 +57,7 @@ def test_between_commits_a_loosened_policy_has_the_name_that_the_repository_has(
     repository.commit({"specs/a.yaml": PLAIN, "toolc.yaml": STRICT})
     repository.commit({"toolc.yaml": STRICT.replace("1m", "2m")})
     from toolc.review.compare import compare
-    from toolc.review.states import two_states
+    from toolc.review.sources.states import two_states
 
     with two_states("HEAD~1", "HEAD", [Path()]) as (old, new):
         (change,) = compare(old, new).shared
@@ -107,7 +107,7 @@ def test_who_must_approve_is_named_on_each_change_and_in_the_summary(tmp_path: P
     assert change.approvers == ("@example/network", "@example/payments")
     assert "    to be approved by: @example/network, @example/payments\n" in text.report(found)
     assert "; to be approved by &#64;example/network, &#64;example/payments" in markdown.report(found)
-    assert '"approvers": [\n' in json.report(found)
+    assert '"approvers": [\n' in machine.json_report(found)
     assert "- to be approved by&#58; " not in markdown.report(found)
 
 

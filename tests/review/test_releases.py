@@ -15,7 +15,7 @@ from toolc.backends.plugin_protocol import Description, Offer
 from toolc.importers.plugin import plugin_spec
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.compare import compare
-from toolc.review.states import two_states
+from toolc.review.sources.states import two_states
 
 SAFE: Final = 9007199254740991
 COMMAND: Final = ("notes-server",)

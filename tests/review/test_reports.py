@@ -12,9 +12,8 @@ from jsonschema import Draft4Validator
 from reviewing import PLAIN, difference
 
 from toolc.review.compare import Difference
-from toolc.review.fingerprint import fingerprint
-from toolc.review.reports import findings, markdown, text
-from toolc.review.reports import json as as_json
+from toolc.review.model.change import fingerprint
+from toolc.review.reports import machine, markdown, text
 from toolc.review.summary import summary
 
 SCRIPT = PLAIN.replace('argv: [echo, --, "{{ name }}"]', "script: |\n      set -eu\n      echo one\n      echo two")
@@ -37,7 +36,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Difference:
 @pytest.mark.parametrize("name", ["text", "markdown", "github"])
 def test_as_it_is_printed(small: Difference, name: str, golden: bool) -> None:
     printed = {"text": text.report, "markdown": markdown.report}.get(
-        name, partial(findings.report, format_name=name)
+        name, partial(machine.findings_report, format_name=name)
     )
     expected = GOLDEN / f"{name}.txt"
     if golden:
@@ -46,7 +45,7 @@ def test_as_it_is_printed(small: Difference, name: str, golden: bool) -> None:
 
 
 def test_json_has_every_change_with_its_fingerprint(small: Difference) -> None:
-    value = json.loads(as_json.report(small))
+    value = json.loads(machine.json_report(small))
     told = [
         (each["name"], each["status"], [change["rule"] for change in each["changes"]]) for each in value["tools"]
     ]
@@ -60,7 +59,7 @@ def test_json_has_every_change_with_its_fingerprint(small: Difference) -> None:
 
 def test_nothing_changed_is_no_text_at_all(tmp_path: Path) -> None:
     same = difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": PLAIN})
-    assert (text.report(same), markdown.report(same), findings.report(same, "github"), summary(same)) == (
+    assert (text.report(same), markdown.report(same), machine.findings_report(same, "github"), summary(same)) == (
         "",
         "",
         "",
@@ -147,7 +146,7 @@ def test_names_of_branches_do_nothing_on_a_page(small: Difference) -> None:
 
 def test_sarif_follows_its_schema(small: Difference) -> None:
     schema = json.loads((GOLDEN.parent.parent / "data" / "sarif-2.1.0.json").read_text(encoding="utf-8"))
-    log = json.loads(findings.report(small, "sarif"))
+    log = json.loads(machine.findings_report(small, "sarif"))
     Draft4Validator(schema).validate(log)
     assert [each["ruleId"] for each in log["runs"][0]["results"]] == ["CON105", "RSK01", "RSK07"]
 

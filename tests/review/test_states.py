@@ -11,7 +11,7 @@ from reviewing import PLAIN, told
 from toolc.api import build
 from toolc.model.errors import UsageError
 from toolc.review.compare import compare
-from toolc.review.states import state_of, two_states
+from toolc.review.sources.states import state_of, two_states
 
 OTHER = PLAIN.replace("echo", "cat")
 CODE = PLAIN.replace('  shell:\n    argv: [echo, --, "{{ name }}"]', "  python: {file: lib/look.py}")

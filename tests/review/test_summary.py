@@ -6,10 +6,9 @@ from pathlib import Path
 
 from reviewing import PLAIN, difference
 
-from toolc.review.provider import changes
-from toolc.review.states import state_of
-from toolc.review.summary import summary
-from toolc.review.tokens import tokens
+from toolc.review.project_changes import provider_changes
+from toolc.review.sources.states import state_of
+from toolc.review.summary import summary, tokens
 
 CALCULATOR = Path(__file__).parent.parent.parent / "specs" / "calculator.yaml"
 EVERYTHING = """\
@@ -52,7 +51,7 @@ def test_what_a_provider_says_less_of_is_told_with_its_place(tmp_path: Path) -> 
     (tool,) = difference(tmp_path, {"a.yaml": old}, {"a.yaml": new}).tools
     assert tool.pair.old
     assert tool.pair.new
-    found = [*changes(tool.pair.old, tool.pair.new)]
+    found = [*provider_changes(tool.pair.old, tool.pair.new)]
     assert "PRV04" in {each.rule for each in found}
     assert all("/parameters" in each.message and each.grade == "warning" for each in found)
-    assert [*changes(tool.pair.new, tool.pair.old)] == []
+    assert [*provider_changes(tool.pair.new, tool.pair.old)] == []

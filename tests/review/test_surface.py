@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from reviewing import PLAIN, one
 
-from toolc.review.surface import shown, words
+from toolc.review.model.text_diff import shown, words
 
 
 def test_words_that_went_and_came_stand_where_they_were() -> None:

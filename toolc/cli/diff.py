@@ -13,7 +13,7 @@ from toolc.cli.common import FINDINGS, central_policy, named, note, policy_optio
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
     from toolc.review.compare import Difference
-    from toolc.review.state import State
+    from toolc.review.model.state import State
 
 ACCEPTED: Final = "toolc.accepted.yaml"
 """What the file of accepted changes is called where nobody says otherwise, in the current folder."""
@@ -62,11 +62,11 @@ def command(  # noqa: PLR0913  one parameter per option
     Each is a commit (main, v1.2, HEAD~1), a folder of specs or a registry.json. A name that is both is refused:
     write ./specs for a folder. Commits are read from Git as they are; nothing is checked out.
     """
+    from toolc.review.accepted import fails, parse_fail_on
     from toolc.review.compare import compare  # start-up time
-    from toolc.review.failing import bars, fails
-    from toolc.review.states import two_states
+    from toolc.review.sources.states import two_states
 
-    wanted = bars(fail_on or "")
+    wanted = parse_fail_on(fail_on or "")
     policy = central_policy(policy_file)
     places = [Path(path) for path in paths or (".",)]
     with two_states(base, head, places) as (old, new):
@@ -93,7 +93,7 @@ def _refuse_broken(old: State, new: State) -> None:
 
 def _refuse_disallowed(new: State, policy: Policy) -> None:
     """Leave where a central policy has anything against a tool that changed."""
-    from toolc.review.policies import against  # only where somebody asks for it
+    from toolc.review.project_changes import against  # only where somebody asks for it
 
     found = against(new, policy)
     if found.has_errors:
@@ -107,12 +107,12 @@ def _without_accepted(difference: Difference, accepted: str | None, base: str) -
         return difference
     import datetime  # start-up time: only where there is such a file
 
-    from toolc.review.accepted import at_base, read, told, without
+    from toolc.review.accepted import at_base, read, remaining, summary
 
     acceptances, known = read(path), at_base(path, base)
     if known is not None:
-        difference = told(difference, acceptances, known)
-    kept = without(difference, acceptances, datetime.datetime.now(tz=datetime.UTC).date())
+        difference = summary(difference, acceptances, known)
+    kept = remaining(difference, acceptances, datetime.datetime.now(tz=datetime.UTC).date())
     for words in kept.notes:
         note(words)
     if kept.count:
@@ -135,9 +135,9 @@ def _report(difference: Difference, format_name: str, *, only_summary: bool) -> 
 
         return markdown.report(difference)
     if format_name == "json":
-        from toolc.review.reports import json
+        from toolc.review.reports import machine
 
-        return json.report(difference)
-    from toolc.review.reports import findings
+        return machine.json_report(difference)
+    from toolc.review.reports import machine
 
-    return findings.report(difference, format_name)
+    return machine.findings_report(difference, format_name)

@@ -2,8 +2,8 @@
 
 Data flows one way::
 
-    name of a state -> State        read and compiled               toolc.review.states
-    State, State    -> Pairing      which tool became which         toolc.review.pairing
+    name of a state -> State        read and compiled               toolc.review.sources.states
+    State, State    -> Pairing      which tool became which         toolc.review.model.pairing
     Pairing         -> Difference   every change, with its grade    toolc.review.compare
     Difference      -> text         for people and for programs     toolc.review.reports
 

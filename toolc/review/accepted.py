@@ -23,17 +23,15 @@ from toolc.document.nodes import Node
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.source import Span
-from toolc.review.change import Change
 from toolc.review.compare import Difference
-from toolc.review.fingerprint import fingerprint
-from toolc.review.git import Repository
-from toolc.review.links import named
+from toolc.review.model.change import GRADES, Grade, ToolChange, fingerprint
+from toolc.review.sources.repository import Repository, named
 
 _FINGERPRINT: Final = re.compile("[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Acceptance:
+class AcceptedChange:
     """One accepted change. ``expires`` is the last day on which it holds; None is for good."""
 
     fingerprint: str
@@ -52,11 +50,11 @@ class Accepted:
     notes: tuple[str, ...]
 
 
-def read(path: Path) -> tuple[Acceptance, ...]:
+def read(path: Path) -> tuple[AcceptedChange, ...]:
     """The acceptances in a file. Raises ``UsageError`` that says where it is wrong."""
     diagnostics = Diagnostics()
     document = load_project(path, str(path), diagnostics, what="the file of accepted changes")
-    found: tuple[Acceptance, ...] = ()
+    found: tuple[AcceptedChange, ...] = ()
     if document is not None:
         reader = Reader(document.root, "the file of accepted changes", Findings(document.source, diagnostics))
         found = reader.required("accepted", list_of(_acceptance)) or ()
@@ -67,7 +65,7 @@ def read(path: Path) -> tuple[Acceptance, ...]:
     return found
 
 
-def _acceptance(node: Node, what: str, findings: Findings) -> Acceptance | None:
+def _acceptance(node: Node, what: str, findings: Findings) -> AcceptedChange | None:
     entry = mapping(node, what, findings)
     if entry is None:
         return None
@@ -81,7 +79,7 @@ def _acceptance(node: Node, what: str, findings: Findings) -> Acceptance | None:
     where = str(node.span)
     if not _FINGERPRINT.fullmatch(known):
         raise UsageError(f"{where}: {known!r} is no fingerprint; copy the 12 hex digits that toolc diff prints")
-    return Acceptance(fingerprint=known, reason=reason, who=who, span=node.span, expires=_day(expires, where))
+    return AcceptedChange(fingerprint=known, reason=reason, who=who, span=node.span, expires=_day(expires, where))
 
 
 def _day(text: str | None, where: str) -> datetime.date | None:
@@ -106,13 +104,13 @@ def at_base(path: Path, base: str) -> bytes | None:
     return b"".join(commit.read(commit.blobs([place])))
 
 
-def told(difference: Difference, acceptances: Sequence[Acceptance], known: bytes) -> Difference:
+def summary(difference: Difference, acceptances: Sequence[AcceptedChange], known: bytes) -> Difference:
     """The difference, in which acceptances that the file did not have before (``known``) are changes too: RSK12.
 
     Else who asks for a review could accept what is to be reviewed.
     """
     changes = {fingerprint(name, change): (name, change) for name, change in difference.changes}
-    fresh: list[Change] = []
+    fresh: list[ToolChange] = []
     for each in acceptances:
         if each.fingerprint.encode() not in known and each.fingerprint in changes:
             name, change = changes[each.fingerprint]
@@ -120,7 +118,7 @@ def told(difference: Difference, acceptances: Sequence[Acceptance], known: bytes
                 f"{each.who} accepts {change.rule} {change.grade} of {name or 'all specs'} here: {change.message}"
             )
             fresh.append(
-                Change(
+                ToolChange(
                     kind="risk",
                     rule="RSK12",
                     grade="medium",
@@ -133,7 +131,7 @@ def told(difference: Difference, acceptances: Sequence[Acceptance], known: bytes
     return replace(difference, shared=(*difference.shared, *fresh))
 
 
-def without(difference: Difference, acceptances: Sequence[Acceptance], today: datetime.date) -> Accepted:
+def remaining(difference: Difference, acceptances: Sequence[AcceptedChange], today: datetime.date) -> Accepted:
     """The changes that nobody has accepted; an acceptance that has expired accepts nothing."""
     holding = {each.fingerprint for each in acceptances if each.expires is None or each.expires >= today}
     used = {fingerprint(name, change) for name, change in difference.changes}
@@ -147,11 +145,11 @@ def without(difference: Difference, acceptances: Sequence[Acceptance], today: da
     return Accepted(left, count, tuple(_notes(acceptances, used, today)))
 
 
-def _left(tool: str, changes: Sequence[Change], holding: AbstractSet[str]) -> tuple[Change, ...]:
+def _left(tool: str, changes: Sequence[ToolChange], holding: AbstractSet[str]) -> tuple[ToolChange, ...]:
     return tuple(change for change in changes if fingerprint(tool, change) not in holding)
 
 
-def _notes(acceptances: Sequence[Acceptance], used: set[str], today: datetime.date) -> list[str]:
+def _notes(acceptances: Sequence[AcceptedChange], used: set[str], today: datetime.date) -> list[str]:
     notes: list[str] = []
     for each in acceptances:
         if each.expires is not None and each.expires < today:
@@ -159,3 +157,46 @@ def _notes(acceptances: Sequence[Acceptance], used: set[str], today: datetime.da
         elif each.fingerprint not in used:
             notes.append(f"{each.span}: nothing here has the fingerprint {each.fingerprint}: it can go")
     return notes
+
+
+_KINDS: Final = ("contract", "risk", "surface", "provider")
+_CONTRACTUAL: Final = ("breaking", "warning", "compatible")
+
+
+@dataclass(frozen=True, slots=True)
+class FailOn:
+    """One entry of ``--fail-on``: changes of ``kind`` at least as grave as ``grade``; empty is any kind."""
+
+    kind: str
+    grade: Grade
+
+
+def parse_fail_on(text: str) -> tuple[FailOn, ...]:
+    """``breaking,risk:high`` as bars. Raises ``UsageError`` that says what there is."""
+    return tuple(_bar(each.strip()) for each in text.split(",") if each.strip())
+
+
+def _bar(text: str) -> FailOn:
+    kind, _, grade = text.rpartition(":")
+    for each in GRADES:
+        if grade == each and kind in {"", *_KINDS}:
+            return FailOn(kind, each)
+    raise UsageError(
+        f"--fail-on: {text!r} is nothing that can fail; write a grade ({', '.join(GRADES)}), "
+        f"with a kind before it if need be ({', '.join(_KINDS)}), as in breaking,risk:high"
+    )
+
+
+def fails(difference: Difference, wanted: Sequence[FailOn]) -> bool:
+    """Whether any change is at or above one of the bars."""
+    changes = [*difference.shared, *(change for tool in difference.tools for change in tool.changes)]
+    return any(_meets(change, bar) for change in changes for bar in wanted)
+
+
+def _meets(change: ToolChange, bar: FailOn) -> bool:
+    if bar.kind and change.kind != bar.kind and not (bar.kind == "risk" and change.rule.startswith("RSK")):
+        return False
+    if not bar.kind and bar.grade in _CONTRACTUAL:
+        # "breaking" alone means what callers notice, not each risk that is graver.
+        return change.grade in _CONTRACTUAL and GRADES.index(change.grade) <= GRADES.index(bar.grade)
+    return GRADES.index(change.grade) <= GRADES.index(bar.grade)

@@ -8,14 +8,14 @@ from typing import Final
 
 from toolc.model.errors import RegistryError
 from toolc.policy.policy import Policy
-from toolc.review import loosened, policies, provider, surface
-from toolc.review.change import GRADES, Change, Grade
+from toolc.review import project_changes
 from toolc.review.contract import changes as contract
-from toolc.review.contract import toolsets
-from toolc.review.pairing import Pair, pairs
+from toolc.review.model import text_diff
+from toolc.review.model.change import GRADES, Grade, ToolChange
+from toolc.review.model.pairing import ToolPair, pairs
+from toolc.review.model.state import Reviewed, State
 from toolc.review.risk import code, data_access, network, sandbox, text
 from toolc.review.risk.base import RISK_RULES, Sides
-from toolc.review.state import Reviewed, State
 from toolc.validation.plain_schema import is_schema
 
 RISK_MODULES: Final = (code, data_access, network, sandbox, text)
@@ -26,8 +26,8 @@ RISK_MODULES: Final = (code, data_access, network, sandbox, text)
 class ToolDifference:
     """One tool that changed, came, went or was probably renamed."""
 
-    pair: Pair
-    changes: tuple[Change, ...]
+    pair: ToolPair
+    changes: tuple[ToolChange, ...]
 
     @property
     def name(self) -> str:
@@ -50,10 +50,10 @@ class Difference:
     old: State
     new: State
     tools: tuple[ToolDifference, ...]
-    shared: tuple[Change, ...] = ()
+    shared: tuple[ToolChange, ...] = ()
 
     @property
-    def changes(self) -> Iterator[tuple[str, Change]]:
+    def changes(self) -> Iterator[tuple[str, ToolChange]]:
         """Every change with the name of its tool, empty for what all share."""
         yield from (("", change) for change in self.shared)
         yield from ((tool.name, change) for tool in self.tools for change in tool.changes)
@@ -68,13 +68,13 @@ def compare(old: State, new: State, central: Sequence[Policy] = ()) -> Differenc
     found = [ToolDifference(pair, tuple(_changes(pair, old, new, central))) for pair in both]
     holding = [*central, *(policy for state in (old, new) for each in state.projects for policy in each.policies)]
     shared = [
-        replace(each, approvers=policies.approvers(each, each.new.path if each.new else "", None, holding))
-        for each in (*loosened.changes(old, new), *policies.changes(old, new, both))
+        replace(each, approvers=project_changes.approvers(each, each.new.path if each.new else "", None, holding))
+        for each in (*project_changes.relaxation_changes(old, new), *project_changes.policy_changes(old, new, both))
     ]
     return Difference(old, new, tuple(each for each in found if each.changes), tuple(shared))
 
 
-def _changes(pair: Pair, old: State, new: State, central: Sequence[Policy]) -> Iterator[Change]:
+def _changes(pair: ToolPair, old: State, new: State, central: Sequence[Policy]) -> Iterator[ToolChange]:
     """The changes of one tool, each on the tool whatever file brought it, with those who must approve it."""
     # Those of both sides: a change that drops an approval still needs it.
     located = [side.located for side in (pair.old, pair.new) if side and side.located]
@@ -83,13 +83,15 @@ def _changes(pair: Pair, old: State, new: State, central: Sequence[Policy]) -> I
     for change in _all(pair, old, new):
         cause = change.cause or _cause(pair, change)
         # As above: a change that moves the file, or takes a tag off, is approved by whom the old ones name.
-        named = (name for tool in tools for name in policies.approvers(change, tool.path, tool.spec, holding))
+        named = (
+            name for tool in tools for name in project_changes.approvers(change, tool.path, tool.spec, holding)
+        )
         by = tuple(dict.fromkeys(named)) if holding else ()
         yield replace(change, cause=cause, approvers=by) if cause or by else change
 
 
-def _all(pair: Pair, old: State, new: State) -> Iterator[Change]:
-    yield from toolsets.changes(pair, old, new)
+def _all(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
+    yield from contract.toolset_changes(pair, old, new)
     if pair.new and new.toolsets:
         yield from network.toolset_data_flows(Sides(pair.old, pair.new, old, new))
     if pair.new:
@@ -98,14 +100,14 @@ def _all(pair: Pair, old: State, new: State) -> Iterator[Change]:
         return
     _refuse_unsound(pair.old, old)
     _refuse_unsound(pair.new, new)
-    found = [*contract.changes(pair), *_risks(pair, old, new)]
+    found = [*contract.contract_changes(pair), *_risks(pair, old, new)]
     yield from found
     if pair.old and pair.new:
-        yield from surface.rest(pair.old, pair.new, found)
-        yield from provider.changes(pair.old, pair.new)
+        yield from text_diff.rest(pair.old, pair.new, found)
+        yield from project_changes.provider_changes(pair.old, pair.new)
 
 
-def _risks(pair: Pair, old: State, new: State) -> Iterator[Change]:
+def _risks(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
     """Yield what a call of the tool may do that it could not do before, by the numbers of the rules."""
     if pair.new is None:
         return
@@ -126,7 +128,7 @@ def _refuse_unsound(tool: Reviewed | None, state: State) -> None:
             )
 
 
-def _is_same(pair: Pair, old: State, new: State) -> bool:
+def _is_same(pair: ToolPair, old: State, new: State) -> bool:
     """Whether nothing that a digest holds has changed; asked of thousands, of which few have."""
     assert pair.old is not None
     assert pair.new is not None
@@ -138,7 +140,7 @@ def _is_same(pair: Pair, old: State, new: State) -> bool:
     )
 
 
-def _cause(pair: Pair, change: Change) -> str:
+def _cause(pair: ToolPair, change: ToolChange) -> str:
     """The file that brought a change where it is not the tool's own."""
     for span, tool in ((change.new, pair.new), (change.old, pair.old)):
         if span and tool and span.path != tool.path:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from toolc.model.provider_names import PROVIDER_NAMES
-from toolc.review.change import GRADES, Grade, Kind
-from toolc.review.contract.grades import Side, grade, rule
-from toolc.review.contract.movement import Aspect, Direction, Movement
+from toolc.review.contract.movement import Aspect, Direction, SchemaChange, grade, rule
+from toolc.review.model.change import GRADES, Grade, Kind, Side
 
 _TOOL: Final[tuple[tuple[str, str, Grade, str], ...]] = (
     ("CON301", "tool-removed", "breaking", "tool removed"),
@@ -106,5 +105,5 @@ def _worst_grade(side: Side, aspect: Aspect) -> Grade:
     """Return the worst grade of a change of ``aspect``, whichever direction it has."""
     directions = [Direction.OTHER] if aspect is Aspect.DEFAULT else [Direction.NARROWER, Direction.WIDER]
     is_sure = aspect not in _UNSURE
-    changes = (Movement(aspect, each, (), "", is_sure=is_sure) for each in directions)
+    changes = (SchemaChange(aspect, each, (), "", is_sure=is_sure) for each in directions)
     return min((grade(side, each) for each in changes), key=GRADES.index)

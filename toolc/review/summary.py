@@ -7,11 +7,29 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from toolc.model.permissions import Permissions, format_permissions, permissions_of
-from toolc.review.change import GRADES
+from toolc.model.registry_file import canonical
+from toolc.model.spec.tool import ToolSpec
+from toolc.providers.anthropic import Anthropic
 from toolc.review.compare import Difference
-from toolc.review.pairing import Status
-from toolc.review.state import Reviewed, State
-from toolc.review.tokens import tokens
+from toolc.review.model.change import GRADES
+from toolc.review.model.pairing import Status, ToolPair
+from toolc.review.model.state import Reviewed, State
+
+_BYTES_PER_TOKEN: Final = 4
+"""English text and JSON have about four characters a token in the vocabularies that are in use."""
+
+
+def tokens(tools: Iterable[ToolSpec]) -> int:
+    """An estimate for a request that offers all these tools."""
+    definitions = Anthropic().lower([*tools]).definitions  # which lose nothing of a schema
+    return sum(-(-len(canonical(each)) // _BYTES_PER_TOKEN) for each in definitions)
+
+
+def cost(pair: ToolPair) -> tuple[int, int]:
+    """About how many tokens a tool costs before and after; none on the side that lacks it."""
+    before, after = (tokens([side.spec] if side else []) for side in (pair.old, pair.new))
+    return before, after
+
 
 _STATUSES: Final[dict[Status, str]] = {
     "added": "added", "removed": "removed", "renamed": "probably renamed", "kept": "changed",

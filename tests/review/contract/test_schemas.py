@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.review.change import Witness
-from toolc.review.contract.grades import grade, rule
-from toolc.review.contract.movement import Aspect, Direction
-from toolc.review.contract.schemas import movements
+from toolc.review.contract.movement import Aspect, Direction, grade, rule
+from toolc.review.contract.schemas import schema_changes
 from toolc.review.contract.witness import NOT_FOUND, witness
+from toolc.review.model.change import Counterexample
 from toolc.validation.validate import errors
 
 TEXT: Final[JsonObject] = {"type": "string"}
@@ -30,7 +29,7 @@ def told(old: JsonObject, new: JsonObject) -> list[str]:
     """Each movement: rules and grades on both sides, and the words."""
     return [
         f"{rule('input', each.aspect)} {grade('input', each)}, {grade('output', each)}: {each.message}"
-        for each in movements(old, new)
+        for each in schema_changes(old, new)
     ]
 
 
@@ -413,7 +412,7 @@ def test_no_value_is_refused_unseen(old: JsonValue, new: JsonValue, values: list
     """Where a value was accepted and is not, something is told to be narrower; and the other way round."""
     assert isinstance(old, dict)
     assert isinstance(new, dict)
-    found = {each.direction for each in movements(old, new)}
+    found = {each.direction for each in schema_changes(old, new)}
     for value in values:
         was, now = not errors(old, value), not errors(new, value)
         if was and not now:
@@ -428,9 +427,9 @@ def test_no_value_is_refused_unseen(old: JsonValue, new: JsonValue, values: list
 def test_every_witness_is_true(old: JsonValue, new: JsonValue) -> None:
     assert isinstance(old, dict)
     assert isinstance(new, dict)
-    for movement in movements(old, new):
+    for movement in schema_changes(old, new):
         found = witness(old, new, movement)
-        if isinstance(found, Witness):
+        if isinstance(found, Counterexample):
             assert not errors(old, found.value)
             assert errors(new, found.value)
 
@@ -438,6 +437,6 @@ def test_every_witness_is_true(old: JsonValue, new: JsonValue) -> None:
 def test_where_no_call_breaks_it_says_so() -> None:
     """The type refuses the value that went, so it never could come."""
     old, new = with_a({"enum": ["a", 1], "type": "string"}), with_a({"enum": ["a"], "type": "string"})
-    (movement,) = movements(old, new)
+    (movement,) = schema_changes(old, new)
     assert movement.aspect is Aspect.ENUM
     assert witness(old, new, movement) == NOT_FOUND

@@ -10,7 +10,7 @@ from reviewing import PLAIN, difference, one, told
 
 from toolc.api import build
 from toolc.review.compare import compare
-from toolc.review.states import state_of
+from toolc.review.sources.states import state_of
 
 SCRIPT: Final = PLAIN.replace('argv: [echo, --, "{{ name }}"]', "script: echo hello")
 RESULT: Final = "result: {format: json, schema: {type: object}}\n"

@@ -7,11 +7,10 @@ from typing import Final
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.review.change import Witness
-from toolc.review.contract.candidates import least_object
-from toolc.review.contract.node import Node
-from toolc.review.contract.schemas import movements
-from toolc.review.contract.witness import NOT_FOUND, TOO_MANY, UNRESOLVED, Effort, witness
+from toolc.review.contract.schemas import schema_changes
+from toolc.review.contract.witness import NOT_FOUND, TOO_MANY, UNRESOLVED, EvaluationBudget, least_object, witness
+from toolc.review.model.change import Counterexample
+from toolc.review.model.schema_node import Node
 from toolc.validation.validate import errors
 
 WITNESSED: Final[dict[str, tuple[JsonObject, JsonObject, JsonValue]]] = {
@@ -54,16 +53,16 @@ def test_what_is_required_beside_it_is_a_value_that_is_allowed(beside: JsonObjec
         return {"type": "object", "properties": properties, "required": ["beside", *required], "$defs": known}
 
     for old, new in ((schema(9), schema(8)), (schema(9), schema(9, "word"))):
-        found = witness(old, new, movements(old, new)[0])
-        assert isinstance(found, Witness)
+        found = witness(old, new, schema_changes(old, new)[0])
+        assert isinstance(found, Counterexample)
         assert (errors(old, found.value), len(errors(new, found.value))) == ([], 1)
 
 
 def test_a_value_of_a_format_looks_like_it() -> None:
     old: JsonObject = {"type": "object", "properties": {"at": {"format": "date-time"}}, "required": ["at"]}
     new = old | {"required": ["at", "by"]}
-    found = witness(old, new, movements(old, new)[0])
-    assert isinstance(found, Witness)
+    found = witness(old, new, schema_changes(old, new)[0])
+    assert isinstance(found, Counterexample)
     assert found.value == {"at": "2020-01-31T12:30:00Z"}
 
 
@@ -71,21 +70,21 @@ def test_a_value_of_a_format_looks_like_it() -> None:
 def test_it_is_a_value_that_the_old_one_takes_and_the_new_one_refuses(
     old: JsonObject, new: JsonObject, value: JsonValue
 ) -> None:
-    found = witness(old, new, movements(old, new)[0])
-    assert isinstance(found, Witness)
+    found = witness(old, new, schema_changes(old, new)[0])
+    assert isinstance(found, Counterexample)
     assert (found.value, bool(errors(old, value)), bool(errors(new, value))) == (value, False, True)
 
 
 def test_where_there_is_none_it_says_so() -> None:
     old: JsonObject = {"type": "string", "pattern": "^zq{3}x[0-9]{7}$"}
     new: JsonObject = {"type": "string", "pattern": "^zq{3}x[0-8]{7}$"}
-    assert witness(old, new, movements(old, new)[0]) == NOT_FOUND
+    assert witness(old, new, schema_changes(old, new)[0]) == NOT_FOUND
 
 
 def test_a_reference_to_nothing_judges_nothing() -> None:
     old: JsonObject = {"allOf": [{"$ref": "#/$defs/gone"}]}
     new: JsonObject = {"allOf": [{"$ref": "#/$defs/gone"}], "type": "string"}
-    assert witness(old, new, movements(old, new)[-1]) == UNRESOLVED
+    assert witness(old, new, schema_changes(old, new)[-1]) == UNRESOLVED
 
 
 def strings(count: int, most: int) -> JsonObject:
@@ -95,10 +94,10 @@ def strings(count: int, most: int) -> JsonObject:
 
 def test_what_is_judged_for_all_changes_of_one_schema_is_bounded() -> None:
     old, new = strings(200, 9), strings(200, 8)
-    effort = Effort(2_000)
-    found = [witness(old, new, each, effort) for each in movements(old, new)]
+    effort = EvaluationBudget(2_000)
+    found = [witness(old, new, each, effort) for each in schema_changes(old, new)]
     assert len(found) == 200
-    assert [isinstance(each, Witness) for each in found[:7]] == [True] * 5 + [False] * 2
+    assert [isinstance(each, Counterexample) for each in found[:7]] == [True] * 5 + [False] * 2
     assert {each for each in found if isinstance(each, str)} == {TOO_MANY}
 
 
@@ -114,5 +113,5 @@ def test_the_smallest_value_around_is_made_once_for_all_that_is_tried_in_it(
     monkeypatch.setattr("toolc.review.contract.witness.least_object", counted)
     old: JsonObject = {"type": "object", "properties": {"a": {"pattern": "^zq{9}x$"}}, "required": ["a"]}
     new: JsonObject = {"type": "object", "properties": {"a": {"pattern": "^zq{9}y$"}}, "required": ["a"]}
-    assert witness(old, new, movements(old, new)[0]) == NOT_FOUND
+    assert witness(old, new, schema_changes(old, new)[0]) == NOT_FOUND
     assert asked == [0]

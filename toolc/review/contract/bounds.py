@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.review.change import Route
-from toolc.review.contract.movement import Aspect, Direction, Movement
-from toolc.review.contract.node import Node, is_same, listed, place, short
+from toolc.review.contract.movement import Aspect, Direction, SchemaChange
+from toolc.review.model.change import Route
+from toolc.review.model.schema_node import Node, is_same, listed, place, short
 
 TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 
@@ -28,7 +28,7 @@ _LOWER: Final = (
 )
 
 
-def movements(old: Node, new: Node, route: Route) -> Iterator[Movement]:
+def movements(old: Node, new: Node, route: Route) -> Iterator[SchemaChange]:
     """What moved of the keywords that need no look at schemas inside."""
     yield from _types(old.schema, new.schema, route)
     yield from _values(old.schema, new.schema, route)
@@ -54,7 +54,7 @@ def types(schema: JsonObject) -> frozenset[str]:
     return frozenset(named | {"integer"} if "number" in named else named)
 
 
-def _types(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Movement]:
+def _types(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
     before, after, where = types(old), types(new), (*route, "type")
     was, now = old.get("type"), new.get("type")
     for direction, some, verb in (
@@ -64,30 +64,32 @@ def _types(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Movement]
         others = sorted(some - {"null"})
         if others:
             words = " or ".join(others) if len(others) < 4 else "any other type"
-            yield Movement(Aspect.TYPE, direction, where, f"{place(route)} {verb} {words}", was, now)
+            yield SchemaChange(Aspect.TYPE, direction, where, f"{place(route)} {verb} {words}", was, now)
         if "null" in some:
-            yield Movement(Aspect.NULL, direction, where, f"{place(route)} {verb} null", was, now)
+            yield SchemaChange(Aspect.NULL, direction, where, f"{place(route)} {verb} null", was, now)
 
 
-def _values(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Movement]:
+def _values(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
     for keyword, aspect in (("enum", Aspect.ENUM), ("const", Aspect.CONST)):
         before, after = _allowed(old, keyword), _allowed(new, keyword)
         where, was, now = (*route, keyword), old.get(keyword), new.get(keyword)
         if before is None and after is not None and not (keyword == "const" and _allowed(old, "enum")):
-            yield Movement(
+            yield SchemaChange(
                 aspect, Direction.NARROWER, where, f"{place(route)} allows only {listed(after)}", was, now
             )
         elif before is not None and after is None and not (keyword == "const" and _allowed(new, "enum")):
             words = f"{place(route)} allows more than {listed(before)}"
-            yield Movement(aspect, Direction.WIDER, where, words, was, now)
+            yield SchemaChange(aspect, Direction.WIDER, where, words, was, now)
         elif before is not None or after is not None:
             before = before if before is not None else _allowed(old, "enum") or []
             after = after if after is not None else _allowed(new, "enum") or []
             if lost := [each for each in before if not any(is_same(each, other) for other in after)]:
                 words = f"{place(route)} no longer allows {listed(lost)}"
-                yield Movement(aspect, Direction.NARROWER, where, words, was, now)
+                yield SchemaChange(aspect, Direction.NARROWER, where, words, was, now)
             if won := [each for each in after if not any(is_same(each, other) for other in before)]:
-                yield Movement(aspect, Direction.WIDER, where, f"{place(route)} now allows {listed(won)}", was, now)
+                yield SchemaChange(
+                    aspect, Direction.WIDER, where, f"{place(route)} now allows {listed(won)}", was, now
+                )
 
 
 def _allowed(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
@@ -101,7 +103,7 @@ def _allowed(schema: JsonObject, keyword: str) -> list[JsonValue] | None:
 
 def _bound(
     keywords: tuple[str, ...], old: JsonObject, new: JsonObject, route: Route, aspect: Aspect, sign: int
-) -> Iterator[Movement]:
+) -> Iterator[SchemaChange]:
     """One bound, upper (``sign`` 1) or lower (-1); of a value and its exclusive twin the one that binds."""
     before, after = _tightest(keywords, old, sign), _tightest(keywords, new, sign)
     if before is None and after is None:
@@ -113,16 +115,16 @@ def _bound(
         if after[1:] != _IMPLIED.get(keyword, ()):
             words = f"{place(route)} has a {keyword}, {short(now)}, where there was none"
             direction = Direction.WIDER if _allows_more(keyword, after) else Direction.NARROWER
-            yield Movement(aspect, direction, where, words, was, now, is_sure=False)
+            yield SchemaChange(aspect, direction, where, words, was, now, is_sure=False)
     elif before is not None and after is None:
         words = f"{place(route)} has no {keyword} any more"
         direction = Direction.NARROWER if _allows_more(keyword, before) else Direction.WIDER
-        yield Movement(aspect, direction, where, words, was, now)
+        yield SchemaChange(aspect, direction, where, words, was, now)
     elif before and after and before[1:] != after[1:]:
         is_narrower = (after[1] * sign, after[2]) < (before[1] * sign, before[2])
         direction = Direction.NARROWER if is_narrower else Direction.WIDER
         words = f"{place(route)}: {keyword} went from {short(was)} to {short(now)}"
-        yield Movement(aspect, direction, where, words, was, now)
+        yield SchemaChange(aspect, direction, where, words, was, now)
 
 
 def _allows_more(keyword: str, bound: tuple[str, float, bool]) -> bool:
@@ -159,7 +161,7 @@ def _tightest(keywords: tuple[str, ...], schema: JsonObject, sign: int) -> tuple
     return keyword, value * sign, inclusive
 
 
-def _multiple(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Movement]:
+def _multiple(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
     was, now = old.get("multipleOf"), new.get("multipleOf")
     if is_same(was, now):
         return
@@ -167,12 +169,12 @@ def _multiple(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Moveme
     before, after = _number(was), _number(now)
     words = f"{place(route)}: multipleOf went from {short(was)} to {short(now)}"
     if before is None or (after is not None and after % before == 0):
-        yield Movement(Aspect.MULTIPLE, Direction.NARROWER, where, words, was, now)
+        yield SchemaChange(Aspect.MULTIPLE, Direction.NARROWER, where, words, was, now)
     elif after is None or before % after == 0:
-        yield Movement(Aspect.MULTIPLE, Direction.WIDER, where, words, was, now)
+        yield SchemaChange(Aspect.MULTIPLE, Direction.WIDER, where, words, was, now)
     else:
-        yield Movement(Aspect.MULTIPLE, Direction.NARROWER, where, words, was, now)
-        yield Movement(Aspect.MULTIPLE, Direction.WIDER, where, words, was, now)
+        yield SchemaChange(Aspect.MULTIPLE, Direction.NARROWER, where, words, was, now)
+        yield SchemaChange(Aspect.MULTIPLE, Direction.WIDER, where, words, was, now)
 
 
 def _number(value: JsonValue) -> float | None:
@@ -181,26 +183,26 @@ def _number(value: JsonValue) -> float | None:
 
 def _text(
     keyword: str, aspect: Aspect, old: JsonObject, new: JsonObject, route: Route, *, is_sure: bool
-) -> Iterator[Movement]:
+) -> Iterator[SchemaChange]:
     was, now = old.get(keyword), new.get(keyword)
     if is_same(was, now):
         return
     where = (*route, keyword)
     if was is None:
         words = f"{place(route)} must now fit the {keyword} {short(now)}"
-        yield Movement(aspect, Direction.NARROWER, where, words, was, now, is_sure=is_sure)
+        yield SchemaChange(aspect, Direction.NARROWER, where, words, was, now, is_sure=is_sure)
     elif now is None:
-        yield Movement(
+        yield SchemaChange(
             aspect, Direction.WIDER, where, f"{place(route)} has no {keyword} any more", was, now, is_sure=is_sure
         )
     else:
         words = f"{place(route)}: the {keyword} went from {short(was)} to {short(now)}"
         is_content = aspect is Aspect.CONTENT
-        yield Movement(aspect, Direction.NARROWER, where, words, was, now, is_sure=is_content)
-        yield Movement(aspect, Direction.WIDER, where, words, was, now, is_sure=is_content)
+        yield SchemaChange(aspect, Direction.NARROWER, where, words, was, now, is_sure=is_content)
+        yield SchemaChange(aspect, Direction.WIDER, where, words, was, now, is_sure=is_content)
 
 
-def _default(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Movement]:
+def _default(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
     was, now = old.get("default"), new.get("default")
     if ("default" in old) == ("default" in new) and is_same(was, now):
         return
@@ -210,8 +212,8 @@ def _default(old: JsonObject, new: JsonObject, route: Route) -> Iterator[Movemen
         words = f"{place(route)} has no default any more; it was {short(was)}"
     else:
         words = f"{place(route)}: the default went from {short(was)} to {short(now)}"
-    yield Movement(Aspect.DEFAULT, Direction.OTHER, (*route, "default"), words, was, now)
+    yield SchemaChange(Aspect.DEFAULT, Direction.OTHER, (*route, "default"), words, was, now)
 
 
-Compare = Callable[[Node, Node, Route], Iterator[Movement]]
+Compare = Callable[[Node, Node, Route], Iterator[SchemaChange]]
 """Compares two schemas that stand inside others."""

@@ -1,4 +1,4 @@
-"""Every contract change of one tool, each with its grade, its lines and its witness."""
+"""What changed of a tool as a whole: its name, its aliases, how it answers and how long it may take."""
 
 from __future__ import annotations
 
@@ -8,22 +8,134 @@ from typing import Final
 from toolc.compiler.schema.parameters import is_full_schema
 from toolc.document.nodes import Mapping
 from toolc.model.json_schema import Schema
-from toolc.review.change import Change, Route, Witness
-from toolc.review.contract import tool
-from toolc.review.contract.grades import Side, grade, rule
-from toolc.review.contract.movement import Movement
-from toolc.review.contract.node import whole
-from toolc.review.contract.schemas import movements
-from toolc.review.contract.witness import Effort, witness
-from toolc.review.pairing import Pair
-from toolc.review.state import Reviewed
+from toolc.model.source import Span
+from toolc.model.spec.code_backends import ErrorKind, ShellBackend
+from toolc.model.spec.http_backend import HttpBackend
+from toolc.model.spec.tool import ToolSpec
+from toolc.review.contract.movement import SchemaChange, grade, rule
+from toolc.review.contract.schemas import schema_changes
+from toolc.review.contract.witness import EvaluationBudget, witness
+from toolc.review.model.change import Counterexample, Grade, Route, Side, ToolChange
+from toolc.review.model.pairing import ToolPair
+from toolc.review.model.schema_node import whole
+from toolc.review.model.state import Reviewed, State
+
+_HINTS: Final = {None: None, True: "true", False: "false"}
+
+REMOVED: Final = "CON301"
+RENAMED: Final = "CON302"
+ALIAS: Final = "CON303"
+BACKEND: Final = "CON304"
+CONTENT: Final = "CON305"
+ERRORS: Final = "CON306"
+TIME: Final = "CON307"
+OUTPUT: Final = "CON308"
+ANNOTATION: Final = "CON309"
+DEPRECATED: Final = "CON310"
+RESULT_SCHEMA: Final = "CON311"
+ADDED: Final = "CON312"
+
+
+def tool_changes(pair: ToolPair) -> Iterator[ToolChange]:
+    """What changed of the tool itself, whatever its schemas say."""
+    if pair.old is None and pair.new is not None:
+        yield _change(pair, ADDED, "compatible", "the tool is new", ("name",), None, pair.new.spec.name)
+    elif pair.new is None and pair.old is not None:
+        words = "the tool is gone: a call of it is refused"
+        yield _change(pair, REMOVED, "breaking", words, ("name",), pair.old.spec.name, None)
+    elif pair.old and pair.new:
+        yield from _kept(pair, pair.old.spec, pair.new.spec)
+
+
+def _kept(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
+    if old.name != new.name:
+        has_alias = old.name in new.aliases
+        words = f"probably renamed from {old.name} ({pair.why}); " + (
+            "the old name still works" if has_alias else f"a call of {old.name} is refused: add it to aliases"
+        )
+        yield _change(
+            pair, RENAMED, "compatible" if has_alias else "breaking", words, ("name",), old.name, new.name
+        )
+    for alias in old.aliases:
+        if alias not in new.aliases and alias != new.name:
+            words = f"the alias {alias} is gone: a call by it is refused"
+            yield _change(pair, ALIAS, "breaking", words, ("aliases",), alias, None)
+    if old.backend.tag != new.backend.tag:
+        words = f"calls are made another way: {old.backend.tag} before, {new.backend.tag} now"
+        yield _change(pair, BACKEND, "breaking", words, ("backend",), old.backend.tag, new.backend.tag)
+    if old.result.format != new.result.format:
+        words = f"results are {new.result.format} now, {old.result.format} before"
+        yield _change(pair, CONTENT, "breaking", words, ("result", "format"), old.result.format, new.result.format)
+    if _errors(old) != _errors(new):
+        words = "failures are told by other kinds"
+        yield _change(pair, ERRORS, "breaking", words, ("backend",), _words(_errors(old)), _words(_errors(new)))
+    yield from _limits(pair, old, new)
+    yield from _annotations(pair, old, new)
+    if new.deprecated is not None and old.deprecated is None:
+        yield _change(pair, DEPRECATED, "warning", "the tool is deprecated", ("deprecated",), None, new.deprecated)
+
+
+def _limits(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
+    before, after = old.sandbox.limits, new.sandbox.limits
+    for rule, key, was, now, unit in (
+        (TIME, "timeout", before.timeout_ms, after.timeout_ms, "ms"),
+        (OUTPUT, "output", before.output_bytes, after.output_bytes, "bytes"),
+    ):
+        if now < was:
+            words = f"a call may {'take less time' if rule == TIME else 'answer less'}"
+            route = ("sandbox", "limits", key)
+            yield _change(pair, rule, "breaking", words, route, f"{was} {unit}", f"{now} {unit}")
+
+
+def _annotations(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
+    for name in ("read_only", "destructive", "idempotent", "open_world"):
+        was, now = getattr(old.annotations, name), getattr(new.annotations, name)
+        if was != now:
+            words = f"the hint {name} is another"
+            yield _change(pair, ANNOTATION, "warning", words, ("annotations", name), _HINTS[was], _HINTS[now])
+
+
+def _errors(tool: ToolSpec) -> tuple[tuple[str, ErrorKind | str], ...]:
+    """How failures become error kinds."""
+    backend = tool.backend
+    if isinstance(backend, ShellBackend):
+        codes = backend.success_exit_codes
+        succeeds = "any" if codes is None else ", ".join(map(str, sorted(codes)))
+        return (
+            ("exits with success", succeeds),
+            *sorted((str(each.status), each.kind) for each in backend.errors),
+        )
+    if isinstance(backend, HttpBackend):
+        return tuple((each.status or each.when or "", each.kind) for each in backend.errors)
+    return ()
+
+
+def _words(errors: tuple[tuple[str, str], ...]) -> str | None:
+    return "; ".join(f"{cause}: {kind}" for cause, kind in errors) or None
+
+
+def _change(
+    pair: ToolPair, rule: str, grade: Grade, message: str, route: Route, before: str | None, after: str | None
+) -> ToolChange:
+    return ToolChange(
+        kind="contract",
+        rule=rule,
+        grade=grade,
+        message=message,
+        path=route,
+        before=before,
+        after=after,
+        old=pair.old.span(*route) if pair.old else None,
+        new=pair.new.span(*route) if pair.new else None,
+    )
+
 
 _UNSAFE: Final = frozenset({"breaking", "warning"})
 
 
-def changes(pair: Pair) -> Iterator[Change]:
+def contract_changes(pair: ToolPair) -> Iterator[ToolChange]:
     """What changed for those who call the tool or read its results."""
-    yield from tool.changes(pair)
+    yield from tool_changes(pair)
     if pair.old is None or pair.new is None:
         return
     old, new = pair.old.spec, pair.new.spec
@@ -35,13 +147,13 @@ def changes(pair: Pair) -> Iterator[Change]:
         yield _result_schema(pair.old, pair.new)
 
 
-def _result_schema(old: Reviewed, new: Reviewed) -> Change:
+def _result_schema(old: Reviewed, new: Reviewed) -> ToolChange:
     is_gone = new.spec.result_schema is None
     words = "results are no longer promised to fit a schema" if is_gone else "results now fit a schema"
     route = ("result", "schema")
-    return Change(
+    return ToolChange(
         kind="contract",
-        rule=tool.RESULT_SCHEMA,
+        rule=RESULT_SCHEMA,
         grade="breaking" if is_gone else "compatible",
         message=words,
         path=route,
@@ -59,11 +171,11 @@ def _shown(schema: Schema | None) -> str | None:
 
 def _schemas(
     old: Reviewed, new: Reviewed, before: Schema, after: Schema, side: Side, top: Route
-) -> Iterator[Change]:
+) -> Iterator[ToolChange]:
     # Of an input what was accepted must be, of an output what may come must have been allowed.
     accepts, refuses = (before.value, after.value) if side == "input" else (after.value, before.value)
-    effort = Effort()
-    for movement in movements(before.value, after.value):
+    effort = EvaluationBudget()
+    for movement in schema_changes(before.value, after.value):
         graded = grade(side, movement)
         found = witness(accepts, refuses, movement, effort) if graded in _UNSAFE else ""
         yield _schema_change(old, new, movement, side, top, found)
@@ -72,14 +184,14 @@ def _schemas(
 def _schema_change(
     old: Reviewed,
     new: Reviewed,
-    movement: Movement,
+    movement: SchemaChange,
     side: Side,
     top: Route,
-    found: Witness | str,
-) -> Change:
+    found: Counterexample | str,
+) -> ToolChange:
     graded = grade(side, movement)
     is_missed = isinstance(found, str) and graded == "breaking"
-    return Change(
+    return ToolChange(
         kind="contract",
         rule=rule(side, movement.aspect),
         grade=graded,
@@ -101,3 +213,34 @@ def _written(side: Reviewed, top: Route, route: Route) -> Route:
     node = side.located.node.get("parameters")
     is_full = isinstance(node, Mapping) and is_full_schema(node)
     return (*top, *route) if is_full else (*top, *route[1:])
+
+
+RULE: Final = "CON313"
+
+
+def toolset_changes(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
+    """Each toolset that the tool joined or left. One that is gone has left all; that is told by itself."""
+    if pair.new is None:
+        return
+    before, after = _joined(pair.old, old), _joined(pair.new, new)
+    for name in sorted(before.keys() ^ after.keys()):
+        is_in = name in after
+        yield ToolChange(
+            kind="contract",
+            rule=RULE,
+            grade="warning",
+            message=f"the tool is in the toolset {name} now" if is_in else f"the tool left the toolset {name}",
+            path=("toolsets", name),
+            before=None if is_in else name,
+            after=name if is_in else None,
+            old=before.get(name),
+            new=after.get(name),
+        )
+
+
+def _joined(tool: Reviewed | None, state: State) -> dict[str, Span | None]:
+    """The toolsets that a tool is in, each with the place that says so."""
+    if tool is None:
+        return {}
+    name = tool.spec.name
+    return {toolset: members[name] for toolset, members in state.toolsets.items() if name in members}

@@ -1,22 +1,317 @@
-"""Two schemas compared, all the way down; each pair of places once, however they refer to each other."""
+"""Keywords of objects and arrays, and the schemas inside them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Final
 
-from toolc.model.json_schema import JsonObject
-from toolc.review.change import Route
-from toolc.review.contract import bounds, combined, objects
-from toolc.review.contract.movement import Aspect, Direction, Movement, doubts
-from toolc.review.contract.node import Node, is_same, place, root
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.review.contract import bounds
+from toolc.review.contract.bounds import Compare, types
+from toolc.review.contract.movement import Aspect, Direction, SchemaChange, doubts
+from toolc.review.model.change import Route
+from toolc.review.model.schema_node import Node, is_same, list_under, map_under, place, root, short
+
+_CONDITIONS: Final = ("propertyNames", "contains", "unevaluatedItems", "unevaluatedProperties", "contentSchema")
+"""Keywords with one schema, which was true where it is not there, but for ``contains``."""
+
+
+def object_changes(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+    """What moved of properties, items and what they depend on."""
+    yield from _properties(old, new, route, compare)
+    yield from _required(old.schema, new.schema, route)
+    yield from _others(old, new, route, compare)
+    yield from _named(old, new, route, compare)
+    yield from _items(old, new, route, compare)
+    before, after = _without_idle_names(old), _without_idle_names(new)
+    for keyword in _CONDITIONS:
+        yield from _condition(keyword, before, after, route, compare)
+
+
+def _properties(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+    before, after = map_under(old.schema, "properties"), map_under(new.schema, "properties")
+    for name in dict.fromkeys([*before, *after]):
+        where = (*route, "properties", name)
+        if name in before and name in after:
+            yield from compare(old.inner(before[name]), new.inner(after[name]), where)
+        elif name in after:
+            direction = Direction.WIDER if is_closed(old.schema) else Direction.NARROWER
+            words = f"{place(where)} is new"
+            yield SchemaChange(Aspect.PROPERTY_ADDED, direction, where, words, None, after[name], is_sure=False)
+        else:
+            is_refused = is_closed(new.schema)
+            direction = Direction.NARROWER if is_refused else Direction.WIDER
+            words = f"{place(where)} is gone" + (", and other names are refused" if is_refused else "")
+            yield SchemaChange(
+                Aspect.PROPERTY_REMOVED, direction, where, words, before[name], None, is_sure=is_refused
+            )
+
+
+def is_closed(schema: JsonObject) -> bool:
+    """Whether an object may have no other properties than those that are named."""
+    return any(schema.get(keyword) is False for keyword in ("additionalProperties", "unevaluatedProperties"))
+
+
+def _required(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
+    before, after = _names(old, "required"), _names(new, "required")
+    had = map_under(old, "properties")
+    for name in after:
+        if name not in before:
+            where = (*route, "properties", name)
+            words = f"{place(where)} is now required" if name in had else f"{place(where)} is new and required"
+            yield SchemaChange(
+                Aspect.REQUIRED, Direction.NARROWER, (*route, "required"), words, [*before], [*after]
+            )
+    for name in before:
+        if name not in after:
+            words = f"{place((*route, 'properties', name))} may now be left out"
+            yield SchemaChange(Aspect.REQUIRED, Direction.WIDER, (*route, "required"), words, [*before], [*after])
+
+
+def _others(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+    """``additionalProperties``: what names that are not listed may hold."""
+    was, now = old.schema.get("additionalProperties"), new.schema.get("additionalProperties")
+    where = (*route, "additionalProperties")
+    if (was is False) != (now is False):
+        direction = Direction.NARROWER if now is False else Direction.WIDER
+        words = f"{place(route)} {'no longer takes' if now is False else 'now takes'} names that are not listed"
+        yield SchemaChange(Aspect.CLOSED, direction, where, words, was, now)
+    elif was is not False:
+        yield from compare(old.inner(was), new.inner(now), where)
+
+
+def _named(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+    """Maps whose entries are conditions: ``patternProperties``, ``dependentSchemas``, ``dependentRequired``."""
+    for keyword in ("patternProperties", "dependentSchemas", "dependentRequired"):
+        before, after = map_under(old.schema, keyword), map_under(new.schema, keyword)
+        for name in dict.fromkeys([*before, *after]):
+            where = (*route, keyword, name)
+            was, now = before.get(name), after.get(name)
+            if name in before and name in after and keyword != "dependentRequired":
+                yield from compare(old.inner(was), new.inner(now), where)
+                continue
+            if keyword == "patternProperties" and (_is_limited(old.schema) or _is_limited(new.schema)):
+                yield from _named_or_not(name, old.schema, new.schema, where)
+                continue
+            if name not in before or (name in after and _exceeds(now, was)):
+                words = f"{place(route)} has another condition, in {keyword}"
+                yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, words, was, now)
+            if name not in after or (name in before and keyword == "dependentRequired" and _exceeds(was, now)):
+                words = f"{place(route)} has one condition less, in {keyword}"
+                yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, words, was, now)
+
+
+def _named_or_not(name: str, old: JsonObject, new: JsonObject, where: Route) -> Iterator[SchemaChange]:
+    """A pattern of names that came or went where all names are limited: what fits it is now under another rule."""
+    was, now = (map_under(schema, "patternProperties").get(name) for schema in (old, new))
+    words = f"{place(where[:-2])}: names that fit {short(name)} may now hold"
+    is_refused, was_refused = name in map_under(old, "patternProperties") and is_closed(new), is_closed(old)
+    for direction, verb, is_sure in (
+        (Direction.NARROWER, "less", is_refused),
+        (Direction.WIDER, "more", was_refused and not is_refused),
+    ):
+        yield SchemaChange(Aspect.CONDITION, direction, where, f"{words} {verb}", was, now, is_sure=is_sure)
+
+
+def _is_limited(schema: JsonObject) -> bool:
+    """Whether what other names may hold is not anything."""
+    others = ("additionalProperties", "unevaluatedProperties")
+    return any(schema.get(keyword, True) is not True for keyword in others)
+
+
+def _exceeds(one: JsonValue, other: JsonValue) -> bool:
+    """Whether the first list names something that the second does not."""
+    return isinstance(one, list) and isinstance(other, list) and any(each not in other for each in one)
+
+
+def _items(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+    before, after = list_under(old.schema, "prefixItems"), list_under(new.schema, "prefixItems")
+    rest = (old.inner(old.schema.get("items")), new.inner(new.schema.get("items")))
+    for index in range(max(len(before), len(after))):
+        one = old.inner(before[index]) if index < len(before) else rest[0]
+        two = new.inner(after[index]) if index < len(after) else rest[1]
+        yield from compare(one, two, (*route, "prefixItems", index))
+    yield from compare(*rest, (*route, "items"))
+    was, now = old.schema.get("uniqueItems") is True, new.schema.get("uniqueItems") is True
+    if was != now:
+        words = f"{place(route)}: items {'must now all differ' if now else 'may now be alike'}"
+        direction = Direction.NARROWER if now else Direction.WIDER
+        yield SchemaChange(Aspect.ITEMS, direction, (*route, "uniqueItems"), words, was, now)
+
+
+def _without_idle_names(node: Node) -> Node:
+    """The node without ``propertyNames: {type: string}``, which generators write and every object fits."""
+    if node.schema.get("propertyNames") != {"type": "string"}:
+        return node
+    return replace(node, schema={key: each for key, each in node.schema.items() if key != "propertyNames"})
+
+
+def _condition(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+    was, now = old.schema.get(keyword), new.schema.get(keyword)
+    where = (*route, keyword)
+    binds = keyword == "contains"  # also if anything fits, since one item has to
+    if keyword not in old.schema and keyword in new.schema and (binds or now is not True):
+        words = f"{place(route)} has another condition, {keyword}"
+        yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, words, was, now)
+    elif keyword in old.schema and keyword not in new.schema and (binds or was is not True):
+        words = f"{place(route)} has one condition less, {keyword}"
+        yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, words, was, now)
+    elif keyword in old.schema and not is_same(was, now):
+        moved = [*compare(old.inner(was), new.inner(now), where)]
+        yield from moved
+        if keyword == "contains" and ("maxContains" in old.schema or "maxContains" in new.schema):
+            words = f"{place(route)}: other items count against maxContains"
+            yield from doubts(moved, Aspect.CONDITION, where, words)
+
+
+def _names(schema: JsonObject, keyword: str) -> list[str]:
+    return [name for name in list_under(schema, keyword) if isinstance(name, str)]
+
+
+def combined_changes(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+    """What moved of combined schemas."""
+    for keyword in ("anyOf", "oneOf"):
+        yield from _alternatives(keyword, old, new, route, compare)
+    yield from _all_of(old, new, route, compare)
+    yield from _not(old, new, route, compare)
+    yield from _if(old.schema, new.schema, route)
+
+
+def _alternatives(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+    before, after = list_under(old.schema, keyword), list_under(new.schema, keyword)
+    where = (*route, keyword)
+    if bool(before) != bool(after):
+        direction = Direction.NARROWER if after else Direction.WIDER
+        words = (
+            f"{place(route)} {'must now fit' if after else 'need no longer fit'} one of several schemas ({keyword})"
+        )
+        yield SchemaChange(
+            Aspect.ALTERNATIVE, direction, where, words, before or None, after or None, is_sure=False
+        )
+        return
+    moved = [*_changed(keyword, old, new, route, compare)]
+    yield from moved
+    nodes = [*map(old.inner, before)], [*map(new.inner, after)]
+    if keyword == "oneOf" and not all(map(_are_apart, nodes)):
+        words = f"{place(route)} may fit more than one alternative (oneOf), or no longer more than one"
+        yield from doubts(moved, Aspect.ALTERNATIVE, where, words)
+
+
+def _changed(keyword: str, old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+    """What moved of the alternatives themselves."""
+    before, after = list_under(old.schema, keyword), list_under(new.schema, keyword)
+    where = (*route, keyword)
+    lost, won = _unmatched(before, after)
+    for was, now in zip(lost, won, strict=False):
+        yield from compare(old.inner(before[was]), new.inner(after[now]), (*where, now))
+    for index in lost[len(won) :]:
+        words = f"{place(route)} has one alternative less ({keyword})"
+        yield SchemaChange(Aspect.ALTERNATIVE, Direction.NARROWER, (*where, index), words, before[index], None)
+    for index in won[len(lost) :]:
+        words = f"{place(route)} has another alternative ({keyword})"
+        yield SchemaChange(Aspect.ALTERNATIVE, Direction.WIDER, (*where, index), words, None, after[index])
+
+
+def _are_apart(nodes: Sequence[Node]) -> bool:
+    """Whether no value can fit two of these: by their types, or by a property that is another constant in each."""
+    return all(
+        not types(one.schema) & types(two.schema) or _have_other_constants(one, two)
+        for one, two in combinations(nodes, 2)
+    )
+
+
+def _have_other_constants(one: Node, two: Node) -> bool:
+    named = [map_under(node.schema, "properties") for node in (one, two)]
+    return any(
+        name in list_under(one.schema, "required")
+        and name in list_under(two.schema, "required")
+        and (texts := [_texts(properties.get(str(name))) for properties in named])[0].isdisjoint(texts[1])
+        and all(texts)
+        for name in named[0]
+    )
+
+
+def _texts(schema: JsonValue) -> frozenset[str]:
+    """The texts that a schema allows, where it lists them all; else none."""
+    listed = (schema.get("enum") or [schema.get("const")]) if isinstance(schema, dict) else []
+    found = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+    return frozenset(found if isinstance(listed, list) and len(found) == len(listed) else ())
+
+
+def _all_of(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+    before, after = list_under(old.schema, "allOf"), list_under(new.schema, "allOf")
+    lost, won = _unmatched(before, after)
+    for was, now in zip(lost, won, strict=False):
+        yield from compare(old.inner(before[was]), new.inner(after[now]), (*route, "allOf", now))
+    for index in won[len(lost) :]:
+        words = f"{place(route)} must fit another schema (allOf)"
+        yield SchemaChange(Aspect.ALL_OF, Direction.NARROWER, (*route, "allOf", index), words, None, after[index])
+    for index in lost[len(won) :]:
+        words = f"{place(route)} must fit one schema less (allOf)"
+        # What stood there may stand in the schema itself now.
+        yield SchemaChange(
+            Aspect.ALL_OF, Direction.WIDER, (*route, "allOf", index), words, before[index], None, is_sure=False
+        )
+
+
+def _unmatched(before: list[JsonValue], after: list[JsonValue]) -> tuple[list[int], list[int]]:
+    """The places of those that stand on one side only, whatever their order."""
+    won = [*range(len(after))]
+    lost: list[int] = []
+    for index, each in enumerate(before):
+        twin = next((other for other in won if is_same(each, after[other])), None)
+        if twin is None:
+            lost.append(index)
+        else:
+            won.remove(twin)
+    return lost, won
+
+
+def _not(old: Node, new: Node, route: Route, compare: Compare) -> Iterator[SchemaChange]:
+    was, now = old.schema.get("not"), new.schema.get("not")
+    if is_same(was, now):
+        return
+    where = (*route, "not")
+    if "not" in old.schema and "not" in new.schema:
+        for each in compare(old.inner(was), new.inner(now), where):
+            yield replace(each, direction=each.direction.turned, is_sure=False)
+        return
+    direction = Direction.NARROWER if "not" in new.schema else Direction.WIDER
+    words = f"{place(route)} {'must now not' if 'not' in new.schema else 'may now'} fit a schema (not)"
+    yield SchemaChange(Aspect.CONDITION, direction, where, words, was, now)
+
+
+def _if(old: JsonObject, new: JsonObject, route: Route) -> Iterator[SchemaChange]:
+    keywords = ("if", "then", "else")
+    before: JsonObject = {key: old[key] for key in keywords if key in old}
+    after: JsonObject = {key: new[key] for key in keywords if key in new}
+    has, had = _binds(after), _binds(before)
+    if is_same(before, after) or not (has or had):
+        return
+    where = (*route, "if")
+    if has and not had:
+        words = f"{place(route)} has another condition (if)"
+        yield SchemaChange(Aspect.CONDITION, Direction.NARROWER, where, words, None, after)
+    elif had and not has:
+        words = f"{place(route)} has one condition less (if)"
+        yield SchemaChange(Aspect.CONDITION, Direction.WIDER, where, words, before, None)
+    else:
+        words = f"{place(route)}: a condition (if) is another"
+        for direction in (Direction.NARROWER, Direction.WIDER):
+            yield SchemaChange(Aspect.CONDITION, direction, where, words, before, after, is_sure=False)
+
+
+def _binds(conditional: JsonObject) -> bool:
+    return "if" in conditional and ("then" in conditional or "else" in conditional)
+
 
 MAX_DEPTH: Final = 128
 """How many steps from the root schemas are compared; what lies deeper is told as one change."""
 
 
-def movements(old: JsonObject, new: JsonObject) -> tuple[Movement, ...]:
+def schema_changes(old: JsonObject, new: JsonObject) -> tuple[SchemaChange, ...]:
     """Everything that moved from one schema to the other."""
     return () if is_same(old, new) else tuple(_Comparison().compare(root(old), root(new), ()))
 
@@ -27,7 +322,7 @@ class _Comparison:
 
     seen: set[tuple[int, int]] = field(default_factory=set)
 
-    def compare(self, old: Node, new: Node, route: Route) -> Iterator[Movement]:
+    def compare(self, old: Node, new: Node, route: Route) -> Iterator[SchemaChange]:
         if old.schema is new.schema or (not _refers(old.schema, new.schema) and is_same(old.schema, new.schema)):
             return
         pair = (id(old.written), id(new.written))
@@ -35,19 +330,19 @@ class _Comparison:
             return
         if len(route) > MAX_DEPTH:
             words = f"{place(route)}: something changed deeper than {MAX_DEPTH} levels"
-            yield Movement(Aspect.REFERENCE, Direction.NARROWER, route, words, is_sure=False)
+            yield SchemaChange(Aspect.REFERENCE, Direction.NARROWER, route, words, is_sure=False)
             return
         self.seen.add(pair)
         yield from bounds.movements(old, new, route)
         inside = [
-            *objects.movements(old, new, route, self.compare),
-            *combined.movements(old, new, route, self.compare),
+            *object_changes(old, new, route, self.compare),
+            *combined_changes(old, new, route, self.compare),
         ]
         yield from inside
         yield from _unevaluated(old, new, route, inside)
 
 
-def _unevaluated(old: Node, new: Node, route: Route, moved: Sequence[Movement]) -> Iterator[Movement]:
+def _unevaluated(old: Node, new: Node, route: Route, moved: Sequence[SchemaChange]) -> Iterator[SchemaChange]:
     """What else may be refused or allowed where the rest is what no other keyword has looked at."""
     looking = [each for each in moved if each.route[len(route) : len(route) + 1] != ("properties",)]
     for keyword in ("unevaluatedProperties", "unevaluatedItems"):

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from toolc.reporters.text import printable
-from toolc.review.change import GRADES, Change
 from toolc.review.compare import Difference
-from toolc.review.fingerprint import fingerprint
-from toolc.review.reports.wording import SHARED, excerpt, status, unified, worded
+from toolc.review.model.change import GRADES, ToolChange, fingerprint
+from toolc.review.reports.text import SHARED, excerpt, status, unified, worded
 from toolc.review.summary import summary
 
 LONGEST: Final = 60_000
@@ -53,7 +52,7 @@ def report(difference: Difference) -> str:
     return text
 
 
-def _blocks(tool: str, title: str, changes: Sequence[Change]) -> Iterator[str]:
+def _blocks(tool: str, title: str, changes: Sequence[ToolChange]) -> Iterator[str]:
     """One tool's part of the comment: with all that there is to say, then with less."""
     ordered = sorted(changes, key=lambda each: GRADES.index(each.grade))
     yield "\n".join(["", f"#### {title}", "", *(line for each in ordered for line in _change(tool, each)), ""])
@@ -62,7 +61,7 @@ def _blocks(tool: str, title: str, changes: Sequence[Change]) -> Iterator[str]:
     yield "\n".join(["", f"#### {title}", "", *some, f"- and {len(ordered) - len(some)} more", ""])
 
 
-def _change(tool: str, change: Change) -> Iterator[str]:
+def _change(tool: str, change: ToolChange) -> Iterator[str]:
     yield _headline(tool, change)
     if change.witness:
         yield f"  - witness: {_code(excerpt(change.witness.value))}, refused: {_safe(change.witness.refusal)}"
@@ -74,7 +73,7 @@ def _change(tool: str, change: Change) -> Iterator[str]:
         yield from ("", f"  {fence}diff", *(f"  {line}" for line in lines), f"  {fence}", "")
 
 
-def _headline(tool: str, change: Change) -> str:
+def _headline(tool: str, change: ToolChange) -> str:
     where = change.new or change.old
     place = f" at {_code(f'{where.path}:{where.start.line}')}" if where else ""
     cause = f", through {_code(change.cause)}" if change.cause else ""

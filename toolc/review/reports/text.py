@@ -1,17 +1,105 @@
-"""A difference for people, tool by tool: what asks most of a reviewer stands first."""
+"""Words that several reports share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import difflib
+import json
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Final
 
+from toolc.model.json_schema import JsonValue
 from toolc.reporters.text import printable
-from toolc.review.change import GRADES, Change, Grade
 from toolc.review.compare import Difference, ToolDifference
-from toolc.review.fingerprint import fingerprint
-from toolc.review.reports.wording import SHARED, excerpt, status, unified
-from toolc.review.summary import summary
-from toolc.review.surface import words
+from toolc.review.model.change import GRADES, Grade, ToolChange, fingerprint
+from toolc.review.model.pairing import ToolPair
+from toolc.review.model.text_diff import words
+from toolc.review.summary import cost, summary
+
+SHARED: Final = "all specs"
+"""What changes are told of that no single tool has."""
+
+_STATUS: Final = {"added": "added", "removed": "removed", "kept": "changed"}
+_MOST_LINES: Final = 60
+_LONGEST_LINE: Final = 300
+_LONGEST: Final = 300
+_CONTEXT: Final = 40
+_MOST_COMPARED: Final = 4_000_000
+"""Lines of one text times those of the other, beyond which a comparison would take too long."""
+
+
+def status(pair: ToolPair) -> str:
+    """What became of a tool, in words, and what that costs where it costs another number of tokens."""
+    words = _STATUS.get(pair.status, "")
+    if pair.status == "renamed" and pair.old is not None:
+        words = f"probably renamed from {pair.old.spec.name} ({pair.why})"
+    before, after = cost(pair)
+    return words if before == after else f"{words}, about {before} tokens before, {after} after"
+
+
+def unified(change: ToolChange) -> Iterator[str]:
+    """What stood there and what stands there, as lines of a diff; of long ones, those that differ."""
+    before, after = change.before, change.after
+    if before is None and after is None:
+        return
+    old, new = (before or "").splitlines(), (after or "").splitlines()
+    if len(old) == len(new) == 1:
+        old, new = _from_difference(old[0], new[0])
+    lines = [*_compared(old, new)] if len(old) + len(new) > 2 else []
+    lines = lines or [*(f"-{line}" for line in old), *(f"+{line}" for line in new)]
+    for line in lines[:_MOST_LINES]:
+        yield _plain(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}...")
+    if len(lines) > _MOST_LINES:
+        yield f"({len(lines) - _MOST_LINES} more lines)"
+
+
+def _from_difference(old: str, new: str) -> tuple[list[str], list[str]]:
+    """Two long lines from a little before the place where they differ."""
+    same = _alike(old, new)
+    if max(len(old), len(new)) <= _LONGEST_LINE or same <= _CONTEXT:
+        return [old], [new]
+    return [f"...{old[same - _CONTEXT :]}"], [f"...{new[same - _CONTEXT :]}"]
+
+
+def _alike(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many of the first characters, or lines, both have."""
+    return sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(old, new, strict=False)))
+
+
+def _compared(old: list[str], new: list[str]) -> Iterator[str]:
+    """The hunks of two texts; of very long ones what lies between their first and their last difference."""
+    if len(old) * len(new) <= _MOST_COMPARED:
+        yield from [*difflib.unified_diff(old, new, lineterm="", n=1)][2:]
+        return
+    first = _alike(old, new)
+    last = _alike(old[first:][::-1], new[first:][::-1])
+    gone, come = old[first : len(old) - last], new[first : len(new) - last]
+    yield f"@@ -{first + 1},{len(gone)} +{first + 1},{len(come)} @@"
+    shown = _MOST_LINES // 2 - 2
+    for sign, lines in (("-", gone), ("+", come)):
+        yield from (f"{sign}{line}" for line in lines[:shown])
+        if len(lines) > shown:
+            yield f"({len(lines) - shown} more lines)"
+
+
+def worded(change: ToolChange) -> str:
+    """The two texts of a surface change as one line, with what went and what came marked in it."""
+    marks = {" ": ("", ""), "-": ("[-", "-]"), "+": ("{+", "+}")}
+    pieces = words(change.before or "", change.after or "")
+    return "".join(
+        f"{marks[sign][0]}{_plain(' '.join(piece.splitlines()))}{marks[sign][1]}" for sign, piece in pieces
+    )
+
+
+def excerpt(value: JsonValue) -> str:
+    """A value as JSON, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _plain(text: str) -> str:
+    return "".join(each if each.isprintable() or each == "\t" else f"\\u{ord(each):04x}" for each in text)
+
 
 _RESET: Final = "\x1b[0m"
 _BOLD: Final = "\x1b[1m"
@@ -46,7 +134,7 @@ def _tool(tool: ToolDifference, *, color: bool) -> Iterator[str]:
     yield ""
 
 
-def _change(tool: str, change: Change, *, color: bool) -> Iterator[str]:
+def _change(tool: str, change: ToolChange, *, color: bool) -> Iterator[str]:
     where = change.new or change.old
     grade = _in(_COLORS.get(change.grade, ""), f"{change.grade} {change.rule}", color=color)
     cause = f", through {printable(change.cause)}" if change.cause else ""

@@ -9,8 +9,8 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 from toolc.model.permissions import OWN, Grant, Permissions, permissions_of
 from toolc.model.spec.tool import ToolSpec
-from toolc.review.change import Change, Grade, Route
-from toolc.review.state import Reviewed, State
+from toolc.review.model.change import Grade, Route, ToolChange
+from toolc.review.model.state import Reviewed, State
 
 T = TypeVar("T")
 
@@ -54,11 +54,11 @@ class Sides:
         route: Route,
         before: str | None = None,
         after: str | None = None,
-    ) -> Change:
+    ) -> ToolChange:
         """Return a change at ``route``. A new tool has one grade less, because a reviewer reads all of it."""
         if self.old is None:
             grade = _LESS.get(grade, grade)
-        return Change(
+        return ToolChange(
             kind="risk",
             rule=rule,
             grade=grade,
@@ -96,7 +96,7 @@ def steps_suffix(granted: Grant[T]) -> str:
     return "" if OWN in granted.by or not steps else f" (by {', '.join(steps)})"
 
 
-RiskRule: TypeAlias = Callable[[Sides], Iterator[Change]]
+RiskRule: TypeAlias = Callable[[Sides], Iterator[ToolChange]]
 
 RISK_RULES: Final[dict[str, RiskRule]] = {}
 """The rules that compare every tool whose digests changed, by number."""

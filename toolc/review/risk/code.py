@@ -9,18 +9,17 @@ from typing import Final
 from toolc.model.call_graph import called
 from toolc.model.spec.code_backends import File, PluginBackend, PythonBackend, Script, ShellBackend
 from toolc.model.spec.tool import EFFECT, ToolSpec
-from toolc.review.change import Change, Grade, Route
-from toolc.review.contract.node import whole
-from toolc.review.differences import Part, differing, written
+from toolc.review.model.change import Grade, Route, ToolChange
+from toolc.review.model.schema_node import whole
+from toolc.review.model.state import State
+from toolc.review.model.text_diff import Part, differing, shown, written
 from toolc.review.risk.base import Sides, risk_rule
-from toolc.review.state import State
-from toolc.review.surface import shown
 
 DEPENDENCY: Final = "RSK12"
 
 
 @risk_rule("RSK07")
-def check_programs(sides: Sides) -> Iterator[Change]:
+def check_programs(sides: Sides) -> Iterator[ToolChange]:
     """Report programs and packages that changed, and called tools that are others now or do something else."""
     was, now = sides.before, sides.after
     if was is None:
@@ -30,7 +29,7 @@ def check_programs(sides: Sides) -> Iterator[Change]:
     yield from _calls(sides)
 
 
-def _files(sides: Sides, was: ToolSpec, now: ToolSpec) -> Iterator[Change]:
+def _files(sides: Sides, was: ToolSpec, now: ToolSpec) -> Iterator[ToolChange]:
     before, after = programs(was), programs(now)
     for path in sorted(before.keys() | after.keys()):
         old, new = before.get(path), after.get(path)
@@ -66,7 +65,7 @@ def _is_same_program(path: str, old: str | None, new: str | None) -> bool:
         return False
 
 
-def _requirements(sides: Sides, was: ToolSpec, now: ToolSpec) -> Iterator[Change]:
+def _requirements(sides: Sides, was: ToolSpec, now: ToolSpec) -> Iterator[ToolChange]:
     before, after = _packages(was), _packages(now)
     if before == after:
         return
@@ -79,7 +78,7 @@ def _packages(tool: ToolSpec) -> tuple[str, ...]:
     return tool.backend.requirements if isinstance(tool.backend, PythonBackend) else ()
 
 
-def _calls(sides: Sides) -> Iterator[Change]:
+def _calls(sides: Sides) -> Iterator[ToolChange]:
     """Yield a change for each called tool that is another one now or does something else, by any of its names."""
     for name in called(sides.after):
         before, after = sides.state_before.by_name.get(name), sides.state_after.by_name.get(name)
@@ -100,7 +99,7 @@ _NARROWER: Final = frozenset({"sandbox", "confirm", "retry"})
 """Fields for which other rules report what widens: what remains has narrowed, or means the same."""
 
 
-def remaining_effects(sides: Sides, reported: Sequence[Change]) -> Iterator[Change]:
+def remaining_effects(sides: Sides, reported: Sequence[ToolChange]) -> Iterator[ToolChange]:
     """Yield a change for each part of the effect that differs and that no change in ``reported`` is about."""
     if sides.old is None:
         return
@@ -133,7 +132,7 @@ def _is_step(reported: str | int, stored: str | int) -> bool:
     return reported == stored or str(stored).startswith(f"{reported}_")
 
 
-def _change(sides: Sides, part: Part) -> Change:
+def _change(sides: Sides, part: Part) -> ToolChange:
     grade: Grade = "high"
     words = f"a call does something else: {shown(part.route)}"
     if part.route[:2] in {("sandbox", "env"), ("sandbox", "secret_env")}:

@@ -8,10 +8,10 @@ from typing import Final
 from toolc.model.json_schema import JsonValue
 from toolc.model.permissions import Permissions, format_permissions
 from toolc.model.spec.sandbox import Commit, Expose, SecretSpec, TransactionSpec
-from toolc.review.change import Change
-from toolc.review.differences import leaves
+from toolc.review.model.change import ToolChange
+from toolc.review.model.state import Reviewed
+from toolc.review.model.text_diff import leaves
 from toolc.review.risk.base import Sides, risk_rule, steps_suffix
-from toolc.review.state import Reviewed
 
 _ROUTE: Final = ("sandbox", "workspace")
 _POWER: Final = {"none": 0, "ro": 1, "transaction": 2, "rw": 3}
@@ -19,7 +19,7 @@ _COMMITS: Final[dict[Commit, int]] = {"never": 0, "ask": 1, "success": 2, "alway
 
 
 @risk_rule("RSK02")
-def check_workspace(sides: Sides) -> Iterator[Change]:
+def check_workspace(sides: Sides) -> Iterator[ToolChange]:
     """Report a workspace that is new or can be written to, and changes that are committed more easily."""
     before, after = _mode(sides.permissions_before), _mode(sides.permissions_after)
     if _POWER[after] > _POWER[before]:
@@ -55,7 +55,7 @@ _EXPOSES: Final[dict[Expose, int]] = {"broker": 0, "env": 1, "file": 1}
 
 
 @risk_rule("RSK06")
-def check_secrets(sides: Sides) -> Iterator[Change]:
+def check_secrets(sides: Sides) -> Iterator[ToolChange]:
     """Report a secret that is new, may be sent to more hosts or into the sandbox, or is used in other places."""
     had = {each.value.name: each.value for each in sides.permissions_before.secrets}
     for each in sides.permissions_after.secrets:

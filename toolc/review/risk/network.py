@@ -11,9 +11,9 @@ from toolc.model.spec.composed_backends import AgentBackend
 from toolc.model.spec.http_backend import HttpBackend, Method, Url
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import ToolSpec
-from toolc.review.change import Change
+from toolc.review.model.change import ToolChange
+from toolc.review.model.state import State
 from toolc.review.risk.base import Sides, gained, risk_rule
-from toolc.review.state import State
 
 PUBLIC: Final = "RSK13"
 
@@ -21,7 +21,7 @@ _ALLOW: Final = ("sandbox", "network", "allow")
 
 
 @risk_rule("RSK01")
-def check_destinations(sides: Sides) -> Iterator[Change]:
+def check_destinations(sides: Sides) -> Iterator[ToolChange]:
     """Report each destination that no earlier one covers, and other changes that widen where a call can go."""
     had = [each.value for each in sides.permissions_before.hosts]
     before = _shown(sides.permissions_before.hosts)
@@ -35,7 +35,7 @@ def check_destinations(sides: Sides) -> Iterator[Change]:
     yield from _url(sides)
 
 
-def _url(sides: Sides) -> Iterator[Change]:
+def _url(sides: Sides) -> Iterator[ToolChange]:
     was, now = _url_of(sides.before), _url_of(sides.after)
     route = ("backend", "http", "url")
     if now is not None and not isinstance(now, Url) and (was is None or isinstance(was, Url)):
@@ -69,7 +69,7 @@ _STRENGTH: Final[dict[Method, int]] = {
 
 
 @risk_rule("RSK08")
-def check_requests(sides: Sides) -> Iterator[Change]:
+def check_requests(sides: Sides) -> Iterator[ToolChange]:
     """Report a stronger method, another host and another authentication. A new tool is reported by RSK01."""
     was, now = sides.before.backend if sides.before else None, sides.after.backend
     if isinstance(was, HttpBackend) and isinstance(now, HttpBackend):
@@ -98,7 +98,7 @@ def _host(tool: ToolSpec | None) -> str | None:
 
 
 @risk_rule("RSK11")
-def check_data_flows(sides: Sides) -> Iterator[Change]:
+def check_data_flows(sides: Sides) -> Iterator[ToolChange]:
     """Report a tool that, with the tools it calls, can now read private data and send it away."""
     was = _parts(sides.state_before, [sides.old.spec.name] if sides.old else [])
     if sides.old and not all(was) and all(_parts(sides.state_after, [sides.after.name])):
@@ -106,7 +106,7 @@ def check_data_flows(sides: Sides) -> Iterator[Change]:
         yield sides.risk("RSK11", "high", words, ("sandbox",))
 
 
-def toolset_data_flows(sides: Sides) -> Iterator[Change]:
+def toolset_data_flows(sides: Sides) -> Iterator[ToolChange]:
     """Yield each toolset that the tool is in and that is more than before, where the tool has a part in it."""
     for name, members in sorted(sides.state_after.toolsets.items()):
         mine = _parts(sides.state_after, [sides.after.name])

@@ -12,12 +12,12 @@ from toolc.model.permissions import Permissions
 from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
 from toolc.model.spec.sandbox import Build, Limits, MinIsolation
 from toolc.model.spec.tool import ToolSpec
-from toolc.review.change import Change, Grade
+from toolc.review.model.change import Grade, ToolChange
 from toolc.review.risk.base import Sides, gained, risk_rule, steps_suffix
 
 
 @risk_rule("RSK03")
-def check_image(sides: Sides) -> Iterator[Change]:
+def check_image(sides: Sides) -> Iterator[ToolChange]:
     """Report another image, or another folder that an image is built from."""
     was, now = sides.before, sides.after
     if isinstance(now.backend, CompositeBackend):
@@ -69,7 +69,7 @@ _STRENGTH: Final[dict[MinIsolation, int]] = {"namespace": 0, "gvisor": 1, "vm": 
 
 
 @risk_rule("RSK04")
-def check_isolation(sides: Sides) -> Iterator[Change]:
+def check_isolation(sides: Sides) -> Iterator[ToolChange]:
     """Report a removed ``run_as: nonroot`` and a weaker ``min_isolation``, but not of a new tool."""
     if sides.old is None:
         return
@@ -102,7 +102,7 @@ _SIZES: Final = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1))
 
 
 @risk_rule("RSK05")
-def check_limits(sides: Sides) -> Iterator[Change]:
+def check_limits(sides: Sides) -> Iterator[ToolChange]:
     """Report each limit that is higher than before; for a new tool, higher than the default."""
     own = {each.name: float(getattr(Limits(), each.name)) for each in fields(Limits)}
     had = {each.value.name: each.value.amount for each in sides.permissions_before.limits} if sides.old else own
@@ -134,7 +134,7 @@ def _attempts(tool: ToolSpec | None) -> int:
     return tool.retry.attempts if tool and tool.retry else 1
 
 
-def _agent(sides: Sides) -> Iterator[Change]:
+def _agent(sides: Sides) -> Iterator[ToolChange]:
     was, now = sides.before.backend if sides.before else None, sides.after.backend
     if not isinstance(was, AgentBackend) or not isinstance(now, AgentBackend):
         return
@@ -146,7 +146,7 @@ def _agent(sides: Sides) -> Iterator[Change]:
 
 
 @risk_rule("RSK13")
-def check_lifetime(sides: Sides) -> Iterator[Change]:
+def check_lifetime(sides: Sides) -> Iterator[ToolChange]:
     """Report ``lifetime: session`` where it was not set before."""
     for each in gained(sides.permissions_before.lifetimes, sides.permissions_after.lifetimes):
         if each.value == "session":

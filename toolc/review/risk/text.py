@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Final
 
 from toolc.compiler.checks.model_text import first_hidden, first_order
-from toolc.review.change import Change, Grade, Route
+from toolc.review.model.change import Grade, Route, ToolChange
+from toolc.review.model.text_diff import shown, texts
 from toolc.review.risk.base import Sides, risk_rule
-from toolc.review.surface import shown, texts
 
 _COMMANDING: Final = re.compile(
     r"\b(?:always|never|must|before (?:using|calling)|first call|instead of)\b", re.IGNORECASE
@@ -24,7 +24,7 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 
 
 @risk_rule("RSK10")
-def check_model_text(sides: Sides) -> Iterator[Change]:
+def check_model_text(sides: Sides) -> Iterator[ToolChange]:
     """Report each string that changed, graded by what is new in it. Of a new tool only high grades are reported."""
     before = texts(sides.old) if sides.old else {}
     others = (sides.state_after.names | sides.state_after.tools.keys()) - {sides.after.name}
@@ -77,7 +77,7 @@ _WORDS: Final = {None: "nothing", True: "true", False: "false"}
 
 
 @risk_rule("RSK09")
-def check_annotations(sides: Sides) -> Iterator[Change]:
+def check_annotations(sides: Sides) -> Iterator[ToolChange]:
     """Report each annotation that changed, and a confirmation that is no longer required."""
     was, now = sides.before, sides.after
     if was is None:
@@ -91,7 +91,7 @@ def check_annotations(sides: Sides) -> Iterator[Change]:
         yield sides.risk("RSK09", "high", "no person is asked before a call", ("confirm",), "true", "false")
 
 
-def check_tags(sides: Sides) -> Iterator[Change]:
+def check_tags(sides: Sides) -> Iterator[ToolChange]:
     """Yield each tag that a tool lost, and, as the least of risks, each that it got."""
     if sides.before is None:
         return

@@ -11,8 +11,8 @@ from typing import Final, Literal, TypeAlias
 
 from toolc.model.registry_file import digests
 from toolc.model.spec.code_backends import PluginBackend
-from toolc.review.state import Reviewed, State
-from toolc.review.surface import MOST_EQUAL, equal_pairs
+from toolc.review.model.state import Reviewed, State
+from toolc.review.model.text_diff import MOST_EQUAL, equal_pairs
 
 Status: TypeAlias = Literal["added", "removed", "renamed", "kept"]
 
@@ -26,7 +26,7 @@ _WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ToolPair:
     """One tool on both sides; None on the side that lacks it.
 
     ``renamed`` is probable, never certain: ``why`` says what the two share.
@@ -45,15 +45,15 @@ class Pair:
         return tool.spec.name
 
 
-def pairs(old: State, new: State) -> tuple[Pair, ...]:
+def pairs(old: State, new: State) -> tuple[ToolPair, ...]:
     """Every tool of both states, sorted by name."""
     gone = {name: tool for name, tool in old.tools.items() if name not in new.tools}
     come = {name: tool for name, tool in new.tools.items() if name not in old.tools}
-    found = [Pair("kept", old.tools[name], tool) for name, tool in new.tools.items() if name in old.tools]
+    found = [ToolPair("kept", old.tools[name], tool) for name, tool in new.tools.items() if name in old.tools]
     for before, after, why in _renamed(gone, come, old, new):
-        found.append(Pair("renamed", gone.pop(before), come.pop(after), why))
-    found += [Pair("removed", tool, None) for tool in gone.values()]
-    found += [Pair("added", None, tool) for tool in come.values()]
+        found.append(ToolPair("renamed", gone.pop(before), come.pop(after), why))
+    found += [ToolPair("removed", tool, None) for tool in gone.values()]
+    found += [ToolPair("added", None, tool) for tool in come.values()]
     return tuple(sorted(found, key=lambda pair: pair.name))
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from typing import Final
 
+import toolc
+from toolc.model.diagnostics import Code, Diagnostics, Severity
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.model.source import Span
-from toolc.review.change import Change
+from toolc.model.source import Position, Span
+from toolc.reporters import render
+from toolc.reporters.base import Report
 from toolc.review.compare import Difference, ToolDifference
-from toolc.review.fingerprint import fingerprint
-from toolc.review.summary import summary
-from toolc.review.tokens import cost
+from toolc.review.model.change import Grade, ToolChange, fingerprint
+from toolc.review.reports.text import SHARED
+from toolc.review.summary import cost, summary
 
 
-def report(difference: Difference) -> str:
+def json_report(difference: Difference) -> str:
     """One object with a list of tools."""
     value: JsonObject = {
         "base": difference.old.label,
@@ -37,7 +41,7 @@ def _tool(tool: ToolDifference) -> JsonObject:
     return {"name": tool.name, "status": status} | renamed | {"grade": tool.grade} | costs | {"changes": changes}
 
 
-def _change(tool: str, change: Change) -> JsonObject:
+def _change(tool: str, change: ToolChange) -> JsonObject:
     value: JsonObject = {
         "fingerprint": fingerprint(tool, change),
         "kind": change.kind,
@@ -65,3 +69,24 @@ def _span(span: Span | None) -> JsonValue:
     if span is None:
         return None
     return {"file": span.path, "line": span.start.line, "column": span.start.column}
+
+
+_GRAVE: Final[frozenset[Grade]] = frozenset({"critical", "high", "breaking"})
+_FORMATS: Final = ("sarif", "github")
+
+
+def findings_report(difference: Difference, format_name: str) -> str:
+    """Every change but those that ask nothing, in one of the reporters' formats."""
+    diagnostics = Diagnostics()
+    for state in (difference.old, difference.new):
+        for tool in state.tools.values():
+            if tool.source:
+                diagnostics.add_source(tool.source)
+    for name, change in difference.changes:
+        if change.grade == "compatible":
+            continue
+        severity = Severity.ERROR if change.grade in _GRAVE else Severity.WARNING
+        span = change.new or change.old or Span(difference.new.label, Position(1, 1), Position(1, 2))
+        code = Code(change.rule, severity, f"{change.kind}: {change.rule}")
+        diagnostics.add(code, f"{name or SHARED}: {change.grade}: {change.message}", span)
+    return render(Report(diagnostics=diagnostics, version=toolc.__version__), format_name)

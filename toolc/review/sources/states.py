@@ -21,12 +21,19 @@ from toolc.model.diagnostics import Diagnostic
 from toolc.model.errors import UsageError
 from toolc.model.registry_file import read_registry
 from toolc.model.source import Span
-from toolc.review import flawless
-from toolc.review.git import LINK, Blob, Commit, Repository
-from toolc.review.links import in_commit
-from toolc.review.narrowing import Narrowed, above, is_project, narrowed, of_commit, of_working_tree, projects
-from toolc.review.spellings import speaks_of_files
-from toolc.review.state import Reviewed, State, inside
+from toolc.review.model.state import Reviewed, State, inside
+from toolc.review.sources import unchanged_specs
+from toolc.review.sources.repository import LINK, Blob, Commit, Repository, in_commit
+from toolc.review.sources.unchanged_specs import (
+    Narrowed,
+    above,
+    is_project,
+    narrowed,
+    of_commit,
+    of_working_tree,
+    projects,
+    speaks_of_files,
+)
 
 _LFS: Final = b"version https://git-lfs.github.com/spec/"
 """How a pointer begins that Git LFS commits instead of a file."""
@@ -64,8 +71,8 @@ def two_states(base: str, head: str | None, paths: Sequence[Path]) -> Iterator[t
     else:
         named = [repository.inside(path) for path in paths]
         now = of_working_tree(repository, named, before.algorithm)
-    place = flawless.place_of(repository.top, named, projects(now))
-    only = narrowed(was, now, repository.top, flawless.kept(place))
+    place = unchanged_specs.place_of(repository.top, named, projects(now))
+    only = narrowed(was, now, repository.top, unchanged_specs.kept(place))
     with (
         _opened(base, before, paths, only and only.of_base()) as old,
         _checked(head, after, paths, only) as new,
@@ -93,7 +100,7 @@ def _learn(place: Path, only: Narrowed, head: State) -> None:
     """Keep which specs of the head have no errors."""
     plain = {path: each for path, each in only.plain.items() if path in head.compiled}
     if plain:
-        flawless.keep(
+        unchanged_specs.keep(
             place,
             {**only.known, **{path: replace(each, tools=head.compiled[path]) for path, each in plain.items()}},
         )

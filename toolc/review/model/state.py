@@ -17,7 +17,7 @@ from toolc.model.registry import tool_to_json
 from toolc.model.registry_file import digests
 from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.tool import ToolSpec
-from toolc.review.change import Route
+from toolc.review.model.change import Route
 
 
 def inside(path: str, prefix: str) -> str:

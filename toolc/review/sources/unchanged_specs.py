@@ -8,17 +8,133 @@ tools that call others, or words written in ways that few people know), all are 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Final, Literal
 
+from toolc.compiler.cache.answers import versions
+from toolc.compiler.cache.file import cache_folder, digest, load, save
 from toolc.compiler.project.discovery import PROJECT_FILES, SUFFIXES, walk
-from toolc.review.flawless import Flawless
-from toolc.review.git import Commit, Repository
-from toolc.review.spellings import is_odd, names, refers, speaks_of_tools
+from toolc.review.sources.repository import Commit, Repository
+
+_REFERS: Final = re.compile(rb"\b(?:files?|build)\b[\"']?[ \t]*[:=]")
+_CALLS: Final = re.compile(rb"\b(?:composite|agent|toolsets)\b")
+_NAMED: Final = rb"name(?<!\wname)\b"
+_NAME: Final = re.compile(
+    rb"name(?:(?<=^name)|(?<=^[\"']name)|(?<=[ \t{,-]name)|(?<=[ \t{,-][\"']name))"
+    rb"[\"']?[ \t]*[:=][ \t]*(?:[&!][^\s]+[ \t]+)*[\"']?([A-Za-z_][A-Za-z0-9_-]*)",
+    re.MULTILINE,
+)
+"""More than the names of tools: one that is none only makes a review say that a text names it."""
+
+_ODD: Final = (
+    # A letter that is written as a number.
+    ((b"\\",), re.compile(rb"\\[xuU]")),
+    # A key and its value apart.
+    ((b"?",), re.compile(rb"\n[ \t-]*\?(?=\s)|[\[{,][ \t]*\?\s[^,?()]*:")),
+    # A key that is an alias, has an anchor or a tag.
+    ((b"*", b"&", b"!"), re.compile(rb"[*&!][^\s,\]}]*[ \t]+:(?=\s)")),
+    ((b"*", b"&", b"!"), re.compile(rb"\n[ \t]*[*&!]")),
+    # A name in other lines, or elsewhere.
+    ((b"name",), re.compile(_NAMED + rb"[\"']?[ \t]*[:=][ \t]*(?:[|>&*!]|[\"'][^\"'\n]*\n)")),
+    (
+        (b"name",),
+        re.compile(
+            _NAMED + rb"[\"']?[ \t]*:[ \t]*(?:#[^\n]*)?\r?\n[ \t]*[\"']?[\w-]+[\"']?[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z)"
+        ),
+    ),
+    # Other ends of lines.
+    ((b"\r",), re.compile(rb"\r(?!\n)")),
+    ((b"\x00",), re.compile(rb"\x00")),
+)
+"""Ways of writing a key or a name that the patterns above do not see, and that hardly anybody uses."""
+
+_COLON: Final = re.compile(rb"\n[ \t]*:")
+_APART: Final = re.compile(rb"\n[ \t]*:(?=\s)|\b(?:files?|build|name)\b[\"']?(?:[ \t]*(?:#[^\n]*)?\r?\n)+[ \t]*:")
+"""A value whose line begins with the colon, or with more."""
+
+_ENCODED: Final = re.compile(rb"\xff|\xfe|\xc2\x85|\xe2\x80[\xa8\xa9]")
+"""Other encodings, and ends of lines that are no ASCII."""
+
+
+def names(text: bytes) -> list[bytes]:
+    """What may be the names of tools in a spec."""
+    return _NAME.findall(text)
+
+
+def needs_full_parse(text: bytes) -> bool:
+    """Whether keys or names are written in a way that is not looked into here."""
+    begun = b"\n" + text  # each line has an end before it then
+    if _COLON.search(begun) and _APART.search(begun):
+        return True
+    if not text.isascii() and _ENCODED.search(text):
+        return True
+    return any(any(word in text for word in words) and pattern.search(begun) for words, pattern in _ODD)
+
+
+def mentions_tools(text: bytes) -> bool:
+    """Whether a spec or a project file may name other tools."""
+    words = (b"composite", b"agent", b"toolsets")
+    return any(word in text for word in words) and _CALLS.search(text) is not None
+
+
+def refers(text: bytes) -> bool:
+    """Whether a spec that is not odd may take in files beside it."""
+    return (b"file" in text or b"build" in text) and _REFERS.search(text) is not None
+
+
+def speaks_of_files(text: bytes) -> bool:
+    """Whether a spec may take in files beside it, however it is written."""
+    return refers(text) or needs_full_parse(text)
+
+
+_FORMAT: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Flawless:
+    """A spec without errors that speaks of no other file and no other tool.
+
+    ``identity`` is Git's name for its text, ``words`` are what the text seems to call tools, and ``tools`` the
+    names and aliases that its tools really have.
+    """
+
+    identity: str
+    words: tuple[str, ...]
+    tools: tuple[str, ...]
+
+
+def place_of(top: Path, paths: Sequence[str], projects: Mapping[str, str]) -> Path | None:
+    """Where it is kept for the specs at ``paths`` of the repository at ``top``; None where nothing can be kept.
+
+    ``projects`` are Git's names for the texts of the project files that hold for them, by path.
+    """
+    folder = cache_folder()
+    if folder is None:
+        return None
+    asked = [_FORMAT, "review", str(top), [*paths], sorted(projects.items()), [*versions()]]
+    return folder / f"check-{digest(json.dumps(asked))}.json"
+
+
+def kept(place: Path | None) -> dict[str, Flawless]:
+    """Those that are known, by path; none where the file is missing, or somebody else could have written it."""
+    try:
+        found = load(place).answer or {}
+        return {
+            path: Flawless(identity, tuple(words), tuple(tools)) for path, (identity, words, tools) in found.items()
+        }
+    except (ValueError, TypeError, AttributeError):
+        return {}
+
+
+def keep(place: Path, specs: Mapping[str, Flawless]) -> None:
+    """Write down all that is known, where that can be written."""
+    save(place, {path: [each.identity, each.words, each.tools] for path, each in specs.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +248,7 @@ def narrowed(old: Texts, new: Texts, top: Path, kept: Mapping[str, Flawless]) ->
     texts = dict(zip(fresh, new.read(fresh), strict=True))
     gone = [path for path in before if path in differing]
     everything = [*texts.values(), *old.read(gone)]
-    if any(speaks_of_tools(text) or is_odd(text) for text in everything):
+    if any(mentions_tools(text) or needs_full_parse(text) for text in everything):
         return None
     if any(refers(text) for path, text in texts.items() if is_project(path)):
         return None

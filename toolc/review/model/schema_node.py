@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from toolc.model.json_schema import JsonObject, JsonValue
-from toolc.review.change import Route
+from toolc.review.model.change import Route
 
 _LONGEST: Final = 60
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -22,7 +24,7 @@ Route: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class Counterexample:
     """A value that the schema before accepts and the one after refuses, or the other way round for a result.
 
     Both have judged it; ``refusal`` are the words of the one that refuses.
@@ -33,7 +35,7 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ToolChange:
     """One change of one tool.
 
     ``rule`` is stable and never reused (``RSK01``, ``CON101``); ``path`` is where in the tool, as the spec says
@@ -53,6 +55,19 @@ class Change:
     old: Span | None = None
     new: Span | None = None
     cause: str = ""
-    witness: Witness | None = None
+    witness: Counterexample | None = None
     no_witness: str = ""
     approvers: tuple[str, ...] = ()
+
+
+_LENGTH: Final = 12
+"""Hex digits of a fingerprint: short enough to be written by hand, and 48 bits are enough for one review."""
+
+
+def fingerprint(tool: str, change: ToolChange) -> str:
+    """The fingerprint of a change of the tool called ``tool``."""
+    known = [change.rule, tool, [*change.path], change.grade, change.message, change.before, change.after]
+    return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:_LENGTH]
+
+
+Side: TypeAlias = Literal["input", "output"]

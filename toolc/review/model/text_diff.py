@@ -6,14 +6,83 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from toolc.model.json_schema import JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.tool import SURFACE
-from toolc.review.change import Change, Kind, Route
-from toolc.review.contract.node import whole
-from toolc.review.differences import Part, differing
-from toolc.review.state import Reviewed
+from toolc.review.model.change import Kind, Route, ToolChange
+from toolc.review.model.schema_node import is_same, whole
+from toolc.review.model.state import Reviewed
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One value that differs; None where a side has nothing there."""
+
+    route: Route
+    before: JsonValue
+    after: JsonValue
+
+
+def differing(old: Reviewed, new: Reviewed, fields: Sequence[str]) -> Iterator[Part]:
+    """The smallest parts of ``fields`` that differ. Lists are compared whole."""
+    for name in fields:
+        yield from _parts(old.stored[name], new.stored[name], (name,))
+
+
+def _parts(old: JsonValue, new: JsonValue, route: Route) -> Iterator[Part]:
+    if is_same(old, new):
+        return
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys([*old, *new]):
+            yield from _parts(old.get(key), new.get(key), (*route, key))
+    else:
+        yield Part(route, old, new)
+
+
+def leaves(tool: Reviewed, fields: Sequence[str]) -> Iterator[tuple[Route, JsonValue]]:
+    """Every map of ``fields``, with where it stands as a tool is stored."""
+    for name in fields:
+        yield from _maps(tool.stored[name], (name,))
+
+
+def _maps(value: JsonValue, route: Route) -> Iterator[tuple[Route, JsonValue]]:
+    if isinstance(value, dict):
+        yield route, value
+        for key, each in value.items():
+            yield from _maps(each, (*route, key))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _maps(each, (*route, index))
+
+
+def written(value: JsonValue) -> JsonValue:
+    """A stored value with its templates as a spec writes them: ``{{ name.key | filter }}``."""
+    if isinstance(value, dict):
+        return _placeholder(value) or {key: written(each) for key, each in value.items()}
+    if not isinstance(value, list):
+        return value
+    if any(isinstance(part, dict) and _placeholder(part) for part in value):
+        return "".join(part if isinstance(part, str) else str(written(part)) for part in value)
+    return [written(each) for each in value]
+
+
+def _placeholder(value: JsonObject) -> str:
+    """A stored placeholder in a spec's words; empty for any other map."""
+    match value:
+        case {"name": str() as name, "keys": list() as keys, "filters": list() as filters} if len(value) == 3:
+            words = [".".join(map(str, (name, *keys))), *map(_filter, filters)]
+            return f"{{{{ {' | '.join(words)} }}}}"
+        case _:
+            return ""
+
+
+def _filter(value: JsonValue) -> str:
+    assert isinstance(value, dict)
+    argument = value["argument"]
+    return str(value["name"]) if argument is None else f"{value['name']}({argument!r})"
+
 
 RULE: Final = "SUR01"
 
@@ -23,14 +92,14 @@ MOST_EQUAL: Final = 100_000
 in the worst case, and a text of one word said a thousand times would take minutes."""
 
 
-def rest(old: Reviewed, new: Reviewed, told: Sequence[Change]) -> Iterator[Change]:
+def rest(old: Reviewed, new: Reviewed, told: Sequence[ToolChange]) -> Iterator[ToolChange]:
     """Each part of what a model sees that differs and that no change of ``told`` is about."""
     places = [(change.kind, _stored(change.path)) for change in told]
     for part in differing(old, new, SURFACE):
         if part.route == ("name",) or any(_is_about(*place, part) for place in places):
             continue
         route = ("result", "schema", *part.route[1:]) if part.route[0] == "result_schema" else part.route
-        yield Change(
+        yield ToolChange(
             kind="surface",
             rule=RULE,
             grade="low",

@@ -1,0 +1,269 @@
+"""RSK12: what all specs share looks away more: a project's lint settings and exclusions, comments that ignore."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from collections.abc import Sequence as Sequence_module
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from toolc.compiler.project.project import NO_PROJECT, Project
+from toolc.compiler.project.settings import severity_of
+from toolc.compiler.project.suppressions import Suppression, suppressions
+from toolc.document.nodes import Mapping, Node, Scalar, Sequence
+from toolc.model import codes
+from toolc.model.diagnostics import Code, Diagnostics, Severity
+from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.source import Position, SourceText, Span
+from toolc.model.spec.tool import ToolSpec
+from toolc.policy.comparison import Relaxation, relaxations
+from toolc.policy.policy import Policy
+from toolc.review.model.change import Grade, ToolChange
+from toolc.review.model.pairing import ToolPair
+from toolc.review.model.state import Reviewed, State, inside
+
+if TYPE_CHECKING:
+    from toolc.providers.base import Provider
+
+
+def policy_changes(old: State, new: State, pairs: Sequence_module[ToolPair]) -> Iterator[ToolChange]:
+    """Each bound that held for a tool and is gone or wider: once, whatever tools it held for.
+
+    What held for a tool is what held for it by any name, and what held in the folder where it is now.
+    """
+    if not any(project.policies for project in old.projects):
+        return
+    told: set[tuple[str, str]] = set()
+    compared: set[tuple[tuple[Policy, ...], tuple[Policy, ...]]] = set()
+    for pair in pairs:
+        if pair.new is None or pair.new.located is None:
+            continue
+        now = _policies(new, pair.new.located.policies)
+        of_tool = pair.old.located.policies if pair.old and pair.old.located else ()
+        folder = os.path.relpath(Path(pair.new.located.path).parent.resolve(), new.top.resolve())
+        of_folder = old.project_at(folder)
+        held = _policies(old, of_tool), _policies(old, of_folder.policies if of_folder else ())
+        for was in held:
+            if (was, now) in compared:
+                continue
+            compared.add((was, now))
+            for each in relaxations(was, now):
+                if (each.key, each.path) not in told:
+                    told.add((each.key, each.path))
+                    yield _change(each)
+
+
+def _policies(state: State, policies: Sequence_module[Policy]) -> tuple[Policy, ...]:
+    """Those with their files as both sides call them."""
+    top = state.top.resolve()
+    return tuple(replace(each, path=os.path.relpath(Path(each.path).resolve(), top)) for each in policies)
+
+
+def _change(each: Relaxation) -> ToolChange:
+    return ToolChange(
+        kind="risk",
+        rule=RULE,
+        grade="high",
+        message=f"the policy of {each.path} allows more by '{each.key}'",
+        path=("policy", each.path, each.key),
+        before=each.before,
+        after=each.after,
+        # Both states call the file what the repository does.
+        old=each.old._replace(path=each.path),
+        new=(each.new or Span("", Position(1, 1), Position(1, 2)))._replace(path=each.path),
+    )
+
+
+def approvers(
+    change: ToolChange, path: str, tool: ToolSpec | None, policies: Sequence_module[Policy]
+) -> tuple[str, ...]:
+    """Who must approve a change of a tool in the file ``path``, each once; a ``tool`` of None is what all share."""
+    found = [
+        name
+        for policy in policies
+        for approval in policy.approvals
+        if approval.asks(change.rule, change.grade, path, tool.tags if tool else ())
+        for name in approval.by
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def against(state: State, policy: Policy) -> Diagnostics:
+    """All that a central policy has against the tools of a state, as findings about their specs."""
+    from toolc.compiler.pipeline.compile_file import CODES  # start-up time: only where somebody names a policy
+    from toolc.policy.rules import violations  # as above
+
+    diagnostics = Diagnostics()
+    for name, tool in sorted(state.tools.items()):
+        if tool.source:
+            diagnostics.add_source(tool.source)
+        for each in violations(tool.spec, state.by_name, (policy,)):
+            span = tool.span(*each.route) or Span(state.label, Position(1, 1), Position(1, 2))
+            diagnostics.add(CODES[each.key], f"'{name}': {each.message}", span, each.hint)
+    return diagnostics
+
+
+RULE: Final = "RSK12"
+
+_GRAVE: Final = ("TC21", "TC4", "TC5", "TC6", "TC9")
+"""Findings about what a model is made to do, what runs, what it may reach, secrets, and policies."""
+
+_LEVELS: Final = {None: 0, Severity.WARNING: 1, Severity.ERROR: 2}
+_NAMES: Final = {None: "off", Severity.WARNING: "warning", Severity.ERROR: "error"}
+
+
+def relaxation_changes(old: State, new: State) -> Iterator[ToolChange]:
+    """Each finding that is told less than before, and each file that is no longer looked at."""
+    if old.tools and new.tools:
+        told: set[tuple[str, str]] = set()
+        for place in (*sorted(new.projects_by_place), *new.folders):
+            was, now = old.project_at(place) or NO_PROJECT, new.project_at(place) or NO_PROJECT
+            both = was.vars.where, now.vars.where
+            if both not in told:
+                told.add(both)
+                said = _SettingSource(new, now) if now is not NO_PROJECT else _SettingSource(old, was)
+                yield from _of_project(was, now, said, place)
+    yield from _comments(old, new)
+
+
+@dataclass(frozen=True, slots=True)
+class _SettingSource:
+    """Where a project file says what it says."""
+
+    state: State
+    project: Project
+
+    def at(self, *route: str) -> Span:
+        """The key or the item at ``route``, or what of the way there exists."""
+        node: Node | None = self.project.root
+        span = Span(self.project.vars.where, Position(1, 1), Position(1, 2))
+        for step in route:
+            if isinstance(node, Mapping) and (entry := node.entry(step)):
+                span, node = entry.key_span, entry.value
+            elif isinstance(node, Sequence):
+                node = next((each for each in node.items if isinstance(each, Scalar) and each.value == step), None)
+                span = node.span if node else span
+            else:
+                break
+        return Span(inside(span.path, self.state.prefix), span.start, span.end)
+
+    def about(self, code: Code) -> Span:
+        """What has the last word on a finding: an entry of ``ignore`` or ``severity``, else ``select``."""
+        lint = self.project.lint
+        routes = [("lint", "ignore", each) for each in lint.ignore]
+        routes += [("lint", "severity", each) for each in lint.severity]
+        named = [route for route in routes if code.number.startswith(route[2])]
+        return self.at(*max(named, key=lambda route: len(route[2]), default=("lint", "select")))
+
+
+def _of_project(old: Project, new: Project, said: _SettingSource, place: str) -> Iterator[ToolChange]:
+    whose = "all specs" if place == "." else f"the specs in {place}"
+    levels = [(each, severity_of(each, [old.lint]), severity_of(each, [new.lint])) for each in codes.ALL]
+    lowered = [each for each in levels if _LEVELS[each[2]] < _LEVELS[each[1]]]
+    for code, was, now in lowered:
+        words = f"the finding {code.number} is {_NAMES[now]} for {whose}, and was {_NAMES[was]}"
+        yield _relaxation_change(
+            _grade(code.number), words, ("lint", code.number), _NAMES[was], _NAMES[now], said.about(code)
+        )
+    for host in sorted(set(new.lint.hosts) - set(old.lint.hosts)):
+        words = f"descriptions may name the host {host}"
+        yield _relaxation_change(
+            "medium", words, ("lint", "hosts", host), None, host, said.at("lint", "hosts", host)
+        )
+    for pattern in sorted(set(new.exclude) - set(old.exclude)):
+        words = f"files are no longer looked at: {pattern}"
+        yield _relaxation_change("high", words, ("exclude", pattern), None, pattern, said.at("exclude", pattern))
+
+
+def _comments(old: State, new: State) -> Iterator[ToolChange]:
+    before: Counter[tuple[str, str]] = Counter()
+    for source in _sources(old):
+        before.update((source.path, each.number) for each in _found(source))
+    gone = {path for path, _ in before} - {source.path for source in _sources(new)}
+    known = Counter(
+        {
+            number: sum(n for (path, each), n in before.items() if each == number and path in gone)
+            for _, number in before
+        }
+    )
+    after = [each for source in _sources(new) for each in _found(source)]
+    fresh: list[Suppression] = []
+    for each in after:
+        key = (each.span.path, each.number)
+        if before[key]:
+            before[key] -= 1
+        else:
+            fresh.append(each)
+    for each in fresh:
+        if known[each.number] > 0:  # its file has another name now
+            known[each.number] -= 1
+            continue
+        words = f"a comment ignores the finding {each.number}"
+        text = each.comment.source.line(each.span.start.line).strip()
+        yield _relaxation_change(
+            _grade(each.number), words, ("ignore", each.span.path, each.number), None, text, each.span
+        )
+
+
+def _sources(state: State) -> list[SourceText]:
+    """The texts of a state's specs, each once, sorted by path."""
+    found = {tool.path: tool.source for tool in state.tools.values() if tool.source is not None}
+    return [found[path] for path in sorted(found)]
+
+
+def _found(source: SourceText) -> list[Suppression]:
+    return [*suppressions(source, Diagnostics())]
+
+
+def _grade(number: str) -> Grade:
+    return "high" if number.startswith(_GRAVE) else "medium"
+
+
+def _relaxation_change(
+    grade: Grade, message: str, route: tuple[str, ...], before: str | None, after: str | None, span: Span
+) -> ToolChange:
+    return ToolChange(
+        kind="risk", rule=RULE, grade=grade, message=message, path=route, before=before, after=after, new=span
+    )
+
+
+_FIELDS: Final = ("parameters", "result_schema", "providers", "examples", "annotations")
+"""What of a tool a provider may be unable to say."""
+
+_NEVER_SAID: Final = frozenset({"/label", "/annotations"})
+
+
+def provider_changes(old: Reviewed, new: Reviewed) -> Iterator[ToolChange]:
+    """For each provider that loses something of the tool's definition which it did not lose before."""
+    if all(getattr(old.spec, field) == getattr(new.spec, field) for field in _FIELDS):
+        return
+    from toolc.providers import load_provider  # slow to import, and few changes are of a schema
+
+    for number, name in enumerate(PROVIDER_NAMES, 1):
+        provider = load_provider(name)
+        before, after = _losses(provider, old.spec), _losses(provider, new.spec)
+        lost = [words for words in after if words not in before]
+        if lost:
+            yield ToolChange(
+                kind="provider",
+                rule=f"PRV{number:02}",
+                grade="warning",
+                message=f"{name} cannot say {len(lost)} more detail{'s' * (len(lost) > 1)}: {lost[0]}",
+                path=("parameters",),
+                before="\n".join(before) or None,
+                after="\n".join(after),
+                old=old.span("parameters"),
+                new=new.span("parameters"),
+            )
+
+
+def _losses(provider: Provider, tool: ToolSpec) -> list[str]:
+    """What is lost, each with its place, but for what a provider has no place for in any tool."""
+    return [
+        f"{loss.message} ({loss.pointer or 'the whole'})"
+        for loss in provider.lower([tool]).losses
+        if loss.pointer not in _NEVER_SAID
+    ]
