@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolc.api import event_to_json
+from toolc.client.serialization import event_to_json
 from toolc.model.events import ToolConnect
 from toolc.model.result import ConnectionAttempt
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.engines.fake import FakeEngine
-from toolc.executor import Executor
 from toolc.model.lock_file import HEADER, Lock, LockedTool, LockError, changed_tools, locked
 from toolc.model.plan import Profile
 from toolc.model.registry import RegisteredTool

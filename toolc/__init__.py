@@ -16,14 +16,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from toolc.api import Registry, build, event_to_json, result_to_json
+    from toolc.client.build import build
+    from toolc.client.executor import Executor
+    from toolc.client.messages import tool_calls, tool_messages
+    from toolc.client.registry import Registry
+    from toolc.client.serialization import event_to_json, result_to_json
     from toolc.compiler.build_output import Built
     from toolc.config.user_config import Configuration
-    from toolc.executor import Executor
     from toolc.functions.composed import step
     from toolc.functions.define import define, tool
     from toolc.functions.tool import ComposedTool, FunctionTool
-    from toolc.messages import tool_calls, tool_messages
     from toolc.model.call import Allow, Ask, Confirm, Deny, Proposal, ToolCall
     from toolc.model.call import FileChange as Change
     from toolc.model.errors import (
@@ -122,14 +124,14 @@ _DEFINITIONS: Final = {
     "Content": "toolc.model.result.Content",
     "Deny": "toolc.model.call.Deny",
     "Event": "toolc.model.events.Event",
-    "Executor": "toolc.executor.Executor",
+    "Executor": "toolc.client.executor.Executor",
     "FunctionTool": "toolc.functions.tool.FunctionTool",
     "Image": "toolc.model.result.Image",
     "InfrastructureError": "toolc.model.errors.InfrastructureError",
     "MissingExtraError": "toolc.model.errors.MissingExtraError",
     "NoEngineError": "toolc.model.errors.NoEngineError",
     "Proposal": "toolc.model.call.Proposal",
-    "Registry": "toolc.api.Registry",
+    "Registry": "toolc.client.registry.Registry",
     "RegistryError": "toolc.model.errors.RegistryError",
     "Resource": "toolc.model.result.Resource",
     "SandboxDiedError": "toolc.model.errors.SandboxDiedError",
@@ -147,14 +149,14 @@ _DEFINITIONS: Final = {
     "ToolUpdate": "toolc.model.events.ToolUpdate",
     "ToolcError": "toolc.model.errors.ToolcError",
     "UsageError": "toolc.model.errors.UsageError",
-    "build": "toolc.api.build",
+    "build": "toolc.client.build.build",
     "define": "toolc.functions.define.define",
-    "event_to_json": "toolc.api.event_to_json",
-    "result_to_json": "toolc.api.result_to_json",
+    "event_to_json": "toolc.client.serialization.event_to_json",
+    "result_to_json": "toolc.client.serialization.result_to_json",
     "step": "toolc.functions.composed.step",
     "tool": "toolc.functions.define.tool",
-    "tool_calls": "toolc.messages.tool_calls",
-    "tool_messages": "toolc.messages.tool_messages",
+    "tool_calls": "toolc.client.messages.tool_calls",
+    "tool_messages": "toolc.client.messages.tool_messages",
 }
 """Each public name, and where it is defined."""
 

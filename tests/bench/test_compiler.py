@@ -22,7 +22,7 @@ import yaml
 from generated_specs import write_specs
 from targets import judged
 
-from toolc.api import write_build
+from toolc.client.build import write_build
 from toolc.compiler.build_output import write_output
 from toolc.compiler.cache import answers, check_cache
 from toolc.compiler.cache.build_cache import BuildCache

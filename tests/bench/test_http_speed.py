@@ -27,9 +27,9 @@ from http_tools import http_spec
 from servers import json_server
 from targets import judged
 
-from toolc.api import Registry
 from toolc.backends.http import Http
-from toolc.executor import Executor
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
 from toolc.guest.launch_args import NETWORK_ARGUMENT
 from toolc.model.call import BoundCall

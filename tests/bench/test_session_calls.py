@@ -17,8 +17,8 @@ from time import perf_counter
 
 import pytest
 
-from toolc.api import Registry
-from toolc.executor import Executor
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.model.plan import ENGINES
 from toolc.sandbox.selection import probe
 

@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 import pytest
 
-from toolc.api import Registry
 from toolc.cli import main
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.compiler.project.policy import read_policy
 from toolc.engines.fake import FakeEngine
-from toolc.executor import Executor
 from toolc.model.result import Capture, Outcome
 from toolc.policy.policy import PolicyError
 

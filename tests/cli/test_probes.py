@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from cli_engines import engines
 
-from toolc.api import Registry
 from toolc.cli.probes import FOLDER, Answer, load_probes, load_tools, run_probes
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.config.user_config import Configuration
 from toolc.data.probes import attempts
 from toolc.engines.fake import FakeEngine
-from toolc.executor import Executor
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Plan, Profile, PythonCall

@@ -41,7 +41,7 @@ backend: {shell: {argv: [flaky]}}
 
 
 def use(monkeypatch: pytest.MonkeyPatch, engine: FakeEngine) -> None:
-    monkeypatch.setattr("toolc.executor.select", lambda *_: selection.EngineSelection(engine))
+    monkeypatch.setattr("toolc.client.executor.select", lambda *_: selection.EngineSelection(engine))
 
 
 @pytest.fixture
@@ -81,9 +81,9 @@ sys.path.insert(0, {helpers!r})
 from transaction_cases import DONE
 from toolc.sandbox import select
 from toolc.engines.fake import FakeEngine
-import toolc.executor
+import toolc.client.executor
 engine = FakeEngine(lambda _: DONE)
-toolc.executor.select = lambda *_: select.Selection(engine)
+toolc.client.executor.select = lambda *_: select.Selection(engine)
 from toolc.cli.run import command
 command(["wipe.yaml", "--arg", "thing=\\x1b[31ma"])
 """
@@ -149,7 +149,7 @@ from toolc.sandbox import select
 from toolc.engines.fake import FakeEngine
 from toolc.model.result import Capture, Outcome
 import click
-import toolc.executor
+import toolc.client.executor
 asked, reported = threading.Event(), threading.Event()
 confirm = click.confirm
 
@@ -169,7 +169,7 @@ def script(plan):
 
 click.confirm = ask
 engine = FakeEngine(script)
-toolc.executor.select = lambda *_: select.Selection(engine)
+toolc.client.executor.select = lambda *_: select.Selection(engine)
 from toolc.cli.run import command
 command(["both.yaml#both"])
 """

@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     engine = doing(act, DONE)
     monkeypatch.setattr(selection, "select", lambda *_: selection.EngineSelection(engine))
-    monkeypatch.setattr("toolc.executor.select", lambda *_: selection.EngineSelection(engine))
+    monkeypatch.setattr("toolc.client.executor.select", lambda *_: selection.EngineSelection(engine))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -87,9 +87,9 @@ from pathlib import Path
 sys.path.insert(0, {helpers!r})
 from transaction_cases import DONE, doing
 from toolc.sandbox import select
-import toolc.executor
+import toolc.client.executor
 engine = doing(lambda view: (view / "old").unlink(), DONE)
-toolc.executor.select = lambda *_: select.Selection(engine)
+toolc.client.executor.select = lambda *_: select.Selection(engine)
 from toolc.cli.run import command
 command(["edit.yaml", "--workspace", "work"])
 """

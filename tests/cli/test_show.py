@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from toolc.api import build
 from toolc.cli import main
+from toolc.client.build import build
 
 SPECS = """\
 toolc: 1

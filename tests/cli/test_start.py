@@ -30,7 +30,7 @@ tests: [{args: {path: a}, expect: {text: "1 a\\n"}}]
 """
 ELSEWHERE = {
     "toolc.sandbox.base", "toolc.sandbox.selection", "toolc.model.plan",  # sandboxes
-    "toolc.api", "toolc.model.registry", "rfc8785",  # registries
+    "toolc.client.registry", "toolc.model.registry", "rfc8785",  # registries
     "toolc.document.toml.parser", "toolc.document.toml.positions", "tomli",  # the other language
     "toolc.compiler.decode.http", "toolc.compiler.decode.python", "toolc.compiler.decode.composed",  # other backends
     "toolc.compiler.decode.agreement",

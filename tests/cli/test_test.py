@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from cli_engines import engines
 
-from toolc.api import build
 from toolc.cli import main
+from toolc.client.build import build
 
 HEAD = """\
 toolc: 1

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from toolc.api import write_build
 from toolc.cli import main
+from toolc.client.build import write_build
 from toolc.compiler import build_output
 from toolc.compiler.build_output import Built, RenderedTool
 from toolc.compiler.cache import answers

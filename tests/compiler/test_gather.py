@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.api import write_build
+from toolc.client.build import write_build
 from toolc.compiler.build_output import join
 from toolc.compiler.cache import parallel
 from toolc.compiler.cache.answers import CacheKey

@@ -19,8 +19,9 @@ from typing import Final, cast
 from attempts_beyond import LISTENER
 from conformance_case import Case
 
-from toolc.api import Registry, result_to_json
-from toolc.executor import Executor
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
+from toolc.client.serialization import result_to_json
 from toolc.model.errors import InfrastructureError
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue

@@ -11,9 +11,10 @@ from clients_image import clients_image
 from configurations import CONFIGURATIONS, Configuration
 from local_servers import Servers
 
-from toolc.api import Registry, result_to_json
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
+from toolc.client.serialization import result_to_json
 from toolc.config.user_config import Configuration as UserConfiguration
-from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime.egress.polling import ResolvedHost
 from toolc.sandbox.base import Engine

@@ -12,8 +12,8 @@ import pytest
 from configurations import CONFIGURATIONS
 from conformance_case import Case, python
 
-from toolc.api import Registry
-from toolc.executor import Executor
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.plan import Profile
 from toolc.runtime.cancellation import Cancellation

@@ -15,9 +15,9 @@ import pytest
 from bypass_attempts import ADDRESSES, ALLOW, GREETINGS, HOSTS, SPELLINGS
 from configurations import CONFIGURATIONS
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.config.user_config import Configuration as UserConfiguration
-from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime.egress import polling
 from toolc.runtime.egress.polling import ResolvedHost

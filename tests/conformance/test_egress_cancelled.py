@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from configurations import CONFIGURATIONS
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.config.user_config import Configuration
-from toolc.executor import Executor
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject
 from toolc.runtime.cancellation import Cancellation

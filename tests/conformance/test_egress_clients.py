@@ -10,9 +10,10 @@ import pytest
 from egress_calls import CA, Call, available, everywhere, network, run, text
 from local_servers import tcp
 
-from toolc.api import Registry, result_to_json
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
+from toolc.client.serialization import result_to_json
 from toolc.config.user_config import Configuration as UserConfiguration
-from toolc.executor import Executor
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime.cancellation import Cancellation

@@ -20,9 +20,9 @@ import pytest
 from configurations import CONFIGURATIONS
 from conformance_batch import control_group, processes_in
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.config.user_config import Configuration
-from toolc.executor import Executor
 from toolc.model.errors import SandboxDiedError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, Profile

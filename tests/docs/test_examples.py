@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.executor import Executor
 from toolc.model.events import ToolEnd, ToolUpdate
 from toolc.model.registry import registry_from_json
 from toolc.model.registry_file import canonical, parse

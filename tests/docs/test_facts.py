@@ -8,9 +8,9 @@ from typing import Any
 
 from pages import Page
 
-from toolc.api import Registry
 from toolc.cli import COMMANDS
 from toolc.cli.probes import load_probes
+from toolc.client.registry import Registry
 from toolc.compiler.pipeline.compile_file import CODES
 from toolc.compiler.spec_schema.schema import spec_schema
 from toolc.config.secret_sources import MIN_CHARACTERS

@@ -8,7 +8,7 @@ import pytest
 from pages import Page
 from transaction_cases import call, doing, tree
 
-from toolc.api import Registry
+from toolc.client.registry import Registry
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.compiler.project.policy import read_policy
 from toolc.compiler.project.settings import Settings

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from scripted_model import ScriptedModel
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.config.secret_sources import GivenSource, SecretStore
 from toolc.engines.fake import FakeEngine
-from toolc.executor import Executor
 from toolc.model.events import Listener
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Exec, Plan

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.config.secret_sources import GivenSource, SecretStore
-from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import ToolResult
 from toolc.sandbox.base import Engine

@@ -19,9 +19,9 @@ from agent_tools import KEY, SAY, agent_tool, ask_helper, registry_of, told
 from scripted_model import SPEECHES, OpenAISpeech, ScriptedModel, Speech, messages, objects
 from scripted_server import Asked, json_reply
 
-from toolc.api import event_to_json, result_to_json
+from toolc.client.executor import Executor
+from toolc.client.serialization import event_to_json, result_to_json
 from toolc.config.secret_sources import GivenSource, SecretStore
-from toolc.executor import Executor
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject
 from toolc.runtime.cancellation import Cancellation

@@ -12,9 +12,9 @@ import pytest
 from configurations import CONFIGURATIONS
 from scripted_server import Answer, ScriptedServer, json_reply
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.config.secret_sources import SecretStore, load_secrets
-from toolc.executor import Executor
 from toolc.model.events import Event, ToolEnd, ToolStart
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.runtime.cancellation import Cancellation

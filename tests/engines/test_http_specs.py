@@ -15,10 +15,10 @@ from configurations import CONFIGURATIONS
 from http_tools import failed
 from scripted_server import ScriptedServer, json_reply, reply
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.config.secret_sources import GivenSource, SecretStore
-from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult
 from toolc.reporters.text import render

@@ -15,8 +15,8 @@ import pytest
 from configurations import CONFIGURATIONS
 from image_cases import archive, busybox, in_docker, needs_busybox, one_program, remove, usable
 
-from toolc.api import Registry
-from toolc.executor import Executor
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.lock_file import Lock, LockError, locked

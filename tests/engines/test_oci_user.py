@@ -12,9 +12,9 @@ import pytest
 from configurations import CONFIGURATIONS, as_user
 from oci_cases import needs_oci, read_line, run, start, until
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.config.user_config import Configuration
-from toolc.executor import Executor
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonValue
 from toolc.model.plan import Profile

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from image_cases import usable
 
-from toolc.api import Registry
-from toolc.executor import Executor
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.sandbox.docker import image_builder
 
 HOLDS = {

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from image_cases import usable
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.compiler.pipeline.compile import compile_specs
-from toolc.executor import Executor
 from toolc.model.spec.code_backends import PluginBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.reporters.text import render

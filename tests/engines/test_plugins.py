@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from configurations import CONFIGURATIONS
 
-from toolc.api import Registry
-from toolc.executor import Executor
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.model.call import ToolCall
 from toolc.model.events import ToolEnd, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from configurations import CONFIGURATIONS, USER
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.config.user_config import Configuration
-from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Image, Resource, ToolResult
 from toolc.sandbox.base import Engine

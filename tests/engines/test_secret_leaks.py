@@ -20,9 +20,11 @@ from http_tools import call_http, http_spec
 from planted import STORE, VALUES, Hunter, Overhearing, assert_clean, in_files, leaks
 from scripted_server import ScriptedServer, reply
 
-from toolc.api import Registry, build, event_to_json, result_to_json
+from toolc.client.build import build
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
+from toolc.client.serialization import event_to_json, result_to_json
 from toolc.config.secret_sources import GivenSource, SecretStore
-from toolc.executor import Executor
 from toolc.model.errors import ToolcError
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 from configurations import CONFIGURATIONS
 
-from toolc.api import Registry
-from toolc.executor import Executor
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.model.events import Event, ToolUpdate
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import ENGINES
@@ -212,7 +212,7 @@ def test_a_cancelled_call_ends_the_session_at_once(name: str, tmp_path: Path) ->
 
 OWNER = """\
 import sys
-from toolc.api import Executor, Registry
+from toolc.client.registry import Executor, Registry
 from toolc.sandbox.host.owner import Owner
 executor = Executor(Registry.load(sys.argv[1]), engine=sys.argv[2], workspace=sys.argv[3])
 print(executor.run("notes", {"add": "milk"}).text, Owner.current().label(), flush=True)

@@ -11,8 +11,8 @@ from typing import TypeAlias
 import pytest
 from configurations import CONFIGURATIONS
 
-from toolc.api import Registry
-from toolc.executor import Executor
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.model.json_schema import JsonValue
 from toolc.sandbox.oci.engine import OciEngine
 

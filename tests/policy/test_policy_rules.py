@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.api import Registry
+from toolc.client.registry import Registry
 from toolc.compiler.project.policy import read_policy
 from toolc.model.call_graph import by_name
 from toolc.policy.policy import Approval, PolicyError, path_matches

@@ -8,7 +8,7 @@ import pytest
 from repositories import Repository
 from reviewing import PLAIN, told
 
-from toolc.api import build
+from toolc.client.build import build
 from toolc.model.errors import UsageError
 from toolc.review.compare import compare
 from toolc.review.sources.states import state_of, two_states

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.config.secret_sources import GivenSource, SecretStore
 from toolc.engines.fake import FakeEngine
-from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, PythonCall
 from toolc.model.result import Capture, Image, Outcome, Resource, Text, ToolFailure, ToolResult

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.engines.fake import FakeEngine
-from toolc.executor import Executor
 from toolc.functions.define import define
 from toolc.model.errors import RegistryError, UsageError
 from toolc.model.json_schema import Schema

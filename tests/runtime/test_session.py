@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.config.secret_sources import GivenSource, SecretStore
 from toolc.engines.fake import FakeEngine
-from toolc.executor import Executor
 from toolc.model.call import ToolCall
 from toolc.model.errors import SandboxDiedError
 from toolc.model.events import Event, ToolUpdate

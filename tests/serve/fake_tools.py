@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.engines.fake import FakeEngine
-from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.plan import Plan, PythonCall
 from toolc.model.registry import RegisteredTool, RegistryFile

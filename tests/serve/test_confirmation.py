@@ -14,8 +14,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
 from mcp.types import CallToolRequestParams, ElicitRequestParams, ElicitResult, TextContent
 
+from toolc.client.executor import Executor
 from toolc.engines.fake import FakeEngine
-from toolc.executor import Executor
 from toolc.model.call import Allow, BoundCall, Deny
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import Outcome

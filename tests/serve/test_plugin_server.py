@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from fake_tools import executor, text, tool
 
-from toolc.api import Registry
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.engines.fake import FakeEngine
-from toolc.executor import Executor
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan
 from toolc.model.result import Capture, Outcome

@@ -10,8 +10,8 @@ import pytest
 from fake_tools import registry, tool
 from mcp import Client
 
+from toolc.client.executor import Executor
 from toolc.engines.fake import FakeEngine
-from toolc.executor import Executor
 from toolc.model.events import Event, ToolStart, ToolUpdate
 from toolc.model.plan import Plan
 from toolc.model.result import Capture, Outcome

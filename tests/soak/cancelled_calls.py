@@ -13,8 +13,8 @@ from pathlib import Path
 
 from many_calls import SPEC, growth, settled
 
-from toolc.api import Registry
-from toolc.executor import Executor
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.model.call import ToolCall
 from toolc.model.events import Event
 from toolc.model.result import ToolResult

@@ -17,8 +17,8 @@ from typing import Final
 
 from remains import children
 
-from toolc.api import Registry
-from toolc.executor import Executor
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
 from toolc.sandbox.host.owner import Owner
 
 SPEC = """\

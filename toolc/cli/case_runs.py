@@ -13,7 +13,7 @@ from typing import TypeAlias
 from toolc.cli.case_workspace import changes, contents, place, snapshot
 from toolc.cli.cases import Case, Tested
 from toolc.cli.expectations import compare
-from toolc.executor import Executor
+from toolc.client.executor import Executor
 from toolc.model.errors import NoEngineError, ToolcError
 from toolc.model.events import Event, ToolConnect
 from toolc.model.json_schema import JsonValue

@@ -13,8 +13,8 @@ from toolc.cli.common import FINDINGS, compile_or_exit
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolc.api import Registry
     from toolc.cli.case_workspace import Changes
+    from toolc.client.registry import Registry
     from toolc.compiler.located_tool import LocatedTool
     from toolc.model.result import ToolResult
     from toolc.model.spec.tool import Test, ToolSpec
@@ -122,7 +122,8 @@ class _Source:
 
 
 def _sources(targets: Sequence[str]) -> list[_Source]:
-    from toolc.api import Registry, split_target  # start-up time
+    from toolc.client.build import split_target  # start-up time
+    from toolc.client.registry import Registry  # start-up time
 
     @cache
     def compiled(*sources: str) -> _Source:

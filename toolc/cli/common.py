@@ -17,7 +17,7 @@ from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Page, Report
 
 if TYPE_CHECKING:
-    from toolc.api import Registry
+    from toolc.client.registry import Registry
     from toolc.compiler.pipeline.compile import Compilation
     from toolc.compiler.project.settings import Settings
     from toolc.config.secret_sources import SecretStore
@@ -210,7 +210,8 @@ def open_registry(target: str) -> Registry:
 
     Specs with errors are reported on stderr, as ``compiled_source`` does.
     """
-    from toolc.api import Registry, split_target  # start-up time
+    from toolc.client.build import split_target  # start-up time
+    from toolc.client.registry import Registry  # start-up time
 
     source, name = split_target(target)
     if source.suffix == ".json":

@@ -75,7 +75,7 @@ def diagnose(names: tuple[str, ...], configuration: Configuration, *, probe: boo
 def _try(report: EngineReport, isolation: MinIsolation, configuration: Configuration) -> Trial:
     from toolc.cli.diagnosis import Trial
     from toolc.cli.probes import load_tools
-    from toolc.executor import Executor  # start-up time
+    from toolc.client.executor import Executor  # start-up time
 
     with Executor(load_tools(isolation), engine=report.name, configuration=configuration) as executor:
         started = time.perf_counter()
@@ -92,7 +92,7 @@ def _try(report: EngineReport, isolation: MinIsolation, configuration: Configura
 def _probe(report: EngineReport, isolation: MinIsolation, configuration: Configuration) -> Probed:
     from toolc.cli.diagnosis import Probed
     from toolc.cli.probes import run_probes
-    from toolc.executor import Executor  # start-up time
+    from toolc.client.executor import Executor  # start-up time
 
     note(f"probing {report.name}, isolation {isolation}; this takes about a quarter of a minute")
     make = partial(Executor, engine=report.name, configuration=configuration)

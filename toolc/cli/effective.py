@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolc.api import split_target
 from toolc.cli.common import CANNOT, compile_or_exit
+from toolc.client.build import split_target
 from toolc.compiler.spec_schema.effective import ValueOrigin, effective
 from toolc.document.map_reader import listed, suggestion
 from toolc.model.errors import UsageError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolc.api import split_target
 from toolc.cli.common import note
+from toolc.client.build import split_target
 from toolc.document.nodes import Node, Scalar, Sequence
 from toolc.model.destinations import HostError, parse_destination, show_destination, show_host
 from toolc.model.source import Span

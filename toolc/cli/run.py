@@ -80,10 +80,10 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     started = time.perf_counter()
     if as_json and as_events:
         raise UsageError("--json prints one result and --events many lines, of which the last holds it; choose one")
-    from toolc.api import result_to_json  # start-up time
     from toolc.cli.arguments import read_arguments
     from toolc.cli.target import find_registry
-    from toolc.executor import Executor  # start-up time
+    from toolc.client.executor import Executor  # start-up time
+    from toolc.client.serialization import result_to_json  # start-up time
     from toolc.model.events import ToolEnd
     from toolc.model.result import failure
 
@@ -161,6 +161,6 @@ def _live_outputs(tool: ToolSpec) -> dict[Stream, LiveOutput]:
 
 
 def _print_event(event: Event) -> None:
-    from toolc.api import event_to_json  # start-up time
+    from toolc.client.serialization import event_to_json  # start-up time
 
     print(json.dumps(event_to_json(event)), flush=True)

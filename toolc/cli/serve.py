@@ -25,7 +25,7 @@ from toolc.cli.common import (
 from toolc.model.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from toolc.executor import Executor
+    from toolc.client.executor import Executor
 
 
 @click.command("serve")
@@ -66,7 +66,7 @@ def command(  # noqa: PLR0913  one parameter per option
     TARGET is a spec file, a folder of them, or a registry.json. The command ends when its input does.
     """
     serve = _as_plugin if plugins else _mcp()
-    from toolc.executor import Executor  # start-up time
+    from toolc.client.executor import Executor  # start-up time
     from toolc.runtime.output.truncation import READ_RESULT
     from toolc.serve.ready import check_ready, check_workspace
 

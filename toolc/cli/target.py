@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from toolc.api import Registry, split_target
 from toolc.cli.common import compiled_source, open_registry
+from toolc.client.build import split_target
+from toolc.client.registry import Registry
 from toolc.model.errors import UsageError
 
 

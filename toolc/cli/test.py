@@ -95,7 +95,7 @@ class _Bounds:
 
 
 def _maker(engine: str | None, secrets: str | None, bounds: _Bounds) -> Make:
-    from toolc.executor import Executor  # start-up time
+    from toolc.client.executor import Executor  # start-up time
     from toolc.model.call import Allow
 
     configuration = user_configuration()

@@ -24,7 +24,7 @@ from mcp.types import (
     Tool,
 )
 
-from toolc.executor import Executor
+from toolc.client.executor import Executor
 from toolc.model.errors import ToolcError
 from toolc.model.result import ToolResult
 from toolc.providers.mcp import call_result

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Final, NoReturn
 
 from toolc.backends.plugin_protocol import LineError, line_of, read_line
-from toolc.executor import Executor
+from toolc.client.executor import Executor
 from toolc.model.errors import ToolcError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Content, Image, Text, ToolResult

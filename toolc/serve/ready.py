@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toolc.api import Registry
+from toolc.client.registry import Registry
 from toolc.model.errors import UsageError
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.workspace.mount import mount

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from checked import findings, shell
 
-from toolc.api import write_build
+from toolc.client.build import write_build
 from toolc.compiler.checks.providers import REJECTED_AT_ROOT, UNSUPPORTED_BY_GEMINI
 from toolc.compiler.pipeline.compile import compile_specs
 from toolc.model import codes

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from reviewing import PLAIN, difference, one, told
 
-from toolc.api import build
+from toolc.client.build import build
 from toolc.review.compare import compare
 from toolc.review.sources.states import state_of
 

@@ -9,12 +9,13 @@ from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 from weakref import finalize
 
+from toolc.client.messages import find_provider
 from toolc.config.secret_sources import SecretStore
 from toolc.config.user_config import Configuration, load_configuration
-from toolc.messages import find_provider
+from toolc.functions.define import define
 from toolc.model import argument_checks
 from toolc.model.call import Ask, Confirm, ToolCall
 from toolc.model.errors import NoEngineError, UsageError
@@ -23,7 +24,7 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.lock_file import Lock
 from toolc.model.plan import Profile, engine_names
 from toolc.model.registry import RegisteredTool
-from toolc.model.result import ToolResult
+from toolc.model.result import Text, ToolResult
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.policy import Policy
 from toolc.runtime.caller import no_caller
@@ -33,14 +34,14 @@ from toolc.runtime.execution.admission import DenyList
 from toolc.runtime.execution.async_calls import WholeBatch, stream_events
 from toolc.runtime.execution.batch import Mode, Order, Steer, new_call_id, with_ids
 from toolc.runtime.execution.executor import CallPipeline, execute
-from toolc.runtime.output.truncation import ResultStore
+from toolc.runtime.output.truncation import READ_RESULT, ResultStore
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.sessions.pool import IDLE_SECONDS, Sessions
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import EngineSelection, close_unused, in_use, select, selection
 
 if TYPE_CHECKING:
-    from toolc.api import Registry
+    from toolc.client.registry import Registry
 
 
 class Executor:
@@ -77,7 +78,7 @@ class Executor:
         lock: Lock | None = None,
         policy: Policy | None = None,
     ) -> None:
-        from toolc.api import Registry  # which imports this module
+        from toolc.client.registry import Registry  # which imports this module
 
         argument_checks.of_type("registry", registry, Registry, "a toolc.Registry")
         if isinstance(engine, str) and engine not in engine_names():
@@ -354,7 +355,6 @@ class Executor:
 def _own_tools(shelf: ResultStore | None) -> tuple[RegisteredTool, ...]:
     if shelf is None:
         return ()
-    from toolc.read_result import read_result_tool  # start-up time: most executors keep no results
 
     return (read_result_tool(shelf),)
 
@@ -367,3 +367,59 @@ def _check_open(cancellation: Cancellation | None) -> None:
 
 def _milliseconds(timeout: float) -> int:
     return max(1, round(argument_checks.seconds("a timeout", timeout) * 1000))
+
+
+PAGE_BYTES: Final = 32 * 1024
+MAX_PAGE_BYTES: Final = 128 * 1024
+"""How much one call reads if it says nothing, and at most: less than a tool's default output limit."""
+
+
+def read_result_tool(shelf: ResultStore) -> RegisteredTool:
+    """The tool for one session's ``shelf``; it reads nothing else."""
+
+    def read_result(id: str, offset: int, limit: int) -> ToolResult:  # noqa: A002  the word in details.full_result
+        page = shelf.read(id, offset, limit)
+        if page is None:
+            message = f"there is no result {id!r} to read on: only this session's are kept, and the oldest go first"
+            return ToolResult.failure(message, kind="not_found")
+        if page.offset >= page.total_bytes:
+            message = f"the result has {page.total_bytes} bytes, and offset {offset} is beyond them"
+            return ToolResult.failure(message, kind="invalid_args")
+        left = page.total_bytes - page.next_offset
+        more = f"{left} more: go on at offset {page.next_offset}" if left else "this is the end"
+        note = f"[bytes {page.offset} to {page.next_offset} of {page.total_bytes}; {more}]"
+        return ToolResult(content=(Text(page.text), Text(note)))
+
+    tool = define(
+        READ_RESULT,
+        "Read on in a result of another tool that was too long and was cut in the middle. "
+        "The line at the cut says with which id and offset.",
+        parameters={
+            "type": "object",
+            "properties": {
+                "id": {
+                    "type": "string",
+                    "description": "The id in the line at the cut, e.g. 'result_0a1b2c3d4e5f6789'",
+                },
+                "offset": {
+                    "type": "integer",
+                    "minimum": 0,
+                    "default": 0,
+                    "description": "Where to begin, in bytes from the start of the whole result",
+                },
+                "limit": {
+                    "type": "integer",
+                    "minimum": 256,
+                    "maximum": MAX_PAGE_BYTES,
+                    "default": PAGE_BYTES,
+                    "description": "How many bytes to read at most",
+                },
+            },
+            "required": ["id"],
+        },
+        label="Read on in a long result",
+        read_only=True,
+        idempotent=True,
+        open_world=False,
+    )
+    return tool.handler(read_result).registered()

@@ -5,52 +5,92 @@ With ``cli/`` and ``serve/`` the only place that knows both the compiler and the
 
 from __future__ import annotations
 
-import base64
+import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-from toolc.compiler.build_output import Built, render, write_output
+from toolc.client.build import split_target
+from toolc.client.executor import Executor
+from toolc.client.messages import find_provider
 from toolc.data.paths import packaged_path
-from toolc.executor import Executor
-from toolc.messages import find_provider
-from toolc.model import argument_checks
+from toolc.model import argument_checks, call_graph
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
-from toolc.model.events import (
-    BatchEnd,
-    BatchEvent,
-    CallEvent,
-    ToolConnect,
-    ToolDenied,
-    ToolEnd,
-    ToolRetry,
-    ToolStart,
-    ToolUpdate,
-)
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry import RegisteredTool, RegistryFile, registry_from_json
 from toolc.model.registry_file import parse, read_registry, registry_bytes
-from toolc.model.result import Content, Image, Resource, Text, ToolResult
+from toolc.model.result import ToolResult
 from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.tool import ToolSpec
-from toolc.tools import Tools
 
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
     from toolc.functions.tool import ComposedTool, FunctionTool
 
-__all__ = [
-    "Executor",
-    "Registry",
-    "build",
-    "event_to_json",
-    "result_to_json",
-    "split_target",
-    "write_build",
-]
+
+@dataclass(frozen=True, slots=True)
+class ToolCollection:
+    """One state of a registry, which never changes. ``by_name`` is sorted."""
+
+    by_name: Mapping[str, RegisteredTool] = field(default_factory=dict)
+    by_alias: Mapping[str, RegisteredTool] = field(default_factory=dict)
+
+    def added(self, tools: Iterable[RegisteredTool]) -> ToolCollection:
+        """With these too. Raises ``UsageError`` where a name or an alias is taken."""
+        names, aliases = dict(self.by_name), dict(self.by_alias)
+        for tool in tools:
+            for name in (tool.spec.name, *tool.spec.aliases):
+                if taken := names.get(name) or aliases.get(name):
+                    raise UsageError(_taken(name, tool, taken))
+            names[tool.spec.name] = tool
+            aliases |= dict.fromkeys(tool.spec.aliases, tool)
+        return ToolCollection({name: names[name] for name in sorted(names)}, aliases)
+
+    def without(self, name: str) -> ToolCollection:
+        """Without the tool of this name or alias. Raises ``UsageError`` where there is none."""
+        gone = self.find(name)
+        return ToolCollection(
+            {each: tool for each, tool in self.by_name.items() if tool is not gone},
+            {each: tool for each, tool in self.by_alias.items() if tool is not gone},
+        )
+
+    def joined(self, others: ToolCollection) -> ToolCollection:
+        """With those of ``others`` whose names are not taken."""
+        names = {**others.by_name, **self.by_name}
+        aliases = {**others.by_alias, **self.by_alias}
+        return ToolCollection({name: names[name] for name in sorted(names)}, aliases)
+
+    def parts(self, callers: Iterable[RegisteredTool]) -> ToolCollection:
+        """Those among these that ``callers`` may call, directly or not."""
+        specs = call_graph.by_name(tool.spec for tool in self.by_name.values())
+        found = {name for caller in callers for name in call_graph.reachable(caller.spec, specs)}
+        return ToolCollection().added(tool for name, tool in self.by_name.items() if name in found)
+
+    def get(self, name: object) -> RegisteredTool | None:
+        """The tool of this name or alias, or None."""
+        return self.by_name.get(str(name)) or self.by_alias.get(str(name))
+
+    def find(self, name: str) -> RegisteredTool:
+        """The tool of this name or alias. Raises ``UsageError`` that names a close one, or all."""
+        found = self.get(name)
+        if found is None:
+            close = difflib.get_close_matches(str(name), self.by_name, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(self.by_name) or 'none'}"
+            raise UsageError(f"there is no tool {name!r}; {hint}")
+        return found
+
+
+def _taken(name: str, tool: RegisteredTool, taken: RegisteredTool) -> str:
+    what = "name" if name == tool.spec.name else f"alias {name!r}"
+    return (
+        f"the tool {tool.spec.name!r} cannot be added: its {what} is taken by the tool {taken.spec.name!r}; "
+        "remove that one first, or give this one another"
+    )
+
 
 Addable: TypeAlias = "RegisteredTool | FunctionTool | ComposedTool | Registry | Callable[..., object]"
 """What ``Registry.add`` takes; a plain function is made a tool as ``@toolc.tool`` makes it."""
@@ -68,12 +108,12 @@ class Registry:
         self,
         file: RegistryFile | None = None,
         diagnostics: Diagnostics | None = None,
-        parts: Tools | None = None,
+        parts: ToolCollection | None = None,
     ) -> None:
         argument_checks.optional("file", file, RegistryFile, "a RegistryFile")
         # Changed by being replaced as a whole, so that whoever reads needs no lock.
-        self._tools = Tools().added(file.tools if file else ())
-        self.parts = parts or Tools()
+        self._tools = ToolCollection().added(file.tools if file else ())
+        self.parts = parts or ToolCollection()
         self._toolsets = {name: tuple(members) for name, members in (file.toolsets if file else {}).items()}
         self._changing = Lock()
         self.diagnostics = diagnostics or Diagnostics()
@@ -227,7 +267,7 @@ def _registered(tool: Addable) -> Iterable[RegisteredTool]:
     return ((tool if isinstance(tool, FunctionTool) else tool_of(tool)).registered(),)
 
 
-def _check_calls(added: Sequence[Addable], tools: Tools) -> None:
+def _check_calls(added: Sequence[Addable], tools: ToolCollection) -> None:
     """Raise ``SpecError`` where a composite or a sub-agent of this program cannot do its work with ``tools``."""
     if all(isinstance(tool, RegisteredTool | Registry) for tool in added):
         return
@@ -248,98 +288,3 @@ def _shown(tool: RegisteredTool) -> str:
     if isinstance(tool.spec.backend, HostFunction):
         return f"{tool.spec.name} (in this process)"
     return f"{tool.spec.name} (of this program)" if tool.is_of_this_program else tool.spec.name
-
-
-def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
-    """Compile specs and write the registry and every provider's definitions into the folder ``out``.
-
-    Where anything is wrong nothing is written, and what ``out`` held stays whole. Raises ``SpecError``
-    and ``UsageError``.
-    """
-    from toolc.compiler.pipeline.compile import compile_specs  # only a build needs the compiler
-
-    several = (paths,) if isinstance(paths, str | Path) else argument_checks.sequence("paths", paths, "paths")
-    if not several:
-        raise UsageError("there is nothing to build; name a spec file or a folder of specs")
-    where = argument_checks.path("out", out)
-    return write_build(compile_specs([argument_checks.path("paths", path) for path in several]), where)
-
-
-def write_build(compilation: Compilation, out: str | Path) -> Built:
-    """Write what ``build`` writes, of specs that are compiled. Raises ``SpecError`` and ``UsageError``."""
-    from toolc.compiler.pipeline.compile import gc_paused  # only a build needs the compiler
-
-    compilation.refuse_errors()
-    with gc_paused():
-        names = [tool.name for tool in compilation.tools]
-        rendered = render(compilation.tools, compilation.tools)
-        return write_output(rendered, names, compilation.toolsets, out)
-
-
-def result_to_json(result: ToolResult) -> JsonObject:
-    """A result as JSON, bytes in base64. ``structured`` is there only where the tool gave data."""
-    argument_checks.of_type("result", result, ToolResult, "a toolc.ToolResult")
-    error: JsonValue = {"kind": result.error.kind, "message": result.error.message} if result.error else None
-    value: JsonObject = {"content": [_content_to_json(block) for block in result.content]}
-    if result.structured is not None:
-        value["structured"] = result.structured[0]
-    return value | {"details": result.details, "is_error": result.is_error, "error": error}
-
-
-def event_to_json(event: BatchEvent) -> JsonObject:
-    """An event as JSON: ``event`` is ``start``, ``update``, ``connect``, ``retry``, ``denied`` or ``end``.
-
-    The end holds the result. ``parent_call_id`` is there for a call that is part of another one. Of a batch the
-    last is ``batch_end`` and holds all results.
-    """
-    if isinstance(event, BatchEnd):
-        return {"event": "batch_end", "results": [result_to_json(result) for result in event.results]}
-    argument_checks.of_type("event", event, CallEvent, "an event of toolc")
-    about: JsonObject = {"name": event.name, "call_id": event.call_id}
-    if event.parent_call_id is not None:
-        about["parent_call_id"] = event.parent_call_id
-    match event:
-        case ToolStart():
-            return {"event": "start"} | about
-        case ToolUpdate():
-            return {"event": "update"} | about | _update_to_json(event)
-        case ToolConnect():
-            return {"event": "connect"} | about | event.attempt.to_json()
-        case ToolRetry():
-            error: JsonObject = {"kind": event.error.kind, "message": event.error.message}
-            return {"event": "retry"} | about | {"attempt": event.attempt, "error": error, "wait_ms": event.wait_ms}
-        case ToolDenied():
-            return {"event": "denied"} | about | {"reason": event.reason}
-        case ToolEnd():
-            return {"event": "end"} | about | {"result": result_to_json(event.result)}
-
-
-def _update_to_json(update: ToolUpdate) -> JsonObject:
-    """What an update tells; ``content`` is there only where it has more than text."""
-    told: JsonObject = {"stream": update.stream, "text": update.text}
-    if update.stream is None:
-        told = {"percent": update.percent, "message": update.message}
-    if update.blocks:
-        told["content"] = [_content_to_json(block) for block in update.content]
-    return told
-
-
-def _content_to_json(block: Content) -> JsonObject:
-    if isinstance(block, Text):
-        return {"type": "text", "text": block.text}
-    if isinstance(block, Resource):
-        data = base64.b64encode(block.data).decode("ascii")
-        return {"type": "resource", "name": block.name, "mime_type": block.mime_type, "data": data}
-    return {
-        "type": "image" if isinstance(block, Image) else "audio",
-        "mime_type": block.mime_type,
-        "data": base64.b64encode(block.data).decode("ascii"),
-    }
-
-
-def split_target(target: str) -> tuple[Path, str | None]:
-    """``PATH#NAME`` in two; a path that exists with a ``#`` in it is a path."""
-    source, separator, name = target.rpartition("#")
-    if not separator or Path(target).exists():
-        return Path(target), None
-    return Path(source), name

@@ -1,0 +1,51 @@
+"""The library: load a registry, lower it for a provider, run its tools, build specs.
+
+With ``cli/`` and ``serve/`` the only place that knows both the compiler and the runtime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolc.compiler.build_output import Built, render, write_output
+from toolc.model import argument_checks
+from toolc.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from toolc.compiler.pipeline.compile import Compilation
+
+
+def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
+    """Compile specs and write the registry and every provider's definitions into the folder ``out``.
+
+    Where anything is wrong nothing is written, and what ``out`` held stays whole. Raises ``SpecError``
+    and ``UsageError``.
+    """
+    from toolc.compiler.pipeline.compile import compile_specs  # only a build needs the compiler
+
+    several = (paths,) if isinstance(paths, str | Path) else argument_checks.sequence("paths", paths, "paths")
+    if not several:
+        raise UsageError("there is nothing to build; name a spec file or a folder of specs")
+    where = argument_checks.path("out", out)
+    return write_build(compile_specs([argument_checks.path("paths", path) for path in several]), where)
+
+
+def write_build(compilation: Compilation, out: str | Path) -> Built:
+    """Write what ``build`` writes, of specs that are compiled. Raises ``SpecError`` and ``UsageError``."""
+    from toolc.compiler.pipeline.compile import gc_paused  # only a build needs the compiler
+
+    compilation.refuse_errors()
+    with gc_paused():
+        names = [tool.name for tool in compilation.tools]
+        rendered = render(compilation.tools, compilation.tools)
+        return write_output(rendered, names, compilation.toolsets, out)
+
+
+def split_target(target: str) -> tuple[Path, str | None]:
+    """``PATH#NAME`` in two; a path that exists with a ``#`` in it is a path."""
+    source, separator, name = target.rpartition("#")
+    if not separator or Path(target).exists():
+        return Path(target), None
+    return Path(source), name

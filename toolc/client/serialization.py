@@ -1,0 +1,84 @@
+"""The library: load a registry, lower it for a provider, run its tools, build specs.
+
+With ``cli/`` and ``serve/`` the only place that knows both the compiler and the runtime.
+"""
+
+from __future__ import annotations
+
+import base64
+
+from toolc.model import argument_checks
+from toolc.model.events import (
+    BatchEnd,
+    BatchEvent,
+    CallEvent,
+    ToolConnect,
+    ToolDenied,
+    ToolEnd,
+    ToolRetry,
+    ToolStart,
+    ToolUpdate,
+)
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Content, Image, Resource, Text, ToolResult
+
+
+def result_to_json(result: ToolResult) -> JsonObject:
+    """A result as JSON, bytes in base64. ``structured`` is there only where the tool gave data."""
+    argument_checks.of_type("result", result, ToolResult, "a toolc.ToolResult")
+    error: JsonValue = {"kind": result.error.kind, "message": result.error.message} if result.error else None
+    value: JsonObject = {"content": [_content_to_json(block) for block in result.content]}
+    if result.structured is not None:
+        value["structured"] = result.structured[0]
+    return value | {"details": result.details, "is_error": result.is_error, "error": error}
+
+
+def event_to_json(event: BatchEvent) -> JsonObject:
+    """An event as JSON: ``event`` is ``start``, ``update``, ``connect``, ``retry``, ``denied`` or ``end``.
+
+    The end holds the result. ``parent_call_id`` is there for a call that is part of another one. Of a batch the
+    last is ``batch_end`` and holds all results.
+    """
+    if isinstance(event, BatchEnd):
+        return {"event": "batch_end", "results": [result_to_json(result) for result in event.results]}
+    argument_checks.of_type("event", event, CallEvent, "an event of toolc")
+    about: JsonObject = {"name": event.name, "call_id": event.call_id}
+    if event.parent_call_id is not None:
+        about["parent_call_id"] = event.parent_call_id
+    match event:
+        case ToolStart():
+            return {"event": "start"} | about
+        case ToolUpdate():
+            return {"event": "update"} | about | _update_to_json(event)
+        case ToolConnect():
+            return {"event": "connect"} | about | event.attempt.to_json()
+        case ToolRetry():
+            error: JsonObject = {"kind": event.error.kind, "message": event.error.message}
+            return {"event": "retry"} | about | {"attempt": event.attempt, "error": error, "wait_ms": event.wait_ms}
+        case ToolDenied():
+            return {"event": "denied"} | about | {"reason": event.reason}
+        case ToolEnd():
+            return {"event": "end"} | about | {"result": result_to_json(event.result)}
+
+
+def _update_to_json(update: ToolUpdate) -> JsonObject:
+    """What an update tells; ``content`` is there only where it has more than text."""
+    told: JsonObject = {"stream": update.stream, "text": update.text}
+    if update.stream is None:
+        told = {"percent": update.percent, "message": update.message}
+    if update.blocks:
+        told["content"] = [_content_to_json(block) for block in update.content]
+    return told
+
+
+def _content_to_json(block: Content) -> JsonObject:
+    if isinstance(block, Text):
+        return {"type": "text", "text": block.text}
+    if isinstance(block, Resource):
+        data = base64.b64encode(block.data).decode("ascii")
+        return {"type": "resource", "name": block.name, "mime_type": block.mime_type, "data": data}
+    return {
+        "type": "image" if isinstance(block, Image) else "audio",
+        "mime_type": block.mime_type,
+        "data": base64.b64encode(block.data).decode("ascii"),
+    }
