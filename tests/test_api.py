@@ -36,9 +36,9 @@ from toolc import (
     event_to_json,
     result_to_json,
 )
-from toolc.engines.fake import FakeEngine
 from toolc.model.plan import Exec, Plan, Profile
 from toolc.model.result import Capture, Outcome, Resource
+from toolc.testing.fake_engine import FakeEngine
 
 HELLO = """\
 toolc: 1

@@ -29,10 +29,10 @@ from toolc import (
     ToolUpdate,
     UsageError,
 )
-from toolc.engines.fake import FakeEngine
 from toolc.model.events import BatchEnd, BatchEvent, CallEvent
 from toolc.model.plan import Exec, Plan
 from toolc.model.result import Capture, Outcome, Text
+from toolc.testing.fake_engine import FakeEngine
 
 TOOLS = """\
 toolc: 1

@@ -9,11 +9,11 @@ import pytest
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.engines.fake import FakeEngine
 from toolc.model.lock_file import HEADER, Lock, LockedTool, LockError, changed_tools, locked
 from toolc.model.plan import Profile
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import Capture, Outcome
+from toolc.testing.fake_engine import FakeEngine
 
 A, B, C = (f"sha256:{letter * 64}" for letter in "abc")
 LINE = f"look surface={A} effect={B}"

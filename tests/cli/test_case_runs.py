@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from toolc import Executor, Registry, tool
-from toolc.cli.case_runs import run_cases
-from toolc.cli.cases import Case
 from toolc.model.spec.tool import Test
 from toolc.runtime.host_function import FunctionContext
+from toolc.testing.cases import Case
+from toolc.testing.runner import run_cases
 
 
 def test_ctrl_c_while_a_thread_starts_cancels_every_call(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from toolc.cli.case_workspace import Changes, changes, contents, place, snapshot
-from toolc.cli.expectations import compare
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Text, ToolResult, failure
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import Expect, ExpectedNetwork
+from toolc.testing.expectations import compare
+from toolc.testing.workspace import Changes, changes, contents, place, snapshot
 
 
 def problems(expect: Expect, result: ToolResult, workspace: Path = Path()) -> list[str]:

@@ -12,9 +12,9 @@ from toolc.cli import main
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.compiler.project.policy import read_policy
-from toolc.engines.fake import FakeEngine
 from toolc.model.result import Capture, Outcome
 from toolc.policy.policy import PolicyError
+from toolc.testing.fake_engine import FakeEngine
 
 Toolc: TypeAlias = Callable[..., tuple[int, str, str]]
 SPEC = """\

@@ -18,7 +18,6 @@ from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.user_config import Configuration
 from toolc.data.probes import attempts
-from toolc.engines.fake import FakeEngine
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Plan, Profile, PythonCall
@@ -26,6 +25,7 @@ from toolc.model.result import Capture, Outcome
 from toolc.model.spec.sandbox import MinIsolation
 from toolc.sandbox.docker import container_config
 from toolc.sandbox.docker.engine import DockerEngine
+from toolc.testing.fake_engine import FakeEngine
 
 HOST: attempts.Host = {"secret": "/dev/null", "word": "", "socket": "", "port": 1}
 TRACES = {"follow_link", "write_read_only", "leave_processes", "leave_files", "find_files", "leave_mounts"}

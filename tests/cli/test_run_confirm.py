@@ -16,9 +16,9 @@ from click.testing import CliRunner
 from transaction_cases import DONE
 
 from toolc.cli.run import command
-from toolc.engines.fake import FakeEngine
 from toolc.model.result import Capture, Outcome
 from toolc.sandbox import selection
+from toolc.testing.fake_engine import FakeEngine
 
 SPEC = """
 toolc: 1
@@ -80,7 +80,7 @@ import sys
 sys.path.insert(0, {helpers!r})
 from transaction_cases import DONE
 from toolc.sandbox import select
-from toolc.engines.fake import FakeEngine
+from toolc.testing.fake_engine import FakeEngine
 import toolc.client.executor
 engine = FakeEngine(lambda _: DONE)
 toolc.client.executor.select = lambda *_: select.Selection(engine)
@@ -146,7 +146,7 @@ SEVERAL = """
 import sys, threading
 sys.path.insert(0, {helpers!r})
 from toolc.sandbox import select
-from toolc.engines.fake import FakeEngine
+from toolc.testing.fake_engine import FakeEngine
 from toolc.model.result import Capture, Outcome
 import click
 import toolc.client.executor

@@ -11,13 +11,13 @@ from scripted_model import ScriptedModel
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.secret_sources import GivenSource, SecretStore
-from toolc.engines.fake import FakeEngine
 from toolc.model.events import Listener
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Exec, Plan
 from toolc.model.result import Capture, Outcome, ToolResult
 from toolc.runtime.cancellation import Cancellation
 from toolc.sandbox.base import Engine
+from toolc.testing.fake_engine import FakeEngine
 
 KEY = "sk-correct-horse-battery-staple"
 SAY: JsonObject = {

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import threading
 
-from toolc.engines.fake import FakeEngine
 from toolc.model.plan import Profile
 from toolc.model.result import Outcome
 from toolc.sandbox.base import Engine, EngineSandbox
+from toolc.testing.fake_engine import FakeEngine
 
 
 def test_it_is_an_engine_that_refuses_nothing() -> None:

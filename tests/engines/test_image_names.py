@@ -6,7 +6,6 @@ from typing import Final
 
 import pytest
 
-from toolc.engines.fake import FakeEngine
 from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.lock_file import Lock, LockError
 from toolc.model.plan import Plan, Profile
@@ -16,6 +15,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.sandboxed.options import approve_image
 from toolc.sandbox.base import ContentDigests, ImageUsed
 from toolc.sandbox.images.metadata import chosen, names_of
+from toolc.testing.fake_engine import FakeEngine
 
 INDEX, OTHER, CONFIG, BUILT = (f"sha256:{letter * 64}" for letter in "abcd")
 OF_CONTAINERD: Final = "application/vnd.oci.image.index.v1+json"

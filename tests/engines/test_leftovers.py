@@ -13,7 +13,6 @@ from docker_cases import client, containers, engine
 from oci_cases import needs_oci
 from test_docker_sweep import created, dead_owner
 
-from toolc.engines.fake import FakeEngine
 from toolc.model.json_schema import JsonValue
 from toolc.model.result import Outcome
 from toolc.runtime.execution import leftovers
@@ -27,6 +26,7 @@ from toolc.sandbox.host import cgroups, janitor, owner, store
 from toolc.sandbox.host.owner import Owner
 from toolc.sandbox.oci import sweep as oci_sweep
 from toolc.sandbox.oci.engine import OciEngine
+from toolc.testing.fake_engine import FakeEngine
 
 __all__ = ["client", "dead_owner", "engine"]
 

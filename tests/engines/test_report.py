@@ -8,7 +8,6 @@ import pytest
 
 from toolc.engines import docker_report, oci_report
 from toolc.engines.advisories import Advisory, Component, Concern
-from toolc.engines.fake import FakeEngine
 from toolc.engines.report import (
     EngineReport,
     Remedy,
@@ -24,6 +23,7 @@ from toolc.model.plan import ENGINES, Profile
 from toolc.model.result import Outcome
 from toolc.sandbox.base import Capabilities, Enforcement, EngineStatus
 from toolc.sandbox.oci import probe as oci_probe
+from toolc.testing.fake_engine import FakeEngine
 
 DEBIAN: JsonObject = {
     "Version": "20.10.24+dfsg1",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from toolc.engines.fake import FakeEngine
 from toolc.model.call import Ask, ToolCall
 from toolc.model.events import Listener
 from toolc.model.json_schema import JsonObject, Schema
@@ -21,6 +20,7 @@ from toolc.runtime.execution.executor import execute
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import EngineSelection
+from toolc.testing.fake_engine import FakeEngine
 
 DONE = Outcome(ending="exited", stdout=Capture(head=b"done\n", total_bytes=5))
 FAILED = Outcome(ending="exited", status=1)

@@ -26,11 +26,11 @@ from toolc import (
     tool,
 )
 from toolc.config.secret_sources import GivenSource, SecretStore
-from toolc.engines.fake import FakeEngine
 from toolc.functions.define import Definition
 from toolc.model.call_graph import MAX_DEPTH
 from toolc.model.lock_file import Lock, LockError
 from toolc.serve.mcp import make_server
+from toolc.testing.fake_engine import FakeEngine
 
 SPEC = """\
 toolc: 1

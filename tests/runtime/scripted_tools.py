@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from toolc.engines.fake import FakeEngine
 from toolc.model.call import ToolCall
 from toolc.model.errors import UsageError
 from toolc.model.events import Event
@@ -21,6 +20,7 @@ from toolc.model.template import Placeholder, Template
 from toolc.runtime.execution.executor import Find, execute
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.selection import EngineSelection
+from toolc.testing.fake_engine import FakeEngine
 
 WORD: JsonObject = {
     "type": "object",

@@ -10,11 +10,11 @@ import pytest
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.secret_sources import GivenSource, SecretStore
-from toolc.engines.fake import FakeEngine
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan, PythonCall
 from toolc.model.result import Capture, Image, Outcome, Resource, Text, ToolFailure, ToolResult
 from toolc.runtime.secrets.redaction import Redactor, redacted
+from toolc.testing.fake_engine import FakeEngine
 
 KEY = "correct-horse"
 SHAPED: JsonObject = {

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from transaction_cases import DONE, FAILED, call, doing
 
-from toolc.engines.fake import FakeEngine
 from toolc.model.json_schema import Schema
 from toolc.model.result import Audio, Image, Resource, Text, ToolResult
 from toolc.model.spec.code_backends import Argv, ShellBackend
@@ -18,6 +17,7 @@ from toolc.model.spec.sandbox import Limits, SandboxSpec, TransactionSpec, Works
 from toolc.model.spec.tool import ResultSpec, ToolSpec
 from toolc.model.template import Placeholder, Template
 from toolc.runtime.workspace import result_folder
+from toolc.testing.fake_engine import FakeEngine
 
 PNG = b"\x89PNG\r\n\x1a\n..."
 WAV = b"RIFF\x24\0\0\0WAVEfmt "

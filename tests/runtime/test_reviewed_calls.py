@@ -8,7 +8,6 @@ import pytest
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.engines.fake import FakeEngine
 from toolc.functions.define import define
 from toolc.model.errors import RegistryError, UsageError
 from toolc.model.json_schema import Schema
@@ -17,6 +16,7 @@ from toolc.model.result import Capture, Outcome
 from toolc.model.spec.composed_backends import CompositeBackend, Step
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.execution.admission import check_calls
+from toolc.testing.fake_engine import FakeEngine
 
 SPECS = """\
 toolc: 1

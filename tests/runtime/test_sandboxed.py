@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from toolc.engines.fake import FakeEngine, FakeSandbox
 from toolc.model.call import ToolCall
 from toolc.model.errors import InfrastructureError, SandboxDiedError, UsageError
 from toolc.model.events import Event, Listener, ToolEnd, ToolStart, ToolUpdate
@@ -26,6 +25,7 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.executor import execute
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.selection import EngineSelection
+from toolc.testing.fake_engine import FakeEngine, FakeSandbox
 
 ECHO = ToolSpec(
     name="echo",

@@ -19,7 +19,6 @@ import pytest
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.secret_sources import GivenSource, SecretStore
-from toolc.engines.fake import FakeEngine
 from toolc.model.call import ToolCall
 from toolc.model.errors import SandboxDiedError
 from toolc.model.events import Event, ToolUpdate
@@ -29,6 +28,7 @@ from toolc.model.result import Capture, Ending, Image, Outcome
 from toolc.model.spec.sandbox import Destination, EnvVar
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.sessions.server import idle_state
+from toolc.testing.fake_engine import FakeEngine
 
 NOTES: JsonObject = {
     "toolc": 1,

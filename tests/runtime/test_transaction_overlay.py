@@ -12,11 +12,11 @@ import pytest
 from test_transaction import BEFORE, workspace
 from transaction_cases import DONE, call, doing, paths, told, tool, tree
 
-from toolc.engines.fake import FakeEngine, FakeSandbox
 from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Profile
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.workspace.transaction.transaction import ChangeClock
+from toolc.testing.fake_engine import FakeEngine, FakeSandbox
 
 __all__ = ["workspace"]
 

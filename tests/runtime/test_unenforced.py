@@ -9,10 +9,10 @@ import pytest
 
 from toolc import Executor, NoEngineError, Registry
 from toolc.config.user_config import Configuration
-from toolc.engines.fake import FakeEngine
 from toolc.model.plan import Plan, Profile
 from toolc.model.result import Outcome
 from toolc.sandbox.base import Capabilities, Enforcement, limits_refusal
+from toolc.testing.fake_engine import FakeEngine
 
 SPEC = """\
 toolc: 1

@@ -8,7 +8,6 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from toolc.engines.fake import FakeEngine, FakeSandbox
 from toolc.guest import frames
 from toolc.model.errors import SandboxDiedError
 from toolc.model.plan import Exec, Plan, Profile, PythonCall
@@ -18,6 +17,7 @@ from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.wire import call_loop
 from toolc.runtime.wire.call_loop import converse
+from toolc.testing.fake_engine import FakeEngine, FakeSandbox
 
 PLAN = Plan(
     profile=Profile(),

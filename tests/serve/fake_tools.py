@@ -10,7 +10,6 @@ from pathlib import Path
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.engines.fake import FakeEngine
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.plan import Plan, PythonCall
 from toolc.model.registry import RegisteredTool, RegistryFile
@@ -19,6 +18,7 @@ from toolc.model.result import Capture, Outcome
 from toolc.model.spec.code_backends import File, PythonBackend
 from toolc.model.spec.sandbox import SandboxSpec, WorkspaceMode
 from toolc.model.spec.tool import ToolSpec
+from toolc.testing.fake_engine import FakeEngine
 
 Answer = Callable[[JsonObject], JsonObject]
 """From a call's arguments to the reply of the guest."""

@@ -15,12 +15,12 @@ from mcp.server.session import ServerSession
 from mcp.types import CallToolRequestParams, ElicitRequestParams, ElicitResult, TextContent
 
 from toolc.client.executor import Executor
-from toolc.engines.fake import FakeEngine
 from toolc.model.call import Allow, BoundCall, Deny
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import Outcome
 from toolc.serve.confirmation import Person, UnansweredError
 from toolc.serve.mcp import make_server
+from toolc.testing.fake_engine import FakeEngine
 
 pytestmark = pytest.mark.anyio
 WIPE = replace(tool("wipe", path={"type": "string"}), confirm=True)

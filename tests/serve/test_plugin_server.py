@@ -13,11 +13,11 @@ from fake_tools import executor, text, tool
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.engines.fake import FakeEngine
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan
 from toolc.model.result import Capture, Outcome
 from toolc.serve.plugin import PluginServer
+from toolc.testing.fake_engine import FakeEngine
 
 PNG = b"\x89PNG\r\n\x1a\n"
 PICTURE: JsonObject = {

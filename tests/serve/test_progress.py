@@ -11,7 +11,6 @@ from fake_tools import registry, tool
 from mcp import Client
 
 from toolc.client.executor import Executor
-from toolc.engines.fake import FakeEngine
 from toolc.model.events import Event, ToolStart, ToolUpdate
 from toolc.model.plan import Plan
 from toolc.model.result import Capture, Outcome
@@ -19,6 +18,7 @@ from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.template import Template
 from toolc.serve.mcp import make_server
 from toolc.serve.progress import ProgressRelay
+from toolc.testing.fake_engine import FakeEngine
 
 pytestmark = pytest.mark.anyio
 Notification = tuple[float, float | None, str | None]

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from toolc.cli.expectations import compare
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.model.errors import InfrastructureError, SandboxDiedError
@@ -25,6 +24,7 @@ from toolc.model.registry_file import digests
 from toolc.model.result import ToolResult
 from toolc.model.spec.sandbox import MinIsolation
 from toolc.model.spec.tool import ToolSpec
+from toolc.testing.expectations import compare
 
 FOLDER: Final = Path(__file__).parent.parent / "data" / "probes"
 """The probes' specs and their table."""

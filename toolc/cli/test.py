@@ -28,11 +28,11 @@ from toolc.model.errors import InfrastructureError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolc.cli.case_runs import Make
-    from toolc.cli.cases import Case, Found, Tested
     from toolc.cli.live import Progress
     from toolc.model.lock_file import Lock
     from toolc.policy.policy import Policy
+    from toolc.testing.cases import Case, CaseSet, Tested
+    from toolc.testing.runner import Make
 
 
 @click.command("test")
@@ -73,9 +73,9 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     TARGETS are spec files, folders of them, or a build's registry.json; SPEC#NAME takes one tool. Tests get no
     secrets but those of --secrets.
     """
-    from toolc.cli.cases import Selection, find_cases  # start-up time
+    from toolc.testing.cases import CaseFilter, find_cases  # start-up time
 
-    found = find_cases(targets, Selection(names=names, tags=tags))
+    found = find_cases(targets, CaseFilter(names=names, tags=tags))
     if update and not all(case.located for case in found.cases):
         raise UsageError("--update writes into specs, and a registry is none; name the specs it was built from")
     bounds = _Bounds(approved(lock_file, locked=locked), central_policy(policy_file))
@@ -118,11 +118,11 @@ def _maker(engine: str | None, secrets: str | None, bounds: _Bounds) -> Make:
     return make
 
 
-def _run(found: Found, make: Make, jobs: int, format_name: str) -> list[Tested]:
+def _run(found: CaseSet, make: Make, jobs: int, format_name: str) -> list[Tested]:
     """Run the tests and tell of each, in order; on a terminal a bar says how many are over."""
-    from toolc.cli.case_reports import as_line  # start-up time
-    from toolc.cli.case_runs import run_cases
     from toolc.cli.live import Progress
+    from toolc.testing.reports import as_line  # start-up time
+    from toolc.testing.runner import run_cases
 
     progress = Progress() if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else None
     tested: list[Tested] = []
@@ -175,21 +175,21 @@ class _Bar:
             self._progress.draw()
 
 
-def _report(tested: Sequence[Tested], found: Found, format_name: str) -> None:
-    from toolc.cli import case_reports  # start-up time
+def _report(tested: Sequence[Tested], found: CaseSet, format_name: str) -> None:
+    from toolc.testing import reports  # start-up time
 
     match format_name:
         case "json":
-            print(case_reports.as_json(tested, found.untested))
+            print(reports.as_json(tested, found.untested))
         case "junit":
-            print(case_reports.as_junit(tested, found.untested))
+            print(reports.as_junit(tested, found.untested))
         case _:
-            print(case_reports.as_summary(tested, found.untested))
+            print(reports.as_summary(tested, found.untested))
 
 
 def _update(tested: Sequence[Tested]) -> list[Tested]:
     """Write into the specs what came of tests that failed; returns those that still do."""
-    from toolc.cli.case_updates import update  # only where somebody asks for it
+    from toolc.testing.updates import update  # only where somebody asks for it
 
     return update(tested)
 

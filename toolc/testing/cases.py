@@ -13,11 +13,12 @@ from toolc.cli.common import FINDINGS, compile_or_exit
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolc.cli.case_workspace import Changes
     from toolc.client.registry import Registry
     from toolc.compiler.located_tool import LocatedTool
     from toolc.model.result import ToolResult
     from toolc.model.spec.tool import Test, ToolSpec
+    from toolc.testing.workspace import Changes
+
 
 Verdict: TypeAlias = Literal["passed", "failed", "error"]
 """``error``: the call could not be made, so nothing was tested."""
@@ -67,7 +68,7 @@ class Tested:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class CaseFilter:
     """The tools that are asked for: by patterns of their names and by tags, of which one of each kind must fit."""
 
     names: Sequence[str] = ()
@@ -82,14 +83,14 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CaseSet:
     """The tests that were found, and the names of the tools that have none."""
 
     cases: tuple[Case, ...]
     untested: tuple[str, ...]
 
 
-def find_cases(targets: Sequence[str], selection: Selection) -> Found:
+def find_cases(targets: Sequence[str], selection: CaseFilter) -> CaseSet:
     """The tests of ``targets``: specs, folders, registries, ``SPEC#NAME``.
 
     Specs without ``#NAME`` are compiled together, so that a name is one tool's. Raises ``UsageError`` where there
@@ -102,7 +103,7 @@ def find_cases(targets: Sequence[str], selection: Selection) -> Found:
         raise UsageError("there is nothing to test: no tool fits --tool and --tag; see: toolc list")
     if not cases:
         raise UsageError(f"there is nothing to test: none of {len(untested)} tools has `tests:`")
-    return Found(cases, untested)
+    return CaseSet(cases, untested)
 
 
 @dataclass(frozen=True, slots=True)

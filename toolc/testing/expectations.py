@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from toolc.cli.case_workspace import Changes, data, inside, obstacle
 from toolc.model.destinations import show_destination
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry_file import canonical
@@ -17,6 +16,7 @@ from toolc.model.result import ToolResult
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Destination
 from toolc.model.spec.tool import Expect, ExpectedChanges, ExpectedNetwork
+from toolc.testing.workspace import Changes, data, inside, obstacle
 
 
 def compare(expect: Expect, result: ToolResult, workspace: Path, changed: Changes | None = None) -> Iterator[str]:

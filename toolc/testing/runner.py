@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from toolc.cli.case_workspace import changes, contents, place, snapshot
-from toolc.cli.cases import Case, Tested
-from toolc.cli.expectations import compare
 from toolc.client.executor import Executor
 from toolc.model.errors import NoEngineError, ToolcError
 from toolc.model.events import Event, ToolConnect
 from toolc.model.json_schema import JsonValue
 from toolc.runtime.cancellation import Cancellation
+from toolc.testing.cases import Case, Tested
+from toolc.testing.expectations import compare
+from toolc.testing.workspace import changes, contents, place, snapshot
 
 Make: TypeAlias = Callable[[Case, Path], Executor]
 """An executor for one test, whose workspace is this folder."""

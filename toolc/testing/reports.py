@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal, TypeAlias, get_args
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from toolc.cli.cases import Tested, Verdict
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.reporters.text import escape_for_terminal
+from toolc.testing.cases import Tested, Verdict
 
 Format: TypeAlias = Literal["text", "json", "junit"]
 FORMATS: Final[tuple[str, ...]] = get_args(Format)

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from toolc.cli.common import note
-from toolc.cli.expectations import (
+from toolc.compiler.fixes.update_tests import ExpectationUpdate, Route, update_tests
+from toolc.reporters.text import escape_for_terminal
+from toolc.testing.expectations import (
     compare_changes,
     compare_connections,
     compare_network,
@@ -16,14 +18,12 @@ from toolc.cli.expectations import (
     same,
     within,
 )
-from toolc.compiler.fixes.update_tests import ExpectationUpdate, Route, update_tests
-from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
-    from toolc.cli.cases import Tested
     from toolc.model.json_schema import JsonValue
     from toolc.model.result import ToolResult
     from toolc.model.spec.tool import Expect
+    from toolc.testing.cases import Tested
 
 
 def update(tested: Sequence[Tested]) -> list[Tested]:
