@@ -8,11 +8,11 @@ import pytest
 from cli_engines import engines
 
 from toolc.cli import doctor, main
-from toolc.cli.diagnosis import Diagnosis, Probed, Trial, to_json
-from toolc.cli.diagnosis_text import to_text
-from toolc.cli.probes import Answer, Probe
-from toolc.engines.advisories import Advisory, Component, Concern
-from toolc.engines.report import EngineReport, HostReport, Remedy
+from toolc.doctor.advisories import Advisory, AdvisoryMatch, Component
+from toolc.doctor.diagnosis import Diagnosis, Probed, Trial, to_json
+from toolc.doctor.host_report import EngineReport, HostReport, Recommendation
+from toolc.doctor.probes import EscapeProbe, ProbeResult
+from toolc.doctor.text import to_text
 from toolc.sandbox.base import Capabilities, Enforcement
 from toolc.sandbox.base import EngineStatus as Availability
 
@@ -38,8 +38,8 @@ TERMINAL = Advisory(
     remedy="Update runc to 1.2.8, 1.3.3 or later.",
 )
 CONCERNS = (
-    Concern(advisory=TERMINAL, component=RUNC, status="open"),
-    Concern(advisory=RACE, component=RUNC, status="maybe", note="may be patched by your distribution"),
+    AdvisoryMatch(advisory=TERMINAL, component=RUNC, status="open"),
+    AdvisoryMatch(advisory=RACE, component=RUNC, status="maybe", note="may be patched by your distribution"),
 )
 WEAK = Enforcement(
     level="approximate", reason="No control group with memory is delegated.", instead="each process by itself"
@@ -64,21 +64,21 @@ ENGINES = (
         components=(RUNC,),
         capabilities=(Capabilities(weak={"memory": WEAK}, users=("owner",)),),
         concerns=CONCERNS,
-        remedies=(Remedy(lacks="limits.memory: No control group.", remedy="Run it as root."),),
+        remedies=(Recommendation(lacks="limits.memory: No control group.", remedy="Run it as root."),),
     ),
     EngineReport(
         name="other",
         probe=Availability(available=False, reason="It is not installed.", remedy="Install it."),
-        remedies=(Remedy(lacks="It is not installed.", remedy="Install it."),),
+        remedies=(Recommendation(lacks="It is not installed.", remedy="Install it."),),
     ),
 )
 CALL = Trial(milliseconds=210.4, python="3.11.2", user="65534:65534")
 PROBES = (
-    Probe(name="bpf", group="kernel", tries="load a BPF program", means="Most escapes began there."),
-    Probe(name="tunnel", group="devices", tries="open /dev/net/tun", means="It reaches the hardware."),
-    Probe(name="memory", group="limits", tries="use more memory", means="It brings other work down."),
+    EscapeProbe(name="bpf", group="kernel", tries="load a BPF program", means="Most escapes began there."),
+    EscapeProbe(name="tunnel", group="devices", tries="open /dev/net/tun", means="It reaches the hardware."),
+    EscapeProbe(name="memory", group="limits", tries="use more memory", means="It brings other work down."),
 )
-HELD = Answer("held")
+HELD = ProbeResult("held")
 DIAGNOSIS = Diagnosis(
     host=HOST,
     engines=ENGINES,
@@ -143,7 +143,7 @@ def test_the_whole_as_text() -> None:
     assert to_text(DIAGNOSIS) == TEXT
 
 
-def probed(*answers: Answer) -> Probed:
+def probed(*answers: ProbeResult) -> Probed:
     return Probed(answers=dict(zip(("bpf", "tunnel", "memory"), answers, strict=True)))
 
 
@@ -154,8 +154,8 @@ PROBED = Diagnosis(
     probes=PROBES,
     probed={
         ("docker", "namespace"): probed(HELD, HELD, HELD),
-        ("docker", "gvisor"): probed(HELD, Answer("own", "its own"), Answer("unenforced", "accepted")),
-        ("oci", "namespace"): probed(Answer("failed", "let through: EINVAL"), HELD, HELD),
+        ("docker", "gvisor"): probed(HELD, ProbeResult("own", "its own"), ProbeResult("unenforced", "accepted")),
+        ("oci", "namespace"): probed(ProbeResult("failed", "let through: EINVAL"), HELD, HELD),
         ("oci", "vm"): Probed(reason="no such runtime; install Kata"),
     },
 )
@@ -183,7 +183,7 @@ def test_probes_are_a_table_with_a_summary_and_the_meaning_of_what_failed() -> N
 def test_what_a_tool_has_said_cannot_move_the_cursor() -> None:
     failed = Diagnosis(
         host=HOST, engines=(), trials={}, probes=PROBES[:1],
-        probed={("oci", "namespace"): Probed(answers={"bpf": Answer("failed", "\x1b[2J")})},
+        probed={("oci", "namespace"): Probed(answers={"bpf": ProbeResult("failed", "\x1b[2J")})},
     )  # fmt: skip
     assert "found: \\x1b[2J\n" in to_text(failed)
 

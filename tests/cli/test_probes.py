@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from cli_engines import engines
 
-from toolc.cli.probes import FOLDER, Answer, load_probes, load_tools, run_probes
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.user_config import Configuration
 from toolc.data.probes import attempts
+from toolc.doctor.probes import FOLDER, ProbeResult, load_probes, load_tools, run_probes
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Plan, Profile, PythonCall
@@ -105,7 +105,7 @@ def test_an_attempt_is_refused_done_or_broken_and_never_ends_the_rest() -> None:
 
 def run(
     said: Callable[[Plan], Outcome], isolation: MinIsolation = "namespace", accepted: tuple[str, ...] = ()
-) -> dict[str, Answer]:
+) -> dict[str, ProbeResult]:
     make = partial(Executor, engine=FakeEngine(said), configuration=Configuration())
     return run_probes(make, isolation, accepted)
 
@@ -123,21 +123,21 @@ def leaky(plan: Plan) -> Outcome:
 
 def test_what_is_not_refused_fails_and_says_what_was_seen() -> None:
     found = run(leaky)
-    assert found["bpf"] == Answer("failed", "let through: EINVAL")
-    assert found["tunnel"] == Answer("failed", "done: 3")
-    assert found["keys"] == Answer("held")
+    assert found["bpf"] == ProbeResult("failed", "let through: EINVAL")
+    assert found["tunnel"] == ProbeResult("failed", "done: 3")
+    assert found["keys"] == ProbeResult("held")
 
 
 def test_a_limit_that_is_not_kept_fails() -> None:
     found = run(leaky)
-    assert found["time"] == Answer("failed", "expected the error timeout, got no error")
-    assert found["memory_of_many"] == Answer("failed", "expected the error out_of_memory, got no error")
+    assert found["time"] == ProbeResult("failed", "expected the error timeout, got no error")
+    assert found["memory_of_many"] == ProbeResult("failed", "expected the error out_of_memory, got no error")
     assert found["find_files"].verdict == "failed"
 
 
 def test_a_limit_that_the_user_does_without_is_not_failed() -> None:
     found = run(leaky, accepted=("memory",))
-    assert found["memory"] == Answer("unenforced", "not enforced here, which you have accepted")
+    assert found["memory"] == ProbeResult("unenforced", "not enforced here, which you have accepted")
     assert found["time"].verdict == "failed"
 
 
@@ -147,13 +147,13 @@ def test_a_limit_that_ends_a_call_by_another_is_kept() -> None:
         return leaky(plan) if attempted else Outcome(ending="out_of_memory")
 
     found = run(hungry)
-    assert (found["number_of_files"], found["memory"]) == (Answer("held"), Answer("held"))
+    assert (found["number_of_files"], found["memory"]) == (ProbeResult("held"), ProbeResult("held"))
     assert found["open_files"].verdict == "failed"
 
 
 def test_a_device_of_the_sandboxs_own_kernel_is_no_harm() -> None:
     found = run(leaky, "gvisor")
-    assert found["tunnel"] == Answer("own", "its own kernel's")
+    assert found["tunnel"] == ProbeResult("own", "its own kernel's")
     assert found["bpf"].verdict == "failed"
 
 

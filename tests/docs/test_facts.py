@@ -9,11 +9,11 @@ from typing import Any
 from pages import Page
 
 from toolc.cli import COMMANDS
-from toolc.cli.probes import load_probes
 from toolc.client.registry import Registry
 from toolc.compiler.pipeline.compile_file import CODES
 from toolc.compiler.spec_schema.schema import spec_schema
 from toolc.config.secret_sources import MIN_CHARACTERS
+from toolc.doctor.probes import load_probes
 from toolc.guest.context import KINDS
 from toolc.guest.frames import MAX_CONNECTIONS
 from toolc.guest.http.errors import STATUS_KINDS

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from toolc.engines.advisories import Advisory, Component, concerning, load
-from toolc.engines.versions import parse
+from toolc.doctor.advisories import Advisory, Component, concerning, load, parse
 
 FLAW = Advisory(
     id="CVE-2024-21626",

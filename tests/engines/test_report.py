@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from toolc.engines import docker_report, oci_report
-from toolc.engines.advisories import Advisory, Component, Concern
-from toolc.engines.report import (
+from toolc.doctor import components
+from toolc.doctor.advisories import Advisory, AdvisoryMatch, Component
+from toolc.doctor.host_report import (
     EngineReport,
-    Remedy,
+    Recommendation,
     describe,
     describe_cgroup,
     report_engines,
@@ -63,7 +63,7 @@ PODMAN: JsonObject = {
     ids=["debian", "desktop", "podman", "silent"],
 )
 def test_a_daemon_says_what_it_is_made_of(version: JsonObject, expected: list[str]) -> None:
-    assert [f"{each.name} {each.version}" for each in docker_report.parse(version)] == expected
+    assert [f"{each.name} {each.version}" for each in components.parse_docker_version(version)] == expected
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ def test_a_daemon_says_what_it_is_made_of(version: JsonObject, expected: list[st
     ],
 )
 def test_a_runtime_says_its_version_and_its_packages(text: str, expected: str) -> None:
-    assert oci_report.parse(text) == (Component(name="runc", version=expected, package="runc"),)
+    assert components.parse_runc_version(text) == (Component(name="runc", version=expected, package="runc"),)
 
 
 def test_another_program_is_no_runtime() -> None:
-    assert oci_report.parse("crun version 1.8.1\n") == ()
+    assert components.parse_runc_version("crun version 1.8.1\n") == ()
 
 
 def test_a_runtime_that_is_asked_for_its_version_gets_nothing_of_our_environment(
@@ -89,7 +89,7 @@ def test_a_runtime_that_is_asked_for_its_version_gets_nothing_of_our_environment
     runtime.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("TOOLC_SECRET_KEY", "correct-horse")
-    assert oci_report.components()[0].version == "1.2.3"
+    assert components.oci_components()[0].version == "1.2.3"
     assert oci_probe.probe().version in {"", "1.2.3"}
     told = (tmp_path / "environment").read_text()
     assert "PWD=" in told
@@ -97,8 +97,8 @@ def test_a_runtime_that_is_asked_for_its_version_gets_nothing_of_our_environment
 
 
 def test_debian_says_its_kernels_release_beside_the_name_of_its_interface() -> None:
-    assert oci_report.kernel_version("6.1.0-18-amd64", "#1 SMP Debian 6.1.76-1 (2024-02-01)") == "6.1.76-1"
-    assert oci_report.kernel_version("6.18.44", "#1 SMP PREEMPT_DYNAMIC") == "6.18.44"
+    assert components.kernel_version("6.1.0-18-amd64", "#1 SMP Debian 6.1.76-1 (2024-02-01)") == "6.1.76-1"
+    assert components.kernel_version("6.18.44", "#1 SMP PREEMPT_DYNAMIC") == "6.18.44"
 
 
 @pytest.mark.parametrize(
@@ -178,15 +178,15 @@ AVAILABLE = EngineStatus(available=True, version="1")
 def test_an_engine_that_is_not_there_says_how_to_have_it() -> None:
     probe = EngineStatus(available=False, reason="It is not installed.", remedy="Install it.")
     found = describe(Engine(), probe, (), ())
-    assert found.remedies == (Remedy(lacks="It is not installed.", remedy="Install it."),)
+    assert found.remedies == (Recommendation(lacks="It is not installed.", remedy="Install it."),)
     assert found.capabilities == ()
 
 
 def test_limits_with_one_cause_are_one_remedy_and_the_next_isolation_another() -> None:
     found = describe(Engine(Capabilities(weak={"memory": WEAK, "pids": WEAK})), AVAILABLE, (), ())
     assert found.remedies == (
-        Remedy(lacks="limits.memory, limits.pids: No control group.", remedy="Run it as root."),
-        Remedy(lacks="min_isolation: gvisor cannot be had.", remedy="Install it, then restart."),
+        Recommendation(lacks="limits.memory, limits.pids: No control group.", remedy="Run it as root."),
+        Recommendation(lacks="min_isolation: gvisor cannot be had.", remedy="Install it, then restart."),
     )
 
 
@@ -203,12 +203,12 @@ def test_only_an_open_flaw_that_a_tool_might_use_asks_for_an_update() -> None:
 
     part = Component(name="runc", version="1")
     concerns = (
-        Concern(advisory=flaw(1, "yes"), component=part, status="open"),
-        Concern(advisory=flaw(2, "no"), component=part, status="open"),
-        Concern(advisory=flaw(3, "yes"), component=part, status="patched"),
+        AdvisoryMatch(advisory=flaw(1, "yes"), component=part, status="open"),
+        AdvisoryMatch(advisory=flaw(2, "no"), component=part, status="open"),
+        AdvisoryMatch(advisory=flaw(3, "yes"), component=part, status="patched"),
     )
     found = describe(Engine(Capabilities(isolation="vm")), AVAILABLE, (part,), concerns)
-    assert found.remedies == (Remedy(lacks="CVE-2024-0001 (runc) is open.", remedy="Update it."),)
+    assert found.remedies == (Recommendation(lacks="CVE-2024-0001 (runc) is open.", remedy="Update it."),)
 
 
 def test_the_strongest_has_more_isolation_then_more_limits_then_comes_first() -> None:

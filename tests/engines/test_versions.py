@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from toolc.engines.versions import Version, parse, standing
+from toolc.doctor.advisories import Version, parse, standing
 
 
 def version(text: str) -> Version:

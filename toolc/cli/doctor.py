@@ -15,9 +15,9 @@ from toolc.model.errors import ToolcError
 from toolc.model.plan import ENGINES
 
 if TYPE_CHECKING:
-    from toolc.cli.diagnosis import Diagnosis, Probed, Trial
     from toolc.config.user_config import Configuration
-    from toolc.engines.report import EngineReport
+    from toolc.doctor.diagnosis import Diagnosis, Probed, Trial
+    from toolc.doctor.host_report import EngineReport
     from toolc.model.spec.sandbox import MinIsolation
 
 CANNOT_RUN: Final = 3
@@ -42,11 +42,11 @@ def command(probe: bool, engine: str | None, as_json: bool) -> None:
     logging.getLogger("toolc").addHandler(logging.NullHandler())
     diagnosis = diagnose((engine,) if engine else ENGINES, load_configuration(), probe=probe)
     if as_json:
-        from toolc.cli.diagnosis import to_json  # start-up time
+        from toolc.doctor.diagnosis import to_json  # start-up time
 
         print(json.dumps(to_json(diagnosis), indent=2))
     else:
-        from toolc.cli.diagnosis_text import to_text  # as above
+        from toolc.doctor.text import to_text  # as above
 
         sys.stdout.write(to_text(diagnosis))
     if not diagnosis.works:
@@ -55,9 +55,9 @@ def command(probe: bool, engine: str | None, as_json: bool) -> None:
 
 def diagnose(names: tuple[str, ...], configuration: Configuration, *, probe: bool) -> Diagnosis:
     """Ask each engine, make a call on it with each kind of isolation, and run the probes if they are wanted."""
-    from toolc.cli.diagnosis import Diagnosis  # start-up time
-    from toolc.cli.probes import load_probes
-    from toolc.engines.report import report_engines, report_host
+    from toolc.doctor.diagnosis import Diagnosis  # start-up time
+    from toolc.doctor.host_report import report_engines, report_host
+    from toolc.doctor.probes import load_probes
 
     reports = report_engines(names)
     kinds = [(report, offered.isolation) for report in reports for offered in report.capabilities]
@@ -73,9 +73,9 @@ def diagnose(names: tuple[str, ...], configuration: Configuration, *, probe: boo
 
 
 def _try(report: EngineReport, isolation: MinIsolation, configuration: Configuration) -> Trial:
-    from toolc.cli.diagnosis import Trial
-    from toolc.cli.probes import load_tools
     from toolc.client.executor import Executor  # start-up time
+    from toolc.doctor.diagnosis import Trial
+    from toolc.doctor.probes import load_tools
 
     with Executor(load_tools(isolation), engine=report.name, configuration=configuration) as executor:
         started = time.perf_counter()
@@ -90,9 +90,9 @@ def _try(report: EngineReport, isolation: MinIsolation, configuration: Configura
 
 
 def _probe(report: EngineReport, isolation: MinIsolation, configuration: Configuration) -> Probed:
-    from toolc.cli.diagnosis import Probed
-    from toolc.cli.probes import run_probes
     from toolc.client.executor import Executor  # start-up time
+    from toolc.doctor.diagnosis import Probed
+    from toolc.doctor.probes import run_probes
 
     note(f"probing {report.name}, isolation {isolation}; this takes about a quarter of a minute")
     make = partial(Executor, engine=report.name, configuration=configuration)

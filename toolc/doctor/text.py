@@ -6,10 +6,10 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from toolc.cli.diagnosis import Diagnosis, Probed, Trial
-from toolc.cli.probes import Probe, Verdict
-from toolc.engines.advisories import Concern
-from toolc.engines.report import EngineReport
+from toolc.doctor.advisories import AdvisoryMatch
+from toolc.doctor.diagnosis import Diagnosis, Probed, Trial
+from toolc.doctor.host_report import EngineReport
+from toolc.doctor.probes import EscapeProbe, Verdict
 from toolc.model.plan import LIMITS
 from toolc.reporters.text import escape_for_terminal
 from toolc.sandbox.base import Capabilities, unenforced
@@ -81,7 +81,7 @@ def _offered(offered: Capabilities, trial: Trial) -> Iterator[str]:
 
 def _advisories(reports: Sequence[EngineReport]) -> Iterator[str]:
     """Each flaw once, with the engines that it concerns; first what a tool might use."""
-    engines: dict[Concern, list[str]] = {}
+    engines: dict[AdvisoryMatch, list[str]] = {}
     for report in reports:
         for concern in report.concerns:
             engines.setdefault(concern, []).append(report.name)
@@ -101,13 +101,13 @@ def _advisories(reports: Sequence[EngineReport]) -> Iterator[str]:
             yield from _harmless(concern)
 
 
-def _harmless(concern: Concern) -> Iterator[str]:
+def _harmless(concern: AdvisoryMatch) -> Iterator[str]:
     advisory = concern.advisory
     why = f"patched: {concern.note}" if concern.status == "patched" else f"no use to a tool: {advisory.because}"
     yield from _wrapped(f"  {advisory.id}  ", f"{_component(concern)}, {advisory.affected}; {why}")
 
 
-def _component(concern: Concern) -> str:
+def _component(concern: AdvisoryMatch) -> str:
     return f"{concern.component.name} {concern.component.version}"
 
 
@@ -154,7 +154,7 @@ def _probes(diagnosis: Diagnosis) -> Iterator[str]:
         yield from _summary(name, probed, diagnosis.probes)
 
 
-def _summary(name: str, probed: Probed, probes: Sequence[Probe]) -> Iterator[str]:
+def _summary(name: str, probed: Probed, probes: Sequence[EscapeProbe]) -> Iterator[str]:
     if probed.reason:
         yield from _wrapped("", f"{name} could not be probed: {probed.reason}")
         return

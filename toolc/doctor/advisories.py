@@ -5,12 +5,74 @@ from __future__ import annotations
 import gzip
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from toolc.engines.versions import parse, standing
+Standing: TypeAlias = Literal["affected", "unknown", "fixed"]
+"""Whether a version has a flaw. ``unknown``: of its branch it is not recorded where it was mended."""
+
+_CANDIDATE: Final = re.compile(r"[-.~]?(alpha|beta|rc)[-.]?(\d*)", re.IGNORECASE)
+_DATE: Final = re.compile(r"(20\d{6})(?:\.(\d+))?")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Version:
+    """A release: its numbers, and then what sorts a candidate before it. ``rest`` is what a packager has added."""
+
+    numbers: tuple[int, ...]
+    candidate: tuple[str, int] = ("~", 0)  # sorts after every word that a candidate has
+    rest: str = ""
+
+    @property
+    def branch(self) -> tuple[int, ...]:
+        """What patch releases have in common."""
+        return self.numbers[:2]
+
+    @property
+    def is_packaged(self) -> bool:
+        """Whether somebody else than the project made it, and may have mended it."""
+        return bool(self.rest)
+
+    def release(self) -> Version:
+        """The project's release that it was made of."""
+        return Version(self.numbers, self.candidate)
+
+
+def parse(text: str) -> Version | None:
+    """A version as programs, kernels and packages write it; None where it is none.
+
+    ``v1.4.0-rc.3``, ``1.1.5+ds1-1+deb12u1``, ``6.1.0-18-amd64``, and gVisor's dates: ``release-20240212.0``.
+    """
+    if dated := _DATE.search(text):
+        return Version((int(dated[1]), int(dated[2] or 0), 0), rest="" if text.startswith("release-") else text)
+    match = re.match(r"v?(\d+(?:\.\d+)*)", text)
+    if match is None:
+        return None
+    numbers = tuple(int(number) for number in match[1].split("."))
+    rest = text[match.end() :]
+    numbers += (0,) * (3 - len(numbers))
+    if found := _CANDIDATE.match(rest):
+        return Version(numbers, (found[1].lower(), int(found[2] or 0)), rest[found.end() :])
+    return Version(numbers, rest=rest)
+
+
+def standing(found: Version, since: Version, fixed: Sequence[Version], *, every_branch: bool) -> Standing:
+    """Whether ``found`` has a flaw that came with ``since`` and was mended in ``fixed``, one of each branch.
+
+    With ``every_branch``, a branch that is not named there was never mended; else it is not known.
+    """
+    release = found.release()
+    if release < since:
+        return "fixed"
+    for mended in fixed:
+        if mended.branch == release.branch:
+            return "affected" if release < mended else "fixed"
+    if release >= max(fixed):
+        return "fixed"
+    return "affected" if every_branch else "unknown"
+
 
 PATH: Final = Path(__file__).parent.parent / "data" / "advisories.toml"
 """The table; its head says how it is read."""
@@ -58,7 +120,7 @@ class Advisory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Concern:
+class AdvisoryMatch:
     """An advisory that concerns a component here. ``note`` says why its status is not simply open."""
 
     advisory: Advisory
@@ -77,7 +139,7 @@ def concerning(
     components: Iterable[Component],
     advisories: Iterable[Advisory],
     changelog: Callable[[str], str] | None = None,
-) -> Iterator[Concern]:
+) -> Iterator[AdvisoryMatch]:
     """What concerns these components, in the table's order.
 
     ``changelog`` gives the text of a package's changelog, empty where there is none.
@@ -92,7 +154,7 @@ def concerning(
                 yield found
 
 
-def _concern(advisory: Advisory, component: Component, changelog: Callable[[str], str]) -> Concern | None:
+def _concern(advisory: Advisory, component: Component, changelog: Callable[[str], str]) -> AdvisoryMatch | None:
     version, since = parse(component.version), parse(advisory.since)
     fixed = [mended for mended in map(parse, advisory.fixed) if mended]
     assert since is not None
@@ -103,14 +165,14 @@ def _concern(advisory: Advisory, component: Component, changelog: Callable[[str]
         return None
     if version.is_packaged and component.package and advisory.id in _ids(changelog(component.package)):
         note = f"the changelog of the package {component.package} names it as mended"
-        return Concern(advisory=advisory, component=component, status="patched", note=note)
+        return AdvisoryMatch(advisory=advisory, component=component, status="patched", note=note)
     if version.is_packaged:
         note = "may be patched by your distribution, which keeps old numbers and adds fixes"
-        return Concern(advisory=advisory, component=component, status="maybe", note=note)
+        return AdvisoryMatch(advisory=advisory, component=component, status="maybe", note=note)
     if stands == "unknown":
         note = "may be patched in this branch of the kernel, of which that is not recorded here"
-        return Concern(advisory=advisory, component=component, status="maybe", note=note)
-    return Concern(advisory=advisory, component=component, status="open")
+        return AdvisoryMatch(advisory=advisory, component=component, status="maybe", note=note)
+    return AdvisoryMatch(advisory=advisory, component=component, status="open")
 
 
 def installed_changelog(package: str) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from toolc.cli.probes import Answer, Probe
-from toolc.engines.advisories import Concern
-from toolc.engines.report import EngineReport, HostReport, strongest
+from toolc.doctor.advisories import AdvisoryMatch
+from toolc.doctor.host_report import EngineReport, HostReport, strongest
+from toolc.doctor.probes import EscapeProbe, ProbeResult
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import LIMITS
 from toolc.model.spec.sandbox import MinIsolation
@@ -33,7 +33,7 @@ class Probed:
     """What came of the probes, by their names. ``reason`` says why they could not be run; else it is empty."""
 
     reason: str = ""
-    answers: dict[str, Answer] = field(default_factory=dict)
+    answers: dict[str, ProbeResult] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:
@@ -48,7 +48,7 @@ class Diagnosis:
     host: HostReport
     engines: tuple[EngineReport, ...]
     trials: dict[Place, Trial]
-    probes: tuple[Probe, ...] = ()
+    probes: tuple[EscapeProbe, ...] = ()
     probed: dict[Place, Probed] = field(default_factory=dict)
 
     @property
@@ -125,7 +125,7 @@ def _offered(offered: Capabilities, trial: Trial) -> JsonObject:
     }
 
 
-def _concern(concern: Concern) -> JsonObject:
+def _concern(concern: AdvisoryMatch) -> JsonObject:
     advisory = concern.advisory
     return {
         "id": advisory.id,
@@ -141,7 +141,7 @@ def _concern(concern: Concern) -> JsonObject:
     }
 
 
-def _probe(probe: Probe, diagnosis: Diagnosis) -> JsonObject:
+def _probe(probe: EscapeProbe, diagnosis: Diagnosis) -> JsonObject:
     return {
         "name": probe.name,
         "group": probe.group,

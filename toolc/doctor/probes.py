@@ -38,7 +38,7 @@ limit that this host cannot enforce, which the user has accepted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class EscapeProbe:
     """One probe: what a tool tries, what it means where that succeeds, and the limit that it is about, if any."""
 
     name: str
@@ -51,7 +51,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProbeResult:
     """What came of a probe, and what was seen where it did not hold."""
 
     verdict: Verdict
@@ -78,11 +78,11 @@ class _Host:
         }
 
 
-def load_probes() -> tuple[Probe, ...]:
+def load_probes() -> tuple[EscapeProbe, ...]:
     """The table, in its order."""
     table = tomllib.loads((FOLDER / "table.toml").read_text(encoding="utf-8"))
     return tuple(
-        Probe(
+        EscapeProbe(
             name=name,
             group=group["name"],
             tries=tries,
@@ -106,7 +106,7 @@ def load_tools(isolation: MinIsolation) -> Registry:
 
 def run_probes(
     make: Callable[..., Executor], isolation: MinIsolation, accepted: tuple[str, ...] = ()
-) -> dict[str, Answer]:
+) -> dict[str, ProbeResult]:
     """What came of each probe, by its name. ``make`` is given a registry and a workspace.
 
     Raises ``InfrastructureError`` where the engine does not run the probes at all.
@@ -128,41 +128,44 @@ def _registered(tool: ToolSpec) -> RegisteredTool:
     return RegisteredTool(spec=tool, surface_digest=known.surface, effect_digest=known.effect)
 
 
-def _judged(probe: Probe, answer: Answer, isolation: MinIsolation, accepted: tuple[str, ...]) -> Answer:
+def _judged(
+    probe: EscapeProbe, answer: ProbeResult, isolation: MinIsolation, accepted: tuple[str, ...]
+) -> ProbeResult:
     if answer.verdict == "held":
         return answer
     if probe.own_kernel and isolation != "namespace":
-        return Answer("own", "its own kernel's")
+        return ProbeResult("own", "its own kernel's")
     if probe.limit in accepted:
-        return Answer("unenforced", "not enforced here, which you have accepted")
+        return ProbeResult("unenforced", "not enforced here, which you have accepted")
     return answer
 
 
-def _attempts(executor: Executor, host: _Host) -> dict[str, Answer]:
+def _attempts(executor: Executor, host: _Host) -> dict[str, ProbeResult]:
     result = executor.run("attempts", host.arguments())
     if result.is_error or not result.structured or not isinstance(result.structured[0], dict):
         raise InfrastructureError(f"the attempts did not end as they should: {result.text}")
     said: Mapping[str, object] = result.structured[0]
     return {
-        name: Answer("held") if each == "refused" else Answer("failed", str(each)) for name, each in said.items()
+        name: ProbeResult("held") if each == "refused" else ProbeResult("failed", str(each))
+        for name, each in said.items()
     }
 
 
-def _beyond_limit(executor: Executor, tool: ToolSpec, probe: Probe) -> Answer:
+def _beyond_limit(executor: Executor, tool: ToolSpec, probe: EscapeProbe) -> ProbeResult:
     (test,) = tool.tests
     try:
         result = executor.run(tool.name, test.args)
     except SandboxDiedError as error:
         # A gVisor that filters nothing lets a tool kill process 1: its whole sandbox ends, which is an end too.
-        return Answer("held") if tool.name == "stop_process_1" else Answer("failed", str(error))
+        return ProbeResult("held") if tool.name == "stop_process_1" else ProbeResult("failed", str(error))
     if probe.ended_by_memory and result.error and result.error.kind == "out_of_memory":
-        return Answer("held")
+        return ProbeResult("held")
     # None of them expects files of a workspace.
     problems = list(compare(test.expect, result, Path()))
-    return Answer("failed", problems[0]) if problems else Answer("held")
+    return ProbeResult("failed", problems[0]) if problems else ProbeResult("held")
 
 
-def _traces(executor: Executor, host: _Host) -> dict[str, Answer]:
+def _traces(executor: Executor, host: _Host) -> dict[str, ProbeResult]:
     found = {
         "follow_link": _silent(executor.run("follow_link", {})),
         "write_read_only": _silent(executor.run("write_read_only", {})),
@@ -176,16 +179,16 @@ def _traces(executor: Executor, host: _Host) -> dict[str, Answer]:
     return found
 
 
-def _silent(result: ToolResult) -> Answer:
+def _silent(result: ToolResult) -> ProbeResult:
     """Held where the tool said nothing, or gave an empty list."""
     if result.structured is not None and not result.is_error:
-        return Answer("failed", str(result.structured[0])) if result.structured[0] else Answer("held")
-    return Answer("failed", result.text.strip()) if result.text.strip() else Answer("held")
+        return ProbeResult("failed", str(result.structured[0])) if result.structured[0] else ProbeResult("held")
+    return ProbeResult("failed", result.text.strip()) if result.text.strip() else ProbeResult("held")
 
 
-def _nothing(found: Iterator[str]) -> Answer:
+def _nothing(found: Iterator[str]) -> ProbeResult:
     first = next(found, None)
-    return Answer("held") if first is None else Answer("failed", first)
+    return ProbeResult("held") if first is None else ProbeResult("failed", first)
 
 
 def _processes_with(word: str) -> Iterator[str]:

@@ -9,10 +9,11 @@ import subprocess
 from collections.abc import Iterator
 from typing import Final
 
-from toolc.engines.advisories import Component
+from toolc.doctor.advisories import Component
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.sandbox.docker.api_client import ApiError, NoHostError, find_socket
 from toolc.sandbox.docker.daemon import Daemon, connect
+from toolc.sandbox.oci import probe
 
 PACKAGES: Final = {"docker": "docker.io", "containerd": "containerd", "runc": "runc", "podman": "podman"}
 """What Debian and its kin call these programs; the name of each as the advisories have it."""
@@ -24,7 +25,7 @@ _SECONDS: Final = 10.0
 """How long the daemon, or a runtime that is asked for its version, may take."""
 
 
-def components() -> tuple[Component, ...]:
+def docker_components() -> tuple[Component, ...]:
     """The daemon, its parts, its gVisor and its kernel; nothing where no daemon answers."""
     try:
         daemon = connect(find_socket(os.environ))
@@ -32,10 +33,10 @@ def components() -> tuple[Component, ...]:
     except (NoHostError, ApiError):
         return ()
     kernel = Component(name="kernel", version=daemon.kernel)
-    return (*parse(answer if isinstance(answer, dict) else {}), *_gvisor(daemon), kernel)
+    return (*parse_docker_version(answer if isinstance(answer, dict) else {}), *_gvisor(daemon), kernel)
 
 
-def parse(version: JsonObject) -> tuple[Component, ...]:
+def parse_docker_version(version: JsonObject) -> tuple[Component, ...]:
     """What ``GET /version`` says."""
     listed = version.get("Components")
     parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
@@ -80,3 +81,42 @@ def _asked(program: str) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.partition("\n")[0].removeprefix("runsc version ")
+
+
+def oci_components() -> tuple[Component, ...]:
+    """The runtime and this machine's kernel; nothing where there is no runtime."""
+    path = probe.runtime()
+    if path is None:
+        return ()
+    try:
+        done = subprocess.run(
+            [path, "--version"],
+            env={},
+            capture_output=True,
+            text=True,
+            timeout=probe.VERSION_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    system = os.uname()
+    return (
+        *parse_runc_version(done.stdout),
+        Component(name="kernel", version=kernel_version(system.release, system.version)),
+    )
+
+
+def parse_runc_version(text: str) -> tuple[Component, ...]:
+    """What the runtime says of its version. A distribution puts its package's number where a commit stands."""
+    version = re.search(r"^runc version (\S+)", text, re.MULTILINE)
+    if version is None:
+        return ()
+    commit = re.search(r"^commit: (\S+)", text, re.MULTILINE)
+    whole = commit[1] if commit and commit[1].startswith(version[1]) else version[1]
+    return (Component(name="runc", version=whole, package="runc"),)
+
+
+def kernel_version(release: str, version: str) -> str:
+    """The kernel's version, from ``uname -r`` and ``uname -v``: only there Debian says which release it is."""
+    debian = re.search(r"\bDebian (\d\S+)", version)
+    return debian[1] if debian else release

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from toolc.engines.advisories import Component, Concern, concerning, load
+from toolc.doctor.advisories import AdvisoryMatch, Component, concerning, load
 from toolc.model.plan import ENGINES, Profile
 from toolc.sandbox.base import ISOLATION, Capabilities, Engine, EngineStatus, unenforced
 from toolc.sandbox.host import cgroups
@@ -31,7 +31,7 @@ class HostReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
+class Recommendation:
     """What would be better, and how to have it: both sentences for a user."""
 
     lacks: str
@@ -46,8 +46,8 @@ class EngineReport:
     probe: EngineStatus
     components: tuple[Component, ...] = ()
     capabilities: tuple[Capabilities, ...] = ()
-    concerns: tuple[Concern, ...] = ()
-    remedies: tuple[Remedy, ...] = ()
+    concerns: tuple[AdvisoryMatch, ...] = ()
+    remedies: tuple[Recommendation, ...] = ()
 
 
 def report_host() -> HostReport:
@@ -69,17 +69,17 @@ def report_engines(names: Sequence[str] = ENGINES) -> tuple[EngineReport, ...]:
         probe = engine.probe()
         made_of: tuple[Component, ...] = ()
         if probe.available:
-            made_of = importlib.import_module(f"toolc.sandbox.{name}_report").components()
+            made_of = getattr(importlib.import_module("toolc.doctor.components"), f"{name}_components")()
         found.append(describe(engine, probe, made_of, tuple(concerning(made_of, advisories))))
     return tuple(found)
 
 
 def describe(
-    engine: Engine, probe: EngineStatus, components: tuple[Component, ...], concerns: tuple[Concern, ...]
+    engine: Engine, probe: EngineStatus, components: tuple[Component, ...], concerns: tuple[AdvisoryMatch, ...]
 ) -> EngineReport:
     """The report about one engine, from what it says of itself."""
     if not probe.available:
-        remedy = Remedy(lacks=probe.reason, remedy=probe.remedy)
+        remedy = Recommendation(lacks=probe.reason, remedy=probe.remedy)
         return EngineReport(name=engine.name, probe=probe, remedies=(remedy,))
     capabilities = engine.capabilities()
     return EngineReport(
@@ -102,28 +102,34 @@ def strongest(offers: Sequence[tuple[EngineReport, Capabilities]]) -> tuple[Engi
     )
 
 
-def _limits(capabilities: Sequence[Capabilities]) -> list[Remedy]:
+def _limits(capabilities: Sequence[Capabilities]) -> list[Recommendation]:
     weak = [(name, offered.limit(name)) for offered in capabilities for name in unenforced(offered)]
     reasons = dict.fromkeys((found.reason, found.remedy) for _, found in weak)
     return [
-        Remedy(lacks=f"limits.{', limits.'.join(dict.fromkeys(names))}: {reason}", remedy=remedy)
+        Recommendation(lacks=f"limits.{', limits.'.join(dict.fromkeys(names))}: {reason}", remedy=remedy)
         for reason, remedy in reasons
         if (names := [name for name, found in weak if (found.reason, found.remedy) == (reason, remedy)])
     ]
 
 
-def _isolation(engine: Engine, capabilities: Sequence[Capabilities]) -> list[Remedy]:
+def _isolation(engine: Engine, capabilities: Sequence[Capabilities]) -> list[Recommendation]:
     """The next stronger kind, and why it cannot be had."""
     best = max((ISOLATION.index(offered.isolation) for offered in capabilities), default=0)
     for wanted in ISOLATION[best + 1 :]:
         reason = engine.refusal(Profile(min_isolation=wanted))
-        return [Remedy(lacks=f"min_isolation: {wanted} cannot be had.", remedy=_sentence(reason))] if reason else []
+        return (
+            [Recommendation(lacks=f"min_isolation: {wanted} cannot be had.", remedy=_sentence(reason))]
+            if reason
+            else []
+        )
     return []
 
 
-def _updates(concerns: Sequence[Concern]) -> list[Remedy]:
+def _updates(concerns: Sequence[AdvisoryMatch]) -> list[Recommendation]:
     return [
-        Remedy(lacks=f"{concern.advisory.id} ({concern.component.name}) is open.", remedy=concern.advisory.remedy)
+        Recommendation(
+            lacks=f"{concern.advisory.id} ({concern.component.name}) is open.", remedy=concern.advisory.remedy
+        )
         for concern in concerns
         if concern.status == "open" and concern.advisory.exposed != "no"
     ]
