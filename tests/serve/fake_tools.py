@@ -71,7 +71,7 @@ def text(words: str) -> JsonObject:
 def main() -> None:
     """Serve ``echo``, and ``wait``, which says that it started in the file it is given and never ends."""
     from toolc.serve.mcp import make_server
-    from toolc.serve.stdio import serve_stdio
+    from toolc.serve.mcp_stdio import serve_stdio
 
     def wait(arguments: JsonObject) -> JsonObject:
         Path(str(arguments["started"])).touch()

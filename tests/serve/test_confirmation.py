@@ -18,8 +18,8 @@ from toolc.client.executor import Executor
 from toolc.model.call import Allow, BoundCall, Deny
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import Outcome
-from toolc.serve.confirmation import Person, UnansweredError
 from toolc.serve.mcp import make_server
+from toolc.serve.mcp_interaction import Person, UnansweredError
 from toolc.testing.fake_engine import FakeEngine
 
 pytestmark = pytest.mark.anyio

@@ -17,7 +17,7 @@ from toolc.model.result import Capture, Outcome
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.template import Template
 from toolc.serve.mcp import make_server
-from toolc.serve.progress import ProgressRelay
+from toolc.serve.mcp_interaction import ProgressRelay
 from toolc.testing.fake_engine import FakeEngine
 
 pytestmark = pytest.mark.anyio

@@ -110,7 +110,7 @@ def _mcp() -> Callable[[Executor], None]:
     """What serves MCP. Raises ``MissingExtraError``."""
     try:
         from toolc.serve.mcp import make_server  # an optional extra
-        from toolc.serve.stdio import serve_stdio
+        from toolc.serve.mcp_stdio import serve_stdio
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] in {"anyio", "mcp", "mcp_types"}:
             raise MissingExtraError("toolc serve", "serve") from None

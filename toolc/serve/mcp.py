@@ -30,8 +30,7 @@ from toolc.model.result import ToolResult
 from toolc.providers.mcp import call_result
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import new_call_id
-from toolc.serve.confirmation import Person, UnansweredError
-from toolc.serve.progress import ProgressRelay
+from toolc.serve.mcp_interaction import Person, ProgressRelay, UnansweredError
 
 MAX_CALLS: Final = 16
 """How many calls run at once; more wait their turn. Below anyio's 40 threads: reading stdin takes one too."""
