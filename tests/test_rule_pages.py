@@ -10,7 +10,7 @@ import pytest
 import yaml
 from reviewing import difference
 
-from toolc.cli.explain import compile_example
+from toolc.cli.commands.explain import compile_example
 from toolc.compiler.checks import check_each
 from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS
 from toolc.data.pages import PageCode, RulePage, pages, parse_page

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolc.cli import main
+from toolc.cli.main import main
 
 if __name__ == "__main__":
     main()

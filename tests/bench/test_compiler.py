@@ -35,7 +35,7 @@ COUNT = 2_000
 ROUNDS = 3
 NO_TARGETS: Mapping[str, float] = {}
 WITH_CACHE = """
-from toolc.cli import main
+from toolc.cli.main import main
 from toolc.compiler import cache_answers
 cache_answers._RACY_NS = -(10 ** 18)
 main()

@@ -7,7 +7,8 @@ import json
 import pytest
 from cli_engines import engines
 
-from toolc.cli import doctor, main
+from toolc.cli.commands import doctor
+from toolc.cli.main import main
 from toolc.doctor.advisories import Advisory, AdvisoryMatch, Component
 from toolc.doctor.diagnosis import Diagnosis, Probed, Trial, to_json
 from toolc.doctor.host_report import EngineReport, HostReport, Recommendation

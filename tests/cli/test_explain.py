@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.cli import main
+from toolc.cli.main import main
 from toolc.model import codes
 from toolc.model.diagnostics import Code
 from toolc.review.rules import ReviewRule, rules

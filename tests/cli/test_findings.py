@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from toolc.cli import main
 from toolc.cli.common import wants_color
+from toolc.cli.main import main
 from toolc.reporters import FORMATS
 
 GOOD = """\

@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from toolc.cli.gc import command
+from toolc.cli.commands.gc import command
 from toolc.model.errors import InfrastructureError
 from toolc.runtime.execution import leftovers
 from toolc.runtime.execution.leftovers import Survey

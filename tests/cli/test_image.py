@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from toolc.cli.image import command
+from toolc.cli.commands.image import command
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.sandbox.docker import image_builder
 from toolc.sandbox.docker.build import BuiltImage, Say

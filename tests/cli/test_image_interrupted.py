@@ -22,7 +22,7 @@ PATIENCE = 60.0
 BUILD = """
 import sys
 from pathlib import Path
-from toolc.cli import main
+from toolc.cli.main import main
 from toolc.sandbox import docker_debian, images
 folder, version, public = sys.argv[1:4]
 images.asset = lambda name: Path(folder) / name

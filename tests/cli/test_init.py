@@ -8,8 +8,8 @@ import pytest
 import yaml
 from cli_engines import engines
 
-from toolc.cli import main
-from toolc.cli.init import ci_files, files
+from toolc.cli.commands.init import ci_files, files
+from toolc.cli.main import main
 
 
 def run(*arguments: str) -> int:

@@ -21,9 +21,9 @@ from pathlib import Path
 import pytest
 from cli_engines import engines
 
-from toolc.cli import live
-from toolc.cli.live import Live, LiveOutput, Progress
-from toolc.cli.printed import print_rest
+from toolc.cli.output import live
+from toolc.cli.output.live import Live, LiveDisplay, Progress
+from toolc.cli.output.result import print_rest
 from toolc.model.events import ToolUpdate
 from toolc.model.result import ToolResult
 
@@ -387,7 +387,7 @@ def test_a_bar_waits_for_the_end_of_a_line_and_shows_the_last_report_then(monkey
     with os.fdopen(os.dup(screen.theirs), "w") as both:
         monkeypatch.setattr(sys, "stdout", both)
         monkeypatch.setattr(sys, "stderr", both)
-        shown = Live({"stdout": LiveOutput(100, both)})
+        shown = Live({"stdout": LiveDisplay(100, both)})
         for update in ("half a ", 10.0, 50.0, "line\n"):
             if isinstance(update, str):
                 shown.show(ToolUpdate(name="t", call_id="c", stream="stdout", text=update))
@@ -399,7 +399,7 @@ def test_a_bar_waits_for_the_end_of_a_line_and_shows_the_last_report_then(monkey
 
 
 def test_what_may_not_be_in_the_result_is_not_shown(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    output = LiveOutput(5, sys.stdout)
+    output = LiveDisplay(5, sys.stdout)
     for piece in ("aü", "büb", "c"):
         output.show(piece)
     assert output.shown == "aüb"

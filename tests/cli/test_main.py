@@ -14,8 +14,8 @@ from pathlib import Path
 import click
 import pytest
 
-from toolc.cli import COMMANDS, main
-from toolc.cli.failure import exit_code
+from toolc.cli.main import COMMANDS, main
+from toolc.cli.output.failure import exit_code
 from toolc.model.errors import InfrastructureError, UsageError
 
 TOOLC = (sys.executable, "-m", "toolc")
@@ -31,7 +31,7 @@ def run(*arguments: str) -> int:
 def test_the_version_costs_no_more_than_click() -> None:
     code = (
         "import sys\n"
-        "from toolc.cli import main\n"
+        "from toolc.cli.main import main\n"
         "try: main(['--version'])\n"
         "except SystemExit: print(*sorted(name for name in sys.modules if name.startswith('toolc')))\n"
     )
@@ -173,7 +173,7 @@ def closed_pipe() -> Iterator[int]:
 
 STUCK = """\
 import sys, time, types, click
-from toolc.cli import main
+from toolc.cli.main import main
 
 @click.command("list")
 def command():
@@ -184,7 +184,7 @@ def command():
         print("clearing up", flush=True)
         time.sleep(1000)
 
-sys.modules["toolc.cli.list"] = types.SimpleNamespace(command=command)
+sys.modules["toolc.cli.commands.list"] = types.SimpleNamespace(command=command)
 main(["list"])
 """
 

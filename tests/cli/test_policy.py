@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import pytest
 
-from toolc.cli import main
+from toolc.cli.main import main
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.compiler.project.policy import read_policy

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from cli_engines import engines
 
-from toolc.cli import main
+from toolc.cli.main import main
 from toolc.model.errors import NoEngineError
 from toolc.model.plan import Profile, engine_names
 from toolc.sandbox.selection import select

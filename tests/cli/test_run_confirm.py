@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from transaction_cases import DONE
 
-from toolc.cli.run import command
+from toolc.cli.commands.run import command
 from toolc.model.result import Capture, Outcome
 from toolc.sandbox import selection
 from toolc.testing.fake_engine import FakeEngine
@@ -84,7 +84,7 @@ from toolc.testing.fake_engine import FakeEngine
 import toolc.client.executor
 engine = FakeEngine(lambda _: DONE)
 toolc.client.executor.select = lambda *_: select.Selection(engine)
-from toolc.cli.run import command
+from toolc.cli.commands.run import command
 command(["wipe.yaml", "--arg", "thing=\\x1b[31ma"])
 """
 
@@ -170,7 +170,7 @@ def script(plan):
 click.confirm = ask
 engine = FakeEngine(script)
 toolc.client.executor.select = lambda *_: select.Selection(engine)
-from toolc.cli.run import command
+from toolc.cli.commands.run import command
 command(["both.yaml#both"])
 """
 

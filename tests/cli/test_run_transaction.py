@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from transaction_cases import DONE, doing
 
-from toolc.cli.run import command
+from toolc.cli.commands.run import command
 from toolc.sandbox import selection
 
 SPEC = """
@@ -90,7 +90,7 @@ from toolc.sandbox import select
 import toolc.client.executor
 engine = doing(lambda view: (view / "old").unlink(), DONE)
 toolc.client.executor.select = lambda *_: select.Selection(engine)
-from toolc.cli.run import command
+from toolc.cli.commands.run import command
 command(["edit.yaml", "--workspace", "work"])
 """
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from toolc.cli import main
+from toolc.cli.main import main
 
 
 def run(*arguments: str) -> int:

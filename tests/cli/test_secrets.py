@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from cli_engines import engines
 
-from toolc.cli import main
+from toolc.cli.main import main
 
 SPEC = """\
 toolc: 1
@@ -100,7 +100,7 @@ def test_a_crash_leaves_no_memory_behind() -> None:
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     code = (
         f"import resource; resource.setrlimit(resource.RLIMIT_CORE, ({hard}, {hard}))\n"
-        "from toolc.cli import main; main(['run', 'who.yaml', '--engine', 'oci', '--secrets', 'mine.yaml'])"
+        "from toolc.cli.main import main; main(['run', 'who.yaml', '--engine', 'oci', '--secrets', 'mine.yaml'])"
     )
     child = os.posix_spawn(sys.executable, [sys.executable, "-c", code], os.environ)
     status = os.waitpid(child, 0)[1]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolc.cli import main
+from toolc.cli.main import main
 from toolc.client.build import build
 
 SPECS = """\

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli_engines import engines
 
-from toolc.cli import main
+from toolc.cli.main import main
 from toolc.compiler.project.limits import MIN_FILES, MIN_PIDS
 
 PIPE = "shell: {script: printf fine | cat}"

@@ -11,7 +11,7 @@ import pytest
 
 LOADED = """
 import json, sys
-from toolc.cli import main
+from toolc.cli.main import main
 try:
     main(sys.argv[1:])
 except SystemExit as end:
@@ -73,4 +73,4 @@ def test_an_answer_that_is_known_needs_no_compiler(folder: Path) -> None:
 
 def test_the_version_imports_no_command(folder: Path) -> None:
     modules = loaded(folder, "--version")
-    assert sorted(each for each in modules if each.startswith("toolc")) == ["toolc", "toolc.cli"]
+    assert sorted(each for each in modules if each.startswith("toolc")) == ["toolc", "toolc.cli.main"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from cli_engines import engines
 
-from toolc.cli import main
+from toolc.cli.main import main
 from toolc.client.build import build
 
 HEAD = """\

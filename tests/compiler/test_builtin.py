@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolc import Registry, build
-from toolc.cli import main
+from toolc.cli.main import main
 from toolc.compiler.cache import answers
 from toolc.compiler.pipeline import builtin_tools
 from toolc.compiler.pipeline.builtin_tools import builtin_names

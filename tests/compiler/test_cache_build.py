@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from toolc.cli import main
+from toolc.cli.main import main
 from toolc.client.build import write_build
 from toolc.compiler import build_output
 from toolc.compiler.build_output import Built, RenderedTool

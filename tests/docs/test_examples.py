@@ -51,7 +51,7 @@ def test_yaml_and_toml_give_the_same_bytes(name: str) -> None:
 BUILD = """
 import sys, toolc
 toolc.__version__ = sys.argv[1]
-from toolc.cli import main
+from toolc.cli.main import main
 main(["build", "specs"])
 """
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pages import Page
 
-from toolc.cli import COMMANDS
+from toolc.cli.main import COMMANDS
 from toolc.client.registry import Registry
 from toolc.compiler.pipeline.compile_file import CODES
 from toolc.compiler.spec_schema.schema import spec_schema

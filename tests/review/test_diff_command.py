@@ -12,7 +12,7 @@ import pytest
 from repositories import Repository
 from reviewing import PLAIN
 
-from toolc.cli import main
+from toolc.cli.main import main
 from toolc.model.json_schema import Schema
 from toolc.model.registry import RegistryFile
 from toolc.model.registry_file import register, registry_bytes

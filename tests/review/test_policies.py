@@ -8,7 +8,7 @@ import pytest
 from repositories import Repository
 from reviewing import PLAIN, difference, told
 
-from toolc.cli import main
+from toolc.cli.main import main
 from toolc.review.reports import machine, markdown, text
 
 STRICT = "policy: {hosts: ['*.example.com:443'], limits: {timeout: 1m}}\n"

@@ -15,6 +15,7 @@ from fake_tools import executor, registry, text, tool
 from mcp import Client, MCPError
 from mcp.types import AudioContent, EmbeddedResource, ImageContent, TextContent
 
+from toolc.cli.commands.serve import check_ready, check_workspace
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import Audio, Image, Resource, Text, ToolResult, failure
@@ -22,7 +23,6 @@ from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.template import Template
 from toolc.serve.mcp import make_server, to_call_result
-from toolc.serve.ready import check_ready, check_workspace
 
 pytestmark = pytest.mark.anyio
 ECHO = tool("echo", words={"type": "string"})

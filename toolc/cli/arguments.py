@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from toolc.cli.common import compiled_source, open_registry
+from toolc.client.build import split_target
+from toolc.client.registry import Registry
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 
@@ -101,3 +105,28 @@ def _unique(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def find_registry(target: str, registry: str | None) -> Registry:
+    """A registry of the one tool that ``target`` names. Raises ``UsageError`` where it names none or several."""
+    if registry is not None:
+        return open_registry(registry).only(target)
+    source, name = split_target(target)
+    if not source.exists():
+        raise UsageError(
+            f"there is no file or folder {str(Path(target))!r}; "
+            "for a tool of a registry add: --registry build/registry.json"
+        )
+    if name is not None or source.suffix == ".json":
+        found = open_registry(target)
+        return _single(target, found, found.names)
+    compilation = compiled_source(source)
+    own = sorted(tool.spec.name for tool in compilation.own)
+    return _single(target, Registry.compiled(compilation), own)
+
+
+def _single(target: str, registry: Registry, names: Sequence[str]) -> Registry:
+    if len(names) != 1:
+        first, *others = names
+        raise UsageError(f"{target} holds {len(names)} tools; say which: {target}#{first} (or {', '.join(others)})")
+    return registry.only(*names)

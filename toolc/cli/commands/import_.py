@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolc.cli import CommandGroup
 from toolc.cli.common import CANNOT, FINDINGS, duration, engine_option, note, print_findings, user_configuration
+from toolc.cli.main import CommandGroup
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
 
 if TYPE_CHECKING:
     from toolc.backends.plugin_protocol import Offer
     from toolc.model.spec.tool import ToolSpec
+
 
 SCHEMA: Final = ".toolc-schema.json"
 

@@ -2,18 +2,87 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Final
+
+import click
 
 from toolc.cli.common import note
 from toolc.model.call import NOBODY_TO_ASK
 from toolc.reporters.text import escape_for_terminal
 
 if TYPE_CHECKING:
-    from toolc.cli.questions import Questions
-    from toolc.model.call import Action, Ask, FileChange, Proposal
+    from toolc.model.call import Action, Ask, BoundCall, Confirm, FileChange, Proposal
+    from toolc.model.events import Event, Listener
     from toolc.model.json_schema import JsonObject
     from toolc.model.result import ToolResult
+
+
+class Questions:
+    """Whoever sits at the terminal. ``make_room`` clears what else is on its screen."""
+
+    def __init__(self, make_room: Callable[[], None]) -> None:
+        self._make_room = make_room
+        self._one = Lock()
+        self._screen = Lock()
+        self._is_asking = False
+        self._held: list[Callable[[], None]] = []
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether there is somebody."""
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
+    def ask(self, shown: Sequence[str], question: str) -> bool:
+        """Show some lines and ask; no is the default. Nothing else comes onto the screen until the answer."""
+        with self._one:
+            with self._screen:
+                self._make_room()
+                self._is_asking = True
+            try:
+                for line in shown:
+                    print(escape_for_terminal(line), file=sys.stderr)
+                return click.confirm(f"toolc: {escape_for_terminal(question)}", default=False, err=True)
+            finally:
+                self._go_on()
+
+    def behind(self, listener: Listener) -> Listener:
+        """``listener``, which hears what comes during a question once that has its answer."""
+
+        def listen(event: Event) -> None:
+            with self._screen:
+                if self._is_asking:
+                    self._held.append(partial(listener, event))
+                else:
+                    listener(event)
+
+        return listen
+
+    def _go_on(self) -> None:
+        with self._screen:
+            self._is_asking = False
+            held, self._held = self._held, []
+            for tell in held:
+                tell()
+
+
+def confirmation(questions: Questions, *, yes: bool) -> Confirm | None:
+    """Who answers; None where there is nobody to ask. ``yes`` is the answer given beforehand."""
+    from toolc.model.call import Allow, Deny  # start-up time
+
+    def ask(call: BoundCall) -> Allow | Deny:
+        shown = json.dumps(call.arguments, indent=2, ensure_ascii=False)
+        question = f"{call.tool.name} asks before it runs. Run it with these arguments?"
+        return Allow() if questions.ask([f"{call.tool.name} {shown}"], question) else Deny()
+
+    if yes:
+        return lambda _: Allow()
+    return ask if questions.can_be_asked else None
+
 
 MOST_SHOWN: Final = 20
 """How many changes are shown; the rest are counted."""

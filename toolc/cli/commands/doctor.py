@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from toolc.doctor.host_report import EngineReport
     from toolc.model.spec.sandbox import MinIsolation
 
+
 CANNOT_RUN: Final = 3
 """The exit code where no engine runs a call, or a probe did not hold."""
 

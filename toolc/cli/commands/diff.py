@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from toolc.review.compare import Difference
     from toolc.review.model.state import State
 
+
 ACCEPTED: Final = "toolc.accepted.yaml"
 """What the file of accepted changes is called where nobody says otherwise, in the current folder."""
 

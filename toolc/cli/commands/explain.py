@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
     from toolc.data.pages import PageCode, RulePage
 
+
 _TITLE: Final = """\
 # Checks
 

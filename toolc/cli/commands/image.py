@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from toolc.cli import CommandGroup
 from toolc.cli.common import note
+from toolc.cli.main import CommandGroup
 from toolc.model.errors import NoEngineError
 
 

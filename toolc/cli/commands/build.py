@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from toolc.cli.commands.check import chosen, ignore_option, select_option
 from toolc.cli.common import FINDINGS, central_policy, format_option, named, note, policy_option, print_findings
-from toolc.cli.lint import chosen, ignore_option, select_option
 from toolc.compiler.pipeline.compile import gc_paused
 
 if TYPE_CHECKING:

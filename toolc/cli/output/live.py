@@ -13,11 +13,12 @@ from toolc.reporters.text import escape_for_terminal
 if TYPE_CHECKING:
     from toolc.model.events import Event, Stream
 
+
 BAR: Final = 24
 """A bar's width, in columns."""
 
 
-class LiveOutput:
+class LiveDisplay:
     """Writes the start of one stream while it comes. ``shown`` is what was written, as it came.
 
     A result that has grown too long is cut in its middle, so no more than its first half is known before the
@@ -93,7 +94,7 @@ class Progress:
 class Live:
     """Shows a call's events: progress, and of the tool's streams those that have a place in ``outputs``."""
 
-    def __init__(self, outputs: Mapping[Stream, LiveOutput]) -> None:
+    def __init__(self, outputs: Mapping[Stream, LiveDisplay]) -> None:
         self._outputs = outputs
         self._progress = Progress()
 

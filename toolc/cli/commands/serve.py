@@ -22,7 +22,10 @@ from toolc.cli.common import (
     secrets_option,
     user_configuration,
 )
-from toolc.model.errors import MissingExtraError
+from toolc.client.registry import Registry
+from toolc.model.errors import MissingExtraError, UsageError
+from toolc.runtime.execution.admission import unsupported_features
+from toolc.runtime.workspace.mount import mount
 
 if TYPE_CHECKING:
     from toolc.client.executor import Executor
@@ -68,7 +71,6 @@ def command(  # noqa: PLR0913  one parameter per option
     serve = _as_plugin if plugins else _mcp()
     from toolc.client.executor import Executor  # start-up time
     from toolc.runtime.output.truncation import READ_RESULT
-    from toolc.serve.ready import check_ready, check_workspace
 
     lock = approved(lock_file, locked=locked)
     policy = central_policy(policy_file)
@@ -116,3 +118,23 @@ def _mcp() -> Callable[[Executor], None]:
             raise MissingExtraError("toolc serve", "serve") from None
         raise
     return lambda executor: serve_stdio(make_server(executor, version=toolc.__version__))
+
+
+def check_workspace(registry: Registry, workspace: Path | None) -> None:
+    """Refuse a workspace that no call could have, or its absence where tools need one. Raises ``UsageError``."""
+    if workspace is not None:
+        mount(workspace, "ro")
+        return
+    needing = [tool.name for tool in registry if tool.sandbox.workspace != "none"]
+    if needing:
+        raise UsageError(
+            f"{', '.join(needing)}: these tools work on a folder, and serve takes none by itself; "
+            "say which one they may use with: --workspace DIR"
+        )
+
+
+def check_ready(registry: Registry) -> None:
+    """Refuse to offer a model tools that no call could run. Raises ``UsageError``."""
+    reasons = [reason for tool in registry if (reason := unsupported_features(tool))]
+    if reasons:
+        raise UsageError("\n".join([*reasons, "serve a file, or SPEC#NAME, without these tools"]))

@@ -28,7 +28,7 @@ from toolc.model.errors import InfrastructureError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolc.cli.live import Progress
+    from toolc.cli.output.live import Progress
     from toolc.model.lock_file import Lock
     from toolc.policy.policy import Policy
     from toolc.testing.cases import Case, CaseSet, Tested
@@ -120,13 +120,13 @@ def _maker(engine: str | None, secrets: str | None, bounds: _Bounds) -> Make:
 
 def _run(found: CaseSet, make: Make, jobs: int, format_name: str) -> list[Tested]:
     """Run the tests and tell of each, in order; on a terminal a bar says how many are over."""
-    from toolc.cli.live import Progress
+    from toolc.cli.output.live import Progress
     from toolc.testing.reports import as_line  # start-up time
     from toolc.testing.runner import run_cases
 
     progress = Progress() if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else None
     tested: list[Tested] = []
-    bar = _Bar(progress, len(found.cases))
+    bar = ProgressBar(progress, len(found.cases))
     with closing(bar), closing(run_cases(found.cases, make, min(jobs, len(found.cases)), bar.note)) as running:
         for each in running:
             tested.append(each)
@@ -135,7 +135,7 @@ def _run(found: CaseSet, make: Make, jobs: int, format_name: str) -> list[Tested
     return tested
 
 
-class _Bar:
+class ProgressBar:
     """How many tests are over, drawn below what is printed; nothing where there is no terminal."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:

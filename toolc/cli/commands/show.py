@@ -20,14 +20,14 @@ def command(target: str, paths: tuple[str, ...], registry: str | None, effective
     --effective it is a spec file, or the name of a tool in the specs at PATHS (the current folder if none).
     """
     if effective and registry is None:
-        from toolc.cli import effective as values  # start-up time
+        from toolc.cli.output import tool as values  # start-up time
 
         tool = values.find_located(target, paths)
-        print(values.as_json(tool) if as_json else values.as_text(tool), end="")
+        print(values.as_json(tool) if as_json else values.effective_text(tool), end="")
         return
     if paths or effective:
         raise click.ClickException("--effective is about specs: show NAME --effective [PATHS...], no --registry")
-    from toolc.cli.target import find_registry
+    from toolc.cli.arguments import find_registry
     from toolc.model.call_graph import by_name
     from toolc.model.permissions import permissions_of  # start-up time
     from toolc.model.registry import tool_to_json
@@ -37,9 +37,9 @@ def command(target: str, paths: tuple[str, ...], registry: str | None, effective
     others = by_name(each.spec for each in found.parts.by_name.values())
     granted = permissions_of(shown.spec, others)
     if not as_json:
-        from toolc.cli.shown_tool import as_text  # start-up time
+        from toolc.cli.output.tool import tool_text  # start-up time
 
-        print(as_text(shown, granted), end="")
+        print(tool_text(shown, granted), end="")
         return
     digests = {"surface": shown.surface_digest, "effect": shown.effect_digest}
     print(json.dumps(tool_to_json(shown.spec) | {"digests": digests, "authority": granted.to_json()}, indent=2))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolc.cli.changes import Question, print_changes
 from toolc.cli.common import (
     CANNOT,
     approved,
@@ -24,15 +23,15 @@ from toolc.cli.common import (
     secrets_option,
     user_configuration,
 )
-from toolc.cli.confirmation import confirmation
-from toolc.cli.live import Live, LiveOutput
-from toolc.cli.printed import print_content, print_rest, print_timing
-from toolc.cli.questions import Questions
+from toolc.cli.output.live import Live, LiveDisplay
+from toolc.cli.output.prompts import Question, Questions, confirmation, print_changes
+from toolc.cli.output.result import print_content, print_rest, print_timing
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
     from toolc.model.events import Event, Stream
     from toolc.model.spec.tool import ToolSpec
+
 
 TOOL_FAILED: Final = 1
 """The exit code where the tool ran, or was stopped, and its result is an error."""
@@ -80,8 +79,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     started = time.perf_counter()
     if as_json and as_events:
         raise UsageError("--json prints one result and --events many lines, of which the last holds it; choose one")
-    from toolc.cli.arguments import read_arguments
-    from toolc.cli.target import find_registry
+    from toolc.cli.arguments import find_registry, read_arguments
     from toolc.client.executor import Executor  # start-up time
     from toolc.client.serialization import result_to_json  # start-up time
     from toolc.model.events import ToolEnd
@@ -133,7 +131,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     else:
         note(result.text)
     if explain_network and ran:
-        from toolc.cli.network import explain  # start-up time
+        from toolc.cli.output.result import explain  # start-up time
 
         explain(result, tool, target, registry)
     if timing:
@@ -142,21 +140,21 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
         raise click.exceptions.Exit(TOOL_FAILED if ran else CANNOT)
 
 
-def _live_outputs(tool: ToolSpec) -> dict[Stream, LiveOutput]:
+def _live_outputs(tool: ToolSpec) -> dict[Stream, LiveDisplay]:
     """Which streams are shown as they come: what the result begins with, and to a person all that is said."""
     limit = tool.sandbox.limits.output_bytes // 2
-    outputs: dict[Stream, LiveOutput] = {}
+    outputs: dict[Stream, LiveDisplay] = {}
     if tool.retry:
         return outputs  # an attempt that another one follows is no part of the result
     result = tool.result
     if result.format == "text" and not result.select and not result.template:
         if tool.backend.tag == "shell":
-            outputs["stdout"] = LiveOutput(limit, sys.stdout)
+            outputs["stdout"] = LiveDisplay(limit, sys.stdout)
         elif sys.stdout.isatty():
             # Whether it is the result depends on what the function returns; a person will see.
-            outputs["content"] = LiveOutput(limit, sys.stdout)
+            outputs["content"] = LiveDisplay(limit, sys.stdout)
     if sys.stderr.isatty():
-        outputs["stderr"] = LiveOutput(limit, sys.stderr)
+        outputs["stderr"] = LiveDisplay(limit, sys.stderr)
     return outputs
 
 

@@ -1,0 +1,1 @@
+"""The package ``toolc.cli.commands``."""
