@@ -64,7 +64,7 @@ bench: .venv/.test  ## Measure speed against other tools; prints ratios
 	@.ci/with-engines $(BIN)/python -m pytest tests/bench --benchmarks -s $(PYTEST_ARGS)
 
 soak: .venv/.test  ## Kill calls at every step TIMES (50) times, then at random for MINUTES (60); LOG=FILE resumes
-	@PYTHONPATH=tests/engines .ci/with-engines $(BIN)/python tests/soak/soak.py $(if $(LOG),--log $(LOG)) --times $(or $(TIMES),50) --minutes $(or $(MINUTES),60)
+	@PYTHONPATH=tests/support .ci/with-engines $(BIN)/python tests/soak/soak.py $(if $(LOG),--log $(LOG)) --times $(or $(TIMES),50) --minutes $(or $(MINUTES),60)
 
 golden: .venv/.test  ## Write the golden files again; read the diff before you commit it
 	@$(BIN)/python -m pytest tests --golden -q $(PYTEST_ARGS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from pathlib import Path
 from typing import Final
 
 from attempts_beyond import CHAPTERS as ATTEMPTS
@@ -11,8 +10,9 @@ from configurations import CONFIGURATIONS
 from conformance_case import Case, Difference
 from conformance_suite import BY_NAME, CHAPTERS
 from inspect_behaviours import SAME_AS
+from paths import DOCS
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "engine-behaviour.md"
+PAGE = DOCS / "reference" / "engine-behaviour.md"
 
 HEAD = """\
 # Engine behavior

@@ -23,7 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-ROOT = Path(__file__).parents[2]
+import paths
+
+ROOT = paths.ROOT
 DOCS = ROOT / "docs"
 TIMEOUT_SECONDS = 200
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 import yaml
+from paths import ROOT
 from repositories import Repository
 
-ROOT = Path(__file__).parents[2]
 ACTION: Any = yaml.safe_load((ROOT / ".github/actions/toolc/action.yml").read_text(encoding="utf-8"))
 STEPS = {step["id"]: step for step in ACTION["runs"]["steps"]}
 WORKFLOW: Any = yaml.safe_load((ROOT / "docs/guides/ci/github.yml").read_text(encoding="utf-8"))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from paths import ROOT
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
@@ -24,7 +25,6 @@ from toolc.reporters.text import render
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.sandbox.selection import load
 
-ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "guides" / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
 

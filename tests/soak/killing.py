@@ -22,6 +22,7 @@ from daemon_places import DaemonPlaces
 from delegated_groups import delegated
 from dying_owner import kill_janitor
 from gvisor_daemon import gvisor_socket
+from paths import SUPPORT
 from remains import Before, Owned, adopting, seconds_until_clean
 
 from toolc.sandbox.docker.api_client import find_socket
@@ -78,7 +79,7 @@ class Setup:
 
     def _environment(self) -> dict[str, str]:
         places = {"TMPDIR": "tmp", "XDG_STATE_HOME": "state", "TOOLC_STORE": "store", "XDG_CACHE_HOME": "cache"}
-        shared = os.pathsep.join(map(str, (HERE, HERE.parent / "engines")))
+        shared = os.pathsep.join(map(str, (HERE, SUPPORT)))
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
         given = {variable: str(self.top / folder) for variable, folder in places.items()}
         return (

@@ -12,6 +12,7 @@ from conformance_suite import BY_NAME
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import TextContent
+from paths import ROOT
 
 from toolc.model.plan import ENGINES
 from toolc.sandbox.selection import probe
@@ -36,7 +37,7 @@ def test_a_client_sees_the_same(engine: str, tmp_path: Path) -> None:
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "toolc", "serve", str(tmp_path), "--engine", engine],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
 
     async def talk() -> None:

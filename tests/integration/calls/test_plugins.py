@@ -1,0 +1,294 @@
+"""Plugins that do what they must not: an error that says so, and a new start for the next call. On one engine."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from configurations import CONFIGURATIONS
+from paths import SUPPORT
+
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
+from toolc.model.call import ToolCall
+from toolc.model.events import ToolEnd, ToolUpdate
+from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.result import Image, Text, ToolResult
+from toolc.runtime.wire.session import EndedError, SessionCall
+from toolc.sandbox.oci.engine import OciEngine
+
+PLUGIN = (SUPPORT / "hostile_plugin.py").read_text(encoding="utf-8")
+LOST = "this call was not passed on, and what the process held is lost; call again, which starts it anew"
+BROKEN = "the plugin broke its protocol: "
+TOO_LATE = (
+    "the call was not done when the time for all of the work was up and was stopped; ask for less work at once"
+)
+TOO_LONG = "the plugin's answer is a line of more than [0-9]+ bytes, beyond its output limit; ask for less"
+TOO_MUCH = "the call needed more than its 128 MiB of memory and was stopped; ask for less data at once"
+RULE = "a message is one JSON object on one line, and logs belong on stderr"
+ANSWER = re.escape('\'{"content": [{"type": "text", "text": "one"}]}\'')
+LATE = re.escape('\'{"content": [{"type": "text", "text": "two"}], "error": false}\'')
+
+
+def registry(folder: Path, plugin: str = PLUGIN, **backend: JsonValue) -> Registry:
+    (folder / "hostile_plugin.py").write_text(plugin, encoding="utf-8")
+    spec: JsonObject = {
+        "toolc": 1,
+        "name": "hostile",
+        "description": "Behave as the caller says.",
+        "parameters": {"how": {"type": "string"}},
+        "backend": {"plugin": {"command": ["python3", "hostile_plugin.py"], "files": ["*.py"], **backend}},
+        "sandbox": {"lifetime": "session", "limits": {"timeout": "60s", "memory": "128MiB"}},
+    }
+    path = folder / "hostile.yaml"
+    path.write_text(json.dumps(spec), encoding="utf-8")
+    return Registry.load(path)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[OciEngine]:
+    if reason := CONFIGURATIONS["oci root"].lacks():
+        pytest.skip(reason)
+    made = OciEngine()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def executor(engine: OciEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
+    with Executor(registry(tmp_path_factory.mktemp("hostile")), engine=engine) as made:
+        yield made
+
+
+def call(executor: Executor, how: str) -> ToolResult:
+    return executor.run("hostile", {"how": how})
+
+
+def hurried(executor: Executor, how: str) -> ToolResult:
+    """A call of which so much time is all that is waited for."""
+    return executor.run_batch([ToolCall(name="hostile", arguments={"how": how})], timeout=1.5)[0]
+
+
+def listen(executor: Executor) -> None:
+    """Wait until what the plugin does after its answer has come, for the next call to find."""
+    (session,) = executor._setting.sessions._sessions.values()
+    assert session.served is not None
+    wire = session.served._wire
+    wire.begin(SessionCall(timeout_ms=60_000))
+    with suppress(EndedError):
+        wire.listen(time.monotonic() + 60)
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "message"),
+    [
+        ("junk", "serialization", rf"{BROKEN}this line is not JSON \(.*\): 'Loading model...'; {RULE}"),
+        ("pretty", "serialization", rf"{BROKEN}this line is not JSON \(.*\): '{{'; {RULE}"),
+        ("die", "execution", "the plugin's process ended with exit status 3 before it answered"),
+        ("be killed", "execution", "the plugin's process was killed by SIGKILL before it answered"),
+        ("hang", "timeout", TOO_LATE),
+        ("twice", "serialization", f"{BROKEN}it answered more than once: {ANSWER}"),
+        ("long", "output_limit", TOO_LONG),
+        ("close", "serialization", f"{BROKEN}it closed its stdout before it answered"),
+        ("not UTF-8", "serialization", rf"{BROKEN}this line is not JSON \(byte 39 is not UTF-8\): .*"),
+        ("NaN", "serialization", rf"{BROKEN}this line is not JSON \(NaN is not JSON\): .*"),
+        ("deep", "serialization", rf"{BROKEN}this line is not JSON \(it is nested too deeply\): .*"),
+        ("no content", "serialization", f"{BROKEN}its answer has no list 'content': .*"),
+        ("updates without end", "timeout", TOO_LATE),
+        (
+            "a bad update", "serialization",
+            rf"{BROKEN}content\[0\] of its update says that it is 'image/png' and is image/gif",
+        ),
+        (
+            "another call's", "serialization",
+            rf"{BROKEN}it answered the call 'call_of_others', and 'call_[0-9a-f]+' was open",
+        ),
+        (
+            "another call's update", "serialization",
+            rf"{BROKEN}its update is of the call 'call_of_others', and 'call_[0-9a-f]+' was open",
+        ),
+        ("no line end", "execution", "the plugin's process ended with exit status 0 before it answered"),
+        ("memory", "out_of_memory", TOO_MUCH),
+    ],
+)  # fmt: skip
+def test_what_a_plugin_does_in_place_of_an_answer(executor: Executor, how: str, kind: str, message: str) -> None:
+    made = hurried if kind == "timeout" else call
+    failed, after = made(executor, how), call(executor, "ok")
+    assert failed.error is not None
+    assert failed.error.kind == kind
+    assert re.fullmatch(message, failed.error.message), failed.error.message
+    assert (after.text, after.details["session"]) == ("call 1", {"call": 1})
+
+
+@pytest.mark.parametrize(
+    ("how", "first", "kind", "message"),
+    [
+        (
+            "leave afterwards", "bye", "execution",
+            f"the plugin's process ended with exit status 0 after its last answer; {LOST}",
+        ),
+        (
+            "leave later", "bye", "execution",
+            f"the plugin's process ended with exit status 0 after its last answer; {LOST}",
+        ),
+        ("twice, late", "one", "serialization", f"{BROKEN}it wrote what no call had asked for, {LATE}; {LOST}"),
+        ("half", "one", "serialization", f"{BROKEN}it wrote what no call had asked for, '{{\"content\"'; {LOST}"),
+    ],
+)  # fmt: skip
+def test_what_a_plugin_does_after_an_answer_is_never_taken_for_the_next_one(
+    executor: Executor, how: str, first: str, kind: str, message: str
+) -> None:
+    answered = call(executor, how)
+    listen(executor)
+    failed, after = call(executor, "ok"), call(executor, "ok")
+    assert answered.text == first
+    assert failed.error is not None
+    assert failed.error.kind == kind
+    assert re.fullmatch(message, failed.error.message), failed.error.message
+    assert (after.text, after.details["session"]) == ("call 1", {"call": 1})
+
+
+def test_a_call_that_follows_at_once_waits_for_the_rest_of_an_answer(
+    executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The second answer comes after 0.2 s, and ends the wait.
+    monkeypatch.setattr("toolc.runtime.sessions.server.QUIET_SECONDS", 50.0)
+    answered = call(executor, "twice, late")
+    failed, after = call(executor, "ok"), call(executor, "ok")
+    message = f"{BROKEN}it wrote what no call had asked for, {LATE}; {LOST}"
+    assert failed.error is not None
+    assert re.fullmatch(message, failed.error.message), failed.error.message
+    assert (answered.text, after.text) == ("one", "call 1")
+
+
+def test_what_a_plugin_shows_before_it_answers_is_told(executor: Executor) -> None:
+    events = list(executor.stream("hostile", {"how": "updates"}))
+    updates = [each for each in events if isinstance(each, ToolUpdate)]
+    assert [(each.percent, each.message, each.content) for each in updates] == [
+        (40, "nearly", (Text("so far"), Image(b"GIF89a", "image/gif"))),
+        (None, "there", ()),
+    ]
+    assert isinstance(events[-1], ToolEnd)
+    assert events[-1].result.text == "done"
+
+
+@pytest.fixture
+def naming(engine: OciEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
+    """Of a plugin that says of each answer which call's it is, where a wait would never end."""
+    monkeypatch.setattr("toolc.runtime.sessions.server.QUIET_SECONDS", 1000.0)
+    found = registry(tmp_path, command=["python3", "hostile_plugin.py", "name calls"])
+    with Executor(found, engine=engine, timeout=100) as made:
+        yield made
+
+
+def test_answers_with_their_calls_id_are_waited_for_no_longer(naming: Executor) -> None:
+    calls = [naming.run("hostile", {"how": "ok"}, call_id=f"c{number}") for number in range(5)]
+    assert [(each.text, each.details["session"]) for each in calls] == [
+        (f"c{number}", {"call": number + 1}) for number in range(5)
+    ]
+
+
+def test_a_second_answer_with_an_id_is_never_the_next_calls(naming: Executor) -> None:
+    answered = naming.run("hostile", {"how": "twice, late"}, call_id="c1")
+    failed = naming.run("hostile", {"how": "ok"}, call_id="c2")
+    assert (answered.text, failed.is_error) == ("c1", True)
+    assert failed.error is not None
+    # Whether it comes before the next call is passed on, or in its midst.
+    said = re.escape('\'{"content": [{"type": "text", "text": "c1"}], "call_id": "c1"}\'')
+    early = f"{BROKEN}it wrote what no call had asked for, {said}; {LOST}"
+    assert re.fullmatch(f"{early}|{BROKEN}it answered the call 'c1', and 'c2' was open", failed.error.message)
+
+
+def test_who_has_named_calls_goes_on_with_it(naming: Executor) -> None:
+    results = [naming.run("hostile", {"how": how}, call_id=how) for how in ("ok", "without", "without")]
+    assert [each.error and each.error.message for each in results] == [
+        None, f"{BROKEN}its answer has no 'call_id', which its answers before had", None,
+    ]  # fmt: skip
+
+
+def test_an_id_that_comes_twice_in_a_row_makes_a_call_wait(
+    naming: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The second answer comes after 0.2 s, and ends the wait.
+    monkeypatch.setattr("toolc.runtime.sessions.server.QUIET_SECONDS", 50.0)
+    answered, failed = (naming.run("hostile", {"how": how}, call_id="c1") for how in ("twice, late", "ok"))
+    assert answered.text == "c1"
+    assert failed.error is not None
+    assert failed.error.message.startswith(f"{BROKEN}it wrote what no call had asked for")
+
+
+def test_a_plugin_that_describes_itself_once_serves_call_after_call(engine: OciEngine, tmp_path: Path) -> None:
+    found = registry(tmp_path, command=["python3", "hostile_plugin.py", "describe once"])
+    with Executor(found, engine=engine) as executor:
+        assert [call(executor, "a").text for _ in range(4)] == ["a 1", "a 2", "a 3", "a 4"]
+
+
+def test_a_flood_of_answers_is_noticed_at_once_or_by_the_next_call(executor: Executor) -> None:
+    flooded = [call(executor, how) for how in ("flood", "ok")]
+    errors = [each.error for each in flooded if each.error]
+    assert [error.kind for error in errors] == ["serialization"]
+    assert errors[0].message.startswith(BROKEN)
+    assert [each.text for each in flooded if not each.error] in (["call 1"], [""])
+
+
+@pytest.mark.parametrize(
+    ("how", "text"), [("leave a process", "started"), ("log", "said"), ("empty lines", "after them")]
+)
+def test_what_a_plugin_may_do(executor: Executor, how: str, text: str) -> None:
+    first, second = call(executor, how), call(executor, "ok")
+    assert (first.error, first.text) == (None, text)
+    assert first.details["truncated"] is (how == "log")
+    assert isinstance(second.details["session"], dict)
+    assert isinstance(first.details["session"], dict)
+    assert second.details["session"]["call"] == int(str(first.details["session"]["call"])) + 1
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "message"),
+    [
+        (["nosuch"], "not_found", "command not found: nosuch"),
+        (["true"], "execution", "the plugin's process ended with exit status 0 before it had described itself"),
+        (["cat"], "serialization", f"{BROKEN}its description has no object 'parameters'"),
+        (
+            ["python3", "hostile_plugin.py", "answer first"], "serialization",
+            f"{BROKEN}its description has no object 'parameters'",
+        ),
+        (
+            ["python3", "hostile_plugin.py", "answer early"], "serialization",
+            f"{BROKEN}it wrote what no call had asked for, '{{\"content\": []}}'; {LOST}",
+        ),
+        (["sleep", "1000"], "timeout", TOO_LATE),
+    ],
+)  # fmt: skip
+def test_a_process_that_is_no_plugin(
+    engine: OciEngine, tmp_path: Path, command: list[str], kind: str, message: str
+) -> None:
+    with Executor(registry(tmp_path, command=[*command]), engine=engine) as executor:
+        result = (hurried if kind == "timeout" else call)(executor, "ok")
+    assert result.error is not None
+    assert (result.error.kind, result.error.message) == (kind, message)
+
+
+def test_another_plugin_than_was_reviewed_is_never_called(engine: OciEngine, tmp_path: Path) -> None:
+    changed = PLUGIN.replace("Behave as the caller says.", "Behave.").replace('["how"]}', '[], "title": "H"}')
+    with Executor(registry(tmp_path, changed), engine=engine) as executor:
+        result = call(executor, "die")
+    message = (
+        "the plugin is not the one that was reviewed, and was not called: its description is 'Behave.', and "
+        "'Behave as the caller says.' was reviewed; it lacks parameters.required; it adds parameters.title"
+    )
+    assert result.error is not None
+    assert (result.error.kind, result.error.message) == ("denied", message)
+
+
+def test_an_executable_file_beside_the_spec_is_run_as_it_is(engine: OciEngine, tmp_path: Path) -> None:
+    script = f"#!/usr/bin/env python3\n{PLUGIN.replace('from __future__ import annotations', '')}"
+    (tmp_path / "tool").write_text(script, encoding="utf-8")
+    found = registry(tmp_path, command=["./tool"], files=["tool"])
+    with Executor(found, engine=engine) as executor:
+        assert call(executor, "ok").text == "call 1"

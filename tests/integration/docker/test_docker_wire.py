@@ -1,0 +1,400 @@
+"""A socket of toolc's own in a container: who has one, who does without, and that nothing stays of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import select
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from docker_cases import PATIENCE, client, engine, output, own_containers
+from silent_daemon import SilentDaemon
+
+from toolc.guest.bundle import BOOTSTRAP_ARGUMENTS
+from toolc.guest.frames import LENGTH
+from toolc.guest.launch_args import NETWORK_ARGUMENT
+from toolc.model.errors import InfrastructureError
+from toolc.model.plan import Profile
+from toolc.sandbox.docker import container, streams
+from toolc.sandbox.docker.api_client import Client
+from toolc.sandbox.docker.container_config import LocalImage
+from toolc.sandbox.docker.daemon import Daemon
+from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.docker.sandbox import DockerSandbox
+from toolc.sandbox.docker.streams import AttachedStream, GuestListener, GuestSocketStream
+from toolc.sandbox.host import owner
+from toolc.sandbox.host.owner import Owner, shared_directory
+
+DAEMON = Daemon(client=Client("/run/docker.sock", "/v1.41"), cpus=2, architecture="x86_64")
+
+__all__ = ["client", "engine"]
+
+CONNECTING = (*BOOTSTRAP_ARGUMENTS, NETWORK_ARGUMENT)
+KERNEL = os.uname().release
+WHERE = b"""
+import os, stat
+folder = "/.toolc-wire"
+print("a socket" if stat.S_ISSOCK(os.fstat(0).st_mode) else "the daemon's", os.listdir(folder)
+      if os.path.exists(folder) else "nothing")
+"""
+WHAT = b"""
+import os
+folder = "/.toolc-wire"
+print(os.statvfs(folder).f_flag & os.ST_RDONLY, len(os.listdir("/proc/self/fd")),
+      *(line.split()[3] for line in open("/proc/self/mountinfo") if folder in line))
+"""
+
+
+def said(sandbox: DockerSandbox, program: bytes) -> str:
+    """What comes of a program that is sent in the place of the guest's."""
+    rest = LENGTH.pack(len(program)) + program
+    while not (sent := sandbox.write(rest)):
+        assert select.select([sandbox], [], [], PATIENCE)[0]
+        assert sandbox.read() is None
+    assert sent == len(rest)
+    return output(sandbox)
+
+
+def sockets() -> list[Path]:
+    return list(Owner.current().directory().glob("wire-*"))
+
+
+@pytest.fixture
+def behind(client: Client, tmp_path: Path) -> Iterator[tuple[SilentDaemon, DockerEngine]]:
+    """The machine's daemon, which understands some words otherwise, and an engine that talks to it."""
+    with (
+        SilentDaemon(tmp_path / "daemon.sock", client.socket_path) as daemon,
+        closing(DockerEngine(daemon.path)) as engine,
+    ):
+        yield daemon, engine
+
+
+def test_a_guest_that_may_connect_speaks_on_a_socket_of_its_own_and_nobody_finds_it(engine: DockerEngine) -> None:
+    with closing(engine.start(Profile(), CONNECTING)) as sandbox:
+        assert said(sandbox, WHERE) == "a socket []\n"
+        assert sockets() == []
+
+
+def test_the_folder_is_nothing_but_a_mount_without_a_name(engine: DockerEngine) -> None:
+    with closing(engine.start(Profile(), CONNECTING)) as sandbox:
+        # Read-only; stdin, stdout, stderr and the listing's own.
+        mount = re.fullmatch(r"1 4 (\S+)\n", said(sandbox, WHAT))
+    assert mount
+    assert re.fullmatch(r"(/\S+)?/wire-[0-9a-f]{16}//deleted", mount[1])
+    assert Owner.current().label() not in mount[1]
+
+
+def test_every_other_guest_speaks_on_the_daemons_stream(engine: DockerEngine) -> None:
+    with closing(engine.start(Profile(), BOOTSTRAP_ARGUMENTS)) as sandbox:
+        assert said(sandbox, WHERE) == "the daemon's nothing\n"
+
+
+def test_each_of_many_that_start_at_once_has_its_own(engine: DockerEngine) -> None:
+    def tell(number: int) -> str:
+        with closing(engine.start(Profile(), CONNECTING)) as sandbox:
+            return said(sandbox, b"print(%d)" % number)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert [*pool.map(tell, range(12))] == [f"{number}\n" for number in range(12)]
+    assert sockets() == []
+
+
+def test_what_it_said_of_its_death_is_heard(engine: DockerEngine) -> None:
+    sandbox = engine.start(Profile(), CONNECTING)
+    assert said(sandbox, b"raise SystemExit('that is ' + 'why ' * 2000)") == ""
+    sandbox.close()
+    assert sandbox.complaint() == ("that is " + "why " * 2000)[:4096]
+
+
+def before_it_comes(engine: DockerEngine, program: str) -> DockerSandbox:
+    """A sandbox whose process 1 does something else first."""
+    *options, bootstrap = BOOTSTRAP_ARGUMENTS
+    return engine.start(Profile(), (*options, f"{program}\n{bootstrap}", NETWORK_ARGUMENT))
+
+
+def test_a_guest_that_comes_late_is_waited_for(engine: DockerEngine) -> None:
+    with closing(before_it_comes(engine, "import time; time.sleep(2)")) as sandbox:
+        assert said(sandbox, WHERE) == "a socket []\n"
+
+
+@pytest.mark.timeout(20)
+def test_a_guest_that_never_comes_holds_nobody(engine: DockerEngine, client: Client) -> None:
+    sandboxes = [before_it_comes(engine, "import time; time.sleep(1000)") for _ in range(8)]
+    for each in sandboxes:
+        assert each.read() is None
+        each.close()
+    assert own_containers(client) == []
+    assert sockets() == []
+
+
+def test_a_guest_that_dies_before_it_comes_is_heard(engine: DockerEngine) -> None:
+    sandbox = before_it_comes(engine, "raise SystemExit('not today')")
+    with closing(sandbox):
+        assert output(sandbox) == ""
+    assert sandbox.complaint() == "not today\n"
+
+
+@pytest.mark.timeout(20)
+def test_a_flood_of_errors_that_nobody_reads_does_not_keep_it(engine: DockerEngine, client: Client) -> None:
+    flood = "import os\nif os.fork() == 0:\n    while True: os.write(2, b'F' * 65536)"
+    with closing(before_it_comes(engine, flood)) as sandbox:
+        assert said(sandbox, b"import time; time.sleep(1); os.close(0); os.close(1)") == ""
+    assert own_containers(client) == []
+    assert sandbox.complaint().startswith("FFFF")
+
+
+@pytest.mark.parametrize("exists", [False, True], ids=["no such folder there", "another folder there"])
+def test_a_daemon_that_has_other_files_does_without(
+    behind: tuple[SilentDaemon, DockerEngine], exists: bool
+) -> None:
+    daemon, engine = behind
+    shown = []
+
+    def elsewhere(request: bytes) -> bytes:
+        found = re.search(rb'([^/"]+)/wire-\d+"', request)
+        if found is None:
+            return request
+        reworded = request[: found.start()] + b"x" * len(found[1]) + request[found.end(1) :]
+        shown.append(Path(os.fsdecode(reworded[: found.end() - 1].rpartition(b'"')[2])))
+        if exists:
+            shown[-1].mkdir(parents=True)
+        return reworded
+
+    daemon.reword = elsewhere
+    try:
+        for _ in range(2):
+            with closing(engine.start(Profile(), CONNECTING)) as sandbox:
+                assert said(sandbox, WHERE) == ("the daemon's []\n" if exists else "the daemon's nothing\n")
+    finally:
+        if exists:
+            shutil.rmtree(shown[0].parent)
+    # What it has once refused of an image it is not asked again.
+    assert len(shown) == (2 if exists else 1)
+    assert sockets() == []
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_without_room_for_a_socket_there_is_none(left: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    current, before = Owner.current(), descriptors()
+    monkeypatch.setattr(Owner, "current", lambda: current)
+    with few_descriptors(left):
+        assert streams.listen() is None
+    assert (sockets(), descriptors()) == ([], before)
+
+
+def descriptors() -> list[int]:
+    # The listing's own is no longer open when it is looked for.
+    return [number for number in range(256) if Path(f"/proc/self/fd/{number}").exists()]
+
+
+@contextmanager
+def few_descriptors(left: int) -> Iterator[None]:
+    """No more than ``left`` can be opened in the block."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = sorted({*range(256)} - {*descriptors()})
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free[left], hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_start_that_fails_leaves_nothing(
+    behind: tuple[SilentDaemon, DockerEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon, engine = behind
+    monkeypatch.setattr(container, "START_SECONDS", 0.3)
+    daemon.swallow = r"POST \S*/start"
+    with pytest.raises(InfrastructureError, match="did not answer in time"):
+        engine.start(Profile(), CONNECTING)
+    # Whoever does not answer is not asked the same without a socket.
+    assert len(daemon.swallowed) == 1
+    assert sockets() == []
+
+
+@pytest.mark.usefixtures("engine")
+def test_what_a_dead_owner_had_just_made_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Apart from the machine's own owners, whose engines remove it as well.
+    monkeypatch.setattr(owner, "_base", lambda: tmp_path)
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    dead = replace(Owner.current(), pid=process.pid).directory()
+    (dead / "wire-1").mkdir()
+    (dead / "wire-1" / "wire").touch()
+    (dead / "other").mkdir()
+    alive = Owner.current().directory() / "wire-x"
+    alive.mkdir()
+    (tmp_path / "wire-0123456789abcdef").mkdir()
+    with closing(DockerEngine()) as another:
+        another.start(Profile(), BOOTSTRAP_ARGUMENTS).close()
+    assert [each.name for each in dead.iterdir()] == ["other"]
+    assert alive.exists()
+    assert [each for each in tmp_path.iterdir() if each.name.startswith("wire-")] == []
+
+
+@pytest.mark.parametrize(
+    ("profile", "arguments", "daemon"),
+    [
+        pytest.param(Profile(), BOOTSTRAP_ARGUMENTS, DAEMON, id="nothing to connect to"),
+        pytest.param(Profile(min_isolation="gvisor"), CONNECTING, DAEMON, id="a kernel of its own"),
+        pytest.param(Profile(), CONNECTING, replace(DAEMON, kernel="5.10.0"), id="another machine's daemon"),
+        pytest.param(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL, podman=True), id="Podman"),
+        pytest.param(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL, remaps_users=True), id="userns-remap"),
+        pytest.param(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL, has_selinux=True), id="SELinux"),
+    ],
+)
+def test_who_does_without(profile: Profile, arguments: tuple[str, ...], daemon: Daemon) -> None:
+    assert not streams.is_of_use(profile, arguments, daemon)
+    assert streams.is_of_use(Profile(), CONNECTING, replace(DAEMON, kernel=KERNEL))
+
+
+class Meeting:
+    """A socket and a daemon's stream, with nobody there yet, and what is to be polled of them."""
+
+    def __init__(self) -> None:
+        listener = streams.listen()
+        assert listener is not None
+        self.listener = listener
+        self.folder = Path(listener.shown_in(LocalImage("sha256:0", ())).binds[0][0])
+        ours, self.daemon = socket.socketpair()
+        self.attached = AttachedStream(ours)
+        self.stream = GuestSocketStream(listener, self.attached)
+
+    def close(self) -> None:
+        for _ in range(2):
+            self.stream.close()
+        self.attached.close()
+        self.daemon.close()
+        assert self.stream.fileno() == -1
+        assert not self.folder.exists()
+
+    def come(self) -> socket.socket:
+        with ExitStack() as undo:
+            connection = undo.enter_context(socket.socket(socket.AF_UNIX))
+            connection.connect(str(self.folder / "wire"))
+            undo.pop_all()
+        return connection
+
+    def is_ready(self) -> bool:
+        return select.select([self.stream], [], [], 0)[0] != []
+
+
+@pytest.fixture
+def meeting() -> Iterator[Meeting]:
+    with closing(Meeting()) as meeting:
+        yield meeting
+
+
+def piece(output: int, data: bytes) -> bytes:
+    return bytes([output, 0, 0, 0]) + len(data).to_bytes(4, "big") + data
+
+
+def test_until_the_guest_has_come_nothing_is_taken(meeting: Meeting) -> None:
+    assert not meeting.is_ready()
+    assert (meeting.stream.write(b"x"), meeting.stream.read()) == (0, None)
+    # What a runtime warns of is no answer.
+    meeting.daemon.sendall(piece(2, b"warning"))
+    assert meeting.is_ready()
+    assert (meeting.stream.write(b"x"), meeting.stream.read()) == (0, None)
+    assert not meeting.is_ready()
+
+
+def test_the_first_to_come_is_the_only_one(meeting: Meeting) -> None:
+    with meeting.come() as guest:
+        assert meeting.is_ready()
+        assert meeting.stream.read() is None
+        assert not meeting.folder.exists()
+        assert sockets() == []
+        with pytest.raises(FileNotFoundError):
+            meeting.come()
+        assert not meeting.is_ready()
+        guest.sendall(b"ready")
+        assert meeting.is_ready()
+        assert (meeting.stream.read(), meeting.stream.read()) == (b"ready", None)
+        assert meeting.stream.write(b"call") == 4
+        assert guest.recv(10) == b"call"
+        # What comes from the daemon is no longer looked at.
+        meeting.daemon.sendall(piece(1, b"other"))
+        assert not meeting.is_ready()
+
+
+def test_a_guest_that_comes_when_no_descriptor_is_free(meeting: Meeting) -> None:
+    with meeting.come():
+        with (
+            few_descriptors(0),
+            pytest.raises(InfrastructureError, match="cannot speak to a sandbox: Too many open"),
+        ):
+            meeting.stream.read()
+        assert meeting.stream.read() is None
+        assert not meeting.folder.exists()
+
+
+def test_a_guest_that_cannot_come_says_so_and_stays(meeting: Meeting) -> None:
+    meeting.daemon.sendall(piece(1, b"-"))
+    assert meeting.is_ready()
+    assert meeting.stream.read() is None
+    assert sockets() == []
+    meeting.daemon.sendall(piece(1, b"ready"))
+    assert (meeting.stream.read(), meeting.stream.read()) == (b"ready", None)
+    assert meeting.stream.write(b"call") == 4
+    assert meeting.daemon.recv(10) == b"call"
+
+
+def test_a_guest_that_said_it_and_more(meeting: Meeting) -> None:
+    meeting.daemon.sendall(piece(1, b"-ready"))
+    assert meeting.stream.read() == b"ready"
+
+
+def test_who_speaks_before_it_comes_is_heard(meeting: Meeting) -> None:
+    meeting.daemon.sendall(piece(1, b"Welcome to Python"))
+    assert meeting.stream.read() == b"Welcome to Python"
+
+
+def test_a_guest_that_is_dead(meeting: Meeting) -> None:
+    meeting.daemon.close()
+    assert meeting.is_ready()
+    assert meeting.stream.read() == b""
+
+
+def test_nobody_comes_any_more_once_it_is_closed(meeting: Meeting) -> None:
+    meeting.stream.close()
+    with pytest.raises(FileNotFoundError):
+        meeting.come()
+
+
+def test_nothing_stays_open(meeting: Meeting) -> None:
+    before = descriptors()
+    for _ in range(3):
+        with closing(Meeting()) as another, another.come():
+            another.stream.read()
+    assert descriptors() == before
+
+
+def test_without_a_descriptor_left_nothing_stays_in_the_file_system(meeting: Meeting) -> None:
+    with few_descriptors(0):
+        meeting.stream.close()
+    assert list(shared_directory().glob("wire-*")) == []
+
+
+def test_only_who_runs_there_can_write_to_it(meeting: Meeting) -> None:
+    assert meeting.folder.stat().st_mode & 0o777 == 0o755
+    assert meeting.folder.parent.stat().st_mode & 0o007 == 0
+
+
+def test_its_folder_may_have_any_length(tmp_path: Path) -> None:
+    folder = tmp_path / ("x" * 200)
+    folder.mkdir()
+    with closing(GuestListener(folder)):
+        assert (folder / "wire").is_socket()
+    assert not folder.exists()

@@ -1,0 +1,177 @@
+"""``toolc serve``, as an MCP client starts it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.types import TextContent
+from paths import SPECS
+
+from toolc.model.plan import ENGINES
+from toolc.sandbox.selection import probe
+
+SPEC = """\
+toolc: 1
+tools:
+  - name: look
+    description: Print one file of the workspace. Use it to read a file.
+    parameters:
+      path: {type: string, minLength: 1, description: "File, relative to the workspace"}
+    backend:
+      shell: {argv: [cat, --, "{{ path }}"]}
+    sandbox: {workspace: ro}
+  - name: sleep
+    description: Sleep for ten minutes. Use it to wait for a cancellation.
+    parameters: {}
+    backend:
+      shell: {argv: [sleep, "61234"]}
+    sandbox: {limits: {timeout: 10m}}
+"""
+
+
+CALL_OF_SLEEP = b"""\
+{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", \
+"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}
+{"jsonrpc": "2.0", "method": "notifications/initialized"}
+{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "sleep", "arguments": {}}}
+"""
+
+
+def toolc(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "toolc", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(SPECS.parent)}
+    return subprocess.run(
+        command,
+        check=False,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> Path:
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "tools.yaml").write_text(SPEC, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_a_built_registry_offers_a_toolset(specs: Path) -> None:
+    (specs / "toolc.yaml").write_text("toolsets: {readers: [look], sleepers: [sleep]}\n", encoding="utf-8")
+    assert toolc("build", "specs", folder=specs).returncode == 0
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "toolc", "serve", "build/registry.json", "--workspace", "specs", "--toolset", "readers"],
+        cwd=specs,
+        env={**os.environ, "PYTHONPATH": str(SPECS.parent)},
+    )
+
+    async def talk() -> None:
+        async with Client(stdio_client(parameters)) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["look", "read_result"]
+
+    anyio.run(talk)
+    refused = toolc("serve", "build/registry.json", "--toolset", "writers", folder=specs)
+    assert refused.returncode == 2
+    assert "there is no toolset 'writers'; there are: readers, sleepers" in refused.stderr
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_client_lists_calls_and_cancels(engine: str, specs: Path) -> None:
+    if not (found := probe(engine)).available:
+        pytest.skip(found.reason)
+    (specs / "project").mkdir(mode=0o755)
+    (specs / "project" / "a.txt").write_text("one\n", encoding="utf-8")
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "toolc", "serve", "specs", "--workspace", "project", "--engine", engine],
+        cwd=specs,
+        env={**os.environ, "PYTHONPATH": str(SPECS.parent)},
+    )
+
+    async def talk() -> None:
+        async with Client(stdio_client(parameters)) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["look", "read_result", "sleep"]
+            with anyio.move_on_after(0.5) as scope:
+                await client.call_tool("sleep", {})
+            assert scope.cancelled_caught
+            results = []
+
+            async def look(path: str) -> None:
+                result = await client.call_tool("look", {"path": path})
+                results.append((path, result.is_error, result.content))
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(look, "a.txt")
+                tasks.start_soon(look, "b.txt")
+            assert ("a.txt", False, [TextContent(type="text", text="one\n")]) in results
+            assert {(path, failed) for path, failed, _ in results} == {("a.txt", False), ("b.txt", True)}
+
+    anyio.run(talk)
+    assert not sleepers()
+
+
+def sleepers() -> list[str]:
+    """Processes of the tool ``sleep``, inside sandboxes too."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            found.append((path / "cmdline").read_bytes().decode("utf-8", "replace"))
+    return [line for line in found if line.startswith("sleep\0" + "61234")]
+
+
+def test_hanging_up_in_the_middle_of_a_call_leaves_no_sandbox(specs: Path) -> None:
+    if not any(probe(engine).available for engine in ENGINES):
+        pytest.skip("no engine")
+    command = [sys.executable, "-m", "toolc", "serve", "specs#sleep"]
+    environment = {**os.environ, "PYTHONPATH": str(SPECS.parent)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=specs, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+        assert server.stdin
+        server.stdin.write(CALL_OF_SLEEP)
+        server.stdin.flush()
+        while not sleepers():
+            assert server.poll() is None
+        _, stderr = server.communicate(timeout=60)
+    assert (server.returncode, stderr) == (0, b"")
+    assert not sleepers()
+
+
+@pytest.mark.slow
+def test_a_tool_that_needs_a_folder_is_refused_at_once(specs: Path) -> None:
+    done = toolc("serve", "specs", folder=specs)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("say which one they may use with: --workspace DIR\n")
+
+
+@pytest.mark.slow
+def test_no_input_at_all_is_a_clean_end(specs: Path) -> None:
+    done = toolc("serve", "specs#sleep", folder=specs)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.slow
+def test_specs_with_errors_are_reported_on_stderr(specs: Path) -> None:
+    (specs / "specs" / "bad.yaml").write_text("toolc: 1\n", encoding="utf-8")
+    done = toolc("serve", "specs", folder=specs)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "specs/bad.yaml:1:1: error" in done.stderr
+
+
+def test_a_missing_extra_is_named_with_its_remedy(specs: Path) -> None:
+    (specs / "mcp.py").write_text("raise ModuleNotFoundError(\"No module named 'mcp'\", name='mcp')\n")
+    done = toolc("serve", "specs", folder=specs)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pip install 'toolc[serve]'" in done.stderr

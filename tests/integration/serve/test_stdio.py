@@ -1,0 +1,123 @@
+"""The server as a process of its own: what is on the wire, and that it always ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.types import TextContent
+from paths import ROOT, SUPPORT
+
+PROGRAM = SUPPORT / "fake_tools.py"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+INITIALIZE = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+
+
+@pytest.fixture
+def server() -> Iterator[subprocess.Popen[str]]:
+    """A server that has answered ``initialize``."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, str(PROGRAM)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=ENVIRONMENT) as process:
+        try:
+            send(process, {"id": 1, "method": "initialize", "params": INITIALIZE})
+            assert receive(process)["id"] == 1
+            send(process, {"method": "notifications/initialized"})
+            yield process
+        finally:
+            process.kill()
+
+
+def send(process: subprocess.Popen[str], message: dict[str, object]) -> None:
+    assert process.stdin
+    process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    process.stdin.flush()
+
+
+def receive(process: subprocess.Popen[str]) -> dict[str, object]:
+    assert process.stdout
+    message = json.loads(process.stdout.readline())
+    assert isinstance(message, dict)
+    return message
+
+
+def start_a_long_call(process: subprocess.Popen[str], started: Path) -> None:
+    params = {"name": "wait", "arguments": {"started": str(started)}}
+    send(process, {"id": 2, "method": "tools/call", "params": params})
+    while not started.exists():
+        assert process.poll() is None
+
+
+@pytest.mark.slow
+def test_the_official_client_lists_and_calls() -> None:
+    async def talk() -> None:
+        parameters = StdioServerParameters(command=sys.executable, args=[str(PROGRAM)], env=ENVIRONMENT)
+        async with Client(stdio_client(parameters)) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["echo", "wait"]
+            result = await client.call_tool("echo", {"words": "hello"})
+            assert result.content == [TextContent(type="text", text="hello")]
+
+    anyio.run(talk)
+
+
+@pytest.mark.slow
+def test_nothing_but_the_protocol_is_on_stdout(server: subprocess.Popen[str]) -> None:
+    send(server, {"id": 2, "method": "tools/call", "params": {"name": "echo", "arguments": {"words": "é"}}})
+    assert receive(server)["id"] == 2
+    stdout, stderr = server.communicate(timeout=60)
+    assert stdout == ""
+    assert stderr == "a stray print\n"
+
+
+@pytest.mark.slow
+def test_it_ends_when_the_client_hangs_up_in_the_middle_of_a_call(
+    server: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    start_a_long_call(server, tmp_path / "started")
+    assert server.stdin
+    server.stdin.close()
+    assert server.wait(60) == 0
+    assert server.stderr
+    assert server.stderr.read() == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_it_ends_on_a_signal_in_the_middle_of_a_call(
+    server: subprocess.Popen[str], tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    start_a_long_call(server, tmp_path / "started")
+    server.send_signal(number)
+    _, stderr = server.communicate(timeout=60)
+    assert (server.returncode, stderr) == (code, "")
+
+
+@pytest.mark.slow
+def test_it_ends_when_nobody_reads_its_answers(server: subprocess.Popen[str]) -> None:
+    assert server.stdout
+    server.stdout.close()
+    send(server, {"id": 2, "method": "ping"})
+    assert server.wait(60) == 0
+    assert server.stderr
+    assert server.stderr.read() == ""
+
+
+@pytest.mark.slow
+def test_a_line_that_is_not_a_message_does_no_harm(server: subprocess.Popen[str]) -> None:
+    assert server.stdin
+    server.stdin.write("\x00not json\n\n[]\n")
+    send(server, {"id": 3, "method": "ping"})
+    assert receive(server)["id"] == 3

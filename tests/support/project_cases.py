@@ -1,0 +1,54 @@
+"""Folders of specs with a project file, written from text and compiled as a user would."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from paths import GOLDEN
+
+from toolc.compiler.pipeline.compile import Compilation, compile_specs
+from toolc.compiler.project.settings import NO_SETTINGS, Settings
+from toolc.reporters.text import render
+
+TOOL = """\
+toolc: 1
+name: hello
+description: Say hello to the whole world.
+backend: {shell: {argv: [echo, hello]}}
+"""
+
+
+def write(**files: str) -> None:
+    """Files in the current folder; ``__`` in a name is ``/``, and the suffix is .yaml."""
+    for name, text in files.items():
+        path = Path(name.replace("__", "/")).with_suffix(".yaml")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def compiled(project: str, tool: str = TOOL, settings: Settings = NO_SETTINGS) -> Compilation:
+    """What comes of one spec, ``specs/hello.yaml``, under a project file."""
+    write(toolc=project, specs__hello=tool)
+    return compile_specs([Path("specs")], settings)
+
+
+def report(compilation: Compilation) -> str:
+    """All findings as ``toolc check`` prints them."""
+    return render(compilation.diagnostics, color=False)
+
+
+def lines(compilation: Compilation) -> list[str]:
+    """All findings, one line each."""
+    return [
+        f"{found.span} {found.code.severity} {found.code.number} {found.message}"
+        for found in compilation.diagnostics.sorted()
+    ]
+
+
+def expected(name: str, found: str, *, golden: bool) -> str:
+    """What ``golden/NAME.txt`` says is to be found; with ``golden`` it is written anew first."""
+    path = GOLDEN / "compiler" / f"{name}.txt"
+    if golden:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(found, encoding="utf-8")
+    return path.read_text(encoding="utf-8")

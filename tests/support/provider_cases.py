@@ -1,0 +1,122 @@
+"""Tools that the provider tests lower, and how golden files are compared and written."""
+
+from __future__ import annotations
+
+import json
+
+import paths
+
+from toolc.model.json_schema import JsonObject, Schema
+from toolc.model.spec.code_backends import Argv, ShellBackend
+from toolc.model.spec.tool import Annotations, ProviderChoice, ToolSpec
+from toolc.model.template import Template
+from toolc.providers.base import Lowering
+
+GOLDEN = paths.GOLDEN / "providers"
+
+
+def tool(name: str = "look", parameters: JsonObject | None = None, **fields: object) -> ToolSpec:
+    """A tool of which only the surface matters."""
+    schema = parameters or {"type": "object", "properties": {}, "additionalProperties": False}
+    spec: dict[str, object] = {
+        "name": name,
+        "description": "Look at one thing.",
+        "parameters": Schema(schema),
+        "backend": ShellBackend(command=Argv(elements=(Template(("true",)),))),
+    }
+    return ToolSpec(**(spec | fields))  # type: ignore[arg-type]  # the fields' types are each test's business
+
+
+def parameters(**properties: JsonObject) -> JsonObject:
+    """A closed schema in which every parameter is required."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+NOTHING = tool("ping", description="Answer with a pong. Use it to see whether the server is there.")
+
+PLAIN = tool(
+    "count_words",
+    parameters(path={"type": "string", "description": "File, relative to the workspace"}) | {"required": ["path"]},
+    label="Count words",
+    description="Count the words of one text file. Do not use it for binary files.",
+    annotations=Annotations(read_only=True, open_world=False),
+    examples=({"path": "README.md"},),
+)
+
+RICH = tool(
+    "search",
+    {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["query", "filter"],
+        "properties": {
+            "query": {"type": "string", "minLength": 1, "pattern": "^[^\\n]+$", "description": "What to find"},
+            "limit": {"type": "integer", "minimum": 1, "exclusiveMaximum": 100, "default": 10},
+            "since": {"type": ["string", "null"], "format": "date"},
+            "mode": {"const": "exact"},
+            "tags": {"type": "array", "uniqueItems": True},
+            "filter": {"$ref": "#/$defs/filter", "description": "Which entries count"},
+            "size": {"oneOf": [{"type": "integer"}, {"enum": ["small", "large"]}]},
+        },
+        "$defs": {
+            "filter": {
+                "type": "object",
+                "properties": {
+                    "field": {"type": "string"},
+                    "not": {"$ref": "#/$defs/filter"},
+                },
+                "required": ["field"],
+            }
+        },
+        "anyOf": [{"required": ["limit"]}, {"required": ["since"]}],
+    },
+    description="Search the entries.",
+    deprecated="use find instead",
+)
+
+STRICT = tool(
+    "book",
+    {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["room"],
+        "properties": {
+            "room": {"type": "string", "description": "Which room", "minLength": 2},
+            "day": {"type": "string", "format": "date"},
+            "size": {"enum": ["small", "large"], "default": "small"},
+            "guests": {"type": ["array", "null"], "items": {"$ref": "#/$defs/guest"}, "maxItems": 9},
+        },
+        "$defs": {
+            "guest": {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
+                "required": ["name"],
+                "additionalProperties": False,
+            }
+        },
+    },
+    description="Book a room.",
+    providers=tuple(
+        ProviderChoice(provider=name, strict=True) for name in ("anthropic", "openai_chat", "openai_responses")
+    ),
+)
+
+TOOLS = (NOTHING, PLAIN, RICH, STRICT)
+
+
+def losses_as_text(lowering: Lowering) -> list[str]:
+    """A lowering's losses, a line each."""
+    return [f"{loss.tool}{loss.pointer}: {loss.message}" for loss in lowering.losses]
+
+
+def compare(name: str, value: object, *, write: bool) -> None:
+    """Compare with the golden file of this name, or write it anew (``pytest --golden``)."""
+    path = GOLDEN / f"{name}.json"
+    if write:
+        path.write_text(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
+    assert json.loads(path.read_text(encoding="utf-8")) == value

@@ -1,0 +1,143 @@
+"""``toolc diff`` as it is called: what it prints, in which format, and the status that it leaves with."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from diff_command import diff
+from repositories import Repository
+from reviewing import PLAIN
+
+from toolc.model.json_schema import Schema
+from toolc.model.registry import RegistryFile
+from toolc.model.registry_file import register, registry_bytes
+from toolc.review.sources.states import state_of
+
+WIDER = f"{PLAIN.replace('50', '20')}sandbox: {{network: {{allow: [b.example.com:443]}}}}\n"
+SUMMARY = """\
+tools: 1 changed
+changes: 1 high, 1 breaking
+new hosts: b.example.com:443
+tokens of these definitions, about: 75 before, 75 after (+0)
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    """A repository whose specs are another in the working tree."""
+    made = Repository.make(tmp_path / "repository")
+    monkeypatch.chdir(made.top)
+    made.commit({"specs/a.yaml": PLAIN})
+    made.write({"specs/a.yaml": WIDER})
+    return made
+
+
+def fingerprints(printed: str) -> list[str]:
+    return [change["fingerprint"] for tool in json.loads(printed)["tools"] for change in tool["changes"]]
+
+
+def test_nothing_is_printed_where_nothing_changed(repository: Repository) -> None:
+    found = diff("HEAD", "HEAD")
+    assert (found.exit_code, found.stdout, found.stderr) == (0, "", "")
+    assert diff("HEAD", "HEAD", "--format", "markdown", "--fail-on", "low").stdout == ""
+
+
+def test_the_summary_is_a_few_lines(repository: Repository) -> None:
+    assert diff("HEAD", "--summary").stdout == SUMMARY
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "json", "sarif", "github"])
+def test_every_format_tells_both_changes_and_the_same_bytes_twice(repository: Repository, name: str) -> None:
+    found = diff("HEAD", "--format", name)
+    assert (found.exit_code, found.stdout) == (0, diff("HEAD", "--format", name).stdout)
+    assert "RSK01" in found.stdout
+    assert "CON105" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("bars", "status"),
+    [("breaking", 1), ("risk:high", 1), ("RSK01", 2), ("risk:critical", 0), ("critical", 0), ("surface:low", 0)],
+)
+def test_it_fails_on_what_it_is_asked_to_and_prints_all_the_same(
+    repository: Repository, bars: str, status: int
+) -> None:
+    found = diff("HEAD", "--fail-on", bars)
+    assert found.exit_code == status
+    assert ("look: changed" in found.stdout) == (status < 2)
+
+
+def test_what_is_accepted_is_not_told_and_who_accepts_it_in_the_same_change_is(repository: Repository) -> None:
+    accepted = "accepted:\n" + "".join(
+        f"  - {{fingerprint: '{each}', reason: The report needs it., who: alice}}\n"
+        for each in fingerprints(diff("HEAD", "--format", "json").stdout)
+    )
+    repository.write({"toolc.accepted.yaml": accepted, "specs/toolc.yaml": "exclude: []\n"})
+    found = diff("HEAD", "--path", "specs", "--fail-on", "breaking,risk:high")
+    assert (found.exit_code, found.stderr) == (0, "toolc: 2 changes accepted in toolc.accepted.yaml\n")
+    lines = [line for line in found.stdout.splitlines() if "RSK" in line]
+    assert [line.rpartition(" [")[0] for line in lines] == [
+        "  medium RSK12: alice accepts CON105 breaking of look here: 'name': maxLength went from 50 to 20",
+        "  medium RSK12: alice accepts RSK01 high of look here: a call may now reach b.example.com:443",
+    ]
+    repository.commit({"specs/a.yaml": PLAIN})
+    repository.write({"specs/a.yaml": WIDER})
+    assert diff("HEAD", "--path", "specs").stdout == ""
+
+
+def test_acceptances_that_a_link_leads_to_are_a_change_wherever_they_are(
+    repository: Repository, tmp_path: Path
+) -> None:
+    first = fingerprints(diff("HEAD", "--format", "json").stdout)[0]
+    elsewhere = tmp_path / "accepted.yaml"
+    elsewhere.write_text(
+        f"accepted:\n  - {{fingerprint: '{first}', reason: None., who: mallory}}\n", encoding="utf-8"
+    )
+    Path("toolc.accepted.yaml").symlink_to(elsewhere)
+    assert "medium RSK12: mallory accepts " in diff("HEAD").stdout
+
+
+def test_a_base_without_specs_has_nothing_and_one_with_errors_says_so(repository: Repository) -> None:
+    repository.git("rm", "-q", "--cached", "-r", "specs")
+    empty = repository.git("commit-tree", "-m", "empty", "4b825dc642cb6eb9a060e54bf8d69288fbee4904")
+    assert "look: added" in diff(empty).stdout
+    broken = repository.commit({"specs/a.yaml": PLAIN.replace("name: look", "nam: look")})
+    repository.write({"specs/a.yaml": PLAIN})
+    found = diff(broken)
+    assert (found.exit_code, "look: added" in found.stdout) == (0, True)
+    assert "errors in its specs: tools that cannot be read count as new" in found.stderr
+
+
+def test_a_head_with_errors_is_refused_with_their_places(repository: Repository) -> None:
+    repository.write({"specs/a.yaml": PLAIN.replace("name: look", "nam: look")})
+    found = diff("HEAD")
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert "specs/a.yaml:2:1: error TC101" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere"], "'nowhere' is no commit of this repository, and no file or folder"),
+        (["HEAD", "--fail-on", "bad"], "'bad' is nothing that can fail"),
+        (["HEAD", "--accepted", "gone.yaml"], "gone.yaml"),
+        (["HEAD", "--path", "/"], "/ is not in the repository"),
+        (["--", "-x"], "'-x' is no commit"),
+    ],
+)
+def test_what_cannot_be_compared_says_why(repository: Repository, arguments: list[str], words: str) -> None:
+    found = diff(*arguments)
+    assert found.exit_code == 2
+    assert words in found.stderr
+
+
+def test_a_registry_whose_schemas_no_compiler_wrote_is_refused(repository: Repository) -> None:
+    with state_of(None, [Path()]) as state:
+        tool = state.tools["look"].spec
+    bad = register(replace(tool, parameters=Schema({"type": None})))
+    Path("bad.json").write_bytes(registry_bytes(RegistryFile((bad,))))
+    found = diff("HEAD", "bad.json")
+    assert found.exit_code == 2
+    assert "bad.json: a schema of the tool look is no JSON Schema; build it again" in found.stderr

@@ -1,0 +1,139 @@
+"""``toolc explain``: one page, the list, all pages as the docs have them."""
+
+from __future__ import annotations
+
+import pytest
+from paths import DOCS
+
+from toolc.cli.main import main
+from toolc.model import codes
+from toolc.model.diagnostics import Code
+from toolc.review.rules import ReviewRule, rules
+
+CHECKS = DOCS / "reference" / "checks.md"
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as raised:
+        main(["explain", *arguments])
+    assert isinstance(raised.value.code, int)
+    return raised.value.code
+
+
+@pytest.mark.parametrize("code", ["TC007", "tc007"])
+def test_a_page_explains_the_finding_and_shows_both_examples(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(code) == 0
+    assert capsys.readouterr().out == (
+        """\
+## TC007: key that is not a string
+
+Error.
+
+Every key in a spec is a string, because JSON, TOML and the providers support no other keys. In YAML a key without
+quotes can be a number, a boolean or null. Put it in quotes.
+
+This `tool.yaml` has a finding:
+
+```yaml
+toolc: 1
+name: hello
+description: Say hello to the whole world.
+backend:
+  shell:
+    argv: [echo, hello]
+    errors: {2: invalid_args}
+```
+
+```text
+tool.yaml:7:14: error TC007: the key 2 is a number, and keys are text
+  7 |     errors: {2: invalid_args}
+    |              ^
+    = help: write "2" [fixable with --unsafe-fixes]
+
+1 error
+```
+
+Corrected:
+
+```yaml
+toolc: 1
+name: hello
+description: Say hello to the whole world.
+backend:
+  shell:
+    argv: [echo, hello]
+    errors: {"2": invalid_args}
+```
+"""
+    )
+
+
+def test_a_page_lists_the_codes_of_its_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("TC406") == 0
+    assert (
+        "\n- template that names an unknown parameter (error)\n"
+        "- parameter that is not used (warning)\n"
+        "- template that uses an optional parameter without a default (error)\n"
+    ) in capsys.readouterr().out
+
+
+def test_extra_files_of_an_example_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("TC111") == 0
+    assert "\nWith the file `hello.sh`:\n\n```\necho hello\n```\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("code", [code for code in codes.ALL if not code.enabled], ids=lambda code: code.slug)
+def test_a_finding_that_is_off_by_default_is_shown(code: Code, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(code.number) == 0
+    page = capsys.readouterr().out
+    assert "off by default" in page
+    assert f" {code.number}: " in page.split("```text")[1]
+
+
+def test_the_list_has_one_line_for_each_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(codes.ALL) + len([*rules()])
+    assert lines[0] == "TC001   error       on   invalid YAML or TOML syntax"
+    assert "TC208   warning     off  tool without a label for users" in lines
+    assert "RSK02   critical    on   more access to the workspace" in lines
+
+
+@pytest.mark.parametrize("rule", [*rules()], ids=lambda rule: rule.number)
+def test_every_rule_of_a_review_is_explained(rule: ReviewRule, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(rule.number) == 0
+    page = capsys.readouterr().out
+    assert page.startswith(f"## {rule.number}: {rule.name}\n\nSeverity: at most {rule.severity}.\n")
+
+
+def test_a_page_of_a_review_rule_shows_both_versions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("rsk05") == 0
+    before, after = capsys.readouterr().out.split("Before:")[1].split("After:")
+    assert "memory: 128MiB" in before
+    assert "memory: 2GiB" in after
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["401"], "there is no code '401'; did you mean TC401?"),
+        (["TC999"], "there is no code 'TC999'; did you mean TC909?"),
+        (["tc11"], "'tc11' is the beginning of several codes; explain one of TC110, TC111, TC112, TC113, TC114"),
+        (["RSK1"], "'RSK1' is the beginning of several codes; explain one of RSK10, RSK11, RSK12, RSK13"),
+        (["CON999"], "there is no code 'CON999'; did you mean CON309?"),
+        (["hello"], "there is no code 'hello'; see the list: toolc explain"),
+        (["TC401", "--all"], "pass either a code or --all, not both"),
+    ],
+)
+def test_a_code_that_does_not_exist(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*arguments) == 2
+    assert capsys.readouterr() == ("", f"toolc: {message}\n")
+
+
+@pytest.mark.slow
+def test_the_docs_are_these_pages(golden: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--all") == 0
+    pages = capsys.readouterr().out
+    if golden:
+        CHECKS.write_text(pages, encoding="utf-8")
+    assert CHECKS.read_text(encoding="utf-8") == pages, "make golden writes it anew"

@@ -1,0 +1,122 @@
+"""``toolc run`` of a tool whose workspace is a transaction: what people see, and how they are asked."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from paths import SUPPORT
+from transaction_cases import DONE, doing
+
+from toolc.cli.commands.run import command
+from toolc.sandbox import selection
+
+SPEC = """
+toolc: 1
+name: edit
+description: Change two files of the workspace.
+parameters: {}
+backend: {shell: {script: "true"}}
+sandbox: {workspace: {mode: transaction, commit: COMMIT}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "old").write_text("old")
+
+    def act(view: Path) -> None:
+        (view / "new\n\x1b[31m").write_text("12345")
+        (view / "old").unlink()
+
+    engine = doing(act, DONE)
+    monkeypatch.setattr(selection, "select", lambda *_: selection.EngineSelection(engine))
+    monkeypatch.setattr("toolc.client.executor.select", lambda *_: selection.EngineSelection(engine))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(folder: Path, commit: str, *options: str) -> tuple[int, str, str]:
+    (folder / "edit.yaml").write_text(SPEC.replace("COMMIT", commit))
+    result = CliRunner().invoke(command, ["edit.yaml", "--workspace", "work", *options])
+    return result.exit_code, result.stdout, result.stderr
+
+
+LISTED = "  + new\\n\\x1b[31m (5 bytes)\n  - old\n"
+
+
+def test_changes_that_were_made_are_listed_on_stderr(folder: Path) -> None:
+    assert run(folder, "success") == (0, "done\n", f"{LISTED}toolc: the workspace has these 2 changes\n")
+
+
+def test_changes_that_are_never_made_say_so(folder: Path) -> None:
+    told = f"{LISTED}toolc: the workspace is as it was: the spec says commit: never\n"
+    assert run(folder, "never") == (0, "done\n", told)
+    assert (folder / "work" / "old").exists()
+
+
+def test_without_a_terminal_nobody_is_asked_and_the_way_out_is_named(folder: Path) -> None:
+    code, _, told = run(folder, "ask")
+    assert code == 1
+    assert told.endswith(
+        f"{LISTED}toolc: the workspace is as it was, without these 2 changes\n"
+        "toolc: to be asked, run it on a terminal; to allow it at once: toolc run --yes ...\n"
+    )
+    assert (folder / "work" / "old").exists()
+
+
+def test_yes_answers_beforehand(folder: Path) -> None:
+    assert run(folder, "ask", "--yes")[0] == 0
+    assert not (folder / "work" / "old").exists()
+
+
+def test_json_has_the_changes_and_nothing_is_listed(folder: Path) -> None:
+    code, out, told = run(folder, "success", "--json")
+    assert (code, told) == (0, "")
+    assert '"committed": true' in out
+
+
+ON_TERMINAL = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {helpers!r})
+from transaction_cases import DONE, doing
+from toolc.sandbox import select
+import toolc.client.executor
+engine = doing(lambda view: (view / "old").unlink(), DONE)
+toolc.client.executor.select = lambda *_: select.Selection(engine)
+from toolc.cli.commands.run import command
+command(["edit.yaml", "--workspace", "work"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("answer", "committed"), [("y\n", True), ("n\n", False), ("\n", False)])
+def test_on_a_terminal_it_asks(folder: Path, answer: str, committed: bool) -> None:
+    (folder / "edit.yaml").write_text(SPEC.replace("COMMIT", "ask"))
+    helpers = str(SUPPORT)
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", ON_TERMINAL.format(helpers=helpers)], stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        os.write(ours, answer.encode())
+        said = b""
+        try:
+            while piece := os.read(ours, 4096):
+                said += piece
+        except OSError:
+            # How Linux says that a terminal's other end is closed.
+            pass
+        assert process.wait(60) == (0 if committed else 1), said
+    os.close(ours)
+    question = f"  - old\r\ntoolc: edit would make this change in {folder}/work. Do it? [y/N]: "
+    assert question in said.decode()
+    assert said.decode().count("  - old") == 1
+    assert (folder / "work" / "old").exists() is not committed

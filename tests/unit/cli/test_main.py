@@ -1,0 +1,204 @@
+"""What every command has in common: the help, exit codes, and that no traceback ever reaches a user."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import pytest
+from paths import ROOT
+
+from toolc.cli.main import COMMANDS, main
+from toolc.cli.output.failure import exit_code
+from toolc.model.errors import InfrastructureError, UsageError
+
+TOOLC = (sys.executable, "-m", "toolc")
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as raised:
+        main(arguments)
+    assert isinstance(raised.value.code, int)
+    return raised.value.code
+
+
+def test_the_version_costs_no_more_than_click() -> None:
+    code = (
+        "import sys\n"
+        "from toolc.cli.main import main\n"
+        "try: main(['--version'])\n"
+        "except SystemExit: print(*sorted(name for name in sys.modules if name.startswith('toolc')))\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert re.fullmatch(r"toolc \d+\.\d+\.\d+\ntoolc toolc\.cli\n", out)
+
+
+def test_what_python_plans_for_patterns_is_not_printed(tmp_path: Path) -> None:
+    spec = tmp_path / "brackets.yaml"
+    spec.write_text(
+        "toolc: 1\nname: brackets\ndescription: Say which of these brackets a text has.\n"
+        "parameters: {which: {type: string, pattern: '^[[({]$'}}\n"
+        "backend: {shell: {argv: [echo, '{{ which }}']}}\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run([*TOOLC, "check", str(spec)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_version_is_the_packages() -> None:
+    metadata = ROOT / "pyproject.toml"
+    version = re.search(r'^version = "(.+)"$', metadata.read_text(encoding="utf-8"), re.MULTILINE)
+    out = subprocess.run([*TOOLC, "--version"], capture_output=True, text=True, check=True).stdout
+    assert version
+    assert out == f"toolc {version[1]}\n"
+
+
+def test_every_command_in_the_table_has_its_module(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in COMMANDS:
+        assert run(name, "--help") == 0
+        assert capsys.readouterr().out.startswith(f"Usage: toolc {name} ")
+
+
+IMAGE = ["build", "export", "list", "prune"]
+EMPTY = "an empty path names nothing; write . for the current folder"
+
+
+@pytest.mark.parametrize(("group", "commands"), [((), COMMANDS), (("image",), IMAGE), (("import",), ["plugin"])])
+def test_nothing_is_asked_for_and_the_help_is_shown(
+    group: Sequence[str], commands: Sequence[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*group) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"Usage: {' '.join(('toolc', *group))} [OPTIONS] COMMAND [ARGS]...\n")
+    assert re.findall(r"^  ([a-z]+) .+\.$", err.partition("\nCommands:\n")[2], re.MULTILINE) == [*commands]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["biuld"], "toolc: there is no command 'biuld'; did you mean 'build'?\n"),
+        (["zzzzz"], "toolc: there is no command 'zzzzz'; see: toolc --help\n"),
+        (["image", "lst"], "toolc: there is no command 'lst'; did you mean 'list'?\n"),
+        (["import", "zzz"], "toolc: there is no command 'zzz'; see: toolc import --help\n"),
+        (["build"], "toolc: Missing argument 'PATHS...'; see: toolc build --help\n"),
+        *(
+            (
+                [command, "specs", ""],
+                f"toolc: Invalid value for '{arguments}...': {EMPTY}; see: toolc {command} --help\n",
+            )
+            for command, arguments in (("build", "PATHS"), ("check", "PATHS"), ("test", "TARGETS"))
+        ),
+        (["build", "nope"], "toolc: nope: no such file or folder; name a spec file or a folder of specs\n"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 2
+    assert capsys.readouterr() == ("", told)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (UsageError("no such folder"), 2, "toolc: no such folder\n"),
+        (InfrastructureError("no engine"), 3, "toolc: no engine\n"),
+        (KeyboardInterrupt(), 130, ""),
+        (click.Abort(), 130, ""),
+        (
+            click.UsageError("Did you mean 'b'?", click.Context(click.Command("a"), info_name="a")),
+            2,
+            "toolc: Did you mean 'b'? See: a --help\n",
+        ),
+        (click.exceptions.Exit(1), 1, ""),
+        (SystemExit(4), 4, ""),
+        (
+            OSError(28, "No space left on device"),
+            2,
+            "toolc: the output cannot be written: No space left on device\n",
+        ),
+    ],
+)
+def test_each_error_has_its_exit_code(
+    error: BaseException, code: int, told: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(error) == code
+    assert capfd.readouterr().err == told
+
+
+def test_a_bug_is_one_line_that_says_where_the_traceback_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(ZeroDivisionError) as raised:
+        raise ZeroDivisionError("oh\nno")
+    assert exit_code(raised.value) == 3
+    (file,) = tmp_path.iterdir()
+    assert (
+        capsys.readouterr().err == f"toolc: this is a bug in toolc: no; please report it with what is in {file}\n"
+    )
+    assert "ZeroDivisionError: oh\nno" in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "toolc: 1\nname: a\ndescription: A tool that only tests the list of tools.\n"
+        "backend: {shell: {argv: ['true']}}\n",
+        encoding="utf-8",
+    )
+    with closed_pipe() as pipe:
+        done = subprocess.run(
+            [*TOOLC, "list", str(tmp_path)], stdout=pipe, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
+@contextmanager
+def closed_pipe() -> Iterator[int]:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        yield writer
+    finally:
+        os.close(writer)
+
+
+STUCK = """\
+import sys, time, types, click
+from toolc.cli.main import main
+
+@click.command("list")
+def command():
+    try:
+        print("working", flush=True)
+        time.sleep(1000)
+    finally:
+        print("clearing up", flush=True)
+        time.sleep(1000)
+
+sys.modules["toolc.cli.commands.list"] = types.SimpleNamespace(command=command)
+main(["list"])
+"""
+
+
+def test_whoever_presses_ctrl_c_again_does_not_wait_and_sees_no_traceback() -> None:
+    command = [sys.executable, "-c", STUCK]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.stdout
+            for said in (b"working\n", b"clearing up\n"):
+                assert process.stdout.readline() == said
+                process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=60) == (b"", b"")
+        finally:
+            process.kill()
+    assert process.returncode == 130

@@ -1,0 +1,64 @@
+"""A build's files are the canonical bytes of what the registry and the providers say of all tools."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from paths import ROOT
+
+from toolc.compiler.build_output import depends_on_others, join, render, split
+from toolc.compiler.pipeline.compile import compile_specs
+from toolc.model.provider_names import PROVIDER_NAMES
+from toolc.model.registry import RegistryFile
+from toolc.model.registry_file import canonical
+from toolc.providers import load_provider
+
+
+@pytest.fixture(scope="module")
+def registry() -> RegistryFile:
+    """Tools with losses and without."""
+    return compile_specs([ROOT / "specs"]).registry()
+
+
+def test_the_files_are_those_of_all_tools_lowered_together(registry: RegistryFile) -> None:
+    tools = [tool.spec for tool in registry.tools]
+    lowered = {name: load_provider(name).lower(tools) for name in PROVIDER_NAMES}
+    losses = {name: [each._asdict() for each in lowering.losses] for name, lowering in lowered.items()}
+    wanted = {f"providers/{name}.json": canonical(lowering.tools) for name, lowering in lowered.items()}
+    wanted |= {
+        "registry.json": canonical(registry.to_json()),
+        "loss.json": canonical(json.loads(json.dumps(losses))),
+    }
+    assert any(losses.values())
+    assert join(render(tools, tools), registry.toolsets) == wanted
+
+
+def test_tools_that_do_not_depend_on_others_may_be_rendered_one_by_one(registry: RegistryFile) -> None:
+    tools = [tool.spec for tool in registry.tools]
+    assert not any(map(depends_on_others, tools))
+    assert [each for tool in tools for each in render([tool], tools)] == render(tools, tools)
+
+
+def written(registry: RegistryFile, folder: Path) -> list[list[int]]:
+    """Write the files of a build into ``folder`` and return the sizes of the texts of each tool."""
+    tools = [tool.spec for tool in registry.tools]
+    rendered = render(tools, tools)
+    (folder / "providers").mkdir()
+    for path, data in join(rendered, registry.toolsets).items():
+        (folder / path).write_bytes(data)
+    return [[*map(len, tool.texts)] for tool in rendered]
+
+
+def test_the_files_are_split_into_the_same_texts(registry: RegistryFile, tmp_path: Path) -> None:
+    tools = [tool.spec for tool in registry.tools]
+    sizes = written(registry, tmp_path)
+    assert split(tmp_path, registry.toolsets, sizes) == [tool.texts for tool in render(tools, tools)]
+
+
+def test_files_of_another_length_are_refused(registry: RegistryFile, tmp_path: Path) -> None:
+    sizes = written(registry, tmp_path)
+    for other in (sizes[1:], [*sizes, sizes[0]], [[size + 1 for size in sizes[0]], *sizes[1:]], []):
+        with pytest.raises(ValueError, match=r"written|shorter"):
+            split(tmp_path, registry.toolsets, other)

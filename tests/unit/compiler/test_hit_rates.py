@@ -1,0 +1,97 @@
+"""How often each warning speaks about good specs: those of ``tests/corpus``, written like public tool catalogues.
+
+A warning that fires on more than 2 % of them is off by default. The measured rates stand in ``docs/reference/check-rates.md``;
+``make golden`` writes them anew. ``tests/corpus/outside.json`` holds what was counted once over public definitions,
+which we do not copy: only words, parameters and annotations, since a definition has neither backend nor sandbox.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+
+import pytest
+from paths import CORPUS, DOCS
+
+from toolc.compiler.pipeline.compile import Compilation, compile_specs
+from toolc.compiler.project.settings import Settings
+from toolc.model import codes
+from toolc.model.diagnostics import Code, Severity
+
+OUTSIDE = json.loads((CORPUS / "outside.json").read_text(encoding="utf-8"))
+TABLE = DOCS / "reference" / "check-rates.md"
+MOST = 0.02
+WARNINGS = [code for code in codes.ALL if code.severity is Severity.WARNING]
+HEAD = """\
+# Check rates
+
+The number of tools for which each warning is reported, out of the {count} good tools of `tests/corpus`. A warning that is
+reported for more than 2 % of them is off by default; `--select` and the project file turn it on. `make golden` writes
+this page.
+
+The last column is the rate over {outside} tools of public MCP servers, counted once (see `tests/corpus/outside.json`). It
+is empty for warnings about backends, sandboxes and tests, which public definitions do not have.
+
+| Code | Summary | Default | Tools | Rate | Public servers |
+|---|---|---|---:|---:|---:|
+"""
+_ABOUT_DEFINITIONS = ("TC2", "TC3", "TC7", "TC805")
+_ABOUT_BACKENDS = (codes.UNBOUNDED, codes.LABEL, codes.STRICT)
+
+
+@cache
+def corpus() -> Compilation:
+    return compile_specs([CORPUS], Settings(select=("TC",)))
+
+
+def outside(code: Code) -> float | None:
+    """The rate over public definitions; None where those have nothing that the code is about."""
+    if not code.number.startswith(_ABOUT_DEFINITIONS) or code in _ABOUT_BACKENDS:
+        return None
+    return float(OUTSIDE["findings"].get(f"{code.number} {code.slug}", 0) / OUTSIDE["tools"])
+
+
+@cache
+def hits() -> Mapping[Code, int]:
+    """In how many tools each warning is found; what stands under ``defaults`` counts as one tool."""
+    starts = {(tool.path, tool.span("name").start.line) for tool in corpus().located}
+    lines: dict[str, list[int]] = {}
+    for path, line in sorted(starts):
+        lines.setdefault(path, []).append(line)
+    places = {
+        (found.code, found.span.path, bisect_right(lines.get(found.span.path, []), found.span.start.line))
+        for found in corpus().diagnostics.sorted()
+    }
+    return Counter(code for code, _, _ in places)
+
+
+def test_the_corpus_is_large_and_compiles() -> None:
+    assert len(corpus().tools) >= 100
+    assert not corpus().diagnostics.has_errors
+    assert corpus().registry().tools
+
+
+@pytest.mark.parametrize("code", [code for code in WARNINGS if code.enabled], ids=lambda code: code.slug)
+def test_a_warning_that_is_on_is_quiet(code: Code) -> None:
+    assert hits().get(code, 0) / len(corpus().tools) <= MOST
+    assert (outside(code) or 0) <= MOST
+
+
+def test_the_table_is_up_to_date(golden: bool) -> None:
+    count = len(corpus().tools)
+    rows = (
+        f"| {code.number} | {code.name} | {'on' if code.enabled else 'off'} | {hits().get(code, 0)} "
+        f"| {100 * hits().get(code, 0) / count:.1f} % | {_percent(outside(code))} |\n"
+        for code in WARNINGS
+    )
+    text = HEAD.format(count=count, outside=OUTSIDE["tools"]) + "".join(rows)
+    if golden:
+        TABLE.write_text(text, encoding="utf-8")
+    assert TABLE.read_text(encoding="utf-8") == text
+
+
+def _percent(rate: float | None) -> str:
+    return "" if rate is None else f"{100 * rate:.1f} %"

@@ -1,0 +1,52 @@
+"""Good specs with one thing changed: whatever it is, there is an answer at once, and each finding has its place.
+
+Twenty of each file here; for more: ``TOOLC_MUTATIONS=500 pytest tests/unit/compiler/test_mutations.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from mutations import SEEDS, mutate
+from places import complaint
+
+from toolc.compiler.pipeline.compile import FileResult, compile_text
+from toolc.compiler.project.discovery import Projects, SpecFile
+from toolc.compiler.project.settings import Settings
+from toolc.model.diagnostics import Diagnostics
+
+COUNT = int(os.environ.get("TOOLC_MUTATIONS", "20"))
+SECONDS = 1.0
+EVERY_CHECK = Settings(select=("TC",))
+
+
+def compiled(data: bytes, path: Path) -> FileResult:
+    found = SpecFile(path=path, shown=path.name, folder=None)
+    return compile_text(data, found, Projects(Diagnostics()), EVERY_CHECK)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Possible (nested )?set:FutureWarning")
+@pytest.mark.timeout(0 if COUNT > 20 else 120)
+@pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.name)
+def test_each_mutation_has_its_findings_at_once_and_in_their_places(path: Path) -> None:
+    for number in range(COUNT):
+        data = mutate(path, number)
+        started = time.process_time()
+
+        found = compiled(data, path).diagnostics
+
+        assert time.process_time() - started < SECONDS, f"mutation {number} of {path.name}"
+        for each in found.sorted():
+            wrong = complaint(each, found.source(each.span.path))
+            assert not wrong, f"mutation {number} of {path.name}: {each.span}: {each.message}: {wrong}"
+
+
+@pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.name)
+def test_the_same_text_has_the_same_findings(path: Path) -> None:
+    data = mutate(path, COUNT)
+
+    assert compiled(data, path).diagnostics.sorted() == compiled(data, path).diagnostics.sorted()

@@ -1,0 +1,187 @@
+"""The user's own configuration: where it is looked for, what it may say, and what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from paths import DOCS
+
+from toolc.config.secret_sources import EnvSource
+from toolc.config.user_config import Configuration, configuration_folder, load_configuration
+from toolc.model.errors import UsageError
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    """An environment whose configuration folder exists and is empty."""
+    (tmp_path / "toolc").mkdir()
+    return {"XDG_CONFIG_HOME": str(tmp_path)}
+
+
+def write(home: dict[str, str], text: str, name: str = "config.yaml") -> Path:
+    path = configuration_folder(home) / name
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o600)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("environment", "folder"),
+    [
+        ({"HOME": "/home/ada"}, "/home/ada/.config/toolc"),
+        ({"HOME": "/home/ada", "XDG_CONFIG_HOME": "/etc/ada"}, "/etc/ada/toolc"),
+        ({"HOME": "/home/ada", "XDG_CONFIG_HOME": ""}, "/home/ada/.config/toolc"),
+        ({"HOME": "/home/ada", "XDG_CONFIG_HOME": "here"}, "/home/ada/.config/toolc"),
+        ({}, "/.config/toolc"),
+    ],
+)
+def test_where_it_is(environment: dict[str, str], folder: str) -> None:
+    assert configuration_folder(environment) == Path(folder)
+
+
+def test_without_a_file_all_is_as_toolc_has_it(home: dict[str, str]) -> None:
+    assert load_configuration(home) == Configuration(engine="auto", accept_unenforced=())
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("config.yaml", "engine: oci\naccept_unenforced: [memory, cpus]\n"),
+        ("config.toml", 'engine = "oci"\naccept_unenforced = ["memory", "cpus"]\n'),
+    ],
+)
+def test_all_it_may_say(home: dict[str, str], name: str, text: str) -> None:
+    write(home, text, name)
+    assert load_configuration(home) == Configuration(engine="oci", accept_unenforced=("memory", "cpus"))
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "{}\n"])
+def test_it_may_say_nothing(home: dict[str, str], text: str) -> None:
+    write(home, text)
+    assert load_configuration(home) == Configuration()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("engine: podman\n", ":1:9: 'engine' must be one of 'auto', 'docker', 'oci', but is the text 'podman'"),
+        (
+            "accept_unenforced: [memory, swap]\n",
+            ":1:29: 'accept_unenforced'[1] must be one of 'timeout', 'memory', 'cpus', 'pids', ",
+        ),
+        ("accept_unenforced: memory\n", ":1:20: 'accept_unenforced' must be a list, but is the text 'memory'"),
+        ("acept_unenforced: []\n", ":1:1: the configuration has no key 'acept_unenforced'; did you mean"),
+        ("- engine\n", ":1:1: the configuration must be a map"),
+        ("engine: 'auto\n", ":1:9: this quote is never closed"),
+        ("engine: a\nengine: b\n", ":2:1: the key 'engine' is already on line 1; keep one of the two"),
+    ],
+)
+def test_what_is_wrong_and_where(home: dict[str, str], text: str, problem: str) -> None:
+    path = write(home, text)
+    with pytest.raises(UsageError) as caught:
+        load_configuration(home)
+    assert str(caught.value).startswith(f"{path}{problem}")
+
+
+def test_every_problem_has_its_line(home: dict[str, str]) -> None:
+    path = write(home, "engine: x\naccept_unenforced: [y]\n")
+    with pytest.raises(UsageError) as caught:
+        load_configuration(home)
+    assert [line.split(": ")[0] for line in str(caught.value).splitlines()] == [f"{path}:1:9", f"{path}:2:21"]
+
+
+def test_two_files_are_one_too_many(home: dict[str, str]) -> None:
+    write(home, "", "config.toml")
+    path = write(home, "")
+    with pytest.raises(UsageError) as caught:
+        load_configuration(home)
+    assert str(caught.value) == f"there are both {path} and config.toml; keep one of them"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be somebody else")
+def test_a_home_that_is_closed_to_us_holds_nothing_of_ours(home: dict[str, str], tmp_path: Path) -> None:
+    write(home, "engine: oci\n")
+    tmp_path.chmod(0o700)
+    os.seteuid(1234)
+    try:
+        assert load_configuration(home) == Configuration()
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602])
+def test_a_file_that_others_can_write_is_not_believed(home: dict[str, str], mode: int) -> None:
+    path = write(home, "engine: oci\n")
+    path.chmod(mode)
+    with pytest.raises(UsageError, match="can be written by others, so it may not be yours; run: chown"):
+        load_configuration(home)
+
+
+@pytest.mark.parametrize("mode", [0o720, 0o702, 0o1777])
+def test_nor_is_one_in_a_folder_where_others_can_put_another(home: dict[str, str], mode: int) -> None:
+    folder = write(home, "engine: oci\n").parent
+    folder.chmod(mode)
+    with pytest.raises(UsageError) as caught:
+        load_configuration(home)
+    assert str(caught.value) == (
+        f"{folder} can be written by others, so it may not be yours; "
+        f"run: chown $USER {folder} && chmod 700 {folder}"
+    )
+
+
+def test_a_link_is_followed_and_one_that_leads_nowhere_is_told(home: dict[str, str], tmp_path: Path) -> None:
+    path = write(home, "engine: oci\n")
+    path.rename(tmp_path / "mine.yaml")
+    path.symlink_to(tmp_path / "mine.yaml")
+    assert load_configuration(home) == Configuration(engine="oci")
+    (tmp_path / "mine.yaml").unlink()
+    with pytest.raises(UsageError) as caught:
+        load_configuration(home)
+    assert str(caught.value) == f"{path} leads nowhere (No such file or directory); mend the link, or remove it"
+
+
+def test_a_pipe_is_not_waited_for(home: dict[str, str]) -> None:
+    path = configuration_folder(home) / "config.yaml"
+    os.mkfifo(path, 0o600)
+    with pytest.raises(UsageError) as caught:
+        load_configuration(home)
+    assert str(caught.value) == f"{path} is not a file; put your configuration into a file of that name"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give a file away")
+def test_nor_is_one_that_belongs_to_somebody_else(home: dict[str, str]) -> None:
+    os.chown(write(home, "engine: oci\n"), 1234, 1234)
+    with pytest.raises(UsageError, match="can be written by others"):
+        load_configuration(home)
+
+
+def test_a_repository_cannot_bring_one(
+    home: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(home, "accept_unenforced: [memory]\n")
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / "specs").mkdir()
+    monkeypatch.chdir(tmp_path / "specs")
+    with pytest.raises(UsageError) as caught:
+        load_configuration(home)
+    assert str(caught.value) == (
+        f"{path} lies in the repository {tmp_path}; your own configuration must lie outside of it: "
+        "set XDG_CONFIG_HOME to another folder, or leave it unset"
+    )
+    monkeypatch.chdir("/")
+    assert load_configuration(home) == Configuration(accept_unenforced=("memory",))
+
+
+def test_the_page_about_it_shows_one_that_works(home: dict[str, str]) -> None:
+    page = (DOCS / "reference" / "configuration.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    write(home, example)
+    assert load_configuration(home) == Configuration(
+        engine="auto",
+        accept_unenforced=("memory", "cpus"),
+        secrets={"GITHUB_TOKEN": EnvSource("GH_TOKEN")},
+    )

@@ -1,0 +1,128 @@
+"""Files beside a spec in commits: each that changes what a call does is told, and none outside is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+from diff_command import diff
+from repositories import Repository
+from reviewing import PLAIN, told
+
+from toolc.review.compare import compare
+from toolc.review.sources.states import two_states
+
+SHELL: Final = 'shell:\n    argv: [echo, --, "{{ name }}"]'
+PYTHON: Final = PLAIN.replace(SHELL, "python: {file: look.py, files: ['lib/*.py']}")
+BUILT: Final = PLAIN + "sandbox: {build: image}\n"
+SCRIPTED: Final = PLAIN.replace(SHELL, "shell: {file: look.sh}")
+CODE: Final = "def look(name):\n    return name\n"
+FILES: Final = {
+    "specs/python.yaml": PYTHON,
+    "specs/look.py": CODE,
+    "specs/lib/a.py": "A = 1\n",
+    "specs/built.yaml": BUILT.replace("name: look", "name: built"),
+    "specs/image/Dockerfile": "FROM x\n",
+    "specs/shell.yaml": SCRIPTED.replace("name: look", "name: shell"),
+    "specs/look.sh": 'echo "$ARG_name"\n',
+}
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    made = Repository.make(tmp_path / "repository")
+    monkeypatch.chdir(made.top)
+    made.commit(FILES)
+    return made
+
+
+CHANGES: Final[dict[str, tuple[dict[str, str], list[str]]]] = {
+    "the file that runs": (
+        {"specs/look.py": "def look(name):\n    return open(name)\n"},
+        ["look: RSK07 high: the program look.py is another"],
+    ),
+    "a file of a pattern": ({"specs/lib/a.py": "A = 2\n"}, ["look: RSK07 high: the program lib/a.py is another"]),
+    "one more file of a pattern": (
+        {"specs/lib/b.py": "B = 2\n"},
+        ["look: RSK07 high: the program lib/b.py is new"],
+    ),
+    "the recipe of an image": (
+        {"specs/image/Dockerfile": "FROM y\n"},
+        ["built: RSK03 high: the image is built from other files: image/Dockerfile"],
+    ),
+    "one more file of an image": (
+        {"specs/image/deep/x.sh": "true\n"},
+        ["built: RSK03 high: the image is built from other files: image/deep/x.sh"],
+    ),
+    "a script": ({"specs/look.sh": "rm -rf .\n"}, ["shell: RSK07 high: the program script is another"]),
+    "a file that nothing names": ({"specs/other.py": "x\n", "README.md": "x\n"}, []),
+}
+
+
+@pytest.mark.parametrize(("files", "wanted"), CHANGES.values(), ids=CHANGES)
+def test_a_change_of_a_file_is_told_on_its_tool(
+    repository: Repository, files: dict[str, str], wanted: list[str]
+) -> None:
+    repository.commit(files)
+    with two_states("HEAD~1", "HEAD", [Path()]) as (old, new):
+        found = [f"{tool.name}: {line}" for tool in compare(old, new).tools for line in told(tool.changes)]
+    assert found == wanted
+
+
+LINKS: Final[dict[str, Callable[[Path], str]]] = {
+    "an absolute path": str,
+    "a way out": lambda secret: "../../../../../../../.." + str(secret),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", LINKS.values(), ids=LINKS)
+@pytest.mark.parametrize("place", ["specs/look.py", "specs/lib/a.py", "specs/image/Dockerfile", "specs/look.sh"])
+def test_a_link_of_a_strangers_commit_leads_nowhere(
+    repository: Repository, tmp_path: Path, place: str, target: Callable[[Path], str]
+) -> None:
+    secret = tmp_path / "secret.py"
+    secret.write_text("def look(name):\n    return 'my-secret'\n", encoding="utf-8")
+    link = repository.top / place
+    link.unlink()
+    link.symlink_to(target(secret))
+    repository.git("add", "--all")
+    repository.git("commit", "-q", "-m", "a link")
+    for arguments in (["HEAD~1", "HEAD"], ["HEAD", "HEAD~1"], ["HEAD~1"]):
+        found = diff(*arguments)
+        assert "my-secret" not in found.stdout + found.stderr
+        assert found.exit_code in {0, 1}
+
+
+def test_a_file_that_becomes_a_link_to_another_is_told(repository: Repository) -> None:
+    repository.commit({"specs/lib/b.py": "def look(name):\n    return open(name)\n"})
+    (repository.top / "specs/look.py").unlink()
+    (repository.top / "specs/look.py").symlink_to("lib/b.py")
+    repository.git("add", "--all")
+    repository.git("commit", "-q", "-m", "a link")
+    found = diff("HEAD~1", "HEAD")
+    assert found.exit_code == 1 or "the program look.py is another" in found.stdout
+
+
+def test_a_tree_made_by_hand_writes_through_no_link(repository: Repository, tmp_path: Path) -> None:
+    """A tree with a link and a folder of one name: Git's own tools refuse it, a clone may still have it."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    blob = repository.git("hash-object", "-w", "--stdin", asked=b"owned")
+    link = repository.git("hash-object", "-w", "--stdin", asked=str(outside).encode())
+    spec = repository.git("hash-object", "-w", "--stdin", asked=PYTHON.encode())
+    folder = repository.git("mktree", asked=f"100644 blob {blob}\tfile\n".encode())
+    entries = b"".join(
+        f"{mode} {name}\0".encode() + bytes.fromhex(known)
+        for mode, name, known in (
+            ("120000", "lib", link), ("40000", "lib", folder), ("120000", "x.py", link),
+            ("100644", "x.py", blob), ("100644", "a.yaml", spec),
+        )
+    )  # fmt: skip
+    tree = repository.git("hash-object", "-w", "--literally", "-t", "tree", "--stdin", asked=entries)
+    found = diff(tree, "HEAD")
+    assert [*outside.iterdir()] == []
+    assert found.exit_code in {0, 2}
+    assert "bug" not in found.stderr

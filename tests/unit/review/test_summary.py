@@ -1,0 +1,58 @@
+"""A difference in at most ten lines, and what definitions cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from paths import SPECS
+from reviewing import PLAIN, difference
+
+from toolc.review.project_changes import provider_changes
+from toolc.review.sources.states import state_of
+from toolc.review.summary import summary, tokens
+
+CALCULATOR = SPECS / "calculator.yaml"
+EVERYTHING = """\
+sandbox:
+  workspace: rw
+  image: x/y:1
+  network: {allow: [%s]}
+  secrets: {TOKEN: {hosts: [a.example.com]}}
+"""
+
+
+def test_all_that_calls_may_newly_reach_is_in_ten_lines(tmp_path: Path) -> None:
+    hosts = ", ".join(f"h{number}.example.com:443" for number in range(10, 30))
+    new = PLAIN + EVERYTHING % hosts
+    assert summary(difference(tmp_path, {"a.yaml": PLAIN}, {"a.yaml": new})) == (
+        "tools: 1 changed",
+        "changes: 1 critical, 22 high",
+        (
+            "new hosts: h10.example.com:443, h11.example.com:443, h12.example.com:443, h13.example.com:443, "
+            "h14.example.com:443, h15.example.com:443, h16.example.com:443, h17.example.com:443 and 12 more"
+        ),
+        "new workspaces: rw",
+        "new secrets: TOKEN",
+        "new images: x/y:1",
+        "tokens of these definitions, about: 75 before, 75 after (+0)",
+    )
+
+
+def test_a_definition_costs_a_token_for_four_bytes() -> None:
+    with state_of(str(CALCULATOR), []) as state:
+        (tool,) = (each.spec for each in state.tools.values())
+    assert tokens([]) == 0
+    assert tokens([tool]) == tokens([tool, tool]) - tokens([tool])
+    assert 50 < tokens([tool]) < 1000
+
+
+def test_what_a_provider_says_less_of_is_told_with_its_place(tmp_path: Path) -> None:
+    old = PLAIN.replace("maxLength: 50", "title: Name")
+    new = PLAIN.replace("maxLength: 50", "pattern: '^(?!x)[a-z]+$', not: {const: b}")
+    (tool,) = difference(tmp_path, {"a.yaml": old}, {"a.yaml": new}).tools
+    assert tool.pair.old
+    assert tool.pair.new
+    found = [*provider_changes(tool.pair.old, tool.pair.new)]
+    assert "PRV04" in {each.rule for each in found}
+    assert all("/parameters" in each.message and each.grade == "warning" for each in found)
+    assert [*provider_changes(tool.pair.new, tool.pair.old)] == []

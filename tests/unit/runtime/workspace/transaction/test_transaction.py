@@ -1,0 +1,373 @@
+"""A call on a view of its workspace: what is told, what becomes real, and what keeps it from it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from edited_workspace import AFTER, BEFORE, edit, scratches, workspace
+from transaction_cases import DONE, FAILED, call, doing, paths, told, tool, tree
+
+from toolc.model.call import Proposal, ToolCall
+from toolc.model.errors import InfrastructureError
+from toolc.model.registry import RegisteredTool
+from toolc.model.result import Outcome
+from toolc.model.spec.sandbox import Commit, SecretSpec
+from toolc.runtime.execution.executor import execute
+from toolc.runtime.sandboxed.options import CallOptions
+from toolc.runtime.workspace.transaction import diff
+from toolc.runtime.workspace.transaction import view as transaction_view
+from toolc.sandbox.selection import EngineSelection
+
+__all__ = ["workspace"]
+
+
+def test_what_a_call_did_is_told_and_made_real(workspace: Path) -> None:
+    result = call(doing(edit), tool(), workspace)
+    assert not result.is_error
+    assert tree(workspace) == AFTER
+    assert told(result) == {
+        "added": [
+            {
+                "path": "c",
+                "kind": "file",
+                "size_bytes": 2,
+                "mode": "0750",
+                "digest": f"sha256:{hashlib.sha256(b'c' + bytes([10])).hexdigest()}",
+            },
+            {"path": "e", "kind": "directory", "size_bytes": 0, "mode": "0755", "digest": None},
+            {"path": "e/deep", "kind": "directory", "size_bytes": 0, "mode": "0755", "digest": None},
+            {"path": "link", "kind": "symlink", "size_bytes": 0, "mode": "0777", "digest": None},
+        ],
+        "changed": [
+            {
+                "path": "a",
+                "kind": "file",
+                "size_bytes": 4,
+                "mode": "0644",
+                "digest": f"sha256:{hashlib.sha256(b'new' + bytes([10])).hexdigest()}",
+            }
+        ],
+        "deleted": [
+            {"path": "b", "kind": "file"},
+            {"path": "d/sub", "kind": "directory"},
+            {"path": "d/sub/y", "kind": "file"},
+        ],
+        "total": 8,
+        "truncated": False,
+        "committed": True,
+        "view": "copy",
+        "view_note": "the fake engine mounts nothing",
+    }
+    assert (workspace / "c").stat().st_mode & 0o7777 == 0o750
+    assert {(workspace / name).lstat().st_uid for name in AFTER} == {workspace.stat().st_uid}
+
+
+def test_nothing_is_left_of_the_view_nor_of_the_commit(workspace: Path) -> None:
+    before = set(Path("/proc/self/fd").iterdir())
+    call(doing(edit), tool(), workspace)
+    assert list(workspace.glob(".toolc*")) == []
+    assert scratches() == []
+    # The janitor's pipe stays.
+    assert len(set(Path("/proc/self/fd").iterdir()) - before) <= 1
+
+
+@pytest.mark.parametrize(
+    ("commit", "outcome", "committed", "kind"),
+    [
+        ("always", DONE, True, None),
+        ("always", FAILED, True, "exit_status"),
+        ("always", Outcome(ending="timed_out"), True, "timeout"),
+        ("success", DONE, True, None),
+        ("success", FAILED, False, "exit_status"),
+        ("success", Outcome(ending="out_of_memory"), False, "out_of_memory"),
+        ("never", DONE, False, None),
+        ("ask", DONE, False, "denied"),
+        ("ask", FAILED, False, "exit_status"),
+    ],
+)
+def test_commit_decides(
+    workspace: Path, commit: Commit, outcome: Outcome, committed: bool, kind: str | None
+) -> None:
+    result = call(doing(edit, outcome), tool(commit=commit), workspace)
+    assert tree(workspace) == (AFTER if committed else BEFORE)
+    assert told(result)["committed"] is committed
+    assert (result.error.kind if result.error else None) == kind
+
+
+def test_a_model_is_told_that_its_changes_were_not_kept(workspace: Path) -> None:
+    assert call(doing(edit), tool(commit="ask"), workspace).text == (
+        "done\n\nthe workspace is as it was before the call: the spec says commit: ask, and nobody could be asked"
+    )
+    assert call(doing(edit), tool(commit="never"), workspace).text == "done\n"
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_whoever_is_asked_sees_the_changes_and_decides(workspace: Path, answer: bool) -> None:
+    asked: list[Proposal] = []
+
+    def ask(proposal: Proposal) -> bool:
+        asked.append(proposal)
+        assert tree(workspace) == BEFORE
+        return answer
+
+    result = call(doing(edit), tool(commit="ask"), workspace, ask)
+    (proposal,) = asked
+    assert (proposal.tool, proposal.call_id, proposal.workspace) == ("edit", "c", str(workspace))
+    assert [(change.action, change.path) for change in proposal.changes][:3] == [
+        ("changed", "a"), ("deleted", "b"), ("added", "c"),
+    ]  # fmt: skip
+    assert tree(workspace) == (AFTER if answer else BEFORE)
+    assert result.is_error is not answer
+
+
+@pytest.mark.parametrize("path", ["a", "b", "c", "d/sub/y", "d/sub"])
+def test_what_is_changed_while_somebody_is_asked_is_not_overwritten(workspace: Path, path: str) -> None:
+    def ask(_: Proposal) -> bool:
+        if path == "d/sub":
+            (workspace / path).chmod(0o700)
+        else:
+            (workspace / path).unlink(missing_ok=True)
+            (workspace / path).write_text("theirs\n")
+        before.append(tree(workspace))
+        return True
+
+    before: list[dict[str, str]] = []
+    result = call(doing(edit), tool(commit="ask"), workspace, ask)
+    assert f"{path} was changed by somebody else while the tool ran" in result.text
+    assert tree(workspace) == before[0]
+
+
+def test_nobody_is_asked_about_nothing_nor_about_what_is_refused(workspace: Path) -> None:
+    def ask(_: Proposal) -> bool:
+        raise AssertionError("asked")
+
+    nothing = call(doing(lambda view: (view / "a").write_text("a\n")), tool(commit="ask"), workspace, ask)
+    assert (nothing.is_error, told(nothing)["reason"], told(nothing)["total"]) == (False, "nothing was changed", 0)
+    refused = call(doing(lambda view: (view / ".envrc").write_text("x")), tool(commit="ask"), workspace, ask)
+    assert refused.is_error
+
+
+def test_one_refused_change_keeps_all_others_back_and_is_named(workspace: Path) -> None:
+    def act(view: Path) -> None:
+        (view / "a").write_text("new\n")
+        (view / "out.txt").write_text("x")
+        (view / ".git" / "hooks").mkdir(parents=True)
+        (view / ".git" / "hooks" / "pre-commit").write_text("evil")
+
+    result = call(doing(act), tool(writes=("a", "**")), workspace)
+    assert tree(workspace) == BEFORE
+    assert result.error is not None
+    assert result.error.kind == "denied"
+    assert result.error.message.splitlines() == [
+        "the workspace is as it was before the call: not every change is allowed:",
+        "- .git: .git is protected: programs outside of the sandbox act on it",
+        "- .git/hooks: .git is protected: programs outside of the sandbox act on it",
+        "- .git/hooks/pre-commit: .git is protected: programs outside of the sandbox act on it",
+    ]
+
+
+def test_what_the_spec_does_not_list_is_refused(workspace: Path) -> None:
+    result = call(doing(edit), tool(writes=("d/**", "c", "link", "e/**")), workspace)
+    assert tree(workspace) == BEFORE
+    assert "- a: the spec's writes do not list it\n- b: the spec's writes do not list it" in result.text
+    assert tree(workspace) == BEFORE
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "path"),
+    [
+        (lambda real: (real / "a").write_text("theirs\n"), "a"),
+        (lambda real: (real / "a").chmod(0o600), "a"),
+        (lambda real: (real / "a").unlink(), "a"),
+        (lambda real: (real / "b").write_text("theirs\n"), "b"),
+        (lambda real: (real / "c").write_text("theirs\n"), "c"),
+        (lambda real: (real / "d" / "sub" / "y").write_text("theirs\n"), "d/sub/y"),
+        (lambda real: (real / "d" / "sub" / "new").write_text("theirs\n"), "d/sub/new"),
+        (lambda real: (real / "link").mkdir(), "link"),
+    ],
+    ids=["written", "chmod", "deleted", "their write, our delete", "both add", "in a deleted folder",
+         "added to a deleted folder", "a folder in a link's place"],
+)  # fmt: skip
+def test_what_somebody_else_changed_meanwhile_is_never_overwritten(workspace: Path, meanwhile, path: str) -> None:  # type: ignore[no-untyped-def]
+    seen: dict[str, str] = {}
+
+    def act(view: Path) -> None:
+        edit(view)
+        meanwhile(workspace)
+        seen.update(tree(workspace))
+
+    result = call(doing(act), tool(), workspace)
+    assert tree(workspace) == seen
+    assert f"- {path}: it was changed by somebody else while the tool ran" in result.text
+
+
+def test_what_somebody_else_changed_elsewhere_stays_beside_ours(workspace: Path) -> None:
+    def act(view: Path) -> None:
+        edit(view)
+        (workspace / "theirs").write_text("theirs\n")
+        (workspace / "d" / "x").write_text("theirs\n")
+
+    assert not call(doing(act), tool(), workspace).is_error
+    assert tree(workspace) == AFTER | {"theirs": "theirs\n", "d/x": "theirs\n"}
+
+
+def test_one_kind_of_thing_takes_the_place_of_another(workspace: Path) -> None:
+    def act(view: Path) -> None:
+        (view / "a").unlink()
+        (view / "a").mkdir()
+        (view / "a" / "in").write_text("in\n")
+        (view / "d" / "sub" / "y").unlink()
+        (view / "d" / "sub").rmdir()
+        (view / "d" / "sub").write_text("file\n")
+        (view / "b").unlink()
+        (view / "b").symlink_to("a")
+
+    result = call(doing(act), tool(), workspace)
+    assert not result.is_error, result.text
+    assert tree(workspace) == {
+        "a": "folder", "a/in": "in\n", "b": "-> a", "d": "folder", "d/sub": "file\n", "d/x": "x\n",
+    }  # fmt: skip
+    assert paths(result) == {
+        "added": ["a", "a/in", "d/sub"], "changed": ["b"], "deleted": ["a", "d/sub", "d/sub/y"],
+    }  # fmt: skip
+
+
+def test_permissions_alone_are_a_change_and_times_alone_are_none(workspace: Path) -> None:
+    def act(view: Path) -> None:
+        (view / "a").chmod(0o755)
+        (view / "d").chmod(0o700)
+        os.utime(view / "b", (1, 1))
+
+    result = call(doing(act), tool(), workspace)
+    assert paths(result) == {"added": [], "changed": ["a", "d"], "deleted": []}
+    assert ((workspace / "a").stat().st_mode & 0o7777, (workspace / "d").stat().st_mode & 0o7777) == (0o755, 0o700)
+
+
+def test_set_id_bits_never_leave_the_sandbox(workspace: Path) -> None:
+    def act(view: Path) -> None:
+        (view / "suid").write_text("x")
+        (view / "suid").chmod(0o6755)
+
+    assert not call(doing(act), tool(), workspace).is_error
+    assert (workspace / "suid").stat().st_mode & 0o7777 == 0o755
+
+
+def test_a_link_that_leads_out_is_refused_and_never_read_through(workspace: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+
+    def act(view: Path) -> None:
+        (view / "a").unlink()
+        (view / "a").symlink_to(tmp_path / "secret")
+        (view / "up").symlink_to("../secret")
+
+    result = call(doing(act), tool(), workspace)
+    assert result.text.count("it is a symbolic link that may lead out of the workspace") == 2
+    assert tree(workspace) == BEFORE
+
+
+def test_fifos_and_sockets_are_refused_and_hold_nobody(workspace: Path) -> None:
+    def act(view: Path) -> None:
+        os.mkfifo(view / "fifo")
+        folder = os.open(view, os.O_RDONLY)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(f"/proc/self/fd/{folder}/socket")
+        os.close(folder)
+
+    result = call(doing(act), tool(), workspace)
+    assert "- fifo: it is a fifo, a socket or a device\n- socket: it is a fifo, a socket or a device" in result.text
+
+
+def test_a_hard_link_to_a_file_elsewhere_is_broken_not_written_through(workspace: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("theirs\n")
+    os.link(outside, workspace / "hard")
+    assert not call(doing(lambda view: (view / "hard").write_text("mine\n")), tool(), workspace).is_error
+    assert ((workspace / "hard").read_text(), outside.read_text()) == ("mine\n", "theirs\n")
+
+
+@pytest.mark.parametrize(
+    "name", [b"a b", b"line\nfeed", b"quo'te\"", b"co:lon,com\\ma", "ü€".encode(), b"\xff\xfe"]
+)
+def test_any_name_works(workspace: Path, name: bytes) -> None:
+    def act(view: Path) -> None:
+        (view / os.fsdecode(name)).mkdir()
+        (view / os.fsdecode(name) / os.fsdecode(name)).write_text("x")
+
+    result = call(doing(act), tool(), workspace)
+    assert not result.is_error
+    shown = name.decode("utf-8", "backslashreplace")
+    assert paths(result)["added"] == [shown, f"{shown}/{shown}"]
+    assert (workspace / os.fsdecode(name) / os.fsdecode(name)).exists()
+
+
+def test_too_many_changes_and_too_much_are_refused(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diff, "MOST_ENTRIES", 3)
+    result = call(doing(edit), tool(), workspace)
+    assert "the workspace is as it was before the call: it changes more than 3 files, or 1024 MiB" in result.text
+    monkeypatch.setattr(diff, "MOST_ENTRIES", 1000)
+    monkeypatch.setattr(diff, "MOST_BYTES", 3)
+    assert "it leaves a file of 4 bytes" in call(doing(edit), tool(), workspace).text
+    assert tree(workspace) == BEFORE
+
+
+def test_a_workspace_that_is_too_large_to_copy_is_refused(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transaction_view, "MOST_BYTES", 7)
+    with pytest.raises(InfrastructureError) as raised:
+        call(doing(edit), tool(), workspace)
+    assert str(raised.value) == (
+        f"the workspace {workspace} cannot be made a transaction: the fake engine mounts nothing; and it cannot be "
+        "copied: it holds more than 0 MiB; give a smaller folder, or say workspace: rw in the spec"
+    )
+
+
+def test_what_goes_wrong_with_files_is_told_without_secrets(workspace: Path) -> None:
+    def refuse(proposal: Proposal) -> bool:
+        raise InfrastructureError(f"nobody can be asked about {proposal.changes[0].shown_path}")
+
+    spec = tool(commit="ask")
+    spec = replace(spec, sandbox=replace(spec.sandbox, secrets=(SecretSpec(name="KEY", expose="env"),)))
+    setting = CallOptions(
+        choose=lambda _: EngineSelection(doing(lambda view: (view / "correct-horse").touch())),
+        workspace=workspace,
+        ask=refuse,
+        reveal=lambda names: dict.fromkeys(names, "correct-horse"),
+    )
+    registered = RegisteredTool(spec=spec, surface_digest="sha256:aa", effect_digest="sha256:bb")
+    with pytest.raises(InfrastructureError) as raised:
+        execute(registered, ToolCall(name=spec.name, arguments={}, call_id="c"), setting)
+    assert str(raised.value) == "nobody can be asked about [secret KEY]"
+
+
+def test_a_workspace_that_was_moved_meanwhile_gets_the_changes_and_not_its_successor(workspace: Path) -> None:
+    moved = workspace.with_name("moved")
+
+    def act(view: Path) -> None:
+        edit(view)
+        workspace.rename(moved)
+        workspace.mkdir()
+
+    assert not call(doing(act), tool(), workspace).is_error
+    assert (tree(moved), tree(workspace)) == (AFTER, {})
+
+
+@pytest.mark.slow
+def test_a_deep_tree_that_cannot_be_entered_is_removed_with_the_view(workspace: Path) -> None:
+    def act(view: Path) -> None:
+        folder = os.open(view, os.O_RDONLY)
+        for _ in range(3000):
+            os.mkdir("deep", dir_fd=folder)
+            below = os.open("deep", os.O_RDONLY, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        os.fchmod(folder, 0)
+        os.close(folder)
+
+    result = call(doing(act), tool(), workspace)
+    assert "it has folders more than 100 deep" in result.text
+    assert tree(workspace) == BEFORE
+    assert scratches() == []

@@ -1,0 +1,222 @@
+"""A commit that is disturbed: by others at the last moment, by a full disk, by a kill at any of its steps."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from edited_workspace import AFTER, BEFORE, edit, scratches, workspace
+from paths import SUPPORT
+from transaction_cases import call, doing, told, tool, tree
+
+from toolc.model.errors import InfrastructureError
+from toolc.model.result import ToolResult
+from toolc.runtime.workspace import scratch_sweep
+from toolc.runtime.workspace.dir_handle import RENAME_EXCHANGE
+from toolc.runtime.workspace.dir_handle import rename as real_rename
+from toolc.runtime.workspace.transaction import commit
+from toolc.runtime.workspace.transaction.journal import PLAN, StagingArea, alone
+
+__all__ = ["workspace"]
+
+
+def test_a_file_that_is_changed_in_the_very_last_moment_is_put_back(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rename(from_folder: int, old: bytes, to_folder: int, new: bytes, flags: int) -> None:
+        # Somebody saves the file, as editors do, between the look at it and the exchange.
+        if flags == RENAME_EXCHANGE and not saved:
+            saved.append(new)
+            (workspace / "saved").write_text("theirs\n")
+            (workspace / "saved").rename(workspace / "a")
+        real_rename(from_folder, old, to_folder, new, flags)
+
+    saved: list[bytes] = []
+    monkeypatch.setattr(commit, "rename", rename)
+    result = call(doing(edit), tool(), workspace)
+    assert "a was changed by somebody else while the tool ran" in result.text
+    assert tree(workspace) == BEFORE | {"a": "theirs\n"}
+
+
+@pytest.mark.parametrize("step", range(9))
+def test_an_error_at_any_step_undoes_all_before_it(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    steps = iter(range(100))
+
+    def rename(*arguments: object) -> None:
+        if next(steps) == step:
+            raise OSError(28, "No space left on device")
+        real_rename(*arguments)  # type: ignore[arg-type]
+
+    modes = {path: (workspace / path).lstat().st_mode for path in BEFORE}
+    monkeypatch.setattr(commit, "rename", rename)
+    result = call(doing(edit), tool(), workspace)
+    if told(result)["committed"]:
+        assert next(steps) <= step
+    else:
+        assert "they cannot be written: No space left on device" in result.text
+        assert tree(workspace) == BEFORE
+        assert {path: (workspace / path).lstat().st_mode for path in BEFORE} == modes
+
+
+def test_a_disk_that_is_full_before_the_first_rename_changes_nothing(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(commit, "_copy", full)
+    assert "they cannot be written" in call(doing(edit), tool(), workspace).text
+    assert tree(workspace) == BEFORE
+
+
+def test_a_changed_file_keeps_its_access_list(workspace: Path) -> None:
+    """Its group's bits are the list's mask: without the list the group would get what only one user had."""
+    # acl(5) in the kernel's form: version, then tag, rights and id of owner, user 77, group, mask and others.
+    entries = [(1, 6, -1), (2, 6, 77), (4, 4, -1), (16, 6, -1), (32, 4, -1)]
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *each) for each in entries)
+    try:
+        os.setxattr(workspace / "a", "system.posix_acl_access", acl)
+    except OSError:
+        pytest.skip("this file system has no access lists")
+    call(doing(lambda view: (view / "a").write_text("new\n")), tool(), workspace)
+    assert (workspace / "a").read_text() == "new\n"
+    assert os.getxattr(workspace / "a", "system.posix_acl_access") == acl
+
+
+def test_a_folder_that_takes_the_staging_folders_place_is_not_written_in(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mkdir(name: str | Path, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        real_mkdir(name, mode, dir_fd=dir_fd)
+        if str(name).startswith(commit.PREFIX):
+            (workspace / name).rename(workspace.parent / "aside")
+            real_mkdir(workspace / name)
+            (workspace / name / "new.0").symlink_to("/etc/passwd")
+
+    real_mkdir = os.mkdir
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    result = call(doing(lambda view: (view / "a").write_text("new\n")), tool(), workspace)
+    assert "was changed by somebody else while the tool ran" in result.text
+    assert (workspace / "a").read_text() == "a\n"
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path[:0] = {path!r}
+from transaction_cases import call, doing, tool
+from edited_workspace import edit
+from toolc.runtime import transaction_commit as commit
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+commit.{function} = die
+call(doing(edit), tool(), Path({workspace!r}))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", ["_stage", "_set_mode", "forget_plan", "remove_staging"])
+def test_the_janitor_finishes_what_a_killed_commit_began(workspace: Path, function: str) -> None:
+    """``test_transaction_recovery`` walks through all of its steps."""
+    program = KILLED.format(
+        path=[str(SUPPORT)],
+        function=function,
+        workspace=str(workspace),
+    )
+    with subprocess.Popen([sys.executable, "-c", program]) as process:
+        assert process.wait(60) == -signal.SIGKILL
+    deadline = time.monotonic() + 60
+    while _left(workspace, process.pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert _left(workspace, process.pid) == []
+    assert tree(workspace) == (AFTER if function == "remove_staging" else BEFORE)
+
+
+def _left(workspace: Path, pid: int) -> list[str]:
+    from toolc.runtime.workspace.scratch import _base
+
+    staged = [path.name for path in workspace.glob(".toolc*")]
+    return staged + [owner.name for owner in _base().iterdir() if f".{pid}." in owner.name]
+
+
+def test_a_sweep_touches_no_folder_that_took_the_workspaces_place(tmp_path: Path) -> None:
+    """The journal names the folder by its inode too."""
+    (tmp_path / "work" / ".toolc-1").mkdir(parents=True)
+    (tmp_path / "work" / ".toolc-1" / "new.0").write_text("theirs")
+    scratch = tmp_path / "owner" / "1"
+    scratch.mkdir(parents=True)
+    StagingArea(str(tmp_path / "work"), 1, ".toolc-1").write(scratch)
+    assert scratch_sweep.sweep(tmp_path / "owner").found
+    assert not scratch_sweep.sweep(tmp_path / "owner").found
+    assert tree(tmp_path) == {"work": "folder", "work/.toolc-1": "folder", "work/.toolc-1/new.0": "theirs"}
+
+
+def test_what_is_in_the_staging_folder_and_not_of_a_commit_stays(tmp_path: Path) -> None:
+    work, scratch = tmp_path / "work", tmp_path / "owner" / "1"
+    for name in ("new.0", "theirs"):
+        (work / ".toolc-1" / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / ".toolc-1" / name).touch()
+    scratch.mkdir(parents=True)
+    StagingArea(str(work), work.stat().st_ino, ".toolc-1").write(scratch)
+    assert scratch_sweep.discard(scratch) is None
+    assert tree(work) == {".toolc-1": "folder", ".toolc-1/theirs": ""}
+
+
+def test_a_new_folder_has_the_set_group_id_bit_of_the_one_that_it_is_in(workspace: Path) -> None:
+    (workspace / "d").chmod(0o2755)
+    assert not call(doing(lambda view: (view / "d/new/deep").mkdir(parents=True)), tool(), workspace).is_error
+    modes = {name: (workspace / name).stat().st_mode & 0o7777 for name in ("d", "d/new", "d/new/deep")}
+    assert modes == {"d": 0o2755, "d/new": 0o2755, "d/new/deep": 0o2755}
+
+
+def test_what_cannot_be_undone_is_told_with_the_place_of_the_old_files(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        (workspace / "b").write_text("theirs\n")
+        (workspace / "a").write_text("theirs\n")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(commit, "_set_mode", fail)
+    with pytest.raises(InfrastructureError) as raised:
+        call(doing(edit), tool(), workspace)
+    (staging,) = workspace.glob(".toolc-*")
+    assert str(raised.value) == (
+        f"the workspace {workspace} has only a part of the call's changes, for somebody else was changing the same "
+        f"files: a (the old one is new.0), b (the old one is old.1), in {staging.name}; take what you need from "
+        "there, and remove that folder"
+    )
+    assert sorted(path.read_text() for path in staging.iterdir() if path.name in {"new.0", "old.1"}) == [
+        "a\n",
+        "b\n",
+    ]
+    (mine,) = [each for each in scratches() if (each / PLAN).exists()]
+    shutil.rmtree(staging)
+    scratch_sweep.discard(mine)
+
+
+def test_a_commit_waits_for_the_one_before_it_in_the_same_workspace(workspace: Path) -> None:
+    """Each would find the other's half in its way, and could not undo its own."""
+    results: list[ToolResult] = []
+    another = threading.Thread(target=lambda: results.append(call(doing(edit), tool(), workspace)))
+    folder = os.open(workspace, os.O_RDONLY)
+    try:
+        with alone(folder):
+            another.start()
+            another.join(0.5)
+            assert tree(workspace) == BEFORE
+    finally:
+        os.close(folder)
+    another.join()
+    assert told(results[0])["committed"]
+    assert tree(workspace) == AFTER
