@@ -15,6 +15,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from toolc.model.version import __version__
+
 if TYPE_CHECKING:
     from toolc.client.build import build
     from toolc.client.executor import Executor
@@ -26,8 +28,7 @@ if TYPE_CHECKING:
     from toolc.functions.composed import step
     from toolc.functions.define import define, tool
     from toolc.functions.tool import ComposedTool, FunctionTool
-    from toolc.model.call import Allow, Ask, Confirm, Deny, Proposal, ToolCall
-    from toolc.model.call import FileChange as Change
+    from toolc.model.call import Allow, Ask, Confirm, Deny, FileChange, Proposal, ToolCall
     from toolc.model.errors import (
         InfrastructureError,
         MissingExtraError,
@@ -62,7 +63,6 @@ __all__ = [
     "BatchEvent",
     "Built",
     "Cancellation",
-    "Change",
     "ComposedTool",
     "Configuration",
     "Confirm",
@@ -70,6 +70,7 @@ __all__ = [
     "Deny",
     "Event",
     "Executor",
+    "FileChange",
     "FunctionTool",
     "Image",
     "InfrastructureError",
@@ -105,8 +106,6 @@ __all__ = [
     "tool_messages",
 ]
 
-__version__ = "0.1.0"
-
 # Imported on first use: `import toolc` and `toolc --version` load none of these modules.
 _DEFINITIONS: Final = {
     "Allow": "toolc.model.call.Allow",
@@ -117,7 +116,6 @@ _DEFINITIONS: Final = {
     "BatchEvent": "toolc.model.events.BatchEvent",
     "Built": "toolc.compiler.build_output.Built",
     "Cancellation": "toolc.runtime.cancellation.Cancellation",
-    "Change": "toolc.model.call.FileChange",
     "ComposedTool": "toolc.functions.tool.ComposedTool",
     "Configuration": "toolc.config.user_config.Configuration",
     "Confirm": "toolc.model.call.Confirm",
@@ -125,6 +123,7 @@ _DEFINITIONS: Final = {
     "Deny": "toolc.model.call.Deny",
     "Event": "toolc.model.events.Event",
     "Executor": "toolc.client.executor.Executor",
+    "FileChange": "toolc.model.call.FileChange",
     "FunctionTool": "toolc.functions.tool.FunctionTool",
     "Image": "toolc.model.result.Image",
     "InfrastructureError": "toolc.model.errors.InfrastructureError",

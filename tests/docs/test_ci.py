@@ -215,7 +215,7 @@ def test_the_hooks_for_pre_commit_run_as_they_stand(pull_request: Repository) ->
     pull_request.write({"specs/hello.yaml": SPEC.replace("argv", "args")})
     script(lines[0], {}, status=1)
     assert [bool(re.search(hook["files"], "specs/a.toml")) for hook in HOOKS] == [True, True]
-    assert bool(re.search(HOOKS[1]["files"], "toolc.model.lock_file"))
+    assert bool(re.search(HOOKS[1]["files"], "toolc.lock"))
 
 
 def test_the_page_lists_every_input_and_command() -> None:

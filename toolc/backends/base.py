@@ -10,6 +10,10 @@ from toolc.model.result import Outcome, ToolResult
 from toolc.model.spec.sandbox import EnvVar
 from toolc.model.spec.tool import ResultSpec
 
+__all__ = [
+    "PlanError",
+]
+
 Kind_contra = TypeVar("Kind_contra", contravariant=True)
 
 

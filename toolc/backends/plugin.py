@@ -16,6 +16,12 @@ from toolc.model.result import Capture, Image, Outcome, Text, ToolFailure, ToolR
 from toolc.model.spec.code_backends import File, PluginBackend
 from toolc.model.spec.tool import ResultSpec
 
+__all__ = [
+    "Plugin",
+    "difference",
+    "logged",
+]
+
 TOOL_FOLDER: Final = "/tool"
 """Where a tool's files stand in its sandbox."""
 

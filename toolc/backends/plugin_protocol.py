@@ -26,6 +26,21 @@ from toolc.backends.content import AUDIO_TYPES, IMAGE_TYPES, audio_type, image_t
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Content, Image, Text
 
+__all__ = [
+    "DESCRIBE",
+    "Description",
+    "LineError",
+    "Offer",
+    "PluginResponse",
+    "Update",
+    "call_line",
+    "line_of",
+    "read_line",
+    "read_message",
+    "read_offer",
+    "shown",
+]
+
 DESCRIBE: Final = b'{"type":"describe"}\n'
 """Asks a plugin what it is, once at its start."""
 

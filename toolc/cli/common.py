@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TextIO, TypeVar
 
 import click
 
-import toolc
 from toolc.model.plan import engine_names
+from toolc.model.version import __version__
 from toolc.reporters import FORMATS, render
 from toolc.reporters.base import Page, Report
 
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from toolc.model.diagnostics import Diagnostics
     from toolc.model.lock_file import Lock
     from toolc.policy.policy import Policy
+
+__all__ = [
+    "FINDINGS",
+    "compile_or_exit",
+    "note",
+]
 
 
 P = ParamSpec("P")
@@ -150,9 +156,7 @@ def central_policy(path: str | None) -> Policy | None:
 
 def lock_options(command: Callable[P, T]) -> Callable[P, T]:
     """``--locked`` and ``--lock``, for ``approved``."""
-    locked = click.option(
-        "--locked", is_flag=True, help="Call only what the nearest toolc.model.lock_file approves."
-    )
+    locked = click.option("--locked", is_flag=True, help="Call only what the nearest toolc.lock approves.")
     lock = click.option("--lock", "lock_file", metavar="FILE", help="Call only what this lock file approves.")
     return locked(lock(command))
 
@@ -238,7 +242,7 @@ def print_findings(diagnostics: Diagnostics, to: TextIO, format_name: str = FORM
     """Findings in a format of the reporters' table; as text, nothing where there are none."""
     report = Report(
         diagnostics=diagnostics,
-        version=toolc.__version__,
+        version=__version__,
         folder=Path.cwd().as_posix(),
         pages=_pages() if format_name == "sarif" else {},
         color=wants_color(to),

@@ -16,7 +16,11 @@ from typing import Final, NoReturn
 
 import click
 
-import toolc
+from toolc.model.version import __version__
+
+__all__ = [
+    "main",
+]
 
 COMMANDS: Final[Mapping[str, str]] = {
     "init": "Make a small folder of specs that builds and runs.",
@@ -87,7 +91,7 @@ class _LazyGroup(CommandGroup):
 
 
 @click.group("toolc", cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(toolc.__version__, prog_name="toolc", message="%(prog)s %(version)s")
+@click.version_option(__version__, prog_name="toolc", message="%(prog)s %(version)s")
 def cli() -> None:
     """Declare LLM tools once, compile them for every provider, run each call in a disposable sandbox."""
 

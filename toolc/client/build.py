@@ -16,6 +16,11 @@ from toolc.model.errors import UsageError
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
 
+__all__ = [
+    "build",
+    "split_target",
+]
+
 
 def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
     """Compile specs and write the registry and every provider's definitions into the folder ``out``.

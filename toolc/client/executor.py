@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Protocol, Self, runtime_checkable
 from weakref import finalize
 
 from toolc.client.messages import find_provider
@@ -40,8 +40,27 @@ from toolc.runtime.sessions.pool import IDLE_SECONDS, Sessions
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import EngineSelection, close_unused, in_use, select, selection
 
-if TYPE_CHECKING:
-    from toolc.client.registry import Registry
+__all__ = [
+    "Executor",
+]
+
+
+@runtime_checkable
+class CallableTools(Protocol):
+    """The tools that an executor can call. ``toolc.Registry`` implements it."""
+
+    def registered(self, name: str) -> RegisteredTool:
+        """Return the tool with this name or alias. Raises ``UsageError`` if there is none."""
+
+    def called(self, name: str) -> RegisteredTool:
+        """Return the tool with this name or alias, or a part that only other tools call."""
+
+    def definitions(self, provider: str) -> list[JsonValue]:
+        """Return the value of the ``tools`` argument of this provider's SDK."""
+
+    def __contains__(self, name: object) -> bool: ...
+
+    def __iter__(self) -> Iterator[ToolSpec]: ...
 
 
 class Executor:
@@ -58,13 +77,13 @@ class Executor:
     ``close``, or until nobody has called it for ``session_idle`` seconds.
     With ``keep_results``, what is cut out of long results is kept until ``close``, and one more tool is offered by
     which the model can read it: ``read_result``. With a ``lock``, what it does not approve is not called: then
-    ``LockError`` is raised. With a ``policy`` (``toolc.compiler.project.policy.read_policy``), what it does not allow is not
+    ``LockError`` is raised. With a ``policy`` (see ``read_policy``), what it does not allow is not
     called either, whoever compiled it: ``PolicyError``.
     """
 
     def __init__(  # noqa: PLR0913  one parameter per option
         self,
-        registry: Registry,
+        registry: CallableTools,
         *,
         workspace: str | Path | None = None,
         engine: str | Engine | None = None,
@@ -78,9 +97,8 @@ class Executor:
         lock: Lock | None = None,
         policy: Policy | None = None,
     ) -> None:
-        from toolc.client.registry import Registry  # which imports this module
-
-        argument_checks.of_type("registry", registry, Registry, "a toolc.Registry")
+        if not isinstance(registry, CallableTools):
+            raise UsageError(f"registry is a toolc.Registry, and not {registry!r:.60}")
         if isinstance(engine, str) and engine not in engine_names():
             raise UsageError(f"there is no engine {engine!r}; choose one of: {', '.join(engine_names())}")
         if not (engine is None or isinstance(engine, str) or callable(getattr(engine, "refusal", None))):

@@ -22,6 +22,11 @@ from toolc.model.result import ToolResult
 from toolc.providers import load_provider
 from toolc.providers.base import CallMessage, Provider
 
+__all__ = [
+    "tool_calls",
+    "tool_messages",
+]
+
 
 def tool_calls(provider: str, response: object) -> tuple[ToolCall, ...]:
     """The calls in a model's response, in its order; none where it has none.

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
     from toolc.functions.tool import ComposedTool, FunctionTool
 
+__all__ = [
+    "Registry",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCollection:

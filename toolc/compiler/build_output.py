@@ -30,6 +30,12 @@ from toolc.providers import load_provider
 from toolc.providers.base import Lowering
 from toolc.providers.json_schema.lowering import Loss
 
+__all__ = [
+    "Built",
+    "render",
+    "write_output",
+]
+
 MANIFEST: Final = ".toolc-build"
 """The file in which a build lists its own files, one path a line, sorted."""
 

@@ -18,6 +18,10 @@ from toolc.model.spec.tool import ToolSpec
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
 
+__all__ = [
+    "LocatedTool",
+]
+
 
 Role: TypeAlias = Literal["name", "prose", "value"]
 """A name (of a tool or property), words written for reading, or data: an enum, a default, an example."""

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from toolc.document.map_reader import Findings
     from toolc.document.nodes import Node
 
+__all__ = [
+    "SecretStore",
+    "load_secrets",
+]
+
 
 MIN_CHARACTERS: Final = 8
 """A shorter value could not be kept out of output without taking ordinary words out of it."""

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from toolc.document.map_reader import Findings
     from toolc.document.nodes import Document
 
+__all__ = [
+    "Configuration",
+    "load_configuration",
+]
+
 
 NAMES: Final = ("config.yaml", "config.toml")
 """What the file is called, in the folder ``toolc`` of the user's configuration folder."""

@@ -6,6 +6,10 @@ from pathlib import Path
 
 from toolc.model.errors import UsageError
 
+__all__ = [
+    "packaged_path",
+]
+
 
 def packaged_path(name: str) -> Path:
     """The folder ``name``, as ``specs``, by its path in a checkout. Raises ``UsageError`` where it is missing."""

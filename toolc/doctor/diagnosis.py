@@ -14,6 +14,13 @@ from toolc.model.plan import LIMITS
 from toolc.model.spec.sandbox import MinIsolation
 from toolc.sandbox.base import Capabilities
 
+__all__ = [
+    "Diagnosis",
+    "Probed",
+    "Trial",
+    "to_json",
+]
+
 Place: TypeAlias = tuple[str, MinIsolation]
 """An engine's name and a kind of isolation that it has."""
 

@@ -16,6 +16,12 @@ from toolc.sandbox.host import cgroups
 from toolc.sandbox.oci import probe as oci_probe
 from toolc.sandbox.selection import load as load_engine
 
+__all__ = [
+    "EngineReport",
+    "report_engines",
+    "report_host",
+]
+
 Read: TypeAlias = Callable[[str], str]
 """Gives the text of a small file of the kernel's, stripped; empty if it is not there."""
 

@@ -26,6 +26,12 @@ from toolc.model.spec.sandbox import MinIsolation
 from toolc.model.spec.tool import ToolSpec
 from toolc.testing.expectations import compare
 
+__all__ = [
+    "load_probes",
+    "load_tools",
+    "run_probes",
+]
+
 FOLDER: Final = Path(__file__).parent.parent / "data" / "probes"
 """The probes' specs and their table."""
 

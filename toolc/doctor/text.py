@@ -14,6 +14,10 @@ from toolc.model.plan import LIMITS
 from toolc.reporters.text import escape_for_terminal
 from toolc.sandbox.base import Capabilities, unenforced
 
+__all__ = [
+    "to_text",
+]
+
 WIDTH: Final = 116
 """Of a line of words; a command that is longer stays on one line, to be copied."""
 

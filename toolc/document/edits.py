@@ -14,6 +14,16 @@ from toolc.document.nodes import MappingEntry
 from toolc.model.diagnostics import Edit, Fix
 from toolc.model.source import SourceText, Span
 
+__all__ = [
+    "fix",
+    "insert_item",
+    "is_toml",
+    "quote_plain",
+    "remove_entry",
+    "replace",
+    "written",
+]
+
 _WORDS: Final = (  # compiled where a text is not valid: start-up time
     r"""
       (?<! [^\s\[,{:=] ) " (?: [^"\\] | \\. )* (?: "|$ )   # quoted text hides a placeholder,

@@ -14,6 +14,13 @@ from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics, Edit, Fix
 from toolc.model.source import BOM, SourceText, Span, byte_order_mark
 
+__all__ = [
+    "MAX_BYTES",
+    "load_data",
+    "load_project",
+    "read",
+]
+
 MAX_BYTES: Final = 4 * 1024 * 1024
 """The largest file that is read."""
 

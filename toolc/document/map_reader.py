@@ -19,6 +19,26 @@ from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics, Fix, Severity
 from toolc.model.source import Position, SourceText, Span
 
+__all__ = [
+    "Findings",
+    "Parse",
+    "Reader",
+    "boolean",
+    "choice",
+    "first_line",
+    "integer",
+    "list_of",
+    "listed",
+    "mapping",
+    "mismatch",
+    "quoting",
+    "sequence",
+    "string",
+    "suggestion",
+    "text",
+    "unsupported",
+]
+
 T = TypeVar("T")
 
 _MAX_UNKNOWN: Final = 1000

@@ -14,6 +14,18 @@ from toolc.model.diagnostics import Code
 from toolc.model.json_schema import JsonValue
 from toolc.model.source import Position, SourceText, Span
 
+__all__ = [
+    "Document",
+    "Mapping",
+    "MappingEntry",
+    "Node",
+    "Place",
+    "Scalar",
+    "Sequence",
+    "strings",
+    "to_json",
+]
+
 Marks: TypeAlias = tuple[SourceText, int, int, int, int]
 """Where libyaml saw something: the line and column of its start and of its end, counted from 0.
 

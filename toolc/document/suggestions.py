@@ -9,6 +9,11 @@ from typing import Final
 
 from toolc.document.nodes import Mapping, Node, Scalar, Sequence
 
+__all__ = [
+    "REQUIRED",
+    "alias_of",
+]
+
 _TOOL: Final = (
     "aliases", "annotations", "backend", "confirm", "deprecated", "description", "examples", "label", "name",
     "owner", "parameters", "providers", "result", "retry", "sandbox", "tags", "tests", "version",

@@ -12,6 +12,12 @@ from toolc.document.map_reader import Findings, mismatch
 from toolc.document.nodes import Node, Scalar
 from toolc.model import codes
 
+__all__ = [
+    "duration",
+    "render_size",
+    "size",
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kind:

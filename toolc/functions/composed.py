@@ -31,6 +31,11 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.tool import ToolSpec
 
+__all__ = [
+    "check_calls",
+    "step",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class SourceLocation:

@@ -16,6 +16,12 @@ from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.composed_backends import AgentProvider, Strategy
 
+__all__ = [
+    "Definition",
+    "define",
+    "tool",
+]
+
 CONTEXT: Final = "ctx"
 """The function's parameter that is no tool parameter: it gets the call's context."""
 
@@ -42,7 +48,8 @@ def tool(
     """Make a tool of a function: ``@tool``, or ``@tool(name="...", timeout=5)``.
 
     Its name, description and parameters are the function's: type hints give the schema (see
-    ``toolc.functions.type_hints``), the docstring the words. A parameter ``ctx`` is no parameter of the tool. Raises
+    ``toolc.functions.type_hints``), the docstring the words. A parameter ``ctx`` is no parameter of the tool.
+    Raises
     ``UsageError`` for what cannot be said to a model.
     """
     if function is None:

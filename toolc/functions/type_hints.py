@@ -151,12 +151,12 @@ def _map(values: Hint) -> Hint:
 
 def _dataclass(cls: type, depth: int) -> Hint:
     hints = get_type_hints(cls, include_extras=True)
-    fields = [field for field in dataclasses.fields(cls) if field.init]
-    read = {field.name: read_hint(hints[field.name], depth) for field in fields}
-    for field in fields:
-        default = json_default(field.default)
+    fields = [each for each in dataclasses.fields(cls) if each.init]
+    read = {each.name: read_hint(hints[each.name], depth) for each in fields}
+    for each in fields:
+        default = json_default(each.default)
         if default is not None:
-            read[field.name] = Hint(read[field.name].schema | {"default": default[0]}, read[field.name].load)
+            read[each.name] = Hint(read[each.name].schema | {"default": default[0]}, read[each.name].load)
     missing = dataclasses.MISSING
     required = [each.name for each in fields if each.default is missing and each.default_factory is missing]
     return Hint(_object(read, required), lambda value: cls(**_loaded(read, value)))

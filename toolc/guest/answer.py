@@ -31,6 +31,13 @@ from toolc.guest.context import (
 )
 from toolc.guest.job import TOOL_DIRECTORY
 
+__all__ = [
+    "MAX_TRACEBACK",
+    "GeneratorOutput",
+    "failure",
+    "success",
+]
+
 MAX_TRACEBACK = 16 * 1024
 """A traceback's length in characters; lines of its start, which is the least telling part, are left out."""
 

@@ -12,13 +12,20 @@ from typing import Final
 
 from toolc.guest.frames import LENGTH
 
+__all__ = [
+    "BOOTSTRAP_ARGUMENTS",
+    "CANNOT_CONNECT",
+    "bundle",
+]
+
 PACKAGES: Final = ("http", "network")
 """The packages inside the guest that are sent."""
 
 MODULES: Final = (
     "answer", "context", "flow_control", "frames", "http.errors", "http.exchange", "http.parser", "http.request",
     "http.response", "http.shaping", "http.tool", "job", "launch_args", "network.connection", "network.listener",
-    "network.proxy", "processes", "python_function", "session", "streams", "supervisor", "truncate", "warmup", "worker",
+    "network.proxy", "processes", "python_function", "session", "streams", "supervisor", "truncate", "warmup",
+    "worker",
 )  # fmt: skip
 """The modules that are sent; this one and the loader are not imported inside."""
 

@@ -14,6 +14,16 @@ import sys
 from _thread import allocate_lock
 from collections.abc import Iterator
 
+__all__ = [
+    "Context",
+    "Resource",
+    "Result",
+    "ToolError",
+    "Updates",
+    "content_of",
+    "dump",
+]
+
 PIECE = 8 * 1024
 """So much text goes into one line, in characters: a line is to be shorter than what the host reads of one."""
 

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from toolc.guest.frames import FIRST_WINDOW, WINDOW_BYTES
 
+__all__ = [
+    "FlowWindow",
+    "RateLimiter",
+    "max_reports",
+    "window",
+]
+
 ALL_WINDOWS = 8 * 1024 * 1024
 """About what all connections together may have under way in one direction, in bytes."""
 

@@ -50,6 +50,40 @@ import struct
 from collections.abc import Iterator
 from typing import TypeVar, Union
 
+__all__ = [
+    "CALL",
+    "CLOSE",
+    "DATA",
+    "END",
+    "EXIT",
+    "FIRST_CONNECTION",
+    "FIRST_WINDOW",
+    "HEADER",
+    "LENGTH",
+    "MAX_CONNECTIONS",
+    "MAX_CONTROL",
+    "MAX_DATA",
+    "MAX_PAYLOAD",
+    "OPEN",
+    "OPENED",
+    "PROGRESS",
+    "READY",
+    "REPLY",
+    "REQUEST",
+    "STDERR",
+    "STDIN",
+    "STDOUT",
+    "WINDOW",
+    "WINDOW_BYTES",
+    "YIELDED",
+    "Frame",
+    "FrameError",
+    "FrameReader",
+    "ProtocolError",
+    "encode",
+    "encode_control",
+]
+
 HEADER = struct.Struct(">IBI")
 LENGTH = struct.Struct(">I")
 MAX_PAYLOAD = 64 * 1024

@@ -24,6 +24,10 @@ import resource
 
 from toolc.guest.launch_args import set_limits
 
+__all__ = [
+    "Job",
+]
+
 TOOL_DIRECTORY = "/tool"
 """Where a call's files are written: an empty folder of the sandbox that the tool's user may write."""
 

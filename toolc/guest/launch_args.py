@@ -10,6 +10,12 @@ import os
 import resource
 import sys
 
+__all__ = [
+    "LOWER",
+    "NETWORK_ARGUMENT",
+    "kernel",
+]
+
 LIMITS = {"memory": resource.RLIMIT_DATA, "pids": resource.RLIMIT_NPROC}
 """What of a process's own limits comes near to each."""
 

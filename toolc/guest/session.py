@@ -22,6 +22,10 @@ from collections.abc import Iterator
 from toolc.guest.job import Job
 from toolc.guest.processes import NOT_STARTED_STATUS, NotStartedError, Pipes, execute, oom_kills, write_all
 
+__all__ = [
+    "Call",
+]
+
 
 class Call:
     """A parsed line; which of the keys beyond the first two are there is the session's kind."""

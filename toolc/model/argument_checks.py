@@ -17,6 +17,26 @@ from typing import Final, TypeVar, cast
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 
+__all__ = [
+    "MAX_DEPTH",
+    "boolean",
+    "call_id",
+    "function",
+    "hook",
+    "json_object",
+    "json_value",
+    "listener",
+    "number",
+    "of_type",
+    "one_of",
+    "optional",
+    "path",
+    "seconds",
+    "sequence",
+    "string_list",
+    "text",
+]
+
 T = TypeVar("T")
 
 

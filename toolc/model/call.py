@@ -9,6 +9,21 @@ from typing import Final, Literal, TypeAlias
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.tool import ToolSpec
 
+__all__ = [
+    "NOBODY_TO_ASK",
+    "Action",
+    "Allow",
+    "Ask",
+    "BoundCall",
+    "Confirm",
+    "Deny",
+    "FileChange",
+    "Kind",
+    "Proposal",
+    "ToolCall",
+    "changes_to_json",
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:

@@ -7,6 +7,17 @@ from typing import Final, Protocol
 
 from toolc.model.spec.tool import ToolSpec
 
+__all__ = [
+    "MAX_DEPTH",
+    "NO_TOOLS",
+    "ToolLookup",
+    "by_name",
+    "called",
+    "circle",
+    "depth",
+    "reachable",
+]
+
 MAX_DEPTH: Final = 8
 """How deep calls may nest: a tool that calls no other is one deep."""
 

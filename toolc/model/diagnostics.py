@@ -9,6 +9,15 @@ from typing import Final
 
 from toolc.model.source import SourceText, Span
 
+__all__ = [
+    "Code",
+    "Diagnostic",
+    "Diagnostics",
+    "Edit",
+    "Fix",
+    "Severity",
+]
+
 MOST_ALIKE: Final = 1_000
 """How many findings with one code are kept of one file; one more stands for all others."""
 

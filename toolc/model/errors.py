@@ -22,6 +22,18 @@ from typing import ClassVar
 
 from toolc.model.diagnostics import Diagnostic
 
+__all__ = [
+    "InfrastructureError",
+    "MissingExtraError",
+    "NoEngineError",
+    "NoPythonError",
+    "RegistryError",
+    "SandboxDiedError",
+    "SpecError",
+    "ToolcError",
+    "UsageError",
+]
+
 
 class ToolcError(Exception):
     """Base of every error toolc raises on purpose. ``str(error)`` is fit to show to a user."""

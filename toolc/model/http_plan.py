@@ -13,6 +13,23 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.http_backend import HttpErrorRule, HttpRetry, Method, Pagination
 
+__all__ = [
+    "Base64",
+    "FormPart",
+    "HttpCall",
+    "MultipartForm",
+    "Named",
+    "Piece",
+    "Pieces",
+    "Place",
+    "PlainBody",
+    "Reading",
+    "RequestBody",
+    "Slot",
+    "TokenRequest",
+    "slots",
+]
+
 Place: TypeAlias = Literal["plain", "query", "form", "json"]
 """How a secret's value is escaped where it stands. ``plain`` is as it is; a header refuses line ends itself."""
 

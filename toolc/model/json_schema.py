@@ -8,6 +8,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
 
+__all__ = [
+    "LISTS_OF_SCHEMAS",
+    "MAPS_OF_SCHEMAS",
+    "SCHEMAS",
+    "JsonObject",
+    "JsonValue",
+    "Schema",
+    "inner_schemas",
+    "list_index",
+    "map_subschemas",
+    "tokens",
+]
+
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = "dict[str, JsonValue]"
 

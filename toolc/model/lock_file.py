@@ -1,8 +1,8 @@
-"""``toolc.model.lock_file``: which tools were reviewed, by digests. Its review is the approval of what it names.
+"""``toolc.lock``: which tools were reviewed, by digests. Its review is the approval of what it names.
 
 One line a tool, sorted by name, so that two changes conflict in Git only where they must::
 
-    # toolc.model.lock_file 1: what was reviewed; written by "toolc lock"
+    # toolc.lock 1: what was reviewed; written by "toolc lock"
     look surface=sha256:1f... effect=sha256:9a...
     plot surface=sha256:03... effect=sha256:77... image=manifest:sha256:5c... package=numpy==2.1.0@sha256:e8...
 
@@ -21,8 +21,17 @@ from toolc.model.errors import ToolcError
 from toolc.model.registry import RegisteredTool
 from toolc.model.spec.code_backends import PluginBackend, PythonBackend
 
-NAME: Final = "toolc.model.lock_file"
-HEADER: Final = '# toolc.model.lock_file 1: what was reviewed; written by "toolc lock"'
+__all__ = [
+    "NAME",
+    "Lock",
+    "LockError",
+    "Pin",
+    "changed_tools",
+    "locked",
+]
+
+NAME: Final = "toolc.lock"
+HEADER: Final = '# toolc.lock 1: what was reviewed; written by "toolc lock"'
 
 _FIRST: Final = re.compile(r"# toolc\.lock ([0-9]+)(?::.*)?")
 _TOOL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -79,7 +88,7 @@ class Lock:
         first = _FIRST.fullmatch(lines[0]) if lines else None
         if first is None:
             raise LockError(
-                f"{path}:1: this is no lock file: it does not begin with '# toolc.model.lock_file 1'; run: toolc lock"
+                f"{path}:1: this is no lock file: it does not begin with '# toolc.lock 1'; run: toolc lock"
             )
         if first[1] != "1":
             raise LockError(

@@ -13,6 +13,26 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Build, Destination, EnvVar, Limits, MinIsolation
 
+__all__ = [
+    "AUTO",
+    "ENGINES",
+    "LIMITS",
+    "LOCALHOST",
+    "PROXY_PORT",
+    "Exec",
+    "LimitName",
+    "LoopbackProxy",
+    "Mount",
+    "Plan",
+    "PluginCall",
+    "Profile",
+    "PythonCall",
+    "SecretFile",
+    "engine_names",
+    "loopback",
+    "proxy_environment",
+]
+
 LOCALHOST: Final = "localhost"
 """The one name that is not looked up: it always means the machine that toolc runs on (RFC 6761, 6.3)."""
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+__all__ = [
+    "PROVIDER_NAMES",
+]
+
 PROVIDER_NAMES: Final = ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp")
 """Every provider, in the order of the documentation.
 

@@ -20,6 +20,13 @@ from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import Template
 
+__all__ = [
+    "RegisteredTool",
+    "RegistryFile",
+    "registry_from_json",
+    "tool_to_json",
+]
+
 REGISTRY_FORMAT: Final = 1
 """The value of a registry's ``registry`` key that this toolc writes and reads."""
 

@@ -32,6 +32,16 @@ from toolc.model.registry import (
 from toolc.model.spec.sandbox import MIB
 from toolc.model.spec.tool import EFFECT, FORMAT, SURFACE, ToolSpec
 
+__all__ = [
+    "canonical",
+    "digests",
+    "parse",
+    "read_registry",
+    "register",
+    "registry_bytes",
+    "registry_frame",
+]
+
 _EXACT: Final = 1 << 53
 """Every whole number below it is a double."""
 

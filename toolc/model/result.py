@@ -11,6 +11,24 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.template import as_text
 
+__all__ = [
+    "REPLACEMENT",
+    "Audio",
+    "BatchError",
+    "Capture",
+    "ConnectionAttempt",
+    "Content",
+    "Ending",
+    "Image",
+    "Outcome",
+    "Resource",
+    "Text",
+    "ToolFailure",
+    "ToolResult",
+    "Usage",
+    "failure",
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionAttempt:

@@ -9,6 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
+__all__ = [
+    "BOM",
+    "Position",
+    "SourceText",
+    "Span",
+    "byte_order_mark",
+]
+
 BOM: Final = "\ufeff"
 """The byte order mark, which a file may start with."""
 

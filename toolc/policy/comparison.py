@@ -11,6 +11,11 @@ from toolc.model.permissions import format_permissions
 from toolc.model.source import Span
 from toolc.policy.policy import ISOLATION, Approval, Policy
 
+__all__ = [
+    "Relaxation",
+    "relaxations",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:

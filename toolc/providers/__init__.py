@@ -11,6 +11,10 @@ from typing import Final
 
 from toolc.providers.base import Provider
 
+__all__ = [
+    "load_provider",
+]
+
 _PROVIDERS: Final = {
     "openai_chat": "toolc.providers.openai:CHAT",
     "openai_responses": "toolc.providers.openai:RESPONSES",

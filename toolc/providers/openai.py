@@ -37,6 +37,10 @@ from toolc.providers.json_schema.lowering import (
 )
 from toolc.providers.json_schema.strict import NotStrictError, StrictMode, lower_strict
 
+__all__ = [
+    "strict_parameters",
+]
+
 MAX_DEPTH: Final = 10
 MAX_PROPERTIES: Final = 5_000
 MAX_CHOICES: Final = 1_000

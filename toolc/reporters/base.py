@@ -9,6 +9,11 @@ from typing import Final
 
 from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
 
+__all__ = [
+    "Page",
+    "Report",
+]
+
 MAX_PER_FILE: Final = 100
 """How many findings of one file are written out, errors before warnings; of more, how many there are."""
 

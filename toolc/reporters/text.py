@@ -24,6 +24,12 @@ from toolc.model.diagnostics import Diagnostic, Diagnostics, Severity
 from toolc.model.source import SourceText, Span
 from toolc.reporters.base import Report, count, more, shown
 
+__all__ = [
+    "escape_for_terminal",
+    "printable",
+    "render",
+]
+
 WIDTH: Final = 100
 """How many columns of a source line are shown; a longer line is cut around the caret."""
 

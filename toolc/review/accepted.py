@@ -27,6 +27,15 @@ from toolc.review.compare import Difference
 from toolc.review.model.change import GRADES, Grade, ToolChange, fingerprint
 from toolc.review.sources.repository import Repository, named
 
+__all__ = [
+    "at_base",
+    "fails",
+    "parse_fail_on",
+    "read",
+    "remaining",
+    "summary",
+]
+
 _FINGERPRINT: Final = re.compile("[0-9a-f]{12}")
 
 

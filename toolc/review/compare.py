@@ -18,6 +18,11 @@ from toolc.review.risk import code, data_access, network, sandbox, text
 from toolc.review.risk.base import RISK_RULES, Sides
 from toolc.validation.plain_schema import is_schema
 
+__all__ = [
+    "Difference",
+    "compare",
+]
+
 RISK_MODULES: Final = (code, data_access, network, sandbox, text)
 """The modules with risk rules. Importing a module registers its rules."""
 

@@ -28,6 +28,10 @@ from toolc.review.model.state import Reviewed, State, inside
 if TYPE_CHECKING:
     from toolc.providers.base import Provider
 
+__all__ = [
+    "against",
+]
+
 
 def policy_changes(old: State, new: State, pairs: Sequence_module[ToolPair]) -> Iterator[ToolChange]:
     """Each bound that held for a tool and is gone or wider: once, whatever tools it held for.

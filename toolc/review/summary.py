@@ -15,6 +15,10 @@ from toolc.review.model.change import GRADES
 from toolc.review.model.pairing import Status, ToolPair
 from toolc.review.model.state import Reviewed, State
 
+__all__ = [
+    "summary",
+]
+
 _BYTES_PER_TOKEN: Final = 4
 """English text and JSON have about four characters a token in the vocabularies that are in use."""
 

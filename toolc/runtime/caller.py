@@ -19,6 +19,10 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.secrets.redaction import CallSecrets
 
+__all__ = [
+    "no_caller",
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
@@ -49,7 +53,8 @@ class Caller(Protocol):
         over at the earliest of its tool's own limit, ``timeout_ms`` and ``context.deadline``. To give several
         parts a cancellation of their own, hand on a context with ``context.cancellation.child()``. Deny-lists,
         confirmation and retries hold for it as for any call. A tool that does not exist is a ``not_found``
-        result, calls that stand deeper in each other than ``toolc.model.call_graph.MAX_DEPTH`` an ``execution`` one.
+        result, calls that stand deeper in each other than ``toolc.model.call_graph.MAX_DEPTH`` an ``execution``
+        one.
         Raises what ``Executor.run`` raises beside that.
         """
 

@@ -16,6 +16,10 @@ from typing import Final, Literal, Self
 
 from toolc.model import argument_checks
 
+__all__ = [
+    "Cancellation",
+]
+
 _LONGEST_MS: Final = 2_000_000_000
 """About the longest that poll(2) can wait: 23 days."""
 

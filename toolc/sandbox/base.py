@@ -11,6 +11,19 @@ from typing import Final, Literal, Protocol, TypeAlias, get_args
 from toolc.model.plan import LIMITS, LimitName, Profile
 from toolc.model.spec.sandbox import MinIsolation, WorkspaceMode
 
+__all__ = [
+    "ISOLATION",
+    "Capabilities",
+    "ContentDigests",
+    "Engine",
+    "EngineSandbox",
+    "EngineStatus",
+    "ImageUsed",
+    "Leftover",
+    "told_limits",
+    "unenforced",
+]
+
 Level: TypeAlias = Literal["enforced", "approximate", "not"]
 """How a limit is kept: as it says; by something near it; by nothing at all."""
 

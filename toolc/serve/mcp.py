@@ -32,6 +32,10 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import new_call_id
 from toolc.serve.mcp_interaction import Person, ProgressRelay, UnansweredError
 
+__all__ = [
+    "make_server",
+]
+
 MAX_CALLS: Final = 16
 """How many calls run at once; more wait their turn. Below anyio's 40 threads: reading stdin takes one too."""
 

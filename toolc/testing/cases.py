@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from toolc.cli.common import FINDINGS, compile_or_exit
+from toolc.client.build import split_target
+from toolc.client.registry import Registry
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolc.client.registry import Registry
     from toolc.compiler.located_tool import LocatedTool
+    from toolc.compiler.pipeline.compile import Compilation
     from toolc.model.result import ToolResult
     from toolc.model.spec.tool import Test, ToolSpec
     from toolc.testing.workspace import Changes
 
+__all__ = [
+    "Case",
+    "CaseFilter",
+    "CaseSet",
+    "Tested",
+    "find_cases",
+]
+
+
+Compile: TypeAlias = "Callable[[tuple[str, ...]], Compilation]"
+"""Compiles specs, given their paths; it reports their findings and raises if there are errors."""
 
 Verdict: TypeAlias = Literal["passed", "failed", "error"]
 """``error``: the call could not be made, so nothing was tested."""
@@ -90,13 +101,18 @@ class CaseSet:
     untested: tuple[str, ...]
 
 
-def find_cases(targets: Sequence[str], selection: CaseFilter) -> CaseSet:
+def find_cases(targets: Sequence[str], selection: CaseFilter, compile_sources: Compile) -> CaseSet:
     """The tests of ``targets``: specs, folders, registries, ``SPEC#NAME``.
 
     Specs without ``#NAME`` are compiled together, so that a name is one tool's. Raises ``UsageError`` where there
     are no tests.
     """
-    chosen = [(source, tool) for source in _sources(targets) for tool in source.tools if selection.takes(tool)]
+    chosen = [
+        (source, tool)
+        for source in _sources(targets, compile_sources)
+        for tool in source.tools
+        if selection.takes(tool)
+    ]
     cases = tuple(case for source, tool in chosen for case in source.cases(tool))
     untested = tuple(dict.fromkeys(tool.name for _, tool in chosen if not tool.tests))
     if not chosen:
@@ -122,13 +138,10 @@ class _Source:
             yield Case(registry=self.registry, tool=tool, number=number, test=test, located=located)
 
 
-def _sources(targets: Sequence[str]) -> list[_Source]:
-    from toolc.client.build import split_target  # start-up time
-    from toolc.client.registry import Registry  # start-up time
-
+def _sources(targets: Sequence[str], compile_sources: Compile) -> list[_Source]:
     @cache
     def compiled(*sources: str) -> _Source:
-        compilation = compile_or_exit(sources, to=sys.stderr, code=FINDINGS)
+        compilation = compile_sources(sources)
         return _Source(Registry.compiled(compilation), compilation.located)
 
     found: list[_Source] = []

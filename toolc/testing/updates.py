@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from toolc.cli.common import note
 from toolc.compiler.fixes.update_tests import ExpectationUpdate, Route, update_tests
 from toolc.reporters.text import escape_for_terminal
 from toolc.testing.expectations import (
@@ -25,11 +24,16 @@ if TYPE_CHECKING:
     from toolc.model.spec.tool import Expect
     from toolc.testing.cases import Tested
 
+__all__ = [
+    "update",
+]
 
-def update(tested: Sequence[Tested]) -> list[Tested]:
-    """Write what came of tests that failed into their specs; returns those that still fail. Tells on stderr.
 
-    A test that could not run stays as it is, and so does a pattern: nobody knows which one is meant now.
+def update(tested: Sequence[Tested], note: Callable[[str], None]) -> list[Tested]:
+    """Write the results of failed tests into their specs; return the tests that still fail.
+
+    ``note`` receives one line per change and per test that could not be changed. A test that could not run stays as
+    it is, and so does a pattern, because several patterns match the new result.
     """
     failed = [each for each in tested if each.verdict == "failed"]
     done = update_tests([made for each in failed if (made := _wanted(each))])

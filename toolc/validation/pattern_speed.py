@@ -14,6 +14,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 from toolc.validation.regex_automaton import MANY, Automaton, TooManyStatesError, automaton, parse, varies
 
+__all__ = [
+    "is_slow",
+]
+
 Speed: TypeAlias = Literal["fine", "slow", "unknown"]
 
 MAX_STEPS: Final = 3_000_000

@@ -13,6 +13,12 @@ from typing import Final
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.validation.pattern_speed import TooSlowError, search
 
+__all__ = [
+    "is_plain_schema",
+    "is_schema",
+    "plainly_satisfies",
+]
+
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 
 

@@ -20,6 +20,12 @@ from toolc.validation.pattern_speed import MAX_STEPS, TooSlowError, search, ways
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
+__all__ = [
+    "UnresolvableError",
+    "errors",
+    "is_slow_for_keys",
+]
+
 
 FOR_ANY: Final = 50_000
 FOR_EACH_CHARACTER: Final = 10

@@ -431,12 +431,12 @@ def test_an_approved_image_and_approved_packages_are_what_is_used(engine: str, t
     digest = hashlib.sha256((index / "greeting-2.0-py3-none-any.whl").read_bytes()).hexdigest()
     assert pins.packages == (f"greeting==2.0@sha256:{digest}",)
     registry = registry_of(tmp_path, spec)
-    lock = locked([registry.registered("tool")], lambda _: (image, pins.packages), "toolc.model.lock_file")
+    lock = locked([registry.registered("tool")], lambda _: (image, pins.packages), "toolc.lock")
     with Executor(registry, engine=engine, lock=lock) as executor:
         assert executor.run("tool", {}).structured == (["hello", "/opt/toolc/site/greeting/__init__.py"],)
     wheel(index, "greeting", "2.0", "WORD = 'another'\n")
     other = Lock(
-        "toolc.model.lock_file",
+        "toolc.lock",
         {"tool": replace(lock.tools["tool"], packages=(f"greeting==2.0@sha256:{'0' * 64}",))},
     )
     with (
@@ -444,7 +444,7 @@ def test_an_approved_image_and_approved_packages_are_what_is_used(engine: str, t
         pytest.raises(InfrastructureError, match="greeting"),
     ):
         executor.run("tool", {})
-    other = Lock("toolc.model.lock_file", {"tool": replace(lock.tools["tool"], image=f"sha256:{'0' * 64}")})
+    other = Lock("toolc.lock", {"tool": replace(lock.tools["tool"], image=f"sha256:{'0' * 64}")})
     with (
         Executor(registry, engine=engine, lock=other) as executor,
         pytest.raises(LockError, match="is not the one"),

@@ -21,8 +21,8 @@ from toolc.sandbox.docker import image_builder
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.build import RECIPE_LABEL
 from toolc.sandbox.docker.engine import DockerEngine
+from toolc.sandbox.docker.image_builder import build_command
 from toolc.sandbox.images import debian
-from toolc.sandbox.oci.images import build_command
 
 __all__ = ["client", "engine"]
 

@@ -110,7 +110,7 @@ def test_a_program_s_policy_refuses_before_anything_starts() -> None:
 def test_what_reads_long_results_on_is_under_no_policy_and_no_lock() -> None:
     from toolc.model.lock_file import Lock, locked
 
-    lock = locked([Registry.load("specs").registered("hello")], lambda _: (None, ()), "toolc.model.lock_file")
+    lock = locked([Registry.load("specs").registered("hello")], lambda _: (None, ()), "toolc.lock")
     Path("central.yml").write_text("policy: {backends: [shell], require: [tests]}\n", encoding="utf-8")
     engine = FakeEngine(lambda _: Outcome(ending="exited"))
     with Executor(
@@ -118,7 +118,7 @@ def test_what_reads_long_results_on_is_under_no_policy_and_no_lock() -> None:
         engine=engine,
         keep_results=True,
         policy=read_policy("central.yml"),
-        lock=Lock("toolc.model.lock_file", lock.tools),
+        lock=Lock("toolc.lock", lock.tools),
     ) as executor:
         result = executor.run("read_result", {"id": "none"})
     assert result.error is not None

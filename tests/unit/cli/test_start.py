@@ -32,7 +32,7 @@ ELSEWHERE = {
     "toolc.sandbox.base", "toolc.sandbox.selection", "toolc.model.plan",  # sandboxes
     "toolc.client.registry", "toolc.model.registry", "rfc8785",  # registries
     "toolc.document.toml.parser", "toolc.document.toml.positions", "tomli",  # the other language
-    "toolc.compiler.decode.http", "toolc.compiler.decode.python", "toolc.compiler.decode.composed",  # other backends
+    "toolc.compiler.decode.http", "toolc.compiler.decode.python", "toolc.compiler.decode.composed",
     "toolc.compiler.decode.agreement",
     "toolc.model.spec.http_backend", "toolc.model.spec.composed_backends", "toolc.model.template",  # their types
     "toolc.compiler.cache.pieces", "toolc.compiler.build_output",  # several files

@@ -1,6 +1,7 @@
 """How often each warning speaks about good specs: those of ``tests/corpus``, written like public tool catalogues.
 
-A warning that fires on more than 2 % of them is off by default. The measured rates stand in ``docs/reference/check-rates.md``;
+A warning that fires on more than 2 % of them is off by default. The measured rates stand in ``docs/reference/check-
+rates.md``;
 ``make golden`` writes them anew. ``tests/corpus/outside.json`` holds what was counted once over public definitions,
 which we do not copy: only words, parameters and annotations, since a definition has neither backend nor sandbox.
 """
@@ -28,11 +29,14 @@ WARNINGS = [code for code in codes.ALL if code.severity is Severity.WARNING]
 HEAD = """\
 # Check rates
 
-The number of tools for which each warning is reported, out of the {count} good tools of `tests/corpus`. A warning that is
-reported for more than 2 % of them is off by default; `--select` and the project file turn it on. `make golden` writes
+The number of tools for which each warning is reported, out of the {count} good tools of `tests/corpus`. A warning
+that is
+reported for more than 2 % of them is off by default; `--select` and the project file turn it on. `make golden`
+writes
 this page.
 
-The last column is the rate over {outside} tools of public MCP servers, counted once (see `tests/corpus/outside.json`). It
+The last column is the rate over {outside} tools of public MCP servers, counted once (see
+`tests/corpus/outside.json`). It
 is empty for warnings about backends, sandboxes and tests, which public definitions do not have.
 
 | Code | Summary | Default | Tools | Rate | Public servers |

@@ -260,7 +260,7 @@ def test_deny_lists_and_confirmation_hold_for_its_steps() -> None:
 
 def test_a_lock_does_not_approve_it() -> None:
     with (
-        Executor(registry_of(counting()), lock=Lock("toolc.model.lock_file", {})) as executor,
+        Executor(registry_of(counting()), lock=Lock("toolc.lock", {})) as executor,
         pytest.raises(LockError, match="does not approve the tool report"),
     ):
         executor.run("report", {"word": "x"})

@@ -40,7 +40,9 @@ async def ask() -> None:
         (lambda: argument_checks.json_value("it", {1: 2}), "a key of it is a text, and not 1"),
         (lambda: argument_checks.seconds("it", 0), "it of 0 seconds is none; give one above 0 and below 9e12"),
         (lambda: argument_checks.seconds("it", "x"), "it of 'x' seconds is none; give one above 0 and below 9e12"),
-        (lambda: argument_checks.seconds("it", 1e99), "it of 1e+99 seconds is none; give one above 0 and below 9e12"),
+        (
+            lambda: argument_checks.seconds("it", 1e99),
+            "it of 1e+99 seconds is none; give one above 0 and below 9e12"),
         (lambda: argument_checks.number("it", math.nan), "it is a number, and not nan"),
         (lambda: argument_checks.path("out", b"x"), "out is a path, and not b'x'; give a text or a Path"),
         (lambda: argument_checks.path("out", "a\0"), "out is no path, for it has a NUL in it: 'a\\x00'"),

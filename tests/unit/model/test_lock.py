@@ -1,4 +1,4 @@
-"""``toolc.model.lock_file``: read strictly, written the same each time, and nothing is approved that it does not name."""
+"""``toolc.lock``: read strictly, written the same each time, and nothing is approved that it does not name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ tools:
 
 
 def parse(*lines: str) -> Lock:
-    return Lock.parse("".join(f"{line}\n" for line in lines), "toolc.model.lock_file")
+    return Lock.parse("".join(f"{line}\n" for line in lines), "toolc.lock")
 
 
 def registry(folder: Path, text: str = SPEC) -> Registry:
@@ -45,13 +45,13 @@ def tools(folder: Path, text: str = SPEC) -> list[RegisteredTool]:
 
 
 def approving(folder: Path) -> Lock:
-    return locked(tools(folder), lambda tool: (C if tool.spec.sandbox.image else None, ()), "toolc.model.lock_file")
+    return locked(tools(folder), lambda tool: (C if tool.spec.sandbox.image else None, ()), "toolc.lock")
 
 
 def test_what_is_written_is_what_is_read() -> None:
     packages = (f"numpy==2.1.0@{A}", f"six==1.16.0@{B}")
     lock = Lock(
-        "toolc.model.lock_file",
+        "toolc.lock",
         {
             "look": LockedTool(name="look", surface=A, effect=B),
             "draw": LockedTool(name="draw", surface=B, effect=C, image=A, packages=packages),
@@ -61,8 +61,8 @@ def test_what_is_written_is_what_is_read() -> None:
         f"{HEADER}\ndraw surface={B} effect={C} image={A} "
         f"package=numpy==2.1.0@{A} package=six==1.16.0@{B}\n{LINE}\n"
     )
-    assert Lock.parse(lock.text(), "toolc.model.lock_file") == lock
-    assert Lock.parse("\ufeff" + lock.text().replace("\n", "\r\n"), "toolc.model.lock_file") == lock
+    assert Lock.parse(lock.text(), "toolc.lock") == lock
+    assert Lock.parse("\ufeff" + lock.text().replace("\n", "\r\n"), "toolc.lock") == lock
     assert lock.tools["draw"].requirements == (
         f"numpy==2.1.0 --hash={A}",
         f"six==1.16.0 --hash={B}",
@@ -72,23 +72,23 @@ def test_what_is_written_is_what_is_read() -> None:
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ((), "toolc.model.lock_file:1: this is no lock file"),
-        ((LINE,), "toolc.model.lock_file:1: this is no lock file"),
+        ((), "toolc.lock:1: this is no lock file"),
+        ((LINE,), "toolc.lock:1: this is no lock file"),
         (
-            ("# toolc.model.lock_file 2: later",),
-            "toolc.model.lock_file:1: the lock has format 2, and this toolc reads format 1",
+            ("# toolc.lock 2: later",),
+            "toolc.lock:1: the lock has format 2, and this toolc reads format 1",
         ),
-        ((HEADER, "<<<<<<< HEAD", LINE), "toolc.model.lock_file:2: a conflict of a merge stands here"),
-        ((HEADER, LINE, "=======", LINE), "toolc.model.lock_file:3: a conflict of a merge stands here"),
-        ((HEADER, LINE, LINE), "toolc.model.lock_file:3: the tool look stands here twice"),
+        ((HEADER, "<<<<<<< HEAD", LINE), "toolc.lock:2: a conflict of a merge stands here"),
+        ((HEADER, LINE, "=======", LINE), "toolc.lock:3: a conflict of a merge stands here"),
+        ((HEADER, LINE, LINE), "toolc.lock:3: the tool look stands here twice"),
         (
             (HEADER, f"look surface={A}"),
-            "toolc.model.lock_file:2: a line is a tool's name, its surface, its effect",
+            "toolc.lock:2: a line is a tool's name, its surface, its effect",
         ),
-        ((HEADER, f"1look surface={A} effect={B}"), "toolc.model.lock_file:2: a line is a tool's name"),
-        ((HEADER, f"{LINE} image={A} image={B}"), "toolc.model.lock_file:2: a line is a tool's name"),
-        ((HEADER, f"{LINE} colour=red"), "toolc.model.lock_file:2: 'colour=red' means nothing here"),
-        ((HEADER, f"{LINE} image=latest"), "toolc.model.lock_file:2: 'image=latest' means nothing here"),
+        ((HEADER, f"1look surface={A} effect={B}"), "toolc.lock:2: a line is a tool's name"),
+        ((HEADER, f"{LINE} image={A} image={B}"), "toolc.lock:2: a line is a tool's name"),
+        ((HEADER, f"{LINE} colour=red"), "toolc.lock:2: 'colour=red' means nothing here"),
+        ((HEADER, f"{LINE} image=latest"), "toolc.lock:2: 'image=latest' means nothing here"),
         ((HEADER, f"{LINE} package=six@{A}"), "means nothing here"),
         ((HEADER, f"{LINE} package=--index-url==1@{A}"), "means nothing here"),
     ],
@@ -113,41 +113,34 @@ def test_all_that_moved_is_told(tmp_path: Path) -> None:
     lines = [*changed_tools(lock, tools(tmp_path, changed))]
     assert len(lines) == 3
     assert (
-        "the tool one is not the one that toolc.model.lock_file approves: what a call of it does (effect) is sha256:"
+        "the tool one is not the one that toolc.lock approves: what a call of it does (effect) is sha256:"
         in lines[0]
     )
     assert lines[1].startswith(
-        "toolc.model.lock_file does not approve the tool zwei; it is what was approved as two; review what changed"
+        "toolc.lock does not approve the tool zwei; it is what was approved as two; review what changed"
     )
-    assert (
-        lines[2]
-        == "toolc.model.lock_file approves the tool two, which is not there; if it is to go, run: toolc lock"
-    )
+    assert lines[2] == "toolc.lock approves the tool two, which is not there; if it is to go, run: toolc lock"
 
 
 def test_another_tool_of_the_same_plugin_is_not_one_that_was_renamed(tmp_path: Path) -> None:
     plugin = SPEC.replace("shell: {argv: [echo, one]}", "plugin: {command: [notes-server]}").replace(
         "shell: {argv: [echo, two]}", "plugin: {command: [notes-server]}"
     )
-    lock = locked(tools(tmp_path, plugin), lambda _: (B, ()), "toolc.model.lock_file")
+    lock = locked(tools(tmp_path, plugin), lambda _: (B, ()), "toolc.lock")
     lines = [*changed_tools(lock, tools(tmp_path, plugin.replace("name: two", "name: zwei")))]
-    assert lines[0].startswith("toolc.model.lock_file does not approve the tool zwei; review what changed")
+    assert lines[0].startswith("toolc.lock does not approve the tool zwei; review what changed")
 
 
 def test_other_words_for_the_model_are_no_longer_approved(tmp_path: Path) -> None:
     (line,) = changed_tools(
         approving(tmp_path), tools(tmp_path, SPEC.replace("A tool that exists", "A new tool that exists"))
     )
-    assert (
-        "the tool one is not the one that toolc.model.lock_file approves: what a model sees of it (surface)" in line
-    )
+    assert "the tool one is not the one that toolc.lock approves: what a model sees of it (surface)" in line
 
 
 def test_an_image_and_packages_must_be_approved_too(tmp_path: Path) -> None:
-    lock = locked(tools(tmp_path), lambda _: (None, ()), "toolc.model.lock_file")
-    assert [*changed_tools(lock, tools(tmp_path))] == [
-        "toolc.model.lock_file approves no image for two; run: toolc lock"
-    ]
+    lock = locked(tools(tmp_path), lambda _: (None, ()), "toolc.lock")
+    assert [*changed_tools(lock, tools(tmp_path))] == ["toolc.lock approves no image for two; run: toolc lock"]
 
 
 def test_an_executor_with_a_lock_calls_only_what_it_approves(tmp_path: Path) -> None:
@@ -160,9 +153,7 @@ def test_an_executor_with_a_lock_calls_only_what_it_approves(tmp_path: Path) -> 
     image = engine.pins(Profile(image="example/two:1")).image
     assert image is not None
     right = replace(lock.tools["two"], image=image.digest)
-    with Executor(
-        found, engine=engine, lock=Lock("toolc.model.lock_file", {**lock.tools, "two": right})
-    ) as executor:
+    with Executor(found, engine=engine, lock=Lock("toolc.lock", {**lock.tools, "two": right})) as executor:
         assert not executor.run("two", {}).is_error
     executor = Executor(found, engine=engine, lock=parse(HEADER, LINE))
     with executor, pytest.raises(LockError, match=r"toolc\.lock does not approve the tool one"):

@@ -18,12 +18,10 @@ if TYPE_CHECKING:
 @click.command("lock")
 @click.argument("paths", nargs=-1, callback=named, metavar="[PATHS...]")
 @click.option("--check", is_flag=True, help="Write nothing; leave with 1 if anything is not what was approved.")
-@click.option(
-    "--lock", "lock_file", metavar="FILE", default="toolc.model.lock_file", show_default=True, help="The lock file."
-)
+@click.option("--lock", "lock_file", metavar="FILE", default="toolc.lock", show_default=True, help="The lock file.")
 @engine_option
 def command(paths: tuple[str, ...], *, check: bool, lock_file: str, engine: str | None) -> None:
-    """Write toolc.model.lock_file: one line for each tool of the specs at PATHS (the current folder if none).
+    """Write toolc.lock: one line for each tool of the specs at PATHS (the current folder if none).
 
     Whoever reviews a change of this file approves what it names; run, test and serve with --locked call nothing
     else. Images and packages are named by digest, for which an engine is asked; --check asks none.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-import toolc
 from toolc.cli.common import (
     approved,
     central_policy,
@@ -24,6 +23,7 @@ from toolc.cli.common import (
 )
 from toolc.client.registry import Registry
 from toolc.model.errors import MissingExtraError, UsageError
+from toolc.model.version import __version__
 from toolc.runtime.execution.admission import unsupported_features
 from toolc.runtime.workspace.mount import mount
 
@@ -117,7 +117,7 @@ def _mcp() -> Callable[[Executor], None]:
         if error.name and error.name.partition(".")[0] in {"anyio", "mcp", "mcp_types"}:
             raise MissingExtraError("toolc serve", "serve") from None
         raise
-    return lambda executor: serve_stdio(make_server(executor, version=toolc.__version__))
+    return lambda executor: serve_stdio(make_server(executor, version=__version__))
 
 
 def check_workspace(registry: Registry, workspace: Path | None) -> None:

@@ -15,9 +15,11 @@ from toolc.cli.common import (
     FINDINGS,
     approved,
     central_policy,
+    compile_or_exit,
     engine_option,
     lock_options,
     named,
+    note,
     policy_option,
     secret_store,
     secrets_option,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolc.cli.output.live import Progress
+    from toolc.compiler.pipeline.compile import Compilation
     from toolc.model.lock_file import Lock
     from toolc.policy.policy import Policy
     from toolc.testing.cases import Case, CaseSet, Tested
@@ -75,7 +78,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     """
     from toolc.testing.cases import CaseFilter, find_cases  # start-up time
 
-    found = find_cases(targets, CaseFilter(names=names, tags=tags))
+    found = find_cases(targets, CaseFilter(names=names, tags=tags), _compile)
     if update and not all(case.located for case in found.cases):
         raise UsageError("--update writes into specs, and a registry is none; name the specs it was built from")
     bounds = _Bounds(approved(lock_file, locked=locked), central_policy(policy_file))
@@ -191,7 +194,11 @@ def _update(tested: Sequence[Tested]) -> list[Tested]:
     """Write into the specs what came of tests that failed; returns those that still do."""
     from toolc.testing.updates import update  # only where somebody asks for it
 
-    return update(tested)
+    return update(tested, note)
+
+
+def _compile(paths: tuple[str, ...]) -> Compilation:
+    return compile_or_exit(paths, to=sys.stderr, code=FINDINGS)
 
 
 def _leave(tested: Sequence[Tested]) -> None:

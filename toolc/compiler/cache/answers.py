@@ -25,6 +25,10 @@ from toolc.compiler.project.settings import Settings
 if TYPE_CHECKING:
     from toolc.compiler.pipeline.compile import Compilation
 
+__all__ = [
+    "versions",
+]
+
 
 _FORMAT: Final = 7
 _PACKAGES: Final = frozenset({"jinja2", "jmespath", "jsonschema", "pyyaml", "referencing", "tomli", "toolc"})

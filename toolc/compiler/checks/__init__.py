@@ -25,11 +25,13 @@ from toolc.compiler.checks import (
     secrets,
     shell,
 )
-from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS, ToolCheck, ToolSetCheck
+from toolc.compiler.checks.base import TOOL_CHECKS, TOOL_SET_CHECKS, ToolCheck
 from toolc.compiler.located_tool import LocatedTool
 from toolc.model.diagnostics import Diagnostic
 
-__all__ = ["TOOL_CHECKS", "TOOL_SET_CHECKS", "ToolCheck", "ToolSetCheck", "check_each", "check_together"]
+__all__ = [
+    "check_each",
+]
 
 MODULES: Final = (
     call_graph,

@@ -7,6 +7,7 @@ from collections.abc import Mapping as AnyMapping
 
 from toolc.compiler.checks.base import tool_set_check
 from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.project.tool_names import builtin_names
 from toolc.document.map_reader import suggestion
 from toolc.document.nodes import Mapping, Node, Scalar
 from toolc.document.nodes import Sequence as SequenceNode
@@ -14,6 +15,10 @@ from toolc.model import codes
 from toolc.model.call_graph import MAX_DEPTH, by_name, called, circle, depth
 from toolc.model.diagnostics import Diagnostic
 from toolc.model.source import Span
+
+__all__ = [
+    "tool_references",
+]
 
 
 @tool_set_check("TC106")
@@ -110,8 +115,6 @@ def _unknown(name: str, span: Span, known: AnyMapping[str, LocatedTool]) -> Diag
 
 def _brought(name: str) -> str:
     """Return a hint to add the built-in tool with this name; empty if there is none."""
-    from toolc.compiler.pipeline.builtin_tools import builtin_names  # lazy: only for a message
-
     return f"it comes with toolc: write builtin: [{name}] into toolc.yaml" if name in builtin_names() else ""
 
 

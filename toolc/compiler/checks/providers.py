@@ -83,7 +83,8 @@ REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "
 def check_choice_at_root(tool: LocatedTool) -> Iterator[Diagnostic]:
     """Report each keyword at the root of the parameters that a provider rejects there.
 
-    The lowering moves such a keyword into the description (see ``toolc.providers.json_schema.lowering``), so it constrains the
+    The lowering moves such a keyword into the description (see ``toolc.providers.json_schema.lowering``), so it
+    constrains the
     model only when the call is validated.
     """
     schema = tool.spec.parameters.value

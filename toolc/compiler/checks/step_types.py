@@ -23,6 +23,10 @@ from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import STEPS, JsonList, JsonMap, JsonTemplate, Placeholder, Template
 
+__all__ = [
+    "StepArguments",
+]
+
 _FIXED: Final[Mapping[str, Shape]] = {
     "text": TEXT,
     "outcome": TEXT,

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final, Literal, get_args
 
 from toolc.compiler.project.files import MAX_FILES, MAX_TOTAL_BYTES, FileError, SpecFolder, relative_path
-from toolc.compiler.project.limits import decode_limits
+from toolc.compiler.project.limits import STANDARD, decode_limits
 from toolc.compiler.project.network import decode_network, decode_secrets
 from toolc.compiler.schema.parameters import NO_PARAMETERS
 from toolc.compiler.templates.parse import Scope, parse, read_template
@@ -196,7 +196,6 @@ TMP_HEADROOM_BYTES: Final = 16 * MIB
 _LIFETIME: Final[Parse[Lifetime]] = choice(get_args(Lifetime))
 _MIN_ISOLATION: Final[Parse[MinIsolation]] = choice(get_args(MinIsolation))
 _RUN_AS: Final[Parse[Literal["nonroot"]]] = choice(("nonroot",))
-_STANDARD: Final = Limits()
 _NO_NETWORK: Final = NetworkSpec()
 
 
@@ -219,7 +218,7 @@ def decode_sandbox(
         env=env.constants,
         secret_env=env.secrets,
         secrets=reader.default("secrets", decode_secrets, ()),
-        limits=reader.default("limits", _limits, _STANDARD),
+        limits=reader.default("limits", _limits, STANDARD),
         lifetime=reader.default("lifetime", _LIFETIME, "call"),
         min_isolation=reader.default("min_isolation", _MIN_ISOLATION, "namespace"),
         run_as=reader.optional("run_as", _RUN_AS),

@@ -27,6 +27,11 @@ from toolc.model import codes
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import FORMAT, Annotations, ResultSpec, ToolSpec
 
+__all__ = [
+    "decode",
+    "decode_tool",
+]
+
 T = TypeVar("T")
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")

@@ -28,6 +28,10 @@ from toolc.model.diagnostics import Diagnostic, Diagnostics, Fix
 from toolc.model.errors import UsageError
 from toolc.model.source import BOM, Position, SourceText, Span
 
+__all__ = [
+    "apply_fixes",
+]
+
 
 def rewrite(path: Path, before: bytes, after: bytes) -> None:
     """Let the file at ``path``, which holds ``before``, hold ``after``; its mode stays, a link to it too.

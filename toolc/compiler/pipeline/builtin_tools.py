@@ -12,15 +12,12 @@ from typing import Final, NamedTuple
 
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.pipeline.compile_file import FileCompiler, Piece
-from toolc.compiler.project.discovery import Projects, find
-from toolc.compiler.project.files import digest_of_bytes, digest_of_files
-from toolc.compiler.project.project import Member, Project
+from toolc.compiler.project.discovery import Projects
+from toolc.compiler.project.project import Member
 from toolc.compiler.project.settings import NO_SETTINGS
+from toolc.compiler.project.tool_names import builtin_files, builtin_names, names_below
 from toolc.data.paths import packaged_path
-from toolc.document.loader import load_data, read
 from toolc.document.map_reader import listed, suggestion
-from toolc.document.nodes import Mapping, Node, Scalar
-from toolc.document.nodes import Sequence as SequenceNode
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, Diagnostics
 
@@ -47,18 +44,11 @@ def load_builtin_tools(members: Sequence[Member], own: Sequence[LocatedTool]) ->
     )
 
 
-def builtin_names() -> list[str]:
-    """The names of all of them, sorted."""
-    return sorted(tool.spec.name for piece in _pieces([""]) for tool in piece.tools)
-
-
 def _pieces(names: Sequence[str]) -> Iterator[Piece]:
     """What comes of each file in which one of these names stands."""
     folder = packaged_path("specs")
     compiler = FileCompiler(Projects(Diagnostics()), NO_SETTINGS)
-    for found in find([folder]):
-        if compiler.projects.of_file(found.path).excludes(found.path):
-            continue
+    for found in builtin_files(compiler.projects):
         data = found.path.read_bytes()
         if any(name.encode() in data for name in names):
             # Not by its path, which differs from machine to machine: a review names it.
@@ -95,7 +85,7 @@ def check_toolsets(paths: Sequence[Path], projects: Projects, tools: Sequence[Lo
         members = [member for each in project.toolsets.values() for member in each]
         if all(member.name in compiled for member in members):
             continue
-        known = compiled | {*_names_below(project, projects)}
+        known = compiled | {*names_below(project, projects)}
         for member in members:
             if member.name not in known:
                 hint = suggestion(member.name, known) or _existing(sorted(known - {""}))
@@ -105,29 +95,3 @@ def check_toolsets(paths: Sequence[Path], projects: Projects, tools: Sequence[Lo
 def _existing(names: list[str]) -> str:
     more = len(names) - _MAX_NAMED
     return f"the tools are {listed(names[:_MAX_NAMED])}" + (f" and {more} more" if more > 0 else "")
-
-
-def _names_below(project: Project, projects: Projects) -> Iterator[str]:
-    """The names of all tools of a project, also of those that are not compiled."""
-    read_files = {found: read(found.path, found.shown, Diagnostics()) or b"" for found in find([project.folder])}
-    projects.below[project.folder] = digest_of_files(
-        {
-            name: digest_of_bytes(data)
-            for name, data in sorted((str(each.path), data) for each, data in read_files.items())
-        }
-    )
-    for found, data in read_files.items():
-        if projects.of(found.path) is project and not project.excludes(found.path):
-            document = load_data(data, found.path, found.shown, Diagnostics())
-            root = document.root if document and document.root.get("toolc") else None
-            several = root.get("tools") if root else None
-            for tool in several.items if isinstance(several, SequenceNode) else (root,):
-                yield from _name_of(tool)
-
-
-def _name_of(tool: Node | None) -> Iterator[str]:
-    for key in ("name", "aliases"):
-        node = tool.get(key) if isinstance(tool, Mapping) else None
-        for each in node.items if isinstance(node, SequenceNode) else (node,):
-            if isinstance(each, Scalar) and isinstance(each.value, str):
-                yield each.value

@@ -31,6 +31,13 @@ from toolc.model.spec.tool import ToolSpec
 if TYPE_CHECKING:
     from toolc.model.registry import RegistryFile
 
+__all__ = [
+    "Compilation",
+    "compile_specs",
+    "gather",
+    "gc_paused",
+]
+
 
 @contextmanager
 def gc_paused() -> Iterator[None]:

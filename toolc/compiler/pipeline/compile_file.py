@@ -31,6 +31,12 @@ from toolc.model.source import SourceText, Span
 from toolc.policy.policy import Key, Policy
 from toolc.policy.rules import Violation, violations
 
+__all__ = [
+    "CODES",
+    "FileCompiler",
+    "Piece",
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:

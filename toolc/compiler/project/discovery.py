@@ -21,6 +21,13 @@ from toolc.model.source import SourceText
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
 
+__all__ = [
+    "PROJECT_FILES",
+    "SUFFIXES",
+    "SpecFile",
+    "walk",
+]
+
 
 SUFFIXES: Final = (".yaml", ".yml", ".toml")
 """The suffixes of files that a folder is searched for, in small letters."""

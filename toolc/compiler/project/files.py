@@ -21,6 +21,11 @@ from toolc.model.source import Span
 if TYPE_CHECKING:
     from toolc.model.spec.code_backends import File
 
+__all__ = [
+    "MAX_FILE_BYTES",
+    "SpecFolder",
+]
+
 
 T = TypeVar("T")
 

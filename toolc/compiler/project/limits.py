@@ -1,15 +1,16 @@
-"""``sandbox``: the image, the workspace, constants of the environment, and the limits."""
+"""``limits``: of a sandbox, and of a policy."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from toolc.compiler.decode.sandbox import _STANDARD
 from toolc.document.map_reader import Findings, Reader, integer, mapping, mismatch
 from toolc.document.nodes import Node, Scalar
 from toolc.document.units import duration, size
 from toolc.model import codes
 from toolc.model.spec.sandbox import Limits
+
+STANDARD: Final = Limits()
 
 MIN_PIDS: Final = 16
 """A container runtime's own threads count until process 1 is run: on a busy machine there are 6 at times."""
@@ -32,14 +33,14 @@ def decode_limits(node: Node, what: str, findings: Findings, of: str) -> Limits 
         return None
     reader = Reader(found, of, findings)
     limits = Limits(
-        timeout_ms=reader.default("timeout", _timeout, _STANDARD.timeout_ms),
-        memory_bytes=reader.default("memory", size, _STANDARD.memory_bytes),
-        cpus=reader.default("cpus", _cpus, _STANDARD.cpus),
-        pids=reader.default("pids", _PIDS, _STANDARD.pids),
-        output_bytes=reader.default("output", size, _STANDARD.output_bytes),
-        tmp_bytes=reader.default("tmp", size, _STANDARD.tmp_bytes),
-        files=reader.default("files", _FILES, _STANDARD.files),
-        file_size_bytes=reader.default("file_size", size, _STANDARD.file_size_bytes),
+        timeout_ms=reader.default("timeout", _timeout, STANDARD.timeout_ms),
+        memory_bytes=reader.default("memory", size, STANDARD.memory_bytes),
+        cpus=reader.default("cpus", _cpus, STANDARD.cpus),
+        pids=reader.default("pids", _PIDS, STANDARD.pids),
+        output_bytes=reader.default("output", size, STANDARD.output_bytes),
+        tmp_bytes=reader.default("tmp", size, STANDARD.tmp_bytes),
+        files=reader.default("files", _FILES, STANDARD.files),
+        file_size_bytes=reader.default("file_size", size, STANDARD.file_size_bytes),
     )
     reader.close()
     return limits

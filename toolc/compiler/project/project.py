@@ -21,6 +21,11 @@ from toolc.model.source import Span
 if TYPE_CHECKING:
     from toolc.policy.policy import Policy
 
+__all__ = [
+    "NO_PROJECT",
+    "Project",
+]
+
 
 _LATER: Final = ("providers",)
 _SEVERITIES: Final = ("error", "warning", "off")

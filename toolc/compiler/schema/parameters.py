@@ -14,6 +14,10 @@ from toolc.model.diagnostics import Diagnostics
 from toolc.model.json_schema import Schema
 from toolc.model.source import Span
 
+__all__ = [
+    "is_full_schema",
+]
+
 RESERVED: Final = frozenset({"vars", "secrets", "args", "steps", "ctx"})
 """Names that mean something else in templates or Python functions."""
 

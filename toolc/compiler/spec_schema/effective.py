@@ -13,6 +13,11 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.source import Span
 from toolc.model.spec.tool import FORMAT
 
+__all__ = [
+    "ValueOrigin",
+    "effective",
+]
+
 _ALWAYS: Final = frozenset({"result", "sandbox", "sandbox.limits", "sandbox.network"})
 """Maps that hold their defaults even where a spec leaves them out; any other is then not there at all."""
 

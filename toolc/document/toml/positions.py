@@ -15,6 +15,10 @@ import tomli
 
 from toolc.document.syntax_errors import MAX_DEPTH, TooDeepError
 
+__all__ = [
+    "leaves",
+]
+
 
 @dataclass(slots=True)
 class Leaf:

@@ -15,6 +15,10 @@ import yaml
 from toolc.document.syntax_errors import MAX_DEPTH, TooDeepError
 from toolc.model.source import Position
 
+__all__ = [
+    "scalars",
+]
+
 PLAIN: Final = "plain"
 """The tag of an unquoted scalar without a tag of its own; quoted ones and collections have ``""``."""
 

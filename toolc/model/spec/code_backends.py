@@ -1,6 +1,8 @@
-"""Backends but HTTP's, composites and agents, which have modules of their own (``toolc.model.spec.http_backend`` and so on).
+"""Backends but HTTP's, composites and agents, which have modules of their own (``toolc.model.spec.http_backend``
+and so on).
 
-See ``toolc.model.spec.tool`` for the rules. What is here is what a spec says, read and checked; how it is run is the business
+See ``toolc.model.spec.tool`` for the rules. What is here is what a spec says, read and checked; how it is run is
+the business
 of ``toolc.backends``.
 """
 
@@ -12,6 +14,20 @@ from typing import ClassVar, Literal, TypeAlias
 
 from toolc.model.json_schema import JsonValue
 from toolc.model.template import Template
+
+__all__ = [
+    "Argv",
+    "ErrorKind",
+    "ExitError",
+    "File",
+    "HostFunction",
+    "Load",
+    "PluginBackend",
+    "PythonBackend",
+    "Script",
+    "ShellBackend",
+    "WhenGroup",
+]
 
 ErrorKind: TypeAlias = Literal[
     "invalid_args", "not_found", "denied", "cancelled", "timeout", "out_of_memory", "output_limit",

@@ -1,4 +1,6 @@
-"""``backend.agent``: a model that answers with the help of other tools. See ``toolc.model.spec.tool`` for the rules."""
+"""``backend.agent``: a model that answers with the help of other tools. See ``toolc.model.spec.tool`` for the
+rules.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,14 @@ from typing import ClassVar, Literal, TypeAlias
 
 from toolc.model.spec.http_backend import Url
 from toolc.model.template import JsonMap, Template
+
+__all__ = [
+    "AgentBackend",
+    "AgentProvider",
+    "CompositeBackend",
+    "Step",
+    "Strategy",
+]
 
 AgentProvider: TypeAlias = Literal["anthropic", "openai", "openai_responses"]
 

@@ -13,6 +13,33 @@ from typing import ClassVar, Literal, TypeAlias
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.template import JsonTemplate, Template
 
+__all__ = [
+    "ApiKeyAuth",
+    "Auth",
+    "BasicAuth",
+    "BearerAuth",
+    "Body",
+    "CursorPages",
+    "Field",
+    "FormBody",
+    "HttpBackend",
+    "HttpErrorRule",
+    "HttpRetry",
+    "JsonBody",
+    "LinkPages",
+    "Method",
+    "MultipartBody",
+    "NumberedPages",
+    "OAuth2Auth",
+    "OffsetPages",
+    "Pagination",
+    "Part",
+    "Scheme",
+    "Style",
+    "TextBody",
+    "Url",
+]
+
 Method: TypeAlias = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
 Scheme: TypeAlias = Literal["http", "https"]
 

@@ -19,6 +19,23 @@ if TYPE_CHECKING:
     from toolc.model.spec.composed_backends import AgentBackend, CompositeBackend
     from toolc.model.spec.http_backend import HttpBackend
 
+__all__ = [
+    "EFFECT",
+    "FORMAT",
+    "SURFACE",
+    "Annotations",
+    "Backend",
+    "Expect",
+    "ExpectedChanges",
+    "ExpectedNetwork",
+    "ProviderChoice",
+    "ResultFormat",
+    "ResultSpec",
+    "Retry",
+    "Test",
+    "ToolSpec",
+]
+
 """With the types of the other backends, so that a spec's types are imported from one place."""
 
 FORMAT: Final = 1

@@ -18,6 +18,10 @@ from toolc.providers.json_schema.lowering import LossLog, child, say
 from toolc.providers.json_schema.references import References, merge_all_of
 from toolc.validation.coercion import takes_null
 
+__all__ = [
+    "CLOSES",
+]
+
 _WORDS: Final = frozenset({"description", "title"})
 _MEANINGLESS: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "definitions"}

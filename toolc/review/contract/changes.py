@@ -77,14 +77,14 @@ def _kept(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
 
 def _limits(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:
     before, after = old.sandbox.limits, new.sandbox.limits
-    for rule, key, was, now, unit in (
+    for number, key, was, now, unit in (
         (TIME, "timeout", before.timeout_ms, after.timeout_ms, "ms"),
         (OUTPUT, "output", before.output_bytes, after.output_bytes, "bytes"),
     ):
         if now < was:
-            words = f"a call may {'take less time' if rule == TIME else 'answer less'}"
+            words = f"a call may {'take less time' if number == TIME else 'answer less'}"
             route = ("sandbox", "limits", key)
-            yield _change(pair, rule, "breaking", words, route, f"{was} {unit}", f"{now} {unit}")
+            yield _change(pair, number, "breaking", words, route, f"{was} {unit}", f"{now} {unit}")
 
 
 def _annotations(pair: ToolPair, old: ToolSpec, new: ToolSpec) -> Iterator[ToolChange]:

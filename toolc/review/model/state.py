@@ -19,6 +19,10 @@ from toolc.model.source import Position, SourceText, Span
 from toolc.model.spec.tool import ToolSpec
 from toolc.review.model.change import Route
 
+__all__ = [
+    "State",
+]
+
 
 def inside(path: str, prefix: str) -> str:
     """A path as the repository has it: without the folder that a commit's files were written to.

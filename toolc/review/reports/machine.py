@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 from typing import Final
 
-import toolc
 from toolc.model.diagnostics import Code, Diagnostics, Severity
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.source import Position, Span
+from toolc.model.version import __version__
 from toolc.reporters import render
 from toolc.reporters.base import Report
 from toolc.review.compare import Difference, ToolDifference
 from toolc.review.model.change import Grade, ToolChange, fingerprint
 from toolc.review.reports.text import SHARED
 from toolc.review.summary import cost, summary
+
+__all__ = [
+    "findings_report",
+    "json_report",
+]
 
 
 def json_report(difference: Difference) -> str:
@@ -89,4 +94,4 @@ def findings_report(difference: Difference, format_name: str) -> str:
         span = change.new or change.old or Span(difference.new.label, Position(1, 1), Position(1, 2))
         code = Code(change.rule, severity, f"{change.kind}: {change.rule}")
         diagnostics.add(code, f"{name or SHARED}: {change.grade}: {change.message}", span)
-    return render(Report(diagnostics=diagnostics, version=toolc.__version__), format_name)
+    return render(Report(diagnostics=diagnostics, version=__version__), format_name)

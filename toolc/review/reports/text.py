@@ -16,6 +16,10 @@ from toolc.review.model.pairing import ToolPair
 from toolc.review.model.text_diff import words
 from toolc.review.summary import cost, summary
 
+__all__ = [
+    "report",
+]
+
 SHARED: Final = "all specs"
 """What changes are told of that no single tool has."""
 

@@ -35,6 +35,10 @@ from toolc.review.sources.unchanged_specs import (
     speaks_of_files,
 )
 
+__all__ = [
+    "two_states",
+]
+
 _LFS: Final = b"version https://git-lfs.github.com/spec/"
 """How a pointer begins that Git LFS commits instead of a file."""
 

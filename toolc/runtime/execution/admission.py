@@ -15,6 +15,11 @@ from toolc.model.spec.code_backends import HostFunction, PluginBackend, PythonBa
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.composite.composite import COMPOSED
 
+__all__ = [
+    "DenyList",
+    "unsupported_features",
+]
+
 
 class DenyList:
     """Names and tags that are denied, changeable at any time and from any thread.
@@ -84,7 +89,9 @@ def check_calls(tool: RegisteredTool, find: Callable[[str], RegisteredTool]) -> 
 
 
 class ReviewedTools:
-    """Tools as ``toolc.model.call_graph`` looks for them, by a function that raises ``UsageError``; remembers its answers."""
+    """Tools as ``toolc.model.call_graph`` looks for them, by a function that raises ``UsageError``; remembers its
+    answers.
+    """
 
     def __init__(self, find: Callable[[str], RegisteredTool]) -> None:
         self._find = find

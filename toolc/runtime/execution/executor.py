@@ -31,6 +31,11 @@ from toolc.runtime.execution.single_call import Call
 from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.sandboxed.options import CallOptions
 
+__all__ = [
+    "CallPipeline",
+    "execute",
+]
+
 Find: TypeAlias = Callable[[str], RegisteredTool]
 """The tool of a name or alias. Raises ``UsageError`` where there is none."""
 

@@ -123,9 +123,8 @@ class HttpBroker:
         headers, has_body = self._call.headers, method == self._call.method
         if target.origin == self._origin.origin:
             return self._opening(target, method, headers, with_body=has_body, cursor=cursor)
-        if cursor is not None:
-            if self._has_secret(written(cursor)):
-                raise RefusedError("the server redirected to another with a secret in the cursor of a page")
+        if cursor is not None and self._has_secret(written(cursor)):
+            raise RefusedError("the server redirected to another with a secret in the cursor of a page")
         public = tuple(
             each for each in headers if not slots(each.value) and each.name.lower() not in _PRIVATE_HEADERS
         )

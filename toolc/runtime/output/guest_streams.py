@@ -20,7 +20,7 @@ TextSink: TypeAlias = Callable[[bytes], None]
 
 
 class UpdateLines:
-    """A stream of such lines; see ``toolc.runtime.output.guest_streams.Output``. ``longest`` is a line's, in bytes."""
+    """A stream of such lines; see ``Output``. ``longest`` is a line's, in bytes."""
 
     def __init__(self, limit: int, longest: int, redactor: Redactor, text: TextSink, update: UpdateSink) -> None:
         self.window = frames.WINDOW_BYTES

@@ -22,6 +22,11 @@ from toolc.model.spec.sandbox import MIB
 from toolc.model.template import as_text
 from toolc.runtime.output.capture import HeadTailBuffer
 
+__all__ = [
+    "READ_RESULT",
+    "ResultStore",
+]
+
 MAX_BYTES: Final = 64 * MIB
 MAX_TEXTS: Final = 100
 """How much one session keeps: bytes of all texts together, and texts."""

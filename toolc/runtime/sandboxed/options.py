@@ -21,6 +21,10 @@ from toolc.runtime.workspace.mount import mount
 from toolc.sandbox.base import Engine
 from toolc.sandbox.selection import EngineSelection
 
+__all__ = [
+    "CallOptions",
+]
+
 EngineSelector: TypeAlias = Callable[[Profile], EngineSelection]
 """Finds the engine for a profile. Raises ``NoEngineError`` or ``UsageError``."""
 

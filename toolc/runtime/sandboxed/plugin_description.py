@@ -22,6 +22,11 @@ from toolc.runtime.sessions.server import PluginTurns, start_request
 from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
 from toolc.sandbox.base import EngineSandbox
 
+__all__ = [
+    "STDOUT_SO_FAR",
+    "describe",
+]
+
 ENDINGS: Final = frozenset({"timed_out", "out_of_memory", "cancelled"})
 """The endings that no backend judges."""
 

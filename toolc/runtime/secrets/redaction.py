@@ -38,7 +38,8 @@ _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 class Redactor:
     """Knows secrets by name, and replaces each by ``[secret NAME]``: text that can stand in JSON as it is.
 
-    ``cut_mark`` stands in a text where the guest has cut it (``toolc.guest.truncate``); empty where it marks nothing.
+    ``cut_mark`` stands in a text where the guest has cut it (``toolc.guest.truncate``); empty where it marks
+    nothing.
     """
 
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:

@@ -1,6 +1,7 @@
 """Sessions: sandboxes that live for several calls, each of one tool, or of the tools of one plugin.
 
-A session is known by all that its process is started with (``toolc.runtime.sessions.server.idle_state``): calls of which that
+A session is known by all that its process is started with (``toolc.runtime.sessions.server.idle_state``): calls of
+which that
 is the same come to the same sandbox, one at a time and in their order. A process that has ended, was late, was
 cancelled or spoke otherwise than it may is never used again; the next call starts another. So does the first after
 ``idle_seconds`` without one.
@@ -26,6 +27,11 @@ from toolc.runtime.egress.broker import Egress
 if TYPE_CHECKING:
     from toolc.runtime.sessions.server import SandboxServer, Start
     from toolc.runtime.wire.session import SessionCall
+
+__all__ = [
+    "IDLE_SECONDS",
+    "Sessions",
+]
 
 
 IDLE_SECONDS: Final = 1800.0

@@ -16,7 +16,10 @@ from typing import Final
 from toolc.runtime.workspace.transaction.journal import NAMES
 from toolc.runtime.workspace.transaction.recovery import Unfinished, recover
 
-_PROGRAM: Final = "import sys; sys.path.append(sys.argv[1]); from toolc.runtime.workspace.scratch_sweep import main; main(sys.argv[2])"
+_PROGRAM: Final = (
+    "import sys; sys.path.append(sys.argv[1]); "
+    "from toolc.runtime.workspace.scratch_sweep import main; main(sys.argv[2])"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,12 @@ from typing import Final
 
 from toolc.model.json_schema import JsonValue
 
+__all__ = [
+    "ApiError",
+    "NoHostError",
+    "find_socket",
+]
+
 MAX_ANSWER: Final = 64 * 1024 * 1024
 """No answer that is read whole is longer, in bytes."""
 

@@ -16,6 +16,11 @@ from toolc.sandbox.base import ISOLATION
 from toolc.sandbox.docker.api_client import INSTALL, ApiError, Client, NoHostError
 from toolc.sandbox.host.owner import shared_directory
 
+__all__ = [
+    "Daemon",
+    "connect",
+]
+
 _KINDS: Final[tuple[tuple[MinIsolation, str], ...]] = (("gvisor", r"runsc|gvisor"), ("vm", r"kata"))
 """What a runtime's own program is called, by how it isolates; any other shares the host's kernel."""
 

@@ -27,6 +27,15 @@ from toolc.sandbox.images.metadata import Stored, bases, fetched, remove
 from toolc.sandbox.python import packages
 from toolc.sandbox.python.packages import Packages
 
+__all__ = [
+    "build_image",
+    "list_images",
+    "prune_image",
+    "prune_packages",
+    "recipe",
+    "unused_packages",
+]
+
 BASE: Final = "base"
 """The image that every other starts from."""
 
@@ -216,3 +225,11 @@ def _version() -> str:
 
     # Tags have no "+", which a version of a development build may hold.
     return importlib.metadata.version("toolc").replace("+", "-")
+
+
+def build_command(tag: str) -> str:
+    """The command that brings the image of this tag to this host."""
+    for name in image_names():
+        if tag == f"toolc/{name}:{_version()}":
+            return f"toolc image build {name}"
+    return f"docker pull {tag}"

@@ -13,8 +13,7 @@ from toolc.sandbox.base import EngineSandbox, ImageUsed
 from toolc.sandbox.docker import container
 from toolc.sandbox.docker.api_client import Client
 from toolc.sandbox.docker.container_config import LocalImage
-from toolc.sandbox.docker.image_builder import base_tag, build_tag, ensure_built
-from toolc.sandbox.oci.images import build_command
+from toolc.sandbox.docker.image_builder import base_tag, build_command, build_tag, ensure_built
 
 if TYPE_CHECKING:
     from toolc.sandbox.python.packages import RootFilesystem

@@ -16,6 +16,10 @@ from typing import Final
 from toolc.model.json_schema import JsonObject
 from toolc.sandbox.host.owner import Owner
 
+__all__ = [
+    "trees",
+]
+
 CONTROLLERS: Final = ("memory", "pids", "cpu")
 """What toolc's limits need."""
 

@@ -21,6 +21,10 @@ from pathlib import Path
 from toolc.model.errors import InfrastructureError
 from toolc.sandbox.host.owner import Owner, dead_directories
 
+__all__ = [
+    "register_folders",
+]
+
 
 def register(argv: Sequence[str]) -> None:
     """Have ``argv`` run when this process is over; the same command twice is the same as once.

@@ -13,6 +13,10 @@ import time
 from pathlib import Path
 from typing import Final
 
+__all__ = [
+    "remove_tree",
+]
+
 DEADLINE_SECONDS: Final = 10.0
 """How long all of it may wait, and each command; what is left then is for the next process, or ``toolc gc``.
 

@@ -17,6 +17,11 @@ from pathlib import Path
 
 from toolc.model.errors import InfrastructureError
 
+__all__ = [
+    "Owner",
+    "directories",
+]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:

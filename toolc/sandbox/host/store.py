@@ -25,6 +25,10 @@ from toolc.model.json_schema import JsonObject
 from toolc.sandbox.host import janitor, store_sweep
 from toolc.sandbox.host.owner import Owner
 
+__all__ = [
+    "scratch_folders",
+]
+
 VARIABLE: Final = "TOOLC_STORE"
 """The variable that names another folder than the usual one."""
 

@@ -12,6 +12,10 @@ import signal
 import sys
 from pathlib import Path
 
+__all__ = [
+    "remove",
+]
+
 
 def sweep(folder: Path, owner: str) -> bool:
     """Remove the scratch folders of this owner; True if there was any."""

@@ -71,9 +71,9 @@ def _opened(file: IO[bytes]) -> tarfile.TarFile:
 def _bounded(packed: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
     magic = packed.read(6)
     packed.seek(0)
-    for beginning, unpack in _PACKED:
+    for beginning, decompress in _PACKED:
         if magic.startswith(beginning):
-            return cast("AbstractContextManager[IO[bytes]]", unpack(packed))
+            return cast("AbstractContextManager[IO[bytes]]", decompress(packed))
     return nullcontext(packed)
 
 

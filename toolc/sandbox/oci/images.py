@@ -22,7 +22,7 @@ from toolc.sandbox.docker import container
 from toolc.sandbox.docker.api_client import ApiError, Client, NoHostError, find_socket
 from toolc.sandbox.docker.daemon import connect
 from toolc.sandbox.docker.image_builder import _client as _client_image_builder
-from toolc.sandbox.docker.image_builder import _version, build_tag, ensure_built, image_names, recipe
+from toolc.sandbox.docker.image_builder import build_command, build_tag, ensure_built, image_names, recipe
 from toolc.sandbox.host import store
 from toolc.sandbox.images import metadata
 from toolc.sandbox.images.archive import open_archive
@@ -30,6 +30,12 @@ from toolc.sandbox.images.metadata import CONFIG, Stored, stored
 from toolc.sandbox.images.unpack import resolve, split
 from toolc.sandbox.isolation import FILES
 from toolc.sandbox.python.packages import PLACES
+
+__all__ = [
+    "export_image",
+    "save_image",
+    "unpacked_images",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +45,6 @@ class Exported:
     tag: str
     digest: str
     root: Path
-
-
-def build_command(tag: str) -> str:
-    """The command that brings the image of this tag to this host."""
-    for name in image_names():
-        if tag == f"toolc/{name}:{_version()}":
-            return f"toolc image build {name}"
-    return f"docker pull {tag}"
 
 
 def unpacked_images() -> tuple[Stored, ...]:

@@ -38,7 +38,7 @@ def test_what_is_locked_can_be_called_until_it_changes(specs: Path, monkeypatch:
     assert toolc("lock", "specs") == (
         0,
         "",
-        "toolc: toolc.model.lock_file approves 1 tool: have its change reviewed\n",
+        "toolc: toolc.lock approves 1 tool: have its change reviewed\n",
     )
     assert toolc("lock", "specs", "--check")[0] == 0
     monkeypatch.chdir(specs)
@@ -53,12 +53,12 @@ def test_what_is_locked_can_be_called_until_it_changes(specs: Path, monkeypatch:
     monkeypatch.chdir(specs.parent)
     status, text, _ = toolc("lock", "specs", "--check")
     assert status == 1
-    assert text.startswith("the tool hello is not the one that toolc.model.lock_file approves")
+    assert text.startswith("the tool hello is not the one that toolc.lock approves")
 
 
 @pytest.mark.slow
 def test_without_a_lock_nothing_is_approved(specs: Path) -> None:
-    words = "toolc: there is no toolc.model.lock_file, so nothing is approved; make it with: toolc lock\n"
+    words = "toolc: there is no toolc.lock, so nothing is approved; make it with: toolc lock\n"
     assert toolc("run", "specs/hello.yaml", "--locked") == (2, "", words)
     assert toolc("lock", "specs", "--check") == (2, "", words)
     assert toolc("run", "specs/hello.yaml", "--lock", "other")[0] == 2
@@ -67,13 +67,13 @@ def test_without_a_lock_nothing_is_approved(specs: Path) -> None:
 @pytest.mark.slow
 def test_a_lock_is_written_whole_or_not_at_all(specs: Path) -> None:
     assert toolc("lock", "specs")[0] == 0
-    before = Path("toolc.model.lock_file").read_bytes()
+    before = Path("toolc.lock").read_bytes()
     (specs / "hello.yaml").write_text(SPEC.replace("argv", "args"), encoding="utf-8")
     assert toolc("lock", "specs")[0] == 2
-    assert Path("toolc.model.lock_file").read_bytes() == before
+    assert Path("toolc.lock").read_bytes() == before
     (specs / "hello.yaml").write_text(SPEC, encoding="utf-8")
     assert toolc("lock", "specs")[0] == 0
-    assert Path("toolc.model.lock_file").read_bytes() == before
+    assert Path("toolc.lock").read_bytes() == before
     status, _, said = toolc("lock", "specs", "--lock", "nowhere/toolc.lock")
     assert (status, said) == (2, "toolc: nowhere/toolc.lock cannot be written: no such file or directory\n")
-    assert sorted(each.name for each in specs.parent.iterdir()) == [".git", "specs", "toolc.model.lock_file"]
+    assert sorted(each.name for each in specs.parent.iterdir()) == [".git", "specs", "toolc.lock"]

@@ -11,8 +11,8 @@ from toolc import Registry, build
 from toolc.cli.main import main
 from toolc.compiler.cache import answers
 from toolc.compiler.pipeline import builtin_tools
-from toolc.compiler.pipeline.builtin_tools import builtin_names
 from toolc.compiler.pipeline.compile import Compilation, compile_specs
+from toolc.compiler.project.tool_names import builtin_names
 from toolc.data.paths import packaged_path
 
 CALLER = """\

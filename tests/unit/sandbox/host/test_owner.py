@@ -97,7 +97,10 @@ def test_what_cannot_be_seen_from_here_is_not_dead(foreign: dict[str, str]) -> N
 
 def test_a_forked_child_is_an_owner_of_its_own() -> None:
     parent = Owner.current().label()
-    program = "import os; from toolc.sandbox.host.owner import Owner; os.fork() or os._exit(0); print(Owner.current().pid)"
+    program = (
+        "import os; from toolc.sandbox.host.owner import Owner; "
+        "os.fork() or os._exit(0); print(Owner.current().pid)"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() not in parent
 

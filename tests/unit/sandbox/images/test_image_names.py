@@ -96,8 +96,8 @@ LOOK: Final = ToolSpec(
 def refusal(approved: str, store: str) -> str:
     """Why an image is not called that is approved by this name; empty where it is."""
     digest = f"sha256:{'0' * 64}"
-    text = f"# toolc.model.lock_file 1\nlook surface={digest} effect={digest} image={approved}\n"
-    lock = Lock.parse(text, "toolc.model.lock_file")
+    text = f"# toolc.lock 1\nlook surface={digest} effect={digest} image={approved}\n"
+    lock = Lock.parse(text, "toolc.lock")
     try:
         approve_image(LOOK, Profile(image="redis:7"), Knowing(ANSWERS[store][0]), lock)
     except LockError as error:
@@ -114,7 +114,7 @@ def test_a_lock_of_one_store_holds_in_the_other(store: str) -> None:
 def test_where_the_two_cannot_be_compared_it_says_why_and_what_to_do() -> None:
     assert refusal(f"config:{CONFIG}", "the classic store, pulled") == ""
     assert refusal(f"config:{CONFIG}", "the containerd store, pulled") == (
-        f"the image redis:7 of look is not the one that toolc.model.lock_file approves: it is manifest:{INDEX}, approved was "
+        f"the image redis:7 of look is not the one that toolc.lock approves: it is manifest:{INDEX}, approved was "
         f"config:{CONFIG}; this engine knows images by their manifests alone, so nothing can be compared; push the "
         "image to a registry, pull it from there, and run: toolc lock"
     )

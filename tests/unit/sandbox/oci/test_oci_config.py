@@ -35,9 +35,11 @@ def workspace(owner: int, group: int = 0) -> Mount:
                                            gids=(IdMapping(0, UNUSED), IdMapping(100, 100)))),
         (workspace(1234, 0), 0, SandboxUser(uid=1234, gid=1234, uids=(IdMapping(0, UNUSED), IdMapping(1234, 1234)),
                                          gids=(IdMapping(0, UNUSED), IdMapping(1234, 1234)))),
-        (workspace(0, 0), 0, SandboxUser(uid=1000, gid=1000, uids=(IdMapping(0, UNUSED), IdMapping(1000, UNUSED + 1000)),
+        (workspace(0, 0), 0, SandboxUser(uid=1000, gid=1000, uids=(IdMapping(0, UNUSED), IdMapping(1000, UNUSED +
+        1000)),
                                       gids=(IdMapping(0, UNUSED), IdMapping(1000, UNUSED + 1000)),
-                                      workspace_uid=IdMapping(0, UNUSED + 1000), workspace_gid=IdMapping(0, UNUSED + 1000))),
+                                      workspace_uid=IdMapping(0, UNUSED + 1000), workspace_gid=IdMapping(0, UNUSED +
+                                      1000))),
         (workspace(0, 0), 1234, SandboxUser(uid=0, gid=0, uids=(IdMapping(0, 1234),), gids=(IdMapping(0, 100),))),
     ],
     ids=["no workspace", "a user's", "a user's of root's group", "root's", "rootless"],

@@ -33,7 +33,7 @@ PROTECTED: Final = frozenset(
     ".cargo .mvn .bundle .pdbrc .irbrc .pryrc .rprofile .renviron .ghci .iex.exs .ocamlinit .octaverc "
     ".ssh .gnupg .netrc "
     # toolc's own
-    "toolc.yaml toolc.toml toolc.model.lock_file".split()
+    "toolc.yaml toolc.toml toolc.lock".split()
 )
 """Names, in lower case, of what no transaction changes, at any depth, with everything in it."""
 

@@ -43,7 +43,7 @@ def test_patterns(pattern: str, path: str, fits: bool) -> None:
         "Jenkinsfile",
         ".gitmodules", ".gitattributes", ".vscode/tasks.json", "sub/.idea/x.xml", ".envrc", ".mcp.json",
         ".claude/settings.json", ".cursor/rules", ".husky/pre-push", ".pre-commit-config.yaml", ".bashrc", ".npmrc",
-        ".devcontainer/devcontainer.json", "toolc.yaml", "toolc.model.lock_file", ".ssh/authorized_keys",
+        ".devcontainer/devcontainer.json", "toolc.yaml", "toolc.lock", ".ssh/authorized_keys",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("action", ["added", "changed", "deleted"])

@@ -1,0 +1,120 @@
+"""What modules may import besides the layers, which import-linter checks (see ``pyproject.toml``)."""
+
+from __future__ import annotations
+
+import ast
+import sys
+
+import pytest
+from architecture_imports import imports, package_of, sources, tree
+
+THIRD_PARTY: dict[str, set[str]] = {
+    "model": {"rfc8785"},
+    "document": {"yaml", "tomli"},
+    "compiler": {"yaml", "jinja2", "jmespath", "jsonschema", "referencing"},
+    "validation": {"jsonschema", "referencing"},
+    "guest": {"jinja2", "jmespath"},  # in toolc.guest.http.shaping: the host sends their source
+    "runtime": {"jsonschema", "jmespath", "referencing", "anthropic", "httpcore2", "httpx2", "openai"},
+    "sandbox": {"docker", "urllib3"},
+    "functions": {"jsonschema"},
+    "client": {"jsonschema"},
+    "serve": {"mcp", "mcp_types", "anyio"},
+    "cli": {"click"},
+}
+"""The packages from elsewhere that each package of toolc may import."""
+
+LOCAL_IMPORTS = ("toolc.cli.commands", "toolc.guest.worker", "toolc.providers", "toolc.backends", "toolc.reporters")
+"""Where imports inside functions need no reason: commands, the worker of the guest and the tables."""
+
+MAX_LOCAL_IMPORTS = 200
+STARTS_NO_PROCESSES = ("runtime", "backends", "providers", "reporters", "serve", "compiler")
+ENGINE_WORDS = {"docker", "runc", "oci", "dockerd", "containerd"}
+WITH_ENGINE_WORDS = ("toolc.sandbox", "toolc.doctor", "toolc.cli.commands.image")
+
+
+@pytest.mark.parametrize("module", sources())
+def test_third_party_packages(module: str) -> None:
+    package = [*module.split("."), ""][1]
+    for each in imports(module):
+        top = each.module.partition(".")[0]
+        if top not in sys.stdlib_module_names and top != "toolc":
+            assert top in THIRD_PARTY.get(package, set()), f"{module}:{each.line} must not import {top}"
+
+
+def test_imports_inside_functions_are_few() -> None:
+    found = []
+    for module in sources():
+        if module == "toolc" or module.startswith(LOCAL_IMPORTS):
+            continue
+        for line in {each.line for each in imports(module) if each.is_local}:
+            found.append(f"{module}:{line}")
+    assert len(found) <= MAX_LOCAL_IMPORTS, found
+
+
+def exported(module: str) -> set[str]:
+    """Return ``__all__`` of a module; empty if it has none."""
+    for node in tree(module).body:
+        value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        targets = (
+            node.targets
+            if isinstance(node, ast.Assign)
+            else [node.target]
+            if isinstance(node, ast.AnnAssign)
+            else []
+        )
+        if value is not None and any(isinstance(each, ast.Name) and each.id == "__all__" for each in targets):
+            return set(ast.literal_eval(value))
+    return set()
+
+
+def used_attributes(module: str) -> set[tuple[str, str, int]]:
+    """Return each ``name.attribute`` where ``name`` is an imported module of toolc: module, attribute, line."""
+    bound: dict[str, str] = {}
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.ImportFrom):
+            for each in node.names:
+                if f"{node.module}.{each.name}" in sources():
+                    bound[each.asname or each.name] = f"{node.module}.{each.name}"
+    return {
+        (bound[node.value.id], node.attr, node.lineno)
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in bound
+    }
+
+
+def top_package(module: str) -> str:
+    return ".".join(package_of(module).split(".")[:2])
+
+
+@pytest.mark.parametrize("module", sources())
+def test_other_packages_use_only_public_names(module: str) -> None:
+    uses = {
+        (each.module, each.name, each.line) for each in imports(module) if each.name and each.module in sources()
+    }
+    for target, name, line in sorted(uses | used_attributes(module)):
+        if target == "toolc" or top_package(target) == top_package(module) or f"{target}.{name}" in sources():
+            continue
+        if module == "toolc" or name == "__file__":
+            continue
+        assert name in exported(target), f"{module}:{line}: {target} does not export {name!r}"
+
+
+def test_the_guest_runs_on_python_3_9() -> None:
+    for module, path in sources().items():
+        if module.startswith("toolc.guest"):
+            ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
+
+
+@pytest.mark.parametrize("package", STARTS_NO_PROCESSES)
+def test_only_sandboxes_start_processes(package: str) -> None:
+    for module in sources():
+        if module.startswith(f"toolc.{package}"):
+            assert not {"subprocess", "multiprocessing", "pty"} & {each.module for each in imports(module)}, module
+
+
+@pytest.mark.parametrize("module", sources())
+def test_engine_words_stay_with_the_sandboxes(module: str) -> None:
+    if module.startswith(WITH_ENGINE_WORDS):
+        return
+    words = set(sources()[module].read_text(encoding="utf-8").lower().replace(".", " ").replace("_", " ").split())
+    assert not words & ENGINE_WORDS

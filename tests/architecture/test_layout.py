@@ -1,0 +1,83 @@
+"""The size of modules and folders, and what the ``__init__`` of a package holds."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+import pytest
+from architecture_imports import PACKAGE, imports, package_of, sources, tree
+
+MAX_LINES = 600
+MAX_MODULES = 20
+MAX_FAMILY = 30
+FAMILIES = {"toolc.cli.commands", "toolc.compiler.checks", "toolc.providers", "toolc.reporters", "toolc.backends"}
+"""Packages with one module per command, check, provider, format or backend."""
+
+WITH_CODE = {"toolc", "toolc.providers", "toolc.backends", "toolc.reporters", "toolc.compiler.checks"}
+"""Packages whose ``__init__`` is a table of modules."""
+
+TOP_LEVEL = {"__init__.py", "__main__.py", "py.typed"}
+SMALL = 60
+SMALL_MODULES = {
+    "toolc.sandbox.python.wheels_only",  # runs as a process
+    "toolc.runtime.execution.retry",
+    "toolc.guest.truncate",
+    "toolc.guest.loader",  # runs as a process
+    "toolc.data.paths",
+    "toolc.model.version",
+    "toolc.compiler.decode.providers",
+}
+"""Modules of fewer than 60 lines that have one importer: scripts, and subjects that readers search for by name."""
+
+
+def modules() -> list[str]:
+    return [name for name, path in sources().items() if path.name != "__init__.py"]
+
+
+def packages() -> list[str]:
+    return [name for name, path in sources().items() if path.name == "__init__.py"]
+
+
+def lines(module: str) -> int:
+    return sources()[module].read_text(encoding="utf-8").count("\n")
+
+
+@pytest.mark.parametrize("module", sources())
+def test_a_module_has_at_most_600_lines(module: str) -> None:
+    assert lines(module) <= MAX_LINES
+
+
+def test_a_folder_has_at_most_20_modules() -> None:
+    folders = Counter(package_of(each) for each in modules())
+    assert {
+        name: count for name, count in folders.items() if count > (MAX_FAMILY if name in FAMILIES else MAX_MODULES)
+    } == {}
+
+
+def test_the_top_level_has_only_packages() -> None:
+    files = {path.name for path in PACKAGE.iterdir() if path.is_file()}
+    assert len(files - TOP_LEVEL) <= 2
+
+
+def test_a_small_module_has_two_importers_or_a_reason() -> None:
+    importers: Counter[str] = Counter()
+    for each in sources():
+        importers.update({found.module for found in imports(each)} - {each})
+    small = {
+        each
+        for each in modules()
+        if lines(each) < SMALL
+        and importers[each] < 2
+        and package_of(each) not in FAMILIES
+        and each != "toolc.__main__"
+    }
+    assert small - SMALL_MODULES == set()
+
+
+@pytest.mark.parametrize("package", packages())
+def test_the_init_of_a_package_has_only_a_docstring(package: str) -> None:
+    body = tree(package).body
+    assert isinstance(next(iter(body), None), ast.Expr), f"{package} has no docstring"
+    if package not in WITH_CODE:
+        assert len(body) == 1, f"{package} has code"

@@ -1,0 +1,58 @@
+"""The names of tools, read from their files without compiling them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolc.compiler.project.discovery import Projects, SpecFile, find
+from toolc.compiler.project.files import digest_of_bytes, digest_of_files
+from toolc.compiler.project.project import Project
+from toolc.data.paths import packaged_path
+from toolc.document.loader import load_data, read
+from toolc.document.nodes import Mapping, Node, Scalar, Sequence
+from toolc.model.diagnostics import Diagnostics
+
+
+def builtin_files(projects: Projects) -> Iterator[SpecFile]:
+    """Yield the spec files of the built-in tools."""
+    for found in find([packaged_path("specs")]):
+        if not projects.of_file(found.path).excludes(found.path):
+            yield found
+
+
+def builtin_names() -> list[str]:
+    """Return the names of the built-in tools, sorted."""
+    files = builtin_files(Projects(Diagnostics()))
+    return sorted(name for found in files for name in _names(found, found.path.read_bytes(), "name"))
+
+
+def names_below(project: Project, projects: Projects) -> Iterator[str]:
+    """Yield the names and aliases of all tools of a project, also of those that are not compiled.
+
+    ``projects.below`` gets a digest of the files that were read.
+    """
+    read_files = {found: read(found.path, found.shown, Diagnostics()) or b"" for found in find([project.folder])}
+    projects.below[project.folder] = digest_of_files(
+        {
+            name: digest_of_bytes(data)
+            for name, data in sorted((str(each.path), data) for each, data in read_files.items())
+        }
+    )
+    for found, data in read_files.items():
+        if projects.of(found.path) is project and not project.excludes(found.path):
+            yield from _names(found, data, "name", "aliases")
+
+
+def _names(found: SpecFile, data: bytes, *keys: str) -> Iterator[str]:
+    document = load_data(data, found.path, found.shown, Diagnostics())
+    root = document.root if document and document.root.get("toolc") else None
+    several = root.get("tools") if root else None
+    for tool in several.items if isinstance(several, Sequence) else (root,):
+        for key in keys:
+            yield from _strings(tool.get(key) if isinstance(tool, Mapping) else None)
+
+
+def _strings(node: Node | None) -> Iterator[str]:
+    for each in node.items if isinstance(node, Sequence) else (node,):
+        if isinstance(each, Scalar) and isinstance(each.value, str):
+            yield each.value

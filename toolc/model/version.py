@@ -1,0 +1,12 @@
+"""The version of toolc."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "__version__",
+]
+
+__version__: Final = "0.1.0"
+"""The version of this package, as in ``pyproject.toml``."""
