@@ -39,7 +39,7 @@ test: .venv/.test  ## Run lint, types and all tests but the slow integrations; n
 	@$(MAKE) --no-print-directory --jobs 2 check test-engines
 
 test-fast: .venv/.test  ## Run the tests that need no engine, in a minute; no lint, no types
-	@.ci/without-engines $(BIN)/python $(PYTEST) -m 'not slow' -r fE $(PYTEST_ARGS)
+	@.ci/without-engines $(BIN)/python $(PYTEST) -m 'not slow' --ignore tests/conformance --ignore tests/soak -r fE $(PYTEST_ARGS)
 
 test-integrations: $(INTEGRATIONS)/.ready .venv/.runtime  ## Run the slow integrations, in an environment of their own
 	@.ci/with-engines .ci/with-language-server $(INTEGRATIONS)/bin/python -m pytest tests/integration/slow $(PYTEST_ARGS)

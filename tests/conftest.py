@@ -74,6 +74,7 @@ def _no_engine() -> str:
     return ""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("needs_engine") and (reason := _no_engine()):
         pytest.skip(reason)

@@ -84,6 +84,7 @@ def imports(path: Path) -> Iterator[str]:
             yield node.module or ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_module_imports_only_what_its_room_may_see(path: Path) -> None:
     here = room(path)

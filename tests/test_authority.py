@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from toolc.authority import OWN, Granted, Limit, authority
 from toolc.calls import by_name
 from toolc.schema import Schema
@@ -134,6 +136,7 @@ def test_a_circle_ends_where_it_closes() -> None:
     assert found.workspaces == (Granted("transaction", ("b",)),)
 
 
+@pytest.mark.slow
 def test_what_brings_nothing_more_costs_nothing_more() -> None:
     """Eight levels of a hundred steps each are as many calls as nobody could count."""
     levels = [composite("c0", **{f"s{at}": "fetch" for at in range(100)})]

@@ -86,6 +86,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_whatever_is_json_passes(value: JsonValue) -> None:
     assert checked.json_value("it", value) is value

@@ -77,6 +77,7 @@ _LEAVES = (
 )
 
 
+@pytest.mark.slow
 @given(st.recursive(_LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_KEYS, inner, max_size=4)))
 def test_the_fast_way_writes_the_bytes_of_rfc8785_or_raises_what_it_raises(value: JsonValue) -> None:
     try:

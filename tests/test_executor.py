@@ -191,6 +191,7 @@ class TestBatches:
             executor.run_batch(echo("a"), **options)  # type: ignore[arg-type]
         assert words.engine.profiles == []
 
+    @pytest.mark.slow
     def test_a_thousand_calls_cancelled_at_random_leave_nothing_behind(self, executor: Executor) -> None:
         """Ten batches of a hundred, each cancelled at a random moment of its own."""
         threads, descriptors = {*threading.enumerate()}, len([*Path("/proc/self/fd").iterdir()])
@@ -322,6 +323,7 @@ class TestStreamedBatches:
         asyncio.run(main())
         assert not [each for each in threading.enumerate() if each.name.startswith("toolc")]
 
+    @pytest.mark.slow
     def test_batches_left_at_random_leave_nothing_behind(self, executor: Executor) -> None:
         threads, descriptors = {*threading.enumerate()}, len([*Path("/proc/self/fd").iterdir()])
         chance = random.Random(7)

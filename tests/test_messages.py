@@ -83,6 +83,7 @@ def test_anthropic_reads_its_response() -> None:
     assert tool_calls("anthropic", response) == CALLS
 
 
+@pytest.mark.slow
 def test_gemini_reads_its_response_with_ids_and_without() -> None:
     from google.genai import types
 

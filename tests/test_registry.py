@@ -200,6 +200,7 @@ def as_stored() -> Any:
     return parse(canonical(stored(small()).to_json()))
 
 
+@pytest.mark.slow
 @given(tools)
 def test_what_is_written_is_what_is_read(tool: ToolSpec) -> None:
     """Templates that mean the same (``""`` and no parts, two strings in a row) may come back in one form."""
@@ -209,6 +210,7 @@ def test_what_is_written_is_what_is_read(tool: ToolSpec) -> None:
     assert canonical(again.to_json()) == canonical(stored(tool).to_json())
 
 
+@pytest.mark.slow
 @given(tools)
 def test_what_a_build_puts_together_is_the_canonical_form_of_the_whole(tool: ToolSpec) -> None:
     made = register(tool)
@@ -218,6 +220,7 @@ def test_what_a_build_puts_together_is_the_canonical_form_of_the_whole(tool: Too
     assert registry_bytes(stored(tool)) == canonical(stored(tool).to_json())
 
 
+@pytest.mark.slow
 @given(tools, st.dictionaries(st.text(max_size=3), st.booleans(), max_size=4))
 def test_toolsets_stand_in_the_canonical_form_after_the_tools(tool: ToolSpec, toolsets: dict[str, bool]) -> None:
     named = {name: (tool.name,) if is_in else () for name, is_in in toolsets.items()}
@@ -237,6 +240,7 @@ def test_a_registry_without_toolsets_has_no_key_for_them() -> None:
     assert registry_from_json(parse(b'{"registry":1,"tools":[]}')).toolsets == {}
 
 
+@pytest.mark.slow
 @given(tools)
 def test_a_digest_is_over_the_canonical_bytes_of_its_fields(tool: ToolSpec) -> None:
     fields = tool_to_json(tool)

@@ -170,6 +170,7 @@ def test_a_built_registry_has_them_too(compiled: Registry, tmp_path: Path) -> No
         built.toolset("rude")
 
 
+@pytest.mark.slow
 def test_the_tools_that_come_with_toolc_are_there_by_preset() -> None:
     assert len(Registry.builtin("none")) == 0
     readonly, coding = Registry.builtin("readonly"), Registry.builtin("coding")

@@ -35,6 +35,7 @@ def test_failure_has_a_kind_and_words() -> None:
     assert ToolResult.failure("broken").error == ToolFailure("execution", "broken")
 
 
+@pytest.mark.slow
 def test_data_that_is_no_json_is_left_for_the_call_to_refuse() -> None:
     nested: JsonValue = []
     for _ in range(100_000):

@@ -39,6 +39,8 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path / "toolc"
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 @pytest.mark.timeout(600)
 def test_make_demo_sets_up_and_shows_two_tools(checkout: Path) -> None:
     printed = run("make", "demo", f"PYTHON={sys.executable}", cwd=checkout)
@@ -47,6 +49,8 @@ def test_make_demo_sets_up_and_shows_two_tools(checkout: Path) -> None:
     assert (checkout / "build" / "registry.json").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 @pytest.mark.timeout(600)
 def test_the_wheel_alone_makes_builds_and_runs_a_repo(checkout: Path, tmp_path: Path) -> None:
     run(sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path / "dist"), str(checkout), cwd=tmp_path)

@@ -131,6 +131,7 @@ def test_a_code_that_does_not_exist(arguments: list[str], message: str, capsys: 
     assert capsys.readouterr() == ("", f"toolc: {message}\n")
 
 
+@pytest.mark.slow
 def test_the_docs_are_these_pages(golden: bool, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--all") == 0
     pages = capsys.readouterr().out

@@ -81,6 +81,7 @@ def ended(builder: subprocess.Popen[str], how: signal.Signals) -> None:
     assert "Traceback" not in said
 
 
+@pytest.mark.needs_engine
 @pytest.mark.parametrize("how", CODES)
 def test_in_a_step_of_the_build(api: docker.APIClient, version: str, tmp_path: Path, how: signal.Signals) -> None:
     def steps() -> list[str]:
@@ -97,6 +98,7 @@ def test_in_a_step_of_the_build(api: docker.APIClient, version: str, tmp_path: P
         assert builder.communicate(timeout=PATIENCE)[0] == f"toolc/base:{version}\n"
 
 
+@pytest.mark.needs_engine
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.parametrize("how", CODES)
 def test_while_a_base_is_made(version: str, tmp_path: Path, how: signal.Signals) -> None:

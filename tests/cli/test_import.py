@@ -68,6 +68,7 @@ def test_the_spec_is_written_and_runs(folder: Path, engine: str) -> None:
     assert (ran.returncode, ran.stdout) == (0, "3.0")
 
 
+@pytest.mark.slow
 def test_what_was_written_is_named_and_no_tool_that_the_project_takes_from_toolc(folder: Path) -> None:
     (folder / ".git").mkdir()
     (folder / "toolc.yaml").write_text("builtin: [calculator]\n", encoding="utf-8")
@@ -75,6 +76,7 @@ def test_what_was_written_is_named_and_no_tool_that_the_project_takes_from_toolc
     assert (made.returncode, made.stdout, made.stderr) == (0, "wrote stats.yaml: stats\n", "")
 
 
+@pytest.mark.slow
 def test_the_plugin_is_asked_in_a_sandbox_and_never_on_this_host(folder: Path) -> None:
     sign = folder / "sign"
     (folder / "tool.py").write_text(f"open({str(sign)!r}, 'w').close()\n{PLUGIN}", encoding="utf-8")
@@ -84,6 +86,7 @@ def test_the_plugin_is_asked_in_a_sandbox_and_never_on_this_host(folder: Path) -
     assert "No such file or directory" in made.stderr
 
 
+@pytest.mark.slow
 def test_the_command_decides_nothing_about_the_spec_that_stands_there(folder: Path) -> None:
     (folder / "stats.yaml").write_text("mine", encoding="utf-8")
     for out in ((), ("--out", "stats.yaml")):
@@ -98,6 +101,7 @@ def test_the_command_decides_nothing_about_the_spec_that_stands_there(folder: Pa
 NOT = "does not describe itself"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -141,6 +145,7 @@ def test_options_are_judged_before_anything_starts(folder: Path, options: list[s
     assert [each.name for each in folder.iterdir()] == ["tool.py"]
 
 
+@pytest.mark.slow
 def test_a_plugin_that_no_spec_can_say_is_written_and_told(folder: Path) -> None:
     text = PLUGIN.replace('"numbers": {', '"args": {').replace('["numbers"]', '["args"]')
     (folder / "tool.py").write_text(text, encoding="utf-8")

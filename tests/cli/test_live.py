@@ -119,6 +119,7 @@ def test_a_failure_goes_on_where_the_output_ended(engine: str) -> None:
     assert err == b"toolc: the tool failed (exit_status): the command ended with exit status 3\n"
 
 
+@pytest.mark.needs_engine
 def test_a_call_that_is_stopped_does_not_say_its_output_twice() -> None:
     said = message = ""
     for seconds in ("0.7", "10", "60"):  # a machine that stalls may leave no time to say anything
@@ -130,6 +131,7 @@ def test_a_call_that_is_stopped_does_not_say_its_output_twice() -> None:
     assert said == f"half\n{message}"
 
 
+@pytest.mark.needs_engine
 def test_output_that_is_cut_in_its_middle_is_shown_as_the_result_has_it() -> None:
     plain, as_json = (
         subprocess.run([*TOOLC, "run", "tools.yaml#much", *options], capture_output=True, check=False).stdout
@@ -142,11 +144,13 @@ def test_output_that_is_cut_in_its_middle_is_shown_as_the_result_has_it() -> Non
     assert abs(len(plain) - len(json.loads(as_json)["content"][0]["text"])) < 100
 
 
+@pytest.mark.needs_engine
 def test_data_is_not_shown_before_it_is_whole(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert subprocess.run([*TOOLC, "run", "tools.yaml#data"], check=False).returncode == 0
     assert capfdbinary.readouterr().out == b'{\n"a": 1}'
 
 
+@pytest.mark.needs_engine
 def test_json_stays_silent_until_the_end() -> None:
     with start("talk", "--json") as process:
         assert process.stdout
@@ -202,6 +206,7 @@ def test_an_interrupt_in_a_flood_is_130_at_once(engine: str) -> None:
     assert (process.returncode, err.strip()) == (130, b"")
 
 
+@pytest.mark.needs_engine
 def test_a_reader_that_has_had_enough_ends_the_call() -> None:
     with start("drip") as process:
         assert process.stdout
@@ -212,6 +217,7 @@ def test_a_reader_that_has_had_enough_ends_the_call() -> None:
         assert process.stderr.read() == b""
 
 
+@pytest.mark.needs_engine
 def test_timing_is_a_table_on_stderr_and_a_detail(capfd: pytest.CaptureFixture[str]) -> None:
     go()
     subprocess.run([*TOOLC, "run", "tools.yaml#data", "--json", "--timing"], check=False)
@@ -254,6 +260,7 @@ BAR = b"\r\x1b[K[##########..............]  40% halfway"
 CLEAR = b"\r\x1b[K"
 
 
+@pytest.mark.needs_engine
 def test_a_terminal_shows_a_bar_below_the_output_and_takes_it_away() -> None:
     screen = Screen()
     with start("talk", stdout=screen.theirs, stderr=screen.theirs) as process:
@@ -265,6 +272,7 @@ def test_a_terminal_shows_a_bar_below_the_output_and_takes_it_away() -> None:
     assert shown.count(b"noted\r\n") == 1
 
 
+@pytest.mark.needs_engine
 def test_a_terminal_shows_stderr_too_and_a_failure_does_not_repeat_it() -> None:
     screen = Screen()
     with start("complain", stdout=screen.theirs, stderr=screen.theirs) as process:
@@ -281,6 +289,7 @@ def test_the_rest_of_stderr_follows_and_ends_its_line(noted: str, capfd: pytest.
     assert capfd.readouterr().err == "bad\nworse\n"
 
 
+@pytest.mark.needs_engine
 def test_a_result_that_goes_elsewhere_is_whole_whatever_the_terminal_shows() -> None:
     go()
     screen = Screen()
@@ -289,6 +298,7 @@ def test_a_result_that_goes_elsewhere_is_whole_whatever_the_terminal_shows() -> 
     assert screen.close().startswith(b"bad\r\nworse\r\ntoolc: the tool failed")
 
 
+@pytest.mark.needs_engine
 def test_a_terminal_shows_what_a_function_yields_while_it_runs() -> None:
     screen = Screen()
     with start("watch", stdout=screen.theirs, stderr=subprocess.DEVNULL) as process:
@@ -298,6 +308,7 @@ def test_a_terminal_shows_what_a_function_yields_while_it_runs() -> None:
     assert screen.close() == b"seen done\r\n"
 
 
+@pytest.mark.needs_engine
 def test_a_terminal_shows_what_a_function_yields_before_it_is_stopped() -> None:
     shown, late = b"", ""
     for seconds in ("0.7", "10", "50"):  # a machine that stalls may leave no time to yield anything
@@ -310,6 +321,7 @@ def test_a_terminal_shows_what_a_function_yields_before_it_is_stopped() -> None:
     assert shown.decode() == f"seen \r\n{late}\r\n"
 
 
+@pytest.mark.needs_engine
 def test_a_pipe_gets_what_a_function_yields_with_its_result() -> None:
     with start("watch") as process:
         assert process.stdout
@@ -320,6 +332,7 @@ def test_a_pipe_gets_what_a_function_yields_with_its_result() -> None:
         assert process.communicate(timeout=60)[0] == b"seen done"
 
 
+@pytest.mark.needs_engine
 def test_a_terminal_that_cannot_draw_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     go()
@@ -328,6 +341,7 @@ def test_a_terminal_that_cannot_draw_gets_lines(monkeypatch: pytest.MonkeyPatch)
     assert screen.close() == b" 40% halfway\r\nnoted\r\n"
 
 
+@pytest.mark.needs_engine
 def test_an_interrupt_takes_the_bar_away() -> None:
     screen = Screen()
     with start("talk", stdout=subprocess.DEVNULL, stderr=screen.theirs) as process:

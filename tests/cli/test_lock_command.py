@@ -32,6 +32,8 @@ def toolc(*words: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 def test_what_is_locked_can_be_called_until_it_changes(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert toolc("lock", "specs") == (0, "", "toolc: toolc.lock approves 1 tool: have its change reviewed\n")
     assert toolc("lock", "specs", "--check")[0] == 0
@@ -50,6 +52,7 @@ def test_what_is_locked_can_be_called_until_it_changes(specs: Path, monkeypatch:
     assert text.startswith("the tool hello is not the one that toolc.lock approves")
 
 
+@pytest.mark.slow
 def test_without_a_lock_nothing_is_approved(specs: Path) -> None:
     words = "toolc: there is no toolc.lock, so nothing is approved; make it with: toolc lock\n"
     assert toolc("run", "specs/hello.yaml", "--locked") == (2, "", words)
@@ -57,6 +60,7 @@ def test_without_a_lock_nothing_is_approved(specs: Path) -> None:
     assert toolc("run", "specs/hello.yaml", "--lock", "other")[0] == 2
 
 
+@pytest.mark.slow
 def test_a_lock_is_written_whole_or_not_at_all(specs: Path) -> None:
     assert toolc("lock", "specs")[0] == 0
     before = Path("toolc.lock").read_bytes()

@@ -147,6 +147,7 @@ def test_a_bug_is_one_line_that_says_where_the_traceback_is(
     assert "ZeroDivisionError: oh\nno" in file.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(
         "toolc: 1\nname: a\ndescription: A tool that only tests the list of tools.\n"

@@ -183,6 +183,7 @@ def wait_for(path: Path) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.needs_engine
 def test_a_built_registry_runs_too(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     with pytest.raises(SystemExit):
         main(("build", "tools.yaml"))
@@ -261,6 +262,7 @@ def test_specs_with_errors_are_exit_code_2_and_their_findings_are_shown(capsys: 
     assert "bad.yaml:1:1: error TC102" in err
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_a_last_line_feed_and_nothing_that_could_move_its_cursor() -> None:
     Path("odd.yaml").write_text(
         "toolc: 1\n"
@@ -272,10 +274,12 @@ def test_a_terminal_gets_a_last_line_feed_and_nothing_that_could_move_its_cursor
     assert on_a_terminal("odd.yaml") == b"a\\x1b[2Jb\tc\n"
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_no_picture() -> None:
     assert on_a_terminal("tools.yaml#picture") == b""
 
 
+@pytest.mark.slow
 def test_a_terminal_is_told_once_why_a_tool_failed() -> None:
     assert on_a_terminal("tools.yaml#fail", stderr=subprocess.STDOUT) == (
         b"half\nbroken\n[exit status 3]\ntoolc: the tool failed (exit_status)\n"

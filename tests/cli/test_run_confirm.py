@@ -94,6 +94,7 @@ QUESTION = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("\n", 2)])
 def test_on_a_terminal_it_asks_and_shows_the_arguments(folder: Path, answer: str, status: int) -> None:
     helpers = str(Path(__file__).parents[1] / "engines")
@@ -174,6 +175,7 @@ command(["both.yaml#both"])
 """
 
 
+@pytest.mark.slow
 def test_steps_that_ask_at_once_are_asked_one_after_the_other_and_nothing_is_shown_between(tmp_path: Path) -> None:
     (tmp_path / "both.yaml").write_text(BOTH)
     ours, theirs = pty.openpty()

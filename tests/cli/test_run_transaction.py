@@ -95,6 +95,7 @@ command(["edit.yaml", "--workspace", "work"])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "committed"), [("y\n", True), ("n\n", False), ("\n", False)])
 def test_on_a_terminal_it_asks(folder: Path, answer: str, committed: bool) -> None:
     (folder / "edit.yaml").write_text(SPEC.replace("COMMIT", "ask"))

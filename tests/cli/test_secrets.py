@@ -65,6 +65,7 @@ def test_a_file_of_secrets_is_used_and_its_values_are_not_shown(
     assert "deploy-bot" not in out
 
 
+@pytest.mark.needs_engine
 def test_the_configuration_and_the_environment_are_used(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -80,6 +81,7 @@ def test_the_configuration_and_the_environment_are_used(
     assert capsys.readouterr().out == "I am [secret USER_NAME]\n" * 2
 
 
+@pytest.mark.needs_engine
 @pytest.mark.usefixtures("folder")
 def test_tests_get_what_they_are_given_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -91,6 +93,7 @@ def test_tests_get_what_they_are_given_and_nothing_else(
     assert capsys.readouterr().out.endswith("1 passed, 0 failed\n")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_a_crash_leaves_no_memory_behind() -> None:
     Path("mine.yaml").write_text("USER_NAME: {command: [sh, -c, 'kill -SEGV $PPID; echo deploy-bot']}\n")

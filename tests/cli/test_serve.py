@@ -67,6 +67,7 @@ def specs(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_built_registry_offers_a_toolset(specs: Path) -> None:
     (specs / "toolc.yaml").write_text("toolsets: {readers: [look], sleepers: [sleep]}\n", encoding="utf-8")
     assert toolc("build", "specs", folder=specs).returncode == 0
@@ -148,17 +149,20 @@ def test_hanging_up_in_the_middle_of_a_call_leaves_no_sandbox(specs: Path) -> No
     assert not sleepers()
 
 
+@pytest.mark.slow
 def test_a_tool_that_needs_a_folder_is_refused_at_once(specs: Path) -> None:
     done = toolc("serve", "specs", folder=specs)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith("say which one they may use with: --workspace DIR\n")
 
 
+@pytest.mark.slow
 def test_no_input_at_all_is_a_clean_end(specs: Path) -> None:
     done = toolc("serve", "specs#sleep", folder=specs)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_specs_with_errors_are_reported_on_stderr(specs: Path) -> None:
     (specs / "specs" / "bad.yaml").write_text("toolc: 1\n", encoding="utf-8")
     done = toolc("serve", "specs", folder=specs)

@@ -69,6 +69,8 @@ def asleep() -> bool:
     return False
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 def test_a_host_describes_calls_and_hangs_up(tmp_path: Path) -> None:
     with hosting(tmp_path, "mean") as host:
         described = host.ask('{"type":"describe"}')
@@ -92,6 +94,8 @@ def test_a_host_describes_calls_and_hangs_up(tmp_path: Path) -> None:
     assert (host.process.returncode, out, err) == (0, "", "")
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 def test_several_tools_are_one_plugin(tmp_path: Path) -> None:
     with hosting(tmp_path, "mean", "sleep") as host:
         described = host.ask('{"type":"describe"}')
@@ -101,6 +105,8 @@ def test_several_tools_are_one_plugin(tmp_path: Path) -> None:
         assert answer == {"content": [{"type": "text", "text": "2.0"}], "error": False}
 
 
+@pytest.mark.slow
+@pytest.mark.needs_engine
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_ends_the_call_under_way_and_its_sandbox(tmp_path: Path, number: int, status: int) -> None:
     with hosting(tmp_path, "sleep") as host:
@@ -116,6 +122,7 @@ def test_a_signal_ends_the_call_under_way_and_its_sandbox(tmp_path: Path, number
     assert not asleep()
 
 
+@pytest.mark.slow
 def test_a_name_that_no_tool_has_is_refused_at_once(tmp_path: Path) -> None:
     with hosting(tmp_path, "men") as host:
         out, err = host.process.communicate(timeout=60)

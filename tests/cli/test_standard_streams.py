@@ -41,6 +41,7 @@ def sh(command: str, environment: Mapping[str, str] | None = None) -> tuple[int,
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("closed", "told"),
     [("<&-", (0, "hello  größe\n", "")), (">&-", (0, "", "")), ("2>&-", (0, "hello  größe\n", ""))],
@@ -49,12 +50,14 @@ def test_a_closed_stream_is_an_empty_one(closed: str, told: tuple[int, str, str]
     assert sh(f"{TOOLC} list good.yaml {closed}") == told
 
 
+@pytest.mark.slow
 def test_closed_stdin_holds_no_arguments() -> None:
     code, out, err = sh(f"{TOOLC} run good.yaml --args - <&-")
     assert (code, out) == (2, "")
     assert err.startswith("toolc: --args - is not JSON: line 1 column 1: ")
 
 
+@pytest.mark.slow
 def test_what_a_stream_cannot_say_is_escaped() -> None:
     ascii_only = {"PYTHONIOENCODING": "ascii"}
     assert sh(f"{TOOLC} list good.yaml", ascii_only) == (0, "hello  gr\\xf6\\xdfe\n", "")
@@ -63,6 +66,7 @@ def test_what_a_stream_cannot_say_is_escaped() -> None:
     assert "2 | name: gr\\xf6" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("environment", "colored"),
     [({}, True), ({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
@@ -85,6 +89,7 @@ def test_a_terminal_gets_colours_unless_it_has_none_or_nobody_wants_them(
     assert (b"\x1b[" in shown) is colored
 
 
+@pytest.mark.slow
 def test_a_pipe_that_somebody_made_non_blocking_gets_everything() -> None:
     command = [*TOOLC.split(" "), "schema"]
     whole = subprocess.run(command, capture_output=True, check=True).stdout

@@ -65,6 +65,7 @@ tests:
     assert [path.name for path in Path().iterdir()] == ["t.yaml"]
 
 
+@pytest.mark.needs_engine
 def test_what_is_not_fails_with_the_difference(capsys: pytest.CaptureFixture[str]) -> None:
     tests = """\
 tests:
@@ -133,6 +134,7 @@ tools:
 """
 
 
+@pytest.mark.needs_engine
 @pytest.mark.parametrize(
     ("targets", "ran"),
     [
@@ -182,6 +184,7 @@ def run_choices(*options: str) -> object:
     return raised.value.code
 
 
+@pytest.mark.needs_engine
 @pytest.mark.parametrize(
     ("options", "ran"),
     [
@@ -206,6 +209,7 @@ def test_what_chooses_nothing_is_told(options: tuple[str, ...], capsys: pytest.C
     assert capsys.readouterr().err.endswith(expected)
 
 
+@pytest.mark.needs_engine
 @pytest.mark.parametrize("jobs", ["1", "3"])
 def test_tests_are_told_in_order_whatever_runs_at_the_same_time(
     jobs: str, capsys: pytest.CaptureFixture[str]
@@ -232,6 +236,7 @@ DIFFERENCE = """\
 +hi"""
 
 
+@pytest.mark.needs_engine
 def test_json_tells_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_choices("--format", "json", "--tool", "write_*") == 1
     told = json.loads(capsys.readouterr().out)
@@ -254,6 +259,7 @@ def test_json_tells_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.needs_engine
 def test_junit_tells_it_to_ci(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_choices("--format", "junit", "--tool", "write_*") == 1
     out = re.sub(r' time="[0-9.]+"', "", capsys.readouterr().out)
@@ -285,6 +291,7 @@ the text differs:
     )
 
 
+@pytest.mark.needs_engine
 def test_what_cannot_run_keeps_nobody_from_running(capsys: pytest.CaptureFixture[str]) -> None:
     Path("s.yaml").write_text(
         """\
@@ -323,6 +330,7 @@ tests:
 """
 
 
+@pytest.mark.needs_engine
 @pytest.mark.parametrize("workspace", ["rw", "{mode: transaction}", "{mode: transaction, commit: never}"])
 def test_the_changes_of_a_workspace_are_compared(workspace: str, capsys: pytest.CaptureFixture[str]) -> None:
     is_made = "never" not in workspace
@@ -333,6 +341,7 @@ def test_the_changes_of_a_workspace_are_compared(workspace: str, capsys: pytest.
     assert raised.value.code == 0, capsys.readouterr().out
 
 
+@pytest.mark.needs_engine
 def test_changes_that_differ_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     text = (WRITER % ("rw", "null", "null")).replace("[new.txt]", "[]").replace("deleted: [gone", "deleted: [same")
     Path("w.yaml").write_text(text, encoding="utf-8")
@@ -356,6 +365,7 @@ FAIL w[1] (N ms) w.yaml:8:5
     )
 
 
+@pytest.mark.needs_engine
 def test_what_came_becomes_what_is_expected(capsys: pytest.CaptureFixture[str]) -> None:
     tests = """\
 tests:
@@ -400,6 +410,7 @@ def test_a_registry_s_tests_are_not_updated(capsys: pytest.CaptureFixture[str]) 
     assert "name the specs it was built from" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_how_many_are_over_and_takes_it_away() -> None:
     Path("c.yaml").write_text(CHOICES, encoding="utf-8")
     ours, theirs = pty.openpty()
@@ -448,6 +459,7 @@ tools:
 """
 
 
+@pytest.mark.needs_engine
 def test_connections_of_the_tools_that_a_tool_calls_count_as_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

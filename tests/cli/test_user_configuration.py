@@ -41,6 +41,7 @@ def toolc(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_its_engine_is_the_default(spec: str, configure: Path) -> None:
     configure.write_text("engine: oci\n", encoding="utf-8")
     done = toolc("run", "--json", spec)
@@ -48,6 +49,7 @@ def test_its_engine_is_the_default(spec: str, configure: Path) -> None:
     assert json.loads(done.stdout)["details"]["engine"] == "oci"
 
 
+@pytest.mark.slow
 def test_the_option_comes_first(spec: str, configure: Path) -> None:
     configure.write_text("engine: oci\n", encoding="utf-8")
     done = toolc("run", "--json", "--engine", "docker", spec)
@@ -55,6 +57,7 @@ def test_the_option_comes_first(spec: str, configure: Path) -> None:
     assert json.loads(done.stdout)["details"]["engine"] == "docker"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["run", "test", "serve"])
 def test_a_mistake_in_it_stops_every_command_that_calls_tools(command: str, spec: str, configure: Path) -> None:
     configure.write_text("engine: podman\n", encoding="utf-8")
@@ -70,6 +73,7 @@ def test_and_no_other(spec: str, configure: Path) -> None:
     assert toolc("check", spec).returncode == 0
 
 
+@pytest.mark.slow
 def test_accepting_what_is_enforced_changes_nothing(spec: str, configure: Path) -> None:
     configure.write_text("accept_unenforced: [memory, cpus, pids]\n", encoding="utf-8")
     done = toolc("run", spec)

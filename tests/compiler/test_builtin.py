@@ -88,6 +88,7 @@ def test_no_settings_of_the_project_change_it(project: Path) -> None:
     assert tools["calculator"] == Registry.builtin().get("calculator")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("listed", "finding"),
     [
@@ -149,6 +150,7 @@ backend: {shell: {argv: [date]}}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edit", EDITS, ids=range(len(EDITS)))
 def test_a_cached_build_is_what_a_cold_one_is(
     project: Path, edit: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch

@@ -127,6 +127,7 @@ def steps(draw: st.DrawFn) -> tuple[str, str | None]:
     return path, draw(st.sampled_from([text] * 6 + [None, ALPHA]))
 
 
+@pytest.mark.slow
 @settings(
     max_examples=25,
     deadline=None,

@@ -78,6 +78,7 @@ def said(*, kept: bool) -> list[str]:
     return [str(count), *map(repr, found.sorted())]
 
 
+@pytest.mark.slow
 @settings(
     max_examples=40,
     deadline=None,

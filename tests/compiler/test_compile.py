@@ -120,6 +120,7 @@ def compiled_elsewhere(folder: Path, *arguments: str, **environment: str) -> byt
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["positive", "negative"])
 def test_the_same_specs_give_the_same_bytes_everywhere(tmp_path: Path, kind: str) -> None:
     """Whatever the hash seed, the locale, the folder, the order of files and what the environment says."""
@@ -189,6 +190,7 @@ _TOOL = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(_TOOL)
 def test_any_tree_is_a_tool_or_has_an_error(
@@ -231,6 +233,7 @@ _GOOD = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(_GOOD)
 def test_a_good_tree_is_a_tool(tmp_path_factory: pytest.TempPathFactory, tree: dict[str, JsonValue]) -> None:

@@ -151,6 +151,7 @@ for number in range(40):
 """
 
 
+@pytest.mark.slow
 def test_two_builds_at_once_do_not_mix(tmp_path: Path) -> None:
     out = tmp_path / "build"
     write(out, {"a.json": b"a", "providers/a.json": b"a"})

@@ -56,6 +56,7 @@ def judged(schema: JsonObject) -> tuple[Schema | None, tuple[Diagnostic, ...]]:
     return decode_schema.check_schema(document.root, Findings(document.source, diagnostics)), diagnostics.sorted()
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(_SCHEMAS)
 def test_what_the_checks_find_they_find_with_a_glance_before_them(schema: JsonObject) -> None:

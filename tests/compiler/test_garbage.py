@@ -26,6 +26,7 @@ def test_who_turned_it_off_keeps_it_off() -> None:
         gc.enable()
 
 
+@pytest.mark.slow
 def test_what_was_made_meanwhile_is_not_looked_at_by_the_next_step() -> None:
     with no_collection():
         made: list[list[int]] = [[] for _ in range(10)]

@@ -109,6 +109,7 @@ def gather_to_keep(files: Sequence[Found], compiler: FileCompiler) -> Sequence[P
     return PieceCache(CacheKey((), None, {}, {}, None, 0), []).gather(files, compiler)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", [gather_many, gather_to_keep], ids=["build", "check"])
 def test_the_findings_are_the_same_and_others_compiled_some_of_the_files(
     bad: Path, several: Gather, monkeypatch: pytest.MonkeyPatch
@@ -119,6 +120,7 @@ def test_the_findings_are_the_same_and_others_compiled_some_of_the_files(
     assert 0 < len(set(here)) < len([*bad.rglob("*.yaml"), *bad.rglob("*.toml")])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["openai_chat", "anthropic"])
 def test_a_build_has_the_same_bytes(folder: Path, provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder.parent / "toolc.yaml").write_text(f"defaults: {{providers: {{{provider}: {{strict: true}}}}}}\n")
@@ -130,6 +132,7 @@ def test_a_build_has_the_same_bytes(folder: Path, provider: str, monkeypatch: py
     assert (len(set(here)) < files) == (provider == "openai_chat")
 
 
+@pytest.mark.slow
 def test_where_a_project_file_is_wrong_the_findings_are_the_same(bad: Path) -> None:
     (bad.parent / "toolc.yaml").write_text("vars: [\n", encoding="utf-8")
     wanted = findings(bad, gather)
@@ -137,6 +140,7 @@ def test_where_a_project_file_is_wrong_the_findings_are_the_same(bad: Path) -> N
     assert findings(bad, gather_to_keep) == wanted
 
 
+@pytest.mark.slow
 def test_a_build_that_is_not_to_be_is_refused_as_ever(bad: Path) -> None:
     compilation = compile_specs([bad], NO_SETTINGS, gather_many)
     with pytest.raises(SpecError, match="errors in the specs"):

@@ -68,6 +68,7 @@ def agrees(schema: Schema, data: Any) -> bool:
     return not diagnostics.has_errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", sorted({group["file"] for group in GROUPS}))
 def test_values_are_good_and_bad_as_the_suite_says(file: str) -> None:
     for group in GROUPS:
@@ -80,6 +81,7 @@ def test_values_are_good_and_bad_as_the_suite_says(file: str) -> None:
             assert same, f"{group['description']}: {test['description']}"
 
 
+@pytest.mark.slow
 def test_what_format_1_does_not_take_is_refused_for_a_known_reason() -> None:
     reasons = [code for _, code in (checked(group["schema"]) for group in GROUPS) if code]
 

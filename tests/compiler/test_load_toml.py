@@ -278,6 +278,7 @@ def _string(draw: st.DrawFn, value: str) -> str:
     return draw(st.sampled_from(styles))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(documents())
 def test_any_document_has_tomlis_keys_and_every_span_covers_its_value(text: str) -> None:

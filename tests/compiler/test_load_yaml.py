@@ -326,6 +326,7 @@ def test_a_syntax_error_says_what_is_wrong_and_where(text: str, expected: str) -
 # Depth and aliases
 
 
+@pytest.mark.slow
 @both_parsers
 @pytest.mark.parametrize("opening", ["[", "- ", "{a: ", "? "])
 def test_nesting_has_a_limit_that_is_reached_without_a_crash(opening: str) -> None:
@@ -430,6 +431,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(json_values)
 def test_json_is_yaml(document: object) -> None:
@@ -450,6 +452,7 @@ def scalars(node: Node) -> list[Scalar]:
             return [scalar for entry in node.entries for scalar in scalars(entry.value)]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(json_values)
 def test_every_span_covers_the_text_of_its_value(document: object) -> None:

@@ -101,6 +101,7 @@ def test_what_other_files_take_part_in_is_never_called_unused(tmp_path: Path) ->
     assert found_in(tmp_path, text + "description: Say hello to the whole world.\n" + TAIL) == []
 
 
+@pytest.mark.slow
 def test_very_many_comments_do_not_take_forever(tmp_path: Path) -> None:
     text = HEAD + "# toolc: ignore[TC204] x\n" * 20_000 + "description: Say hello to the world.\n" + TAIL
     assert len(found_in(tmp_path, text)) == MOST_ALIKE + 1

@@ -104,6 +104,7 @@ def test_without_a_project_file_the_hint_says_where_variables_stand(tmp_path: Pa
     )
 
 
+@pytest.mark.slow
 def test_many_wrong_references_do_not_take_forever() -> None:
     tool = TOOL.replace("the whole", "{{ vars.x }}{{ vars" * 100_000)
     assert len(lines(compiled(VARS, tool))) == 20

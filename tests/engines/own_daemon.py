@@ -48,7 +48,6 @@ class OwnDaemon:
         Raises ``NoHostError`` with the end of its log if it does not answer within ``SECONDS``.
         """
         self._folder = folder
-        self._group = f"toolc-test-{folder.name}"
         self.data = folder / "data"
         self.socket = str(folder / "docker.sock")
         (folder / "daemon.json").write_text(json.dumps(configuration or {}), encoding="utf-8")
@@ -59,11 +58,12 @@ class OwnDaemon:
         """Start the process and return once it answers."""
         places = {"--data-root": "data", "--exec-root": "exec", "--pidfile": "pid", "--config-file": "daemon.json"}
         options = [word for option, name in places.items() for word in (option, str(self._folder / name))]
+        options += [f"--host=unix://{self.socket}", f"--cgroup-parent=/{self._folder.name}", *_OPTIONS]
         # The daemon ends with the process that started it, however that one ends.
         command = ["setpriv", "--pdeathsig", "TERM", "unshare", "--net", "dockerd"]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [*command, f"--host=unix://{self.socket}", f"--cgroup-parent=/{self._group}", *options, *_OPTIONS],
+                [*command, *options],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -76,10 +76,6 @@ class OwnDaemon:
         """End the process as ``systemctl stop`` does."""
         self._process.terminate()
         self._process.wait(SECONDS)
-        for tree in oci_cgroup.trees(Path("/proc/self/mountinfo").read_text(encoding="utf-8")):
-            for folder, _, _ in os.walk(tree.mount_point / self._group, topdown=False):
-                with contextlib.suppress(OSError):  # the group of a container that survives the daemon
-                    Path(folder).rmdir()
 
     def hold(self) -> None:
         """Suspend the process."""
@@ -97,6 +93,7 @@ class OwnDaemon:
             except NoHostError:
                 if self._process.poll() is not None or time.monotonic() > deadline:
                     self._process.kill()
+                    self._process.wait(SECONDS)
                     log = (self._folder / "log").read_text(encoding="utf-8", errors="replace")
                     raise NoHostError("the Docker daemon of the tests did not start", log[-2000:]) from None
                 time.sleep(0.05)
@@ -120,9 +117,7 @@ def own_daemon(megabytes: int = 0, configuration: Mapping[str, JsonValue] | None
         if daemon is not None:
             daemon.release()
             daemon.stop()
-        if megabytes:
-            subprocess.run(["umount", "--lazy", str(folder / "data")], check=True)
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
 
 
 def missing() -> str:
@@ -130,7 +125,26 @@ def missing() -> str:
     lacking = [program for program in ("dockerd", "setpriv", "unshare") if not shutil.which(program, path=TOOLS)]
     if os.geteuid() != 0:
         return "needs root to start a daemon"
-    return f"needs {' and '.join(lacking)}" if lacking else ""
+    if lacking:
+        return f"needs {' and '.join(lacking)}"
+    try:
+        connect(find_socket(os.environ))
+    except NoHostError as error:
+        return f"needs the base image of the usual daemon: {error}"
+    return ""
+
+
+def _remove(folder: Path) -> None:
+    """Remove what a stopped daemon leaves: the mount of its network namespace, control groups and its folder."""
+    mountinfo = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+    points = [line.split(" ")[4] for line in mountinfo.splitlines()]
+    for point in reversed([each for each in points if Path(each).is_relative_to(folder)]):
+        subprocess.run(["umount", "--lazy", point], check=True)
+    for tree in oci_cgroup.trees(mountinfo):
+        for group, _, _ in os.walk(tree.mount_point / folder.name, topdown=False):
+            with contextlib.suppress(OSError):  # a process in it still has to end
+                Path(group).rmdir()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _copy_base_image(source: str, target: str) -> None:

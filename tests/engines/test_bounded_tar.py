@@ -55,6 +55,7 @@ def long_name(size: int) -> bytes:
     return info.tobuf(tarfile.GNU_FORMAT) + bytes(size) + members(one())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [b"", members(one("first"))[:512]])
 def test_a_header_of_megabytes_is_not_read(tmp_path: Path, first: bytes) -> None:
     (tmp_path / "x").write_bytes(gzip.compress(first + long_name(64 * 1024 * 1024)))

@@ -133,6 +133,7 @@ def test_a_daemon_that_is_stopped_and_started_again(
     assert nothing_left(engine)
 
 
+@pytest.mark.slow
 def test_a_daemon_that_hangs(
     daemon: OwnDaemon, engine: DockerEngine, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +196,7 @@ def test_a_daemon_that_hangs_in_mid_call(
     assert nothing_left(engine)
 
 
+@pytest.mark.slow
 def test_a_daemon_that_hangs_when_a_sandbox_is_to_be_removed(
     daemon: OwnDaemon, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

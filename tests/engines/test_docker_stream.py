@@ -17,6 +17,7 @@ def piece(output: int, data: bytes) -> bytes:
     return bytes([output, 0, 0, 0]) + len(data).to_bytes(4, "big") + data
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.sampled_from([1, 2]), st.binary(max_size=60)), max_size=10),
     st.lists(st.integers(min_value=1, max_value=40), min_size=1, max_size=10),

@@ -220,6 +220,7 @@ def test_a_start_that_fails_leaves_nothing(
     assert sockets() == []
 
 
+@pytest.mark.usefixtures("engine")
 def test_what_a_dead_owner_had_just_made_is_removed_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -141,6 +141,7 @@ def busy(sign: Path, seconds: float) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", BUSY, str(sign), str(seconds)]
 
 
+@pytest.mark.slow
 def test_a_command_that_is_at_work_is_let_go_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As one that rolls back a large commit: what takes longer than a deadline is no hang."""
     monkeypatch.setattr(janitor_process, "DEADLINE_SECONDS", 1.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -42,11 +42,12 @@ NOT_GIVEN_ON = UBUNTU_24 | {f"{SESSION}/app.slice": ("cpu memory pids", "", USER
 
 
 @pytest.fixture
-def recorded(tmp_path: Path) -> Path:
-    """A folder that the user can reach."""
-    for folder in takewhile(lambda each: each != Path(tempfile.gettempdir()), (tmp_path, *tmp_path.parents)):
+def recorded() -> Iterator[Path]:
+    """A folder that the user can reach, which ``tmp_path`` is not: each start of pytest closes its top folder."""
+    with tempfile.TemporaryDirectory(prefix="toolc-cgroup-") as name:
+        folder = Path(name)
         folder.chmod(0o755)
-    return tmp_path
+        yield folder
 
 
 def record(top: Path, tree: dict[str, tuple[str, str, int]]) -> None:

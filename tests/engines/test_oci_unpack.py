@@ -186,6 +186,7 @@ def test_a_negative_size_gives_nothing_back(root: Path, kind: bytes) -> None:
     assert budget.bytes_left == MAX_BYTES
 
 
+@pytest.mark.slow
 def test_headers_do_not_pile_up_in_memory(root: Path) -> None:
     """Each has a copy of what the global one before it says."""
     data = io.BytesIO()

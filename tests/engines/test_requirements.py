@@ -53,6 +53,7 @@ def test_wheels_are_chosen_for_the_sandboxs_python_and_not_for_this_one() -> Non
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_package_and_what_it_needs_are_installed_once_and_never_run(index: Path) -> None:
     wheel(index, "one", needs="two")
     wheel(index, "two")
@@ -67,6 +68,7 @@ def hashed(index: Path, name: str) -> str:
     return f"{name}==1.0 --hash=sha256:{digest}"
 
 
+@pytest.mark.slow
 def test_packages_with_hashes_are_installed_where_all_are_listed(index: Path) -> None:
     wheel(index, "one", needs="two")
     wheel(index, "two")
@@ -80,6 +82,7 @@ def test_packages_with_hashes_are_installed_where_all_are_listed(index: Path) ->
     )
 
 
+@pytest.mark.slow
 def test_a_package_that_is_another_than_was_reviewed_is_refused(index: Path) -> None:
     wheel(index, "one")
     reviewed = hashed(index, "one")
@@ -90,18 +93,21 @@ def test_a_package_that_is_another_than_was_reviewed_is_refused(index: Path) -> 
     assert f"from wheels: one==1.0 has none of the hashes that it may have, but {found}; " in str(caught.value)
 
 
+@pytest.mark.slow
 def test_each_python_has_its_own(index: Path) -> None:
     wheel(index, "one", "cp311-cp311-manylinux_2_17_x86_64")
     wheel(index, "one", "cp312-cp312-musllinux_1_2_aarch64")
     assert requirements.site(("one==1.0",), DEBIAN) != requirements.site(("one==1.0",), ALPINE)
 
 
+@pytest.mark.slow
 def test_a_wheel_for_a_newer_system_is_not_taken(index: Path) -> None:
     wheel(index, "one", "cp311-cp311-manylinux_2_39_x86_64")
     with pytest.raises(InfrastructureError, match="from wheels: "):
         requirements.site(("one==1.0",), DEBIAN)
 
 
+@pytest.mark.slow
 def test_a_package_without_wheels_is_refused_and_its_setup_never_runs(index: Path, tmp_path: Path) -> None:
     (tmp_path / "one-1.0").mkdir()
     (tmp_path / "one-1.0/setup.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n", encoding="utf-8")
@@ -128,6 +134,7 @@ def _source(folder: Path, ran: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_what_a_wheel_needs_by_address_is_not_built_here(index: Path, tmp_path: Path) -> None:
     """For addresses, pip does not ask whether only wheels are wanted."""
     wheel(index, "one", needs=f"two @ file://{_source(tmp_path / 'two', tmp_path / 'ran')}")

@@ -11,6 +11,7 @@ import pytest
 from silent_daemon import SilentDaemon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(20))
 def test_whoever_asks_in_the_last_moment_is_turned_away(tmp_path: Path, number: int) -> None:
     with socket.socket(socket.AF_UNIX) as upstream:

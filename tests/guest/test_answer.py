@@ -97,6 +97,7 @@ def test_what_cannot_be_sent_is_named_with_its_place(value: object, message: str
     assert json.loads(failure(caught.value))["error"]["kind"] == "serialization"
 
 
+@pytest.mark.slow
 def test_nesting_without_end_is_refused() -> None:
     value: object = []
     for _ in range(100_000):

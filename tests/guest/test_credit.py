@@ -24,6 +24,7 @@ def test_together_they_stay_within_bounds() -> None:
     )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(1, MAX_CONNECTIONS), st.integers(1, 2 * WINDOW_BYTES)), min_size=1))
 def test_who_has_sent_all_it_might_may_send_again_once_that_is_consumed(steps: list[tuple[int, int]]) -> None:
     """However many others come and go, and however little is consumed at a time."""

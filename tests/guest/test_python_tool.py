@@ -275,6 +275,7 @@ ERRORS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "line", "kind"), [(n, *e) for n, e in ERRORS.items()], ids=ERRORS.keys())
 def test_an_exception_becomes_an_error_with_its_place(guest: Guest, name: str, line: str, kind: str) -> None:
     error = raised(guest, f"\ndef run():\n    {line}\n")

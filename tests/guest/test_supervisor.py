@@ -63,6 +63,7 @@ def test_stdin_that_is_closed_early_holds_nothing_up(guest: Guest) -> None:
     assert guest.shell("exec <&-; sleep 0.1; echo done", stdin=b"x" * 5_000_000).stdout.data() == b"done\n"
 
 
+@pytest.mark.slow
 def test_a_gigabyte_keeps_its_head_and_tail(guest: Guest) -> None:
     outcome = guest.shell("echo first; head -c 1000000000 /dev/zero; echo last")
     assert outcome.ending == "exited"
@@ -72,6 +73,7 @@ def test_a_gigabyte_keeps_its_head_and_tail(guest: Guest) -> None:
     assert len(outcome.stdout.data()) == Limits().output_bytes
 
 
+@pytest.mark.slow
 def test_endless_output_ends_at_the_deadline(guest: Guest) -> None:
     outcome = stopped(lambda timeout_ms: guest.shell("yes", timeout_ms=timeout_ms))
     assert outcome.ending == "timed_out"
@@ -89,6 +91,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", HOSTILE.values(), ids=HOSTILE.keys())
 def test_the_deadline_ends_whatever_runs(guest: Guest, script: str) -> None:
     outcome = stopped(lambda timeout_ms: guest.shell(f"echo started; {script}", timeout_ms=timeout_ms))
@@ -112,11 +115,13 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_the_deadline_ends_a_fork_bomb(guest: Guest) -> None:
     outcome = stopped(lambda timeout_ms: guest.program(FORK_BOMB, timeout_ms=timeout_ms))
     assert (outcome.ending, outcome.stdout.data()) == ("timed_out", b"started\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -159,6 +164,7 @@ def test_output_of_a_killed_background_process_is_kept(guest: Guest) -> None:
     assert guest.shell(script).stdout.data() == b"from below\n"
 
 
+@pytest.mark.slow
 def test_orphans_are_reaped_while_the_call_runs(guest: Guest) -> None:
     # 600 orphans one after the other, under a limit of 200 processes.
     outcome = guest.shell("for i in $(seq 600); do (true &) ; done; sleep 0.2; ls -d /proc/[0-9]* | wc -l")
@@ -241,6 +247,7 @@ def test_a_host_that_breaks_the_protocol_is_left(guest: Guest) -> None:
     assert "frame of type 1 on stream 0" in sandbox.complaint()
 
 
+@pytest.mark.slow
 def test_what_goes_in_comes_out_around_every_boundary(guest: Guest) -> None:
     for size in (1, 4095, 65_535, 65_536, 65_537, 300_000):
         text = "x" * (size // 3)

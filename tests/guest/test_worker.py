@@ -135,6 +135,7 @@ NEVER_BEGAN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("invocation", "reason"), NEVER_BEGAN.values(), ids=NEVER_BEGAN.keys())
 def test_trouble_before_the_call_is_never_a_tools_result(
     guest: Guest, invocation: Exec | PythonCall, reason: str
@@ -149,6 +150,7 @@ def test_exit_status_127_of_the_programs_own_is_no_failure_to_start(guest: Guest
     assert (outcome.ending, outcome.status) == ("exited", 127)
 
 
+@pytest.mark.slow
 def test_a_call_beyond_the_protocols_bound_is_a_reason(guest: Guest) -> None:
     outcome = guest.run(Exec(argv=("true",), files=(File(path="big", text="x" * (65 * 1024 * 1024)),)))
     assert not_started(outcome).startswith("the call's arguments and files come to 68")

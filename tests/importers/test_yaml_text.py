@@ -39,6 +39,7 @@ def read(text: str) -> JsonValue:
     return to_json(document.root)
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_specs_are_read_as_they_were_written(value: JsonValue) -> None:
     whole: JsonObject = {"toolc": 1, "value": value}

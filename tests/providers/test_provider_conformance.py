@@ -41,6 +41,7 @@ def test_losses_are_the_golden_ones(golden: bool) -> None:
     compare("losses", losses, write=golden)
 
 
+@pytest.mark.slow
 @each_provider
 def test_the_sdk_accepts_the_definitions(provider: Provider) -> None:
     SDK_CHECKS[provider.name](provider.lower(TOOLS).tools)
@@ -109,6 +110,7 @@ def test_arguments_that_the_tool_takes_the_lowered_schema_takes(
             lowered.validate(each)
 
 
+@pytest.mark.slow
 @each_provider
 @given(schema=schemas)
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])

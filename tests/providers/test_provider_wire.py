@@ -93,6 +93,7 @@ def test_anthropic(recorder: Recorder) -> None:
     assert (path, body["tools"]) == ("/v1/messages", definitions("anthropic"))
 
 
+@pytest.mark.slow
 def test_gemini(recorder: Recorder) -> None:
     from google import genai
     from google.genai import types

@@ -222,6 +222,7 @@ def _without_types_of_values(schema: JsonObject) -> JsonObject:
     return map_subschemas(kept, lambda inner: _without_types_of_values(inner) if isinstance(inner, dict) else inner)
 
 
+@pytest.mark.slow
 @given(schema=strict_schemas, data=st.data())
 @LIMITS
 def test_a_call_that_the_tool_takes_can_be_written_in_strict_mode(schema: JsonObject, data: st.DataObject) -> None:

@@ -267,6 +267,7 @@ def sarif_run(found: Report) -> Any:
     return run
 
 
+@pytest.mark.slow
 def test_sarif_follows_its_schema_whatever_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(NEGATIVE)
     found = Report(diagnostics=compile_specs([Path()]).diagnostics, version="1.2.3")

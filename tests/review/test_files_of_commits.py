@@ -77,6 +77,7 @@ LINKS: Final[dict[str, Callable[[Path], str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", LINKS.values(), ids=LINKS)
 @pytest.mark.parametrize("place", ["specs/look.py", "specs/lib/a.py", "specs/image/Dockerfile", "specs/look.sh"])
 def test_a_link_of_a_strangers_commit_leads_nowhere(

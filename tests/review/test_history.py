@@ -73,6 +73,7 @@ def commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return made
 
 
+@pytest.mark.slow
 def test_every_change_is_classified_and_every_witness_is_true(commits: list[str]) -> None:
     known = {each.number for each in rules()}
     witnesses = 0

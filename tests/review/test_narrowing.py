@@ -211,6 +211,7 @@ SPELLINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
 def test_a_file_that_changes_is_seen_however_a_spec_names_it(repository: Repository, spelling: str) -> None:
     anchors = "owner: &key file\ntags: [&place lib/look.py]\nversion: '1'\n"

@@ -85,6 +85,7 @@ def state(tools: tuple[ToolSpec, ...]) -> State:
     return State("a state", {tool.name: Reviewed(tool) for tool in tools})
 
 
+@pytest.mark.slow
 def test_no_digest_moves_unseen(tools: tuple[ToolSpec, ...]) -> None:
     before = state(tools)
     choices = random.Random(7)

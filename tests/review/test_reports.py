@@ -84,6 +84,7 @@ def test_what_a_spec_says_does_nothing_on_a_page(tmp_path: Path) -> None:
     assert "\u202e" not in report
 
 
+@pytest.mark.slow
 def test_a_comment_has_room(tmp_path: Path) -> None:
     old = {f"{n}.yaml": PLAIN.replace("name: look", f"name: look_{n}") for n in range(200)}
     new = {path: spec.replace("Look a thing up", "Look at a thing " * 40) for path, spec in old.items()}
@@ -122,6 +123,7 @@ def test_a_script_of_ten_thousand_lines_is_cut_in_every_report(tmp_path: Path) -
     assert len(text.report(found).splitlines()) < 100
 
 
+@pytest.mark.slow
 def test_one_tool_with_too_many_changes_still_names_the_gravest(tmp_path: Path) -> None:
     entry = "  p{}: {{type: string, maxLength: 9, description: '{}'}}\n"
     many = "".join(entry.format(number, "What it is, in words. " * 40) for number in range(60))

@@ -146,6 +146,7 @@ def test_a_folder_that_became_a_link_has_what_the_folder_had(repository: Reposit
     assert narrowed_lines("HEAD", None, "specs") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "words"),
     [

@@ -36,6 +36,7 @@ def saying(words: str) -> tuple[str, JsonValue]:
     return "say", {"words": words}
 
 
+@pytest.mark.slow
 @both_formats
 def test_the_model_is_told_its_instructions_and_asked_the_one_argument(speech: Speech, tmp_path: Path) -> None:
     with ScriptedModel(speech=speech, script=[speech.text("Because.")]) as model:
@@ -47,6 +48,7 @@ def test_the_model_is_told_its_instructions_and_asked_the_one_argument(speech: S
     assert messages(request)[-1] == question()
 
 
+@pytest.mark.slow
 @both_formats
 def test_what_a_tool_says_goes_back_under_the_id_of_its_call(speech: Speech, tmp_path: Path) -> None:
     script = [speech.calls(saying("one"), saying("two")), speech.text("one, two")]

@@ -37,6 +37,7 @@ HOSTILE: dict[str, tuple[str, JsonObject]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_values_that_would_take_for_ever_are_given_up(name: str) -> None:
     expression, values = HOSTILE[name]
@@ -44,6 +45,7 @@ def test_values_that_would_take_for_ever_are_given_up(name: str) -> None:
         holds(expression, values)
 
 
+@pytest.mark.slow
 def test_values_that_nest_for_ever_are_given_up() -> None:
     one: JsonValue = []
     two: JsonValue = []

@@ -73,6 +73,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), JSON, max_size=4), st.lists(st.text(), min_size=1, max_size=3), JSON)
 def test_any_name_can_be_pointed_at(body: dict[str, JsonValue], names: list[str], cursor: JsonValue) -> None:
     body.pop(names[0], None)

@@ -236,6 +236,7 @@ def test_a_mark_is_taken_away_where_no_secret_is_known_yet() -> None:
     assert redactor.json({"message": "abc<cut>..."}) == {"message": "abc..."}
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.text("ab", min_size=8, max_size=12), min_size=1, max_size=3),
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 12)), max_size=8),

@@ -281,6 +281,7 @@ def test_who_gives_up_waiting_is_the_last_to_leave_a_closed_session(tmp_path: Pa
         assert_ends(living() - before)
 
 
+@pytest.mark.slow
 def test_an_executor_that_nobody_closed_takes_its_sessions_along(tmp_path: Path) -> None:
     path = tmp_path / "spec.yaml"
     path.write_text(json.dumps(NOTES), encoding="utf-8")

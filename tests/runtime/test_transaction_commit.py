@@ -122,6 +122,7 @@ call(doing(edit), tool(), Path({workspace!r}))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["_stage", "_set_mode", "forget_plan", "remove_staging"])
 def test_the_janitor_finishes_what_a_killed_commit_began(workspace: Path, function: str) -> None:
     """``test_transaction_recovery`` walks through all of its steps."""

@@ -33,6 +33,7 @@ HERE = Path(__file__).parent
 HELPERS = os.pathsep.join([str(HERE), str(HERE.parent / "engines")])
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)  # a process for each step
 @pytest.mark.parametrize("way", ["commit", "recovery", "steps"])
 def test_whoever_is_killed_at_whichever_step_leaves_the_old_state_or_the_new(tmp_path: Path, way: str) -> None:

@@ -60,6 +60,7 @@ def start_a_long_call(process: subprocess.Popen[str], started: Path) -> None:
         assert process.poll() is None
 
 
+@pytest.mark.slow
 def test_the_official_client_lists_and_calls() -> None:
     async def talk() -> None:
         parameters = StdioServerParameters(command=sys.executable, args=[str(PROGRAM)], env=ENVIRONMENT)
@@ -71,6 +72,7 @@ def test_the_official_client_lists_and_calls() -> None:
     anyio.run(talk)
 
 
+@pytest.mark.slow
 def test_nothing_but_the_protocol_is_on_stdout(server: subprocess.Popen[str]) -> None:
     send(server, {"id": 2, "method": "tools/call", "params": {"name": "echo", "arguments": {"words": "é"}}})
     assert receive(server)["id"] == 2
@@ -79,6 +81,7 @@ def test_nothing_but_the_protocol_is_on_stdout(server: subprocess.Popen[str]) ->
     assert stderr == "a stray print\n"
 
 
+@pytest.mark.slow
 def test_it_ends_when_the_client_hangs_up_in_the_middle_of_a_call(
     server: subprocess.Popen[str], tmp_path: Path
 ) -> None:
@@ -90,6 +93,7 @@ def test_it_ends_when_the_client_hangs_up_in_the_middle_of_a_call(
     assert server.stderr.read() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_it_ends_on_a_signal_in_the_middle_of_a_call(
     server: subprocess.Popen[str], tmp_path: Path, number: signal.Signals, code: int
@@ -100,6 +104,7 @@ def test_it_ends_on_a_signal_in_the_middle_of_a_call(
     assert (server.returncode, stderr) == (code, "")
 
 
+@pytest.mark.slow
 def test_it_ends_when_nobody_reads_its_answers(server: subprocess.Popen[str]) -> None:
     assert server.stdout
     server.stdout.close()
@@ -109,6 +114,7 @@ def test_it_ends_when_nobody_reads_its_answers(server: subprocess.Popen[str]) ->
     assert server.stderr.read() == ""
 
 
+@pytest.mark.slow
 def test_a_line_that_is_not_a_message_does_no_harm(server: subprocess.Popen[str]) -> None:
     assert server.stdin
     server.stdin.write("\x00not json\n\n[]\n")

@@ -42,6 +42,7 @@ def test_a_required_property_and_one_that_is_not_declared_stay() -> None:
     assert without_nulls(root, {"a": None, "b": None}) == {"a": None, "b": None}
 
 
+@pytest.mark.slow
 def test_so_many_choices_are_tried_and_no_more() -> None:
     doubled: JsonObject = {
         f"d{level}": {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}, {"$ref": f"#/$defs/d{level + 1}"}]}

@@ -26,18 +26,21 @@ def messages(schema: JsonObject, value: JsonValue) -> list[str]:
 TOO_LONG = ["too many steps are needed to check this value"]
 
 
+@pytest.mark.slow
 def test_references_that_double_are_followed_so_often_and_no_more() -> None:
     assert messages(doubling(30), 1) == TOO_LONG
     assert messages(doubling(30), "text") == []
     assert messages(doubling(3), 1) == ["1 is not valid under any of the given schemas"]
 
 
+@pytest.mark.slow
 def test_a_long_value_may_need_many_references() -> None:
     schema: JsonObject = {"items": {"$ref": "#/$defs/row"}, "$defs": {"row": {"type": "integer"}}}
     assert messages(schema, [1] * 20_000) == []
     assert messages(schema, [*[1] * 20_000, "x"]) == ["'x' is not of type 'integer'"]
 
 
+@pytest.mark.slow
 def test_schemas_that_ask_for_what_is_unevaluated_at_every_level() -> None:
     schema: JsonObject = {"type": "object"}
     for _ in range(40):
@@ -50,6 +53,7 @@ def test_a_long_value_is_not_repeated_for_each_of_many_choices() -> None:
     assert messages(schema, "a" * 1_000_000) == TOO_LONG
 
 
+@pytest.mark.slow
 def test_items_that_must_differ_are_compared_in_linear_time() -> None:
     rows: list[JsonValue] = [{"row": row} for row in range(30_000)]
     assert messages({"uniqueItems": True}, rows) == []
@@ -74,6 +78,7 @@ def test_what_counts_as_the_same(items: list[JsonValue], same: bool) -> None:
     assert bool(messages({"uniqueItems": True}, items)) is same
 
 
+@pytest.mark.slow
 def test_many_texts_and_a_pattern_that_takes_long_for_each() -> None:
     pattern = "a[a-z]*b[a-z]*c[a-z]*d[a-z]*x"
     schema: JsonObject = {"items": {"not": {"pattern": pattern}}}
@@ -96,6 +101,7 @@ def test_only_the_first_errors_are_told() -> None:
     assert len(messages({"items": {"type": "string"}}, [1] * 1000)) == MOST_ERRORS
 
 
+@pytest.mark.slow
 def test_validations_do_not_share_what_they_may_do() -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda value: messages(doubling(30), value), [1, "a", 2, "b"]))

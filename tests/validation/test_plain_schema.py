@@ -43,12 +43,14 @@ def _schemas(inner: st.SearchStrategy[JsonValue]) -> st.SearchStrategy[JsonValue
 _SCHEMAS: st.SearchStrategy[JsonValue] = st.recursive(st.booleans() | st.just({}), _schemas, max_leaves=5)
 
 
+@pytest.mark.slow
 @given(_SCHEMAS | _VALUES)
 def test_what_is_plainly_a_schema_is_one_by_the_metaschema(value: JsonValue) -> None:
     if is_plain_schema(value):
         assert [*Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(value)] == []
 
 
+@pytest.mark.slow
 @given(_SCHEMAS, _VALUES)
 def test_what_plainly_satisfies_a_schema_does(schema: JsonValue, value: JsonValue) -> None:
     if isinstance(schema, dict) and is_plain_schema(schema) and plainly_satisfies(value, schema):

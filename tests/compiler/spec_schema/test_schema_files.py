@@ -74,6 +74,7 @@ def test_every_key_is_described(name: str) -> None:
         assert words[0] in "':" or words[0].isupper() or words[0].isalpha(), key
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_schema_is_one_in_both_drafts(name: str) -> None:
     Draft202012Validator.check_schema(SCHEMAS[name])
