@@ -22,7 +22,7 @@ from toolc.sandbox.selection import select
 settings.register_profile("toolc", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("toolc")
 
-LONG: Final = frozenset({"conformance", "docs", "engines", "integration", "soak"})
+LONG: Final = frozenset({"conformance", "docs", "integration", "soak"})
 """Folders whose tests mostly wait for sandboxes."""
 
 

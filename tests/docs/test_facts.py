@@ -267,3 +267,9 @@ def test_built_in_tools_of_the_migration_guide() -> None:
     tools |= {f"schedule_{verb}" for verb in ("create", "list", "update", "delete")}
     assert tools >= {"bash", "calculator", "database_query", "database_execute", "http_request"}
     assert tools - set(Registry.builtin().names) == set()
+
+
+def test_terms_of_the_glossary_are_sorted_and_unique() -> None:
+    terms = re.findall(r"^\| ([\w-][^|]*?) \| ", Page.read("reference/glossary").text, re.MULTILINE)[1:]
+    assert terms == sorted(set(terms), key=str.casefold)
+    assert len(terms) >= 70
