@@ -36,7 +36,7 @@ ROUNDS = 3
 NO_TARGETS: Mapping[str, float] = {}
 WITH_CACHE = """
 from toolc.cli.main import main
-from toolc.compiler import cache_answers
+from toolc.compiler.cache import answers as cache_answers
 cache_answers._RACY_NS = -(10 ** 18)
 main()
 """

@@ -23,7 +23,7 @@ BUILD = """
 import sys
 from pathlib import Path
 from toolc.cli.main import main
-from toolc.sandbox import docker_debian, images
+from toolc.sandbox.images import debian as docker_debian; from toolc.sandbox.docker import image_builder as images
 folder, version, public = sys.argv[1:4]
 images.asset = lambda name: Path(folder) / name
 images._version = lambda: version

@@ -28,7 +28,7 @@ __all__ = ["client", "engine"]
 
 DIE = """
 import os, select, signal, sys
-from toolc.sandbox import docker_container, docker_http
+from toolc.sandbox.docker import container as docker_container, api_client as docker_http
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.host.owner import Owner
 from toolc.model.plan import Profile

@@ -117,7 +117,7 @@ def test_a_base_that_has_docker_fetch_something_is_refused_and_other_triggers_ar
 
 SLOW = """
 import os, sys
-from toolc.sandbox import docker_build, images
+from toolc.sandbox.docker import build as docker_build, image_builder as images
 from toolc.sandbox.docker.api_client import Client
 from toolc.model.spec.tool import Build, File
 text = "ARG BASE\\nFROM ${BASE}\\nRUN sleep 1000.%s\\n" % sys.argv[1]

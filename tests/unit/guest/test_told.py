@@ -13,7 +13,7 @@ from toolc.guest import launch_args
 
 SHOW = """
 import resource
-from toolc.guest import told
+from toolc.guest import launch_args as told
 told.insist_on_kernel()
 told.set_limits()
 print([resource.getrlimit(each) for each in (resource.RLIMIT_DATA, resource.RLIMIT_NPROC)])

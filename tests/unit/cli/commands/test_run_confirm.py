@@ -80,7 +80,7 @@ ON_TERMINAL = """
 import sys
 sys.path.insert(0, {helpers!r})
 from transaction_cases import DONE
-from toolc.sandbox import select
+from toolc.sandbox import selection as select
 from toolc.testing.fake_engine import FakeEngine
 import toolc.client.executor
 engine = FakeEngine(lambda _: DONE)
@@ -146,7 +146,7 @@ tools:
 SEVERAL = """
 import sys, threading
 sys.path.insert(0, {helpers!r})
-from toolc.sandbox import select
+from toolc.sandbox import selection as select
 from toolc.testing.fake_engine import FakeEngine
 from toolc.model.result import Capture, Outcome
 import click

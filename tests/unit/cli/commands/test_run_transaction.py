@@ -87,7 +87,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {helpers!r})
 from transaction_cases import DONE, doing
-from toolc.sandbox import select
+from toolc.sandbox import selection as select
 import toolc.client.executor
 engine = doing(lambda view: (view / "old").unlink(), DONE)
 toolc.client.executor.select = lambda *_: select.Selection(engine)

@@ -14,7 +14,7 @@ import toolc
 ASK = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from toolc.guest import http_tool
+from toolc.guest.http import tool as http_tool
 from toolc.guest.http.response import parse_json
 from toolc.guest.http.request import Requests
 before = set(sys.modules)

@@ -95,7 +95,7 @@ def test_descriptors_are_given_back(folder: int) -> None:
 
 MOUNTED = """
 import errno, os, sys
-from toolc.runtime import open_beneath as module
+from toolc.runtime.workspace import dir_handle as module
 from toolc.runtime.workspace.dir_handle import Root
 
 if sys.argv[2] == "in steps":

@@ -18,7 +18,7 @@ from toolc.sandbox.host.janitor_process import remove_tree, sweep
 
 OWNER = """\
 import os, sys
-from toolc.sandbox import janitor
+from toolc.sandbox.host import janitor
 from toolc.sandbox.host.owner import Owner
 janitor.register([sys.executable, "-c", sys.argv[1], sys.argv[2]])
 janitor.register([sys.executable, "-c", sys.argv[1], sys.argv[2]])

@@ -73,7 +73,7 @@ def test_two_at_once_make_one() -> None:
 
 MAKER = """
 import subprocess, sys, time
-from toolc.sandbox import store
+from toolc.sandbox.host import store
 def fill(folder):
     child = subprocess.Popen(["sleep", "1000"], cwd=folder, start_new_session=True)
     named = subprocess.Popen(["sleep", "1001"], env={"TMPDIR": str(folder)}, cwd="/", start_new_session=True)

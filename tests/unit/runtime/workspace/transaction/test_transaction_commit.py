@@ -116,7 +116,7 @@ from pathlib import Path
 sys.path[:0] = {path!r}
 from transaction_cases import call, doing, tool
 from edited_workspace import edit
-from toolc.runtime import transaction_commit as commit
+from toolc.runtime.workspace.transaction import commit
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 commit.{function} = die
