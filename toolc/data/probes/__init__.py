@@ -1,1 +1,1 @@
-"""The package ``toolc.data.probes``."""
+"""Programs that try to break out of a sandbox, to test its isolation."""
