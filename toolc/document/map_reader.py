@@ -65,7 +65,7 @@ class Findings:
     _settled: list[Span] = field(default_factory=list)
 
     def add(self, code: Code, message: str, span: Span, hint: str = "", fix: Fix | None = None) -> None:
-        """Add one finding, unless its span is settled."""
+        """Add one finding, unless it is within a span that ``settle`` was called for."""
         self.errors += code.severity is Severity.ERROR
         if not any(place.covers(span) for place in self._settled):
             self.diagnostics.add(code, message, span, hint, fix)

@@ -1,7 +1,7 @@
 """The request and response handling of one call of an HTTP tool, as data without secret values.
 
 Text in a request is already escaped for its place. A ``Slot`` marks the place of a secret. The host fills it when
-it sends the request. Since a slot is an object and not text, no argument can imitate one.
+it sends the request. A slot is an object, so no text in an argument can imitate one.
 """
 
 from __future__ import annotations

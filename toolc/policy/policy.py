@@ -40,7 +40,7 @@ ISOLATION: Final[tuple[MinIsolation, ...]] = ("namespace", "gvisor", "vm")
 
 
 class PolicyError(ToolcError):
-    """A tool must not be called because of a policy. The message names the rule and the policy."""
+    """A policy does not allow a call of a tool. The message names the rule and the policy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

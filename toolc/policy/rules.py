@@ -122,7 +122,7 @@ def _host_route(tool: ToolSpec, destination: Destination) -> tuple[str | int, ..
 def _images(asked: PolicyRequest) -> Iterator[Violation]:
     patterns = asked.policy.images
     for each in asked.has.images:
-        # None is toolc's own base image, which is part of a release and not a choice of the spec.
+        # None is toolc's own base image, which is part of a release, so the spec does not choose it.
         if patterns is None or each.value is None or any(path_matches(one, each.value) for one in patterns):
             continue
         is_built = asked.tool.sandbox.build is not None
