@@ -195,8 +195,8 @@ class ToolFailure:
 class ToolResult:
     """The result that a caller receives. ``content`` is for the model; ``details`` are not shown to it.
 
-    ``structured`` is the tool's data in a tuple of length one, or None if there is no data (the data may be None
-    too). ``data`` is the same without the tuple.
+    ``structured`` is the tool's data in a tuple of length one, or None if there is no data; ``(None,)`` is null.
+    ``data`` is the same without the tuple.
     """
 
     content: tuple[Content, ...]

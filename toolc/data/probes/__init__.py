@@ -1,1 +1,1 @@
-"""Programs that try to break out of a sandbox, to test its isolation."""
+"""Tests of a sandbox: attempts to break out of it, to exceed its limits, and to find traces of other calls."""
