@@ -1,1 +1,1 @@
-"""The package ``toolc.config``."""
+"""The user's own configuration and secrets."""

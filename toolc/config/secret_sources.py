@@ -1,13 +1,13 @@
-"""Where the values of secrets come from: the user's own configuration, a file he names, or his environment.
+"""The sources of secret values: the user's own configuration, the file of ``--secrets``, or the environment.
 
-``secrets:`` of the configuration, and the whole of the file of ``--secrets``, is a map of names to sources::
+``secrets:`` of the configuration, and the whole file of ``--secrets``, is a map of names to sources::
 
     GITHUB_TOKEN: {env: GH_TOKEN}
     SHOP_TOKEN: {file: ~/.secrets/shop}
     BILLING_KEY: {command: [pass, show, billing]}
 
-In the file of ``--secrets`` a value may stand itself, as text. A secret that neither names is the variable
-``TOOLC_SECRET_<NAME>``. No message ever holds a value.
+The file of ``--secrets`` can also contain values, as text. A secret without a source is read from the environment
+variable ``TOOLC_SECRET_<NAME>``. Messages never contain values.
 """
 
 from __future__ import annotations
@@ -35,42 +35,42 @@ __all__ = [
 
 
 MIN_CHARACTERS: Final = 8
-"""A shorter value could not be kept out of output without taking ordinary words out of it."""
+"""The minimum length of a value. Redacting a shorter value would also remove ordinary words from output."""
 
 MAX_BYTES: Final = 64 * 1024
-"""The longest value: more than any key, and short enough to look for in all that leaves a sandbox."""
+"""The maximum size of a value: more than any key needs, and small enough to search for in all output."""
 
 COMMAND_SECONDS: Final = 60.0
-"""How long a command may take: somebody may have to unlock a store."""
+"""The maximum time for a command, in seconds. The user may have to unlock a password store."""
 
 PREFIX: Final = "TOOLC_SECRET_"
-"""With a secret's name, the variable that holds its value where nothing else says where it is."""
+"""The prefix of the environment variable for a secret without a source."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnvSource:
-    """The value of a variable of toolc's own environment."""
+    """The value of an environment variable of toolc."""
 
     variable: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """What a file holds, less one line feed at its end."""
+    """The contents of a file, without one line feed at the end."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class CommandSource:
-    """What a command writes to its stdout, less one line feed at its end. No shell is started."""
+    """The stdout of a command, without one line feed at the end. The command runs without a shell."""
 
     argv: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GivenSource:
-    """The value itself, which no ``repr`` shows."""
+    """The value itself, which is not part of ``repr``."""
 
     value: str = field(repr=False)
 
@@ -79,9 +79,9 @@ SecretSource: TypeAlias = EnvSource | FileSource | CommandSource | GivenSource
 
 
 class SecretStore:
-    """The values of secrets, each looked up when it is first asked for. Safe to use from several threads.
+    """The values of secrets, each read when it is first needed. Thread-safe.
 
-    ``from_environment`` says whether ``TOOLC_SECRET_<NAME>`` counts where ``sources`` do not name a secret.
+    ``from_environment`` is whether to use ``TOOLC_SECRET_<NAME>`` for secrets that are not in ``sources``.
     """
 
     def __init__(
@@ -102,9 +102,9 @@ class SecretStore:
         return f"<SecretStore: {', '.join(sorted(self._sources)) or 'no sources'}>"
 
     def reveal(self, names: Iterable[str]) -> dict[str, str]:
-        """The values of these secrets. Raises ``UsageError`` that says of every one what is wrong.
+        """Return the values of these secrets. Raises ``UsageError`` that describes all problems.
 
-        Nobody waits for the slow source of a secret but who asks for the same one.
+        Only callers that need the same secret wait for its source.
         """
         found: dict[str, str] = {}
         problems: list[str] = []
@@ -154,19 +154,19 @@ def _read(name: str, source: SecretSource, environment: Mapping[str, str]) -> st
 
 def _read_file(name: str, path: str) -> bytes:
     try:
-        # A pipe would wait for its writer.
+        # Opening a pipe would otherwise wait for its writer.
         with os.fdopen(os.open(Path(path).expanduser(), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             _check_private(name, path, file.fileno())
             return file.read(MAX_BYTES + 2) or b""
     except (OSError, ValueError, RuntimeError) as error:
-        # A path may hold a NUL, and begin with the home of nobody.
+        # The path may contain a NUL, or start with the home of an unknown user.
         raise UsageError(f"the secret {name!r}: cannot read {path}: {_words(error)}") from None
 
 
 def _check_private(name: str, path: str, descriptor: int) -> None:
-    """Refuse a file of the caller's own that others may use, as ssh does a key; OpenSSH's sshkey_perm_ok.
+    """Reject a file of this user that others can access, as ssh does for keys (OpenSSH's sshkey_perm_ok).
 
-    What is mounted read-only, as orchestrators mount secrets, has modes that nobody here can change.
+    Read-only mounts, which orchestrators use for secrets, are accepted: their modes cannot be changed.
     """
     status = os.fstat(descriptor)
     others = status.st_mode & 0o077
@@ -204,7 +204,9 @@ def _run(name: str, argv: tuple[str, ...]) -> bytes:
 
 
 def _written(process: subprocess.Popen[bytes], argv: tuple[str, ...], deadline: float) -> bytes:
-    """What a command writes; one that writes more than a value may have is ended. Raises ``TimeoutExpired``."""
+    """Return the output of a command, which is killed if it is larger than a value may be. Raises
+    ``TimeoutExpired``.
+    """
     assert process.stdout is not None
     poll = select.poll()
     poll.register(process.stdout, select.POLLIN)
@@ -244,7 +246,7 @@ def _checked(name: str, value: str) -> str:
 
 
 def read_sources(node: Node, what: str, findings: Findings) -> dict[str, SecretSource] | None:
-    """``secrets:`` of the configuration."""
+    """Read ``secrets:`` of the configuration."""
     from toolc.document.map_reader import mapping  # slow to import, and most users configure no secrets
 
     found = mapping(node, what, findings)
@@ -255,7 +257,7 @@ def read_sources(node: Node, what: str, findings: Findings) -> dict[str, SecretS
 
 
 def load_secrets(path: Path) -> dict[str, SecretSource]:
-    """The file of ``--secrets``, YAML or (by its name) TOML. Raises ``UsageError`` that says where."""
+    """Read the file of ``--secrets``: YAML, or TOML by its name. Raises ``UsageError`` with the place."""
     from toolc.document.loader import load_project
     from toolc.document.map_reader import Findings
     from toolc.document.nodes import Scalar  # as above
@@ -266,7 +268,7 @@ def load_secrets(path: Path) -> dict[str, SecretSource]:
     diagnostics = Diagnostics()
     document = load_project(path, str(path), diagnostics, what="a file of secrets")
     if document is None:
-        # Not the finding's own words, which repeat what is written there.
+        # The message of the finding is not shown, because it could contain a secret value.
         span = diagnostics.sorted()[0].span
         raise UsageError(f"{span}: cannot be read; a file of secrets has lines like NAME: value, values in quotes")
     findings = Findings(document.source, diagnostics)

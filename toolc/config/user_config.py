@@ -1,6 +1,6 @@
-"""The user's own configuration: what no spec and no repository may decide.
+"""The user's own configuration, with settings that specs and repositories must not decide.
 
-``$XDG_CONFIG_HOME/toolc/config.yaml`` or ``config.toml`` (``~/.config`` where that variable is not set)::
+It is in ``$XDG_CONFIG_HOME/toolc/config.yaml`` or ``config.toml`` (``~/.config`` if the variable is not set)::
 
     engine: auto
     accept_unenforced: [memory, cpus]
@@ -31,15 +31,15 @@ __all__ = [
 
 
 NAMES: Final = ("config.yaml", "config.toml")
-"""What the file is called, in the folder ``toolc`` of the user's configuration folder."""
+"""The names of the file, in the folder ``toolc`` of the user's configuration folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """What a user decides for all of his calls.
+    """The settings that a user makes for all calls.
 
-    ``accept_unenforced`` names limits that a call may do without where the host cannot enforce them.
-    ``secrets`` says where the values of secrets are.
+    ``accept_unenforced`` names limits that need not be enforced if the host cannot enforce them. ``secrets`` has
+    the sources of the values of secrets.
     """
 
     engine: str = AUTO
@@ -48,7 +48,7 @@ class Configuration:
 
 
 def load_configuration(environment: Mapping[str, str] | None = None) -> Configuration:
-    """What the user's file says; the defaults where there is none. Raises ``UsageError`` that says where."""
+    """Return the user's configuration, or the defaults without a file. Raises ``UsageError`` with the place."""
     environment = os.environ if environment is None else environment
     folder = configuration_folder(environment)
     found = [path for path in (folder / name for name in NAMES) if _is_there(path)]
@@ -64,26 +64,26 @@ def _is_there(path: Path) -> bool:
     try:
         path.lstat()
     except OSError:
-        # A home folder that is closed to us, as under sudo, holds nothing of ours.
+        # A home folder without access for this user, as with sudo, does not contain its configuration.
         return False
     return True
 
 
 def configuration_folder(environment: Mapping[str, str]) -> Path:
-    """Where the file is looked for. A relative ``XDG_CONFIG_HOME`` counts as none, as its specification says."""
+    """Return the folder of the file. A relative ``XDG_CONFIG_HOME`` is ignored, as its specification requires."""
     chosen = Path(environment.get("XDG_CONFIG_HOME", ""))
     base = chosen if chosen.is_absolute() else Path(environment.get("HOME") or "/") / ".config"
     return base / "toolc"
 
 
 def _check_place(path: Path, environment: Mapping[str, str]) -> None:
-    """Refuse a file that somebody else could have written, or put there."""
+    """Reject a file that another user could have written or placed there."""
     try:
         status = path.stat()
     except OSError as error:
         raise UsageError(f"{path} leads nowhere ({error.strerror}); mend the link, or remove it") from None
     if not stat.S_ISREG(status.st_mode):
-        # To open a pipe would be to wait for its writer.
+        # Opening a pipe would wait for its writer.
         raise UsageError(f"{path} is not a file; put your configuration into a file of that name")
     for each, found, mode in ((path, status, 600), (path.parent, path.parent.stat(), 700)):
         if found.st_uid not in {os.geteuid(), 0} or found.st_mode & 0o022:
@@ -100,7 +100,7 @@ def _check_place(path: Path, environment: Mapping[str, str]) -> None:
 
 
 def _repository(folder: Path) -> Path | None:
-    """The root of the Git repository around ``folder``."""
+    """Return the root of the Git repository that contains ``folder``, or None."""
     return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
 
 

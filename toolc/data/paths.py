@@ -1,4 +1,4 @@
-"""Folders that travel with toolc and are no code: package data in a wheel, beside the package in a checkout."""
+"""Finds folders of data that are shipped with toolc: inside the package in a wheel, next to it in a checkout."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ __all__ = [
 
 
 def packaged_path(name: str) -> Path:
-    """The folder ``name``, as ``specs``, by its path in a checkout. Raises ``UsageError`` where it is missing."""
+    """Return the path of the folder ``name`` of a checkout, such as ``specs``. Raises ``UsageError`` if it is
+    missing.
+    """
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "_assets" / name, package.parent / name):
         if folder.is_dir():

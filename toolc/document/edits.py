@@ -1,7 +1,9 @@
-"""Making fixes. Each function gives None where it is not certain what to write; then a finding has no fix.
+"""Creates fixes for findings. A function returns None if the right text is not certain; the finding has no fix
+then.
 
-What stands at a span need not be what was read there: it may be an escape, a line of a block, an alias, or a
-variable of the project. So each says what it means to replace.
+The text at a span may differ from the value that was read there: it can be an escape sequence, a line of a block,
+an alias, or a variable of the project. Each function therefore compares it with the text that it expects to
+replace.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ __all__ = [
     "written",
 ]
 
-_WORDS: Final = (  # compiled where a text is not valid: start-up time
+_WORDS: Final = (  # compiled only for text that is not valid, to keep start-up fast
     r"""
       (?<! [^\s\[,{:=] ) " (?: [^"\\] | \\. )* (?: "|$ )   # quoted text hides a placeholder,
     | (?<! [^\s\[,{:=] ) ' (?: [^'] | '' )* (?: '|$ )
@@ -37,7 +39,7 @@ _REST: Final = r"(?:[^,\]\s]|[ \t]+(?![,\]#\s]))*"
 
 @dataclass(frozen=True, slots=True)
 class Unquoted:
-    """A value with a placeholder and no quotes: its text, and its first column in its line (from 0)."""
+    """A value with a placeholder but no quotes: its text, and its first column in its line (from 0)."""
 
     text: str
     start: int
@@ -93,42 +95,42 @@ _PROPERTY: Final = re.compile(r"(?:^|[\s,\[{])[&!]\S*[ \t]+$")
 
 
 def is_toml(source: SourceText) -> bool:
-    """Whether a file is read as TOML."""
+    """Return whether a file is read as TOML."""
     return source.path.lower().endswith(".toml")
 
 
 def written(source: SourceText, span: Span) -> str:
-    """What is written at ``span``; empty where it has an anchor, and an alias may repeat it, or a tag."""
+    """Return the text at ``span``, or an empty string if it has a tag, or an anchor that an alias may repeat."""
     before = source.line(span.start.line)[: span.start.column - 1]
     return "" if not is_toml(source) and _PROPERTY.search(before) else source.between(span)
 
 
 def fix(description: str, *edits: Edit | None, safe: bool = False) -> Fix | None:
-    """A fix that consists of these edits, if all of them could be made."""
+    """Return a fix that consists of these edits, or None if one of them is None."""
     made = tuple(edit for edit in edits if edit is not None)
     return Fix(description, made, safe) if len(made) == len(edits) else None
 
 
 def replace(source: SourceText, span: Span, was: str, text: str) -> Edit | None:
-    """Put ``text`` where ``was`` is written, in just these characters, at ``span``."""
+    """Return the edit that replaces the text at ``span`` with ``text``, if that text is exactly ``was``."""
     return Edit(span, text) if was and written(source, span) == was else None
 
 
 def quote(source: SourceText, span: Span, found: Unquoted) -> Fix | None:
-    """Put a placeholder that stands at ``span`` in quotes."""
-    # With an anchor too: without quotes it is nothing that an alias could repeat.
+    """Return the fix that puts the placeholder at ``span`` in quotes."""
+    # This is valid with an anchor too: without quotes there is no value that an alias could repeat.
     edit = Edit(span, found.in_quotes) if source.between(span) == found.text else None
     return fix("put it in quotes", edit)
 
 
 def quote_plain(source: SourceText, span: Span) -> Fix | None:
-    """Put the number or the word that stands at ``span`` in quotes, as it is written."""
+    """Return the fix that puts the number or word at ``span`` in quotes, unchanged."""
     text = written(source, span)
     return fix("put it in quotes", Edit(span, f'"{text}"')) if _PLAIN.fullmatch(text) else None
 
 
 def rename(source: SourceText, span: Span, was: str, name: str) -> Edit | None:
-    """Put the name ``name`` where ``was`` is written at ``span``, with or without quotes."""
+    """Return the edit that replaces the name ``was`` at ``span``, with or without quotes, with ``name``."""
     now = written(source, span)
     for quote in ('"', "'"):
         if now == f"{quote}{was}{quote}":
@@ -137,13 +139,13 @@ def rename(source: SourceText, span: Span, was: str, name: str) -> Edit | None:
 
 
 def set_text(source: SourceText, span: Span, was: str, text: str) -> Edit | None:
-    """Put the word ``text`` where the value ``was`` is written at ``span``; TOML wants it in quotes."""
+    """Return the edit that replaces the value ``was`` at ``span`` with the word ``text``, in quotes for TOML."""
     plain = f'"{text}"' if is_toml(source) else text
     return replace(source, span, was, plain) or rename(source, span, was, text)
 
 
 def remove_entry(source: SourceText, entry: MappingEntry) -> Edit | None:
-    """Take out a key and its value: with their lines where they have these to themselves, or with a comma."""
+    """Return the edit that removes a key and its value, with the whole lines or the comma if possible."""
     if entry.key_span.path != source.path or entry.value.span.path != source.path:
         return None
     start, end = source.offset(entry.key_span.start), source.offset(entry.value.span.end)
@@ -165,7 +167,7 @@ def remove_entry(source: SourceText, entry: MappingEntry) -> Edit | None:
 
 
 def insert_item(source: SourceText, span: Span, item: str) -> Edit | None:
-    """Put a string into a list, before the item that stands at ``span``."""
+    """Return the edit that adds a string to a list, before the item at ``span``."""
     if span.path != source.path:
         return None
     start = source.offset(span.start)

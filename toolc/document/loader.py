@@ -1,4 +1,4 @@
-"""From a file on disk to a document: bytes, characters, then YAML or TOML by the file's suffix."""
+"""Loads a file as a document: reads its bytes, decodes them, and parses YAML or TOML by the suffix of the file."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ __all__ = [
 ]
 
 MAX_BYTES: Final = 4 * 1024 * 1024
-"""The largest file that is read."""
+"""The maximum size of a file, in bytes."""
 
 _FEW_BYTES: Final = 64 * 1024
 
 MAX_CHARACTERS: Final = 20
-"""How many forbidden characters are reported of one file: a binary file is full of them."""
+"""The maximum number of forbidden characters that are reported per file. A binary file has many."""
 
-# What neither YAML nor TOML can hold: control characters but tab and line ends, and a lone carriage return.
+# Control characters except tab and line ends, and a lone carriage return: neither YAML nor TOML allows them.
 _FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 _ORDINARY: Final = bytes(code for code in range(256) if code in b"\t\n" or (code >= 0x20 and code != 0x7F))
 
 
 def load(path: Path, shown: str, diagnostics: Diagnostics) -> Document | None:
-    """The document in the file at ``path``, which findings call ``shown``; None where there was an error.
+    """Return the document in the file at ``path``, or None if there was an error. Findings call the file ``shown``.
 
-    ``*.toml`` is read as TOML, anything else as YAML. Whatever is wrong is in ``diagnostics``; nothing
-    is raised. A file that parses, has no key ``toolc`` and could not be a document is not ours to mend:
-    it gets one warning instead of its errors.
+    Files named ``*.toml`` are read as TOML, all others as YAML. Problems are added to ``diagnostics``; no exception
+    is raised. A file that parses but has no key ``toolc`` and could not be a document is not a spec of the user: it
+    gets one warning instead of its errors.
     """
     data = read(path, shown, diagnostics)
     return None if data is None else load_data(data, path, shown, diagnostics)
 
 
 def load_data(data: bytes, path: Path, shown: str, diagnostics: Diagnostics) -> Document | None:
-    """What ``load`` returns for a file at ``path`` that holds ``data``."""
+    """Return what ``load`` returns for a file at ``path`` with the contents ``data``."""
     found = Diagnostics()
     source, root = _parse(data, path, shown, diagnostics, found)
     if problem := _misnamed(source, root):
@@ -69,9 +69,9 @@ def load_data(data: bytes, path: Path, shown: str, diagnostics: Diagnostics) -> 
 def load_project(
     path: Path, shown: str, diagnostics: Diagnostics, *, what: str = "a project file"
 ) -> Document | None:
-    """The project file at ``path``, as ``load`` reads a spec; whatever is wrong with it is its own fault.
+    """Return the project file at ``path``, or None if there was an error. All errors in it are reported.
 
-    ``what`` is what findings call such a file.
+    ``what`` is the name of this kind of file in findings.
     """
     found = Diagnostics()
     data = read(path, shown, diagnostics)
@@ -93,7 +93,7 @@ def load_project(
 
 
 def _severities(root: Node | None) -> Iterator[Span]:
-    """Where severities are written: ``off`` is one of them, whatever YAML 1.1 made of it."""
+    """Yield the spans of severities. One of them is ``off``, which YAML 1.1 reads as a boolean."""
     lint = root.get("lint") if isinstance(root, Mapping) else None
     severity = lint.get("severity") if isinstance(lint, Mapping) else None
     for entry in severity.entries if isinstance(severity, Mapping) else ():
@@ -104,10 +104,10 @@ def _severities(root: Node | None) -> Iterator[Span]:
 def _parse(
     data: bytes, path: Path, shown: str, diagnostics: Diagnostics, found: Diagnostics
 ) -> tuple[SourceText, Node | None]:
-    """A file's text and its root. What is wrong with the text is in ``found``."""
+    """Return the text of a file and its root node. Problems with the text are added to ``found``."""
     source = _decode(data, shown, found)
     diagnostics.add_source(source)
-    # Start-up time: a file is of one kind, and the other's reader takes as long to import as many files to read.
+    # Both parsers are slow to import, so only the one that is needed is.
     if path.suffix.lower() == ".toml":
         from toolc.document.toml.parser import parse_toml as parse
     else:
@@ -116,7 +116,7 @@ def _parse(
 
 
 def _misnamed(source: SourceText, root: Node | None) -> SyntaxProblem | None:
-    """What keeps a file that its writer holds for a spec from being a map at all, though it parsed."""
+    """Return the problem of a file that parsed and seems to be meant as a spec, but is not a map."""
     if isinstance(root, Scalar):
         return detect_foreign_content(source) if "toolc" in source.text else None
     items = root.items if isinstance(root, Sequence) else ()
@@ -128,18 +128,18 @@ def _misnamed(source: SourceText, root: Node | None) -> SyntaxProblem | None:
 
 
 def _is_foreign(root: Node | None, found: Diagnostics) -> bool:
-    """Whether a file parsed, but as something that is no spec and no document."""
+    """Return whether a file parsed, but is neither a spec nor a document."""
     if root is None:
         return not found.has_errors
     return not isinstance(root, Mapping) or (root.get("toolc") is None and found.has_errors)
 
 
 def read(path: Path, shown: str, diagnostics: Diagnostics) -> bytes | None:
-    """What the file at ``path`` holds; None, and a finding, where it is too large or cannot be read."""
+    """Return the contents of the file at ``path``; None, and a finding, if it is too large or cannot be read."""
     try:
         with path.open("rb") as file:
             data = file.read(_FEW_BYTES)
-            if len(data) == _FEW_BYTES:  # asking for the most at once would set aside megabytes for each file
+            if len(data) == _FEW_BYTES:  # reading the maximum size would allocate megabytes for each file
                 data += file.read(MAX_BYTES + 1 - _FEW_BYTES)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
@@ -157,7 +157,7 @@ def read(path: Path, shown: str, diagnostics: Diagnostics) -> bytes | None:
 
 
 def _decode(data: bytes, shown: str, found: Diagnostics) -> SourceText:
-    """The file's text; what cannot be shown as text is replaced, and then there is an error."""
+    """Return the text of a file. Bytes that are not valid text are replaced, with an error in ``found``."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -179,7 +179,7 @@ def _decode(data: bytes, shown: str, found: Diagnostics) -> SourceText:
             "save the file as UTF-8 without BOM",
             Fix("remove the byte order mark", (Edit(byte_order_mark(shown), ""),), safe=True),
         )
-    if not data.translate(None, _ORDINARY):  # tells in a tenth of the time that there are none
+    if not data.translate(None, _ORDINARY):  # ten times as fast as the search below if there are none
         return source
     for match in islice(_FORBIDDEN.finditer(source.text), MAX_CHARACTERS):
         what = "a carriage return without a line feed" if match[0] == "\r" else f"U+{ord(match[0]):04X}"

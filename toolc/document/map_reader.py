@@ -1,7 +1,7 @@
-"""Reading a map of a document key by key, collecting every finding on the way.
+"""Reads a map of a document key by key and collects all findings.
 
-A value that is wrong is reported where it stands and reads as None (or as the default), so that
-decoding goes on and finds the next problem. ``Findings.errors`` tells afterwards whether all was well.
+A wrong value is reported at its position and read as None (or as the default), so that reading continues and finds
+further problems. ``Findings.errors`` is the number of errors.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ __all__ = [
 T = TypeVar("T")
 
 _MAX_UNKNOWN: Final = 1000
-"""How many unknown keys of one map are told of one by one; what each may mean takes long to find."""
+"""The maximum number of unknown keys of one map that are reported one by one. Finding suggestions is slow."""
 
-_MAX_RESPELLED: Final = 100  # a larger map is no typo: each of its keys is held against all others
+_MAX_RESPELLED: Final = 100  # each key is compared with all others; a larger map is not a typo
 
 
 _TAG: Final = re.compile(r"(?:^|[\s,\[{])(![^\s,\[\]{}]*)[ \t]+(?:&\S+[ \t]+)?$")
@@ -53,9 +53,10 @@ _MARKS_OF_TEXT: Final = ("'", '"', "|", ">")
 
 @dataclass(slots=True)
 class Findings:
-    """Where the findings about one spec go; ``errors`` counts those that are errors.
+    """Collects the findings about one spec. ``errors`` counts those that are errors.
 
-    Values of a spec may stand in another file, the project's: what is written at a span is looked up in its own.
+    Values of a spec can come from another file, the project file: the text at a span is read from the span's own
+    file.
     """
 
     source: SourceText
@@ -64,38 +65,38 @@ class Findings:
     _settled: list[Span] = field(default_factory=list)
 
     def add(self, code: Code, message: str, span: Span, hint: str = "", fix: Fix | None = None) -> None:
-        """Record one finding."""
+        """Add one finding, unless it is within a span that ``settle`` was called for."""
         self.errors += code.severity is Severity.ERROR
         if not any(place.covers(span) for place in self._settled):
             self.diagnostics.add(code, message, span, hint, fix)
 
     def settle(self, span: Span) -> None:
-        """Say nothing more about what stands at ``span``: what is wrong there has been said."""
+        """Report nothing more within ``span``, because the problem there was already reported."""
         self._settled.append(span)
 
     def source_of(self, span: Span) -> SourceText:
-        """The text of the file that ``span`` is in."""
+        """Return the text of the file that contains ``span``."""
         if span.path == self.source.path:
             return self.source
         return self.diagnostics.source(span.path) or SourceText(span.path, "")
 
     def written(self, span: Span) -> str:
-        """The first line of a stretch of text, as its writer wrote it."""
+        """Return the first line of the text at ``span``, as it is written in the file."""
         line = self.source_of(span).line(span.start.line)
         end = span.end.column - 1 if span.end.line == span.start.line else len(line)
         return line[span.start.column - 1 : end]
 
     def locate(self, span: Span, text: str, occurrence: int = 0) -> Span:
-        """Where ``text`` stands within ``span``, as far as it is written there in these characters."""
+        """Return the span of ``text`` within ``span``, or ``span`` if it is not written there literally."""
         return self.source_of(span).locate(span, text, occurrence)
 
     def renamed(self, span: Span, name: str, known: Iterable[str]) -> Fix | None:
-        """A fix that writes the known name nearest to ``name``, which stands at ``span``, if one is near."""
+        """Return a fix that replaces ``name`` at ``span`` with the most similar known name, if there is one."""
         near = nearest(name, known)
         return fix(f"write '{near}'", rename(self.source, span, name, near)) if near else None
 
     def respelled(self, entry: MappingEntry, node: Mapping, known: Collection[str]) -> Fix | None:
-        """``renamed`` for a key of ``node``, unless another key is that one already or looks like it too."""
+        """Return ``renamed`` for a key of ``node``, unless another key is that name already or is similar to it."""
         if len(node.entries) > _MAX_RESPELLED:
             return None
         others = (other.key for other in node.entries if other is not entry)
@@ -104,20 +105,20 @@ class Findings:
         return None if is_taken else self.renamed(entry.key_span, entry.key, known)
 
     def code_line(self, span: Span, text: str) -> int:
-        """The line of the file on which the first line of ``text``, a string written at ``span``, stands."""
+        """Return the number of the line with the first line of ``text``, a string written at ``span``."""
         first = text.split("\n", 1)[0].strip()
         starts_below = self.source_of(span).line(span.start.line + 1).strip() == first
         return span.start.line + starts_below
 
 
 Parse: TypeAlias = Callable[[Node, str, Findings], T | None]
-"""Reads one node; the string says what it is, for messages. None, and a finding, where it is wrong."""
+"""Reads one node. The string is its name for messages. Returns None, with a finding, if the value is wrong."""
 
 
 class Reader:
-    """Reads one map. ``close`` reports the keys that nobody asked for."""
+    """Reads one map. ``close`` reports the keys that were not read."""
 
-    # A tool asks for some seventy keys, most of which are absent: that is the way to keep short.
+    # A tool has about seventy keys, most of them absent: reading an absent key must be fast.
 
     __slots__ = ("_by_key", "_known", "findings", "node", "what")
 
@@ -129,22 +130,22 @@ class Reader:
         self._known: set[str] = set()
 
     def get(self, key: str) -> Node | None:
-        """The value of ``key``, whatever it is."""
+        """Return the value of ``key`` as a node, or None."""
         self._known.add(key)
         return self.node.get(key)
 
     def leave(self, *keys: str) -> None:
-        """Leave ``keys``, which can stand here, to somebody else."""
+        """Mark ``keys`` as known. The caller reads them elsewhere."""
         self._known.update(keys)
 
     def optional(self, key: str, parse: Parse[T]) -> T | None:
-        """The value of ``key``; None where it is absent or wrong."""
+        """Return the value of ``key``, or None if it is absent or wrong."""
         self._known.add(key)
         entry = self._by_key.get(key)
         return None if entry is None else parse(entry.value, f"'{key}'", self.findings)
 
     def default(self, key: str, parse: Parse[T], default: T) -> T:
-        """The value of ``key``; ``default`` where it is absent or wrong."""
+        """Return the value of ``key``, or ``default`` if it is absent or wrong."""
         self._known.add(key)
         entry = self._by_key.get(key)
         if entry is None:
@@ -153,7 +154,7 @@ class Reader:
         return default if value is None else value
 
     def required(self, key: str, parse: Parse[T]) -> T | None:
-        """The value of ``key``, whose absence is a finding."""
+        """Return the value of ``key``, or None if it is wrong or absent. An absent key is a finding."""
         if key not in self._by_key:
             self._known.add(key)
             place, hint = first_line(self.node.span), suggestions.missing_key(key, self.node)
@@ -162,7 +163,7 @@ class Reader:
         return self.optional(key, parse)
 
     def one_of(self, *keys: str) -> str | None:
-        """The one of ``keys`` that is there; none or several is a finding."""
+        """Return the one of ``keys`` that is present. None or several of them is a finding."""
         self._known.update(keys)
         found = [entry for entry in self.node.entries if entry.key in keys]
         if len(found) == 1:
@@ -179,14 +180,14 @@ class Reader:
         return None
 
     def unsupported(self, *keys: str) -> None:
-        """Refuse keys of the format that this version of toolc does not run."""
+        """Report keys of the format that this version of toolc does not support."""
         for key in keys:
             self._known.add(key)
             if entry := self.node.entry(key):
                 unsupported(key, entry.key_span, self.findings)
 
     def close(self) -> None:
-        """Report every key that has not been asked for."""
+        """Report every key that was not read."""
         if self._by_key.keys() <= self._known:
             return
         unknown = [entry for entry in self.node.entries if entry.key not in self._known]
@@ -205,7 +206,7 @@ class Reader:
 
 
 def unsupported(feature: str, span: Span, findings: Findings) -> None:
-    """Refuse a part of the format that this version of toolc does not run."""
+    """Report a part of the format that this version of toolc does not support."""
     findings.add(
         codes.UNSUPPORTED, f"this version of toolc does not run '{feature}' yet", span,
         "remove it, or use a version of toolc that runs it",
@@ -213,37 +214,37 @@ def unsupported(feature: str, span: Span, findings: Findings) -> None:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """``did you mean 'x'?`` for the known name nearest to ``name``; empty where none is near."""
+    """Return ``did you mean 'x'?`` with the known name most similar to ``name``, or an empty string."""
     near = nearest(name, known)
     return f"did you mean '{near}'?" if near else ""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The known name that ``name`` looks like; empty where none is near."""
+    """Return the known name most similar to ``name``, or an empty string if none is similar."""
     return _nearest(name, tuple(sorted(known)))
 
 
 @lru_cache(maxsize=1024)
 def _nearest(name: str, known: tuple[str, ...]) -> str:
-    import difflib  # only for what is misspelt
+    import difflib  # imported only for misspelled names
 
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.6)), "")
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names in quotes, separated by commas."""
+    """Return names in quotes, separated by commas."""
     return ", ".join(f"'{name}'" for name in names)
 
 
 def first_line(span: Span) -> Span:
-    """The start of a stretch that may be long: what lacks something is pointed at by its beginning."""
+    """Return the start of a span of several lines, to report that something is missing in it."""
     if span.end.line == span.start.line:
         return span
     return Span(span.path, span.start, Position(span.start.line, span.start.column + 1))
 
 
 def describe(node: Node) -> str:
-    """What a node is, in words for a message."""
+    """Return a description of a node for messages."""
     match node:
         case Mapping():
             return "a map"
@@ -269,7 +270,7 @@ def mismatch(
 
 
 def string(node: Node, what: str, findings: Findings) -> str | None:
-    """A string; a number or boolean is told to be quoted."""
+    """Return a string. For a number or boolean, the finding suggests quotes."""
     if isinstance(node, Scalar) and isinstance(node.value, str):
         return node.value
     if isinstance(node, Scalar) and node.text is not None:
@@ -286,7 +287,7 @@ def string(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def quoting(node: Node, findings: Findings) -> str:
-    """How to write a number or boolean of the file as text; empty for anything else."""
+    """Return how to write a number or boolean of the file as text, or an empty string for other nodes."""
     if not isinstance(node, Scalar) or node.value is None or isinstance(node.value, str):
         return ""
     written = findings.written(node.span)
@@ -298,14 +299,14 @@ def quoting(node: Node, findings: Findings) -> str:
 
 
 def _tag(node: Scalar, findings: Findings) -> str:
-    """The tag that stands before a scalar of YAML, ``!!float``; empty where there is none."""
+    """Return the tag before a YAML scalar, such as ``!!float``, or an empty string."""
     before = findings.source_of(node.span).line(node.span.start.line)[: node.span.start.column - 1]
     match = _TAG.search(before)
     return match[1] if match else ""
 
 
 def text(node: Node, what: str, findings: Findings) -> str | None:
-    """A string that is not empty and holds no NUL."""
+    """Return a string that is not empty and has no NUL."""
     value = string(node, what, findings)
     if value is not None and (not value.strip() or "\0" in value):
         wrong = "hold a NUL character" if "\0" in value else "be empty"
@@ -315,7 +316,7 @@ def text(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def boolean(node: Node, what: str, findings: Findings) -> bool | None:
-    """``true`` or ``false``."""
+    """Return ``true`` or ``false``."""
     if isinstance(node, Scalar) and isinstance(node.value, bool):
         return node.value
     mismatch(node, what, "true or false", findings)
@@ -323,7 +324,7 @@ def boolean(node: Node, what: str, findings: Findings) -> bool | None:
 
 
 def integer(low: int, high: int) -> Parse[int]:
-    """A whole number from ``low`` to ``high``."""
+    """Return a parser for whole numbers from ``low`` to ``high``."""
 
     def parse(node: Node, what: str, findings: Findings) -> int | None:
         value = node.value if isinstance(node, Scalar) else None
@@ -336,7 +337,7 @@ def integer(low: int, high: int) -> Parse[int]:
 
 
 def choice(options: tuple[T, ...]) -> Parse[T]:
-    """One of a few strings."""
+    """Return a parser for one of several strings."""
 
     def parse(node: Node, what: str, findings: Findings) -> T | None:
         value = node.value if isinstance(node, Scalar) else None
@@ -352,7 +353,7 @@ def choice(options: tuple[T, ...]) -> Parse[T]:
 
 
 def mapping(node: Node, what: str, findings: Findings) -> Mapping | None:
-    """A map, still to be read."""
+    """Return a map, not yet read."""
     if isinstance(node, Mapping):
         return node
     mismatch(node, what, "a map", findings)
@@ -360,7 +361,7 @@ def mapping(node: Node, what: str, findings: Findings) -> Mapping | None:
 
 
 def sequence(node: Node, what: str, findings: Findings) -> Sequence | None:
-    """A list, still to be read."""
+    """Return a list, not yet read."""
     if isinstance(node, Sequence):
         return node
     mismatch(node, what, "a list", findings)
@@ -368,7 +369,7 @@ def sequence(node: Node, what: str, findings: Findings) -> Sequence | None:
 
 
 def list_of(parse: Parse[T]) -> Parse[tuple[T, ...]]:
-    """A list; its wrong items are reported and left out."""
+    """Return a parser for lists. Wrong items are reported and omitted."""
 
     def parse_list(node: Node, what: str, findings: Findings) -> tuple[T, ...] | None:
         found = sequence(node, what, findings)

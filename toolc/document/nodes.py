@@ -1,4 +1,4 @@
-"""A parsed file in which every node knows where it stands. YAML and TOML both become this."""
+"""The tree of a parsed YAML or TOML file, in which every node has its position."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ __all__ = [
 ]
 
 Marks: TypeAlias = tuple[SourceText, int, int, int, int]
-"""Where libyaml saw something: the line and column of its start and of its end, counted from 0.
+"""A position from libyaml: the line and column of the start and of the end, counted from 0.
 
-A file has hundreds of places, of which hardly any is ever asked for. Making a ``Span`` of each would take as
-long as parsing, so a node keeps the marks and makes the span when somebody asks.
+A file has hundreds of positions, of which almost none are used. Creating a ``Span`` for each would take as long as
+parsing, so a node keeps the marks and creates the span on request.
 """
 
 _PROPERTIES: Final = re.compile(r"(?:[&!]\S*[ \t]+)+")
-"""An anchor and a tag of a scalar, with which libyaml has it begin. Nothing else in YAML begins so."""
+"""The anchor and tag of a scalar, which libyaml includes in its position. No other YAML syntax starts like this."""
 
 
-# A file has a hundred of the next four, and a frozen dataclass takes three times as long to make as these.
+# A file has about a hundred of the next four, and creating a frozen dataclass takes three times as long.
 class Scalar(NamedTuple):
-    """A string, number, boolean or null, and where it stands.
+    """A string, number, boolean or null, with its position.
 
-    ``plain`` is true for an unquoted YAML scalar: what it says may not be what its writer meant. ``vars`` are
-    the places of the project's variables that went into it. One variable alone keeps its type; where that is
-    not text, ``text`` is what it is where text is wanted.
+    ``plain`` is True for an unquoted YAML scalar, whose value may not be what its author meant. ``vars`` are the
+    positions of the project variables that were inserted. A scalar that is only one variable keeps its type; if
+    that is not a string, ``text`` is its value where a string is required.
     """
 
     value: bool | int | float | str | None
@@ -54,24 +54,24 @@ class Scalar(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """Where it stands, without an anchor or a tag before it."""
+        """The span of the value, without an anchor or tag before it."""
         return value_span(self.place)
 
 
 class Sequence(NamedTuple):
-    """A list and where it stands."""
+    """A list, with its position."""
 
     items: tuple[Node, ...]
     place: Place
 
     @property
     def span(self) -> Span:
-        """Where it stands, to the end of its last item at least."""
+        """The span of the list, which includes its last item."""
         return span_at(self.place, self.items[-1] if self.items else None)
 
 
 class MappingEntry(NamedTuple):
-    """One key of a mapping with its value; ``key_span`` is where the key stands."""
+    """One key of a mapping with its value."""
 
     key: str
     key_place: Place
@@ -79,12 +79,12 @@ class MappingEntry(NamedTuple):
 
     @property
     def key_span(self) -> Span:
-        """Where the key stands."""
+        """The span of the key."""
         return span_at(self.key_place)
 
 
 class Mapping:
-    """A map with string keys, each once, in the order of the file. It is never changed once made."""
+    """A map with unique string keys, in the order of the file. It is not changed after it was created."""
 
     __slots__ = ("by_key", "entries", "place")
 
@@ -95,40 +95,40 @@ class Mapping:
 
     @classmethod
     def of(cls, entries: Iterable[MappingEntry], place: Place) -> Mapping:
-        """The map of these entries, of which no two have the same key."""
+        """Return the map of these entries, which must have different keys."""
         return cls({entry.key: entry for entry in entries}, place)
 
     @property
     def span(self) -> Span:
-        """Where it stands, to the end of its last value at least."""
+        """The span of the map, which includes its last value."""
         return span_at(self.place, self.entries[-1].value if self.entries else None)
 
     def get(self, key: str) -> Node | None:
-        """The value under ``key``, or None."""
+        """Return the value of ``key``, or None."""
         entry = self.by_key.get(key)
         return None if entry is None else entry.value
 
     def entry(self, key: str) -> MappingEntry | None:
-        """The entry of ``key``, or None."""
+        """Return the entry of ``key``, or None."""
         return self.by_key.get(key)
 
 
 Node: TypeAlias = Scalar | Sequence | Mapping
 
 Place: TypeAlias = Span | Marks | Mapping
-"""Where a node stands: a span, what libyaml saw, or where the map stands that it was made of."""
+"""The position of a node: a span, the marks of libyaml, or the map that it was created from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One file that parsed without an error, as a tree of nodes."""
+    """One file that was parsed without errors, as a tree of nodes."""
 
     source: SourceText
     root: Mapping
 
 
 def to_json(node: Node) -> JsonValue:
-    """The bare value of a node, spans dropped."""
+    """Return the value of a node without positions."""
     if isinstance(node, Scalar):
         return node.value
     if isinstance(node, Mapping):
@@ -137,16 +137,17 @@ def to_json(node: Node) -> JsonValue:
 
 
 def span_at(place: Place, last: Node | None = None) -> Span:
-    """The span of a place; that of a collection ends no earlier than its ``last`` part.
+    """Return the span of a place. The span of a collection includes its ``last`` part.
 
-    Where libyaml saw the next thing begin, at the start of a line, the span ends with the text before.
+    libyaml ends a block at the start of the next token. If that is the start of a line, the span ends before the
+    blank lines above it.
     """
     if isinstance(place, Span):
         return place
     if isinstance(place, Mapping):
         return place.span
     source, line, column, end_line, end_column = place
-    if line >= len(source.lines):  # libyaml counts a line too many after a last '---'
+    if line >= len(source.lines):  # libyaml counts one line too many after a final '---'
         return source.span(len(source.text), len(source.text))
     start, end = Position(line + 1, column + 1), Position(end_line + 1, end_column + 1)
     if last is not None:
@@ -155,7 +156,7 @@ def span_at(place: Place, last: Node | None = None) -> Span:
 
 
 def value_span(place: Place) -> Span:
-    """The span of what is said at a ``place``, of which an anchor and a tag are no part."""
+    """Return the span of the value at a ``place``, without an anchor and a tag."""
     span = span_at(place)
     if isinstance(place, Span | Mapping):
         return span
@@ -174,7 +175,7 @@ def _before_blank(source: SourceText, start: Position, end: Position) -> Positio
 
 
 def strings(node: Node | None, passed_over: Collection[str] = ()) -> list[tuple[Scalar, str]]:
-    """Every string below ``node`` with what it says, in the order of the file; not what is under some keys."""
+    """Return every string below ``node`` in the order of the file, except below the keys ``passed_over``."""
     found: list[tuple[Scalar, str]] = []
     _collect(node, passed_over, found)
     return found
@@ -194,12 +195,12 @@ def _collect(node: Node | None, passed_over: Collection[str], found: list[tuple[
 
 
 MAX_INTEGER: Final = 2**53 - 1
-"""The largest integer that every JSON reader holds exactly (RFC 7493 section 2.2)."""
+"""The largest integer that every JSON reader represents exactly (RFC 7493 section 2.2)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a value cannot stand in a spec, and what to write instead."""
+    """The reason why a spec cannot contain a value, and what to write instead."""
 
     code: Code
     message: str
@@ -207,7 +208,7 @@ class Refusal:
 
 
 def refusal(value: object, written: str) -> Refusal | None:
-    """Why ``value``, written so in the file, is refused; None where it is not."""
+    """Return why a spec cannot contain ``value``, written as ``written`` in the file, or None if it can."""
     match value:
         case float() if not math.isfinite(value):
             return Refusal(codes.NOT_JSON, f"{written:.60} is not a number that JSON has", "write a finite number")

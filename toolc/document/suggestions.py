@@ -1,4 +1,4 @@
-"""What people write who know another format or forget a detail, and what to write here instead."""
+"""Suggestions for common mistakes: keys of other formats, keys in the wrong place, values in the wrong form."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STANDS: Final = {
     **dict.fromkeys(("format", "select", "template"), "result"),
 }
 REQUIRED: Final = "a parameter is required unless it has a 'default' or says 'optional: true'"
-"""What to say to those who write ``required`` where the shorthand has none."""
+"""The hint for ``required`` in the shorthand of a parameter, which does not have this key."""
 
 _MEANT: Final = {
     **dict.fromkeys(("inputSchema", "input_schema", "input", "inputs", "args", "arguments"), "write 'parameters'"),
@@ -71,14 +71,14 @@ _STRANGE_SPACE: Final = re.compile(r"[^\S \t]")
 
 
 def missing_key(key: str, node: Mapping) -> str:
-    """What to do about a map that lacks ``key``."""
+    """Return what to do about a map that lacks ``key``."""
     if key == "toolc":
         return _foreign(node) or "a spec starts with 'toolc: 1'"
     return _FORMS.get(f"'{key}'") or f"add '{key}'"
 
 
 def unknown_key(key: str, known: Iterable[str], path: str) -> str:
-    """What is meant by ``key`` in a map of the file at ``path`` that has only ``known``; empty if nobody knows."""
+    """Return what ``key``, which is not in ``known``, may mean in the file at ``path``, or an empty string."""
     if space := _STRANGE_SPACE.search(key):
         return f"U+{ord(space[0]):04X} in it looks like a space, and is none"
     if _is_near(key, sorted(known), 0.8):
@@ -94,7 +94,7 @@ def unknown_key(key: str, known: Iterable[str], path: str) -> str:
 
 
 def alias_of(node: Mapping, key: str) -> bool:
-    """Whether another key of ``node`` looks like ``key``, which it lacks: then that one was meant."""
+    """Return whether ``node`` lacks ``key`` but has a similar key, which was probably meant."""
     if node.entry(key):
         return False
     others = [entry.key for entry in node.entries if entry.key not in _TOOL]
@@ -102,19 +102,19 @@ def alias_of(node: Mapping, key: str) -> bool:
 
 
 def _is_near(key: str, others: Iterable[str], cutoff: float) -> bool:
-    import difflib  # only for what is misspelt
+    import difflib  # imported only for misspelled names
 
     return bool(difflib.get_close_matches(key, others, n=1, cutoff=cutoff))
 
 
 def _names(hint: str, known: Iterable[str]) -> bool:
-    """Whether a hint to write a key names one that can stand here."""
+    """Return whether a hint to write a key names one that is allowed here."""
     named = re.match(r"write '?(\w+)", hint)
     return not named or named[1] in known
 
 
 def form(node: Node, what: str, wanted: str) -> str:
-    """How to write ``what``, which must be ``wanted`` and is something else; empty where that says it all."""
+    """Return how to write ``what``, which must be ``wanted`` but is not, or an empty string if that is obvious."""
     match node:
         case Scalar(value=None) if wanted == "a map":
             return "indent the lines below it deeper, if they are its keys"
@@ -137,7 +137,7 @@ def form(node: Node, what: str, wanted: str) -> str:
 
 
 def _foreign(node: Mapping) -> str:
-    """What kind of document of other programs a map is."""
+    """Return a message if a map is a document of another program, or an empty string."""
     keys = {entry.key for entry in node.entries}
     if keys & {"openapi", "swagger"}:
         return "this is an OpenAPI document, not a spec; a spec starts with 'toolc: 1' and declares tools"

@@ -1,4 +1,4 @@
-"""Durations and sizes as specs write them: ``500ms 30s 10m`` and ``64KiB 128MiB 1GiB``."""
+"""Parses durations (``500ms 30s 10m``) and sizes (``64KiB 128MiB 1GiB``)."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ _LARGEST: Final = 2**53 - 1
 
 
 def duration(node: Node, what: str, findings: Findings) -> int | None:
-    """A duration in milliseconds, more than 0."""
+    """Return a duration in milliseconds, greater than 0."""
     return _quantity(node, what, findings, _DURATION)
 
 
 def size(node: Node, what: str, findings: Findings) -> int | None:
-    """A size in bytes, more than 0."""
+    """Return a size in bytes, greater than 0."""
     return _quantity(node, what, findings, _SIZE)
 
 
 def render_size(size_bytes: int) -> str:
-    """A size as a spec would write it, in the largest unit that is exact (KiB, rounded down, if none is)."""
+    """Return a size as it is written in a spec, in the largest exact unit (KiB, rounded down, if none is exact)."""
     unit = next((unit for unit in ("GiB", "MiB") if size_bytes % _SIZE.units[unit] == 0), "KiB")
     return f"{size_bytes // _SIZE.units[unit]}{unit}"
 
@@ -81,7 +81,7 @@ def _quantity(node: Node, what: str, findings: Findings, kind: _Kind) -> int | N
 
 
 def _correction(written: str, kind: _Kind) -> str:
-    """What ``written`` means, with a unit; empty where that cannot be told."""
+    """Return what ``written`` means, with a unit, or an empty string if that is not clear."""
     if kind is _DURATION and (clock := _CLOCK.fullmatch(written)):
         return f"{int(clock[1]) * 60 + int(clock[2])}s"
     match = _LOOSE_QUANTITY.fullmatch(written)

@@ -1,1 +1,1 @@
-"""The package ``toolc.model``."""
+"""The types that compiler, runtime and review share: specs, plans, results, findings and the registry format."""

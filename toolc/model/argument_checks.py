@@ -1,8 +1,8 @@
-"""What a program gave where toolc is called, held against what is wanted there.
+"""Checks of the arguments that callers pass to toolc's public functions.
 
-A value of another type is told at the door, in the caller's own words, and not by an exception from inside. Each
-function returns what it was given, and raises ``UsageError`` that names the argument (``what``), says what was
-given and what to give.
+A value of the wrong type is rejected where toolc is called, not by an exception from inside. Each function returns
+the value that it checked (``given``), or raises ``UsageError`` with the name of the argument (``what``), the value,
+and what to pass instead.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ T = TypeVar("T")
 _LONGEST_SECONDS: Final = (2**53 - 1) / 1000
 
 MAX_CALL_ID: Final = 4096
-"""The longest id of a call, in characters: some servers keep more in it than a number."""
+"""The maximum length of a call id, in characters. Some servers store more in it than a number."""
 
 MAX_DEPTH: Final = 100
-"""How deep lists and dicts may be nested in each other."""
+"""How deep lists and dicts may be nested."""
 
 
 def text(what: str, given: object) -> str:
-    """A text, which UTF-8 can write."""
+    """Check that ``given`` is a string that UTF-8 can encode."""
     found = of_type(what, given, str, "a text")
     try:
         found.encode()
@@ -60,19 +60,19 @@ def text(what: str, given: object) -> str:
 
 
 def boolean(what: str, given: object) -> bool:
-    """True or False."""
+    """Check that ``given`` is True or False."""
     return of_type(what, given, bool, "True or False")
 
 
 def json_object(what: str, given: object) -> JsonObject:
-    """A dict that is JSON."""
+    """Check that ``given`` is a dict that JSON can represent."""
     found = of_type(what, given, dict, "a dict")
     json_value(what, found)
     return cast("JsonObject", found)
 
 
 def json_value(what: str, given: object, depth: int = 0) -> JsonValue:
-    """A JSON value."""
+    """Check that ``given`` is a JSON value that is not nested deeper than ``MAX_DEPTH``."""
     if depth > MAX_DEPTH:
         raise UsageError(f"{what} is nested deeper than {MAX_DEPTH} levels, or holds itself")
     if isinstance(given, dict):
@@ -91,7 +91,7 @@ def json_value(what: str, given: object, depth: int = 0) -> JsonValue:
 
 
 def string_list(what: str, given: object, example: str = "words") -> tuple[str, ...]:
-    """A list or a tuple of texts; a text alone would be taken letter by letter."""
+    """Check for a list or tuple of strings. A single string is rejected: it is a sequence of characters."""
     if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
         name = what.rpartition(" ")[2]
         raise UsageError(f"{what} are a list of texts, and not {given!r:.60}; write e.g. {name}=[{example!r}]")
@@ -99,28 +99,28 @@ def string_list(what: str, given: object, example: str = "words") -> tuple[str, 
 
 
 def sequence(what: str, given: object, of: str) -> tuple[object, ...]:
-    """A list or a tuple, ``of`` what for people."""
+    """Check for a list or tuple. ``of`` names its items in the error message."""
     if not isinstance(given, list | tuple):
         raise UsageError(f"{what} is a list of {of}, and not {given!r:.60}")
     return tuple(given)
 
 
 def seconds(what: str, given: object) -> float:
-    """A number of seconds above 0 that is exact in milliseconds, as a spec's durations are."""
+    """Check for a number of seconds above 0 that milliseconds can represent exactly, as for durations in specs."""
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= _LONGEST_SECONDS:
         raise UsageError(f"{what} of {given!r:.60} seconds is none; give one above 0 and below 9e12")
     return given
 
 
 def number(what: str, given: object) -> float:
-    """A number that is not NaN."""
+    """Check that ``given`` is a number other than NaN."""
     if isinstance(given, bool) or not isinstance(given, int | float) or math.isnan(given):
         raise UsageError(f"{what} is a number, and not {given!r:.60}")
     return given
 
 
 def path(what: str, given: object) -> Path:
-    """A path, as a text or as ``os.PathLike``."""
+    """Check for a path: a string or an ``os.PathLike`` without a NUL character."""
     if not isinstance(given, str | os.PathLike) or not isinstance(os.fspath(given), str):
         raise UsageError(f"{what} is a path, and not {given!r:.60}; give a text or a Path")
     if "\0" in os.fspath(given):
@@ -129,13 +129,16 @@ def path(what: str, given: object) -> Path:
 
 
 def function(what: str, given: object) -> None:
-    """Something that can be called."""
+    """Check that ``given`` can be called."""
     if not callable(given):
         raise UsageError(f"{what} is a function, and not {given!r:.60}")
 
 
 def listener(what: str, given: object) -> None:
-    """Something that is told of events at once, or None. A coroutine that nobody awaits would hear of none."""
+    """Check for a function that receives events, or None.
+
+    Coroutine functions are rejected: the caller does not await them, so they would never run.
+    """
     if given is not None:
         function(what, given)
     if iscoroutinefunction(given):
@@ -146,9 +149,9 @@ def listener(what: str, given: object) -> None:
 
 
 def hook(what: str, given: object) -> None:
-    """Something that is asked and answers at once, or None.
+    """Check for a function that is called on the thread of a call and returns a decision, or None.
 
-    A coroutine is no answer, and one that nobody awaits would never ask.
+    Coroutine functions are rejected: the caller does not await them, and a coroutine object is not a decision.
     """
     if given is not None:
         function(what, given)
@@ -160,7 +163,7 @@ def hook(what: str, given: object) -> None:
 
 
 def call_id(given: object) -> str:
-    """A call's id, which goes into the tool's environment and into logs."""
+    """Check a call id, which is put into the tool's environment and into logs."""
     if not (isinstance(given, str) and given.isprintable() and len(given) <= MAX_CALL_ID):
         raise UsageError(
             f"a call's id is at most {MAX_CALL_ID} printable characters, and this is none: {given!r:.60}"
@@ -169,7 +172,7 @@ def call_id(given: object) -> str:
 
 
 def one_of(what: str, given: object, known: Iterable[str]) -> str:
-    """One of some names: ``what`` is what they name."""
+    """Check that ``given`` is one of the names ``known``. ``what`` is what they name."""
     names = [*known]
     if given not in names:
         raise UsageError(f"there is no {what} {given!r:.60}; there are: {', '.join(names) or 'none'}")
@@ -177,12 +180,12 @@ def one_of(what: str, given: object, known: Iterable[str]) -> str:
 
 
 def optional(what: str, given: T | None, kind: type[T], words: str) -> T | None:
-    """A value of the type ``kind``, or None."""
+    """Check that ``given`` is None or has the type ``kind``, which ``words`` describe in the error message."""
     return None if given is None else of_type(what, given, kind, words)
 
 
 def of_type(what: str, given: object, kind: type[T], words: str) -> T:
-    """A value of the type ``kind``, which ``words`` name for people."""
+    """Check that ``given`` has the type ``kind``, which ``words`` describe in the error message."""
     if not isinstance(given, kind):
         raise UsageError(f"{what} is {words}, and not {given!r:.60}")
     return given

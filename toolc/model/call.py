@@ -1,4 +1,7 @@
-"""What a call changed in its workspace: told before it reaches the real files, and with the result."""
+"""Calls, decisions about calls, and the changes that a call makes in its workspace.
+
+Changes are proposed before they reach the real files, and are part of the result.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +30,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call as it came: a tool's name, arguments nobody has looked at, and the caller's id for it.
+    """A call as received: the name of a tool, unvalidated arguments, and the caller's id.
 
-    An executor gives one to a call whose id is empty.
-    Models write arguments that are no object, or not even JSON: then it is their text, and the call fails.
+    An executor generates an id if ``call_id`` is empty. Models sometimes write arguments that are not an object, or
+    not even JSON. ``arguments`` is their text then, and the call fails.
     """
 
     name: str
@@ -40,7 +43,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundCall:
-    """A call whose arguments satisfy the tool's schema, defaults filled in."""
+    """A call whose arguments match the tool's schema, with defaults filled in."""
 
     tool: ToolSpec
     arguments: JsonObject
@@ -49,42 +52,42 @@ class BoundCall:
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """The call may run; with ``arguments`` in the place of its own, if they are given. They are validated anew."""
+    """Allow a call. ``arguments``, if given, replace the call's arguments and are validated again."""
 
     arguments: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """The call may not run. ``reason`` is told to the model."""
+    """Refuse a call. The model receives ``reason``."""
 
     reason: str = ""
 
 
 Confirm: TypeAlias = Callable[[BoundCall], Allow | Deny]
-"""Answers for one call, on the thread of that call; whatever is neither ``Allow`` nor ``Deny`` denies it.
+"""Decides about one call, on the thread of that call. A result other than ``Allow`` or ``Deny`` refuses the call.
 
-What it raises ends the call and reaches the caller.
+An exception from it ends the call and reaches the caller.
 """
 
 NOBODY_TO_ASK: Final = "the spec says commit: ask, and nobody could be asked"
-"""Why changes that nobody was there to decide about were not made."""
+"""The reason why changes were not committed when there was no user or function to ask."""
 
 Action: TypeAlias = Literal["added", "changed", "deleted"]
 Kind: TypeAlias = Literal["file", "directory", "symlink", "special"]
-"""What stands at a path. ``special``: a fifo, a socket or a device."""
+"""The type of a file. ``special`` is a FIFO, a socket or a device."""
 
 MOST_LISTED: Final = 200
-"""How many changes ``details`` lists; the rest are counted."""
+"""The maximum number of changes listed in ``details``. The others are only counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """One path that is no longer as it was before the call.
+    """A path that a call added, changed or deleted.
 
-    ``path`` is relative to the workspace; bytes that are not UTF-8 are surrogates in it. ``mode`` has the
-    permission bits, and like ``size_bytes`` and ``digest`` it is of the new file. ``refused`` says why this
-    change may not reach the real files, and is empty where it may.
+    ``path`` is relative to the workspace; bytes that are not UTF-8 are represented by surrogates. ``mode`` has the
+    permission bits. ``mode``, ``size_bytes`` and ``digest`` describe the new file. ``refused`` is the reason why
+    the change may not reach the real files, and is empty if it may.
     """
 
     path: str
@@ -97,16 +100,16 @@ class FileChange:
 
     @property
     def raw_path(self) -> bytes:
-        """The path as the file system has it."""
+        """The path in bytes, as the file system stores it."""
         return self.path.encode("utf-8", "surrogateescape")
 
     @property
     def shown_path(self) -> str:
-        """The path for people and for JSON: bytes that are not UTF-8 as ``\\xff``."""
+        r"""The path for display and JSON, with bytes that are not UTF-8 written as ``\xff``."""
         return self.raw_path.decode("utf-8", "backslashreplace")
 
     def to_json(self) -> JsonObject:
-        """The change as ``details.changes`` lists it; what a deleted file was like is not told."""
+        """Return the change as an entry of ``details.changes``. A deleted file has no size, mode or digest."""
         value: JsonObject = {"path": self.shown_path, "kind": self.kind}
         if self.action != "deleted":
             value |= {"size_bytes": self.size_bytes, "mode": f"{self.mode:04o}", "digest": self.digest}
@@ -115,7 +118,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """What a call would like to do to the real files, for whoever is asked."""
+    """The changes that a call proposes for the real files, passed to an ``Ask`` function."""
 
     tool: str
     call_id: str
@@ -124,11 +127,11 @@ class Proposal:
 
 
 Ask: TypeAlias = Callable[[Proposal], bool]
-"""Decides whether changes become real, where a spec says ``commit: ask``. What it raises ends the call."""
+"""Returns whether to commit changes, for specs with ``commit: ask``. An exception from it ends the call."""
 
 
 def changes_to_json(changes: tuple[FileChange, ...]) -> JsonObject:
-    """``details.changes``: the first ``MOST_LISTED`` by what was done, and how many there are in all."""
+    """Return ``details.changes``: the first ``MOST_LISTED`` changes, grouped by action, and the total number."""
     listed: JsonObject = {
         action: [change.to_json() for change in changes[:MOST_LISTED] if change.action == action]
         for action in ("added", "changed", "deleted")

@@ -1,4 +1,4 @@
-"""Which tools a tool calls: the steps of a composite, the tools of a sub-agent. Nothing here runs anything."""
+"""Which tools a tool calls: the steps of a composite, the tools of an agent. No tool is run to find out."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ __all__ = [
 ]
 
 MAX_DEPTH: Final = 8
-"""How deep calls may nest: a tool that calls no other is one deep."""
+"""The maximum depth of nested calls. A tool that does not call others has depth 1."""
 
 
 class ToolLookup(Protocol):
-    """Finds tools by name or alias, as a registry and a map of them do."""
+    """Finds tools by name or alias, such as a registry or a mapping."""
 
     def get(self, name: str, /) -> ToolSpec | None:
-        """The tool of this name or alias, or None."""
+        """Return the tool with this name or alias, or None."""
 
 
 NO_TOOLS: Final[Mapping[str, ToolSpec]] = {}
 
 
 def by_name(tools: Iterable[ToolSpec]) -> dict[str, ToolSpec]:
-    """``tools`` by their names and aliases."""
+    """Return ``tools`` by name and alias."""
     listed = [*tools]
     aliases = {alias: tool for tool in listed for alias in tool.aliases}
     return aliases | {tool.name: tool for tool in listed}
 
 
 def called(tool: ToolSpec) -> tuple[str, ...]:
-    """The names that ``tool`` calls other tools by, each once, in the order of its spec."""
+    """Return the names by which ``tool`` calls other tools, in the order of its spec, without duplicates."""
     backend = tool.backend
     if backend.tag == "composite":
         return tuple(dict.fromkeys(step.tool for step in backend.steps))
@@ -48,9 +48,9 @@ def called(tool: ToolSpec) -> tuple[str, ...]:
 
 
 def reachable(tool: ToolSpec, tools: ToolLookup) -> dict[str, ToolSpec | None]:
-    """All that ``tool`` may call, directly or not, by name; None for a name that ``tools`` does not have.
+    """Return all tools that ``tool`` may call directly or indirectly, by name.
 
-    ``tool`` itself is among them only where it is in a circle.
+    The value is None for a name that is not in ``tools``. ``tool`` itself is included only if it can call itself.
     """
     found: dict[str, ToolSpec | None] = {}
     waiting = [*called(tool)]
@@ -65,7 +65,7 @@ def reachable(tool: ToolSpec, tools: ToolLookup) -> dict[str, ToolSpec | None]:
 
 
 def circle(tool: ToolSpec, tools: ToolLookup) -> tuple[str, ...]:
-    """The names by which a call of ``tool`` comes back to a tool that it has called; empty where none does."""
+    """Return the names on the path of a recursive call from ``tool``, or an empty tuple if there is none."""
     path = [tool.name]
     left = [_calls_of(tool, tools)]
     done: set[str] = set()
@@ -83,7 +83,7 @@ def circle(tool: ToolSpec, tools: ToolLookup) -> tuple[str, ...]:
 
 
 def depth(tool: ToolSpec, tools: ToolLookup) -> int:
-    """How many calls stand within each other where ``tool`` is called; it must not be in a circle."""
+    """Return the depth of nested calls in a call of ``tool``, which must not be recursive."""
     found: dict[str, int] = {}
 
     def of(each: ToolSpec) -> int:

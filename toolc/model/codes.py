@@ -1,9 +1,9 @@
-"""Every code that a finding of the compiler can have, declared once.
+"""All codes that a finding of the compiler can have.
 
-0xx: the file itself. 1xx: its structure. 2xx: names and texts. 3xx: parameters. 4xx: backends. 5xx: sandboxes.
-6xx: secrets. 7xx: providers. 8xx: tests, annotations and deprecation. 9xx: policies. A number never gets another
-meaning. Several codes can share a number if they are about the same subject: each has its own name and slug. The
-pages are in ``toolc/data/rules``.
+0xx: the file itself. 1xx: its structure. 2xx: names and texts. 3xx: parameters. 4xx: backends. 5xx: sandboxes. 6xx:
+secrets. 7xx: providers. 8xx: tests, annotations and deprecation. 9xx: policies. The meaning of a number never
+changes. Codes about the same subject can share a number: each has its own name and slug. The pages are in
+``toolc/data/rules``.
 """
 
 from __future__ import annotations

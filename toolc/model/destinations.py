@@ -1,7 +1,8 @@
-"""Host names and destinations, in the one form that a broker compares: there is no second way to read them.
+"""Parses host names and destinations into the canonical form that the network broker compares.
 
-Lower case, no dot at the end, ASCII (``xn--…`` for other letters), IP addresses as RFC 5952 writes them.
-What two programs could read in two ways is refused: user names, ``%``, NUL, ``127.1``, ``0x7f.0.0.1``.
+The canonical form is lower case, without a dot at the end, in ASCII (``xn--…`` for other letters), with IP
+addresses as in RFC 5952. Text that two programs could interpret differently is rejected: user names, ``%``, NUL,
+``127.1``, ``0x7f.0.0.1``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ PUBLIC: Final = "public:443"
 """The entry of an allow-list that means any public address."""
 
 _MAX_TEXT: Final = 255
-"""Longer than any host, in characters; to look at more closely could take long."""
+"""More characters than any host has. Longer text is not parsed, because that could be slow."""
 
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
@@ -36,7 +37,7 @@ _PORTS: Final = {"https": 443, "http": 80, "ssh": 22, "postgres": 5432, "postgre
 
 
 class HostError(ValueError):
-    """Why a text is no host; ``hint`` says what to write."""
+    """The text is not a valid host. ``hint`` describes what to write instead."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -44,7 +45,7 @@ class HostError(ValueError):
 
 
 def canonical_host(text: str) -> str:
-    """A host name or IP address in canonical form, IPv6 without brackets. Raises ``HostError``."""
+    """Return a host name or IP address in canonical form, IPv6 without brackets. Raises ``HostError``."""
     if text.startswith("[") and text.endswith("]"):
         return _ipv6(text[1:-1])
     if any(character in text for character in "@%\0\\/") or not text.isprintable() or " " in text:
@@ -63,7 +64,7 @@ def canonical_host(text: str) -> str:
 
 
 def parse_destination(text: str) -> Destination:
-    """``host:port``, ``*.host:port`` or ``public:443``. Raises ``HostError``."""
+    """Parse ``host:port``, ``*.host:port`` or ``public:443``. Raises ``HostError``."""
     if match := _SCHEME.match(text):
         raise HostError(f"{text[:80]!r} is a URL, not a destination", _url_hint(match))
     if text == PUBLIC:
@@ -82,7 +83,7 @@ def parse_destination(text: str) -> Destination:
 
 
 def covers(wide: Destination, narrow: Destination) -> bool:
-    """Whether whoever may reach ``wide`` may reach ``narrow`` too; a public one says nothing of names."""
+    """Return whether a permission for ``wide`` includes ``narrow``. A public destination includes no names."""
     if wide == narrow:
         return True
     if wide.port != narrow.port or narrow.kind == "public" or not narrow.host:
@@ -91,7 +92,7 @@ def covers(wide: Destination, narrow: Destination) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a canonical host is this machine itself, which nobody on the way can listen to."""
+    """Return whether a canonical host is this machine, so that traffic to it does not leave the machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -99,14 +100,14 @@ def is_loopback(host: str) -> bool:
 
 
 def show_destination(each: Destination) -> str:
-    """A destination as a spec writes it."""
+    """Return a destination as it is written in a spec."""
     if each.kind == "public":
         return PUBLIC
     return f"{'*.' if each.kind == 'wildcard' else ''}{show_host(each.host)}:{each.port}"
 
 
 def show_host(host: str) -> str:
-    """A canonical host as it stands before a port: IPv6 in brackets."""
+    """Return a canonical host as it is written before a port: IPv6 in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -144,7 +145,8 @@ def _ipv6(text: str) -> str:
 def _ascii_hint(text: str) -> str:
     try:
         written = text.lower().encode("idna")
-        # What does not lead back may be another's name: IDNA of 2003 makes fass.example of faß.example.
+        # The encoded name may belong to someone else if it does not decode to the same text: IDNA 2003 encodes
+        # faß.example as fass.example.
         if written.decode("idna") == text.lower():
             return f"write {written.decode('ascii')}"
     except UnicodeError:

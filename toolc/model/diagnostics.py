@@ -1,4 +1,4 @@
-"""Findings about specs: codes, severities, and the collector that keeps them in order."""
+"""Findings about specs: codes, severities, fixes, and the collector that sorts them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = [
 ]
 
 MOST_ALIKE: Final = 1_000
-"""How many findings with one code are kept of one file; one more stands for all others."""
+"""The maximum number of findings with the same code that are kept per file. One more represents all others."""
 
 
 class Severity(StrEnum):
-    """How bad a finding is. Only an error keeps specs from being compiled."""
+    """The severity of a finding. Only errors prevent specs from being compiled."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -31,10 +31,11 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A stable identity of a kind of finding.
+    """The stable identity of a kind of finding.
 
-    ``number`` is like ``TC101`` and is never reused. ``name`` is a title of one line without a full stop, ``slug``
-    the same in short, like ``unknown-key``. A code that is not ``enabled`` is reported only if the user selects it.
+    ``number`` is like ``TC101`` and is never reused. ``name`` is a title of one line without a full stop. ``slug``
+    is a short form of it, like ``unknown-key``. A code that is not ``enabled`` is reported only if the user selects
+    it.
     """
 
     number: str
@@ -46,7 +47,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Put ``text`` in the place of what stands at ``span``."""
+    """Replaces the text at ``span`` with ``text``."""
 
     span: Span
     text: str
@@ -54,9 +55,9 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits of one file that mend a finding, none of which overlap; ``description`` says what they do.
+    """Edits of one file that fix a finding and do not overlap. ``description`` says what they do.
 
-    A ``safe`` fix leaves all that the file means as it is; any other is made only if somebody asks for it.
+    A ``safe`` fix does not change the meaning of the file. Other fixes are applied only on request.
     """
 
     description: str
@@ -68,8 +69,8 @@ class Fix:
 class Diagnostic:
     """One finding: what is wrong (``message``), where (``span``), and what to do (``hint``).
 
-    ``fix`` does it, where it is certain what to write. It is no part of what makes two findings the same, and nor
-    are ``times``: how many findings of its kind this one stands for, itself among them.
+    ``fix`` is set where toolc can make the correction. ``times`` is the number of findings that this one
+    represents, including itself. Neither is compared when findings are checked for equality.
     """
 
     code: Code
@@ -81,15 +82,15 @@ class Diagnostic:
 
     @property
     def is_error(self) -> bool:
-        """Whether this finding keeps the specs from being compiled."""
+        """Whether this finding prevents the specs from being compiled."""
         return self.code.severity is Severity.ERROR
 
 
 @dataclass(slots=True)
 class Diagnostics:
-    """Collects findings, and the source texts a reporter prints lines of.
+    """Collects findings, and the source texts from which a reporter prints lines.
 
-    However many a file has, what is kept of them has bounds: see ``MOST_ALIKE``.
+    The number of findings that are kept per file is limited, see ``MOST_ALIKE``.
     """
 
     _found: dict[Diagnostic, None] = field(default_factory=dict)
@@ -98,11 +99,11 @@ class Diagnostics:
     _others: dict[tuple[str, str, Severity], tuple[Diagnostic, int]] = field(default_factory=dict)
 
     def add(self, code: Code, message: str, span: Span, hint: str = "", fix: Fix | None = None) -> None:
-        """Record one finding, where its file's text has it. The same finding at the same place is kept once."""
+        """Add a finding, with its span limited to the text of the file. Duplicates are dropped."""
         self.take(Diagnostic(code, message, span, hint, fix))
 
     def take(self, found: Diagnostic) -> None:
-        """As ``add``, of a finding that was made elsewhere."""
+        """Add an existing finding, like ``add``."""
         source = self._sources.get(found.span.path)
         span = source.fit(found.span) if source else found.span
         self._keep(found if span == found.span else replace(found, span=span))
@@ -120,25 +121,25 @@ class Diagnostics:
             self._others[about] = first, times + found.times
 
     def add_source(self, source: SourceText) -> None:
-        """Remember a file's text, so that a reporter can show the line under a finding."""
+        """Keep the text of a file, so that a reporter can print the line of a finding."""
         self._sources[source.path] = source
 
     def extend(self, other: Diagnostics) -> None:
-        """Take in every finding and every source text of ``other``."""
+        """Add all findings and source texts of ``other``."""
         self._sources |= other._sources
         for each in other._all():
             self._keep(each)
 
     def source(self, path: str) -> SourceText | None:
-        """The text of the file that findings call ``path``, if it was read."""
+        """Return the text of the file at ``path`` as findings name it, or None if it was not read."""
         return self._sources.get(path)
 
     def sorted(self) -> tuple[Diagnostic, ...]:
-        """Every finding, by file, position and code: the same order however files were read."""
+        """Return all findings by file, position and code. The order in which files were read does not matter."""
         return tuple(sorted(self._all(), key=_order))
 
     def map(self, change: Callable[[Diagnostic], Diagnostic | None]) -> Diagnostics:
-        """Other findings about the same sources: each as ``change`` has it, without those that it drops."""
+        """Return a copy with ``change`` applied to each finding. Findings for which it returns None are dropped."""
         made = Diagnostics(_sources=dict(self._sources))
         for found in self._all():
             changed = change(found)
@@ -153,7 +154,7 @@ class Diagnostics:
 
     @property
     def total(self) -> int:
-        """How many findings there are, also those that are not kept."""
+        """The number of findings, including those that are not kept."""
         return sum(found.times for found in self._all())
 
     def _all(self) -> list[Diagnostic]:

@@ -1,19 +1,20 @@
-"""What toolc raises, and the exit code each becomes.
+"""The exceptions that toolc raises, and the exit code of each.
 
 ::
 
     ToolcError                 2  what happened, where, what to do
-    ├── UsageError             2  the caller asked for something that cannot be
+    ├── UsageError             2  the caller asked for something that is not possible
     │   └── MissingExtraError  2  a feature whose optional packages are not installed
-    ├── SpecError              2  specs with errors; carries the findings
+    ├── SpecError              2  specs with errors; has the findings
     ├── RegistryError          2  a registry that cannot be read or trusted
-    └── InfrastructureError    3  the sandbox could not do its work; never a tool's own failure
-        ├── BatchError         3  some calls of a batch could not be made; holds the results of the others
+    └── InfrastructureError    3  the sandbox failed; never a failure of the tool itself
+        ├── BatchError         3  some calls of a batch could not be made; has the results of the others
         ├── NoEngineError      3  no engine on this host can run the call
-        ├── NoPythonError      3  an image has no python3 that starts
-        └── SandboxDiedError   3  a sandbox ended on its own, before its call did
+        ├── NoPythonError      3  an image does not have a python3 that starts
+        └── SandboxDiedError   3  a sandbox exited before its call ended
 
-A tool that fails is not an exception: it is a :class:`toolc.model.result.ToolResult` with ``is_error``.
+A tool that fails does not raise an exception: the result is a :class:`toolc.model.result.ToolResult` with
+``is_error``.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ __all__ = [
 
 
 class ToolcError(Exception):
-    """Base of every error toolc raises on purpose. ``str(error)`` is fit to show to a user."""
+    """Base class of all errors that toolc raises on purpose. ``str(error)`` can be shown to a user."""
 
     exit_code: ClassVar[int] = 2
 
 
 class UsageError(ToolcError):
-    """The caller asked for something that cannot be: a missing folder, an unknown tool or engine."""
+    """The caller asked for something that is not possible: a missing folder, an unknown tool or engine."""
 
 
 class MissingExtraError(UsageError):
@@ -55,7 +56,7 @@ class MissingExtraError(UsageError):
 
 
 class SpecError(ToolcError):
-    """Specs that do not compile. ``diagnostics`` holds every finding, warnings included."""
+    """Specs that do not compile. ``diagnostics`` has all findings, including warnings."""
 
     def __init__(self, message: str, diagnostics: tuple[Diagnostic, ...]) -> None:
         super().__init__(message)
@@ -63,22 +64,22 @@ class SpecError(ToolcError):
 
 
 class RegistryError(ToolcError):
-    """A registry file that is not one, is of a newer format, or does not match its digests."""
+    """A registry file that is invalid, has a newer format, or does not match its digests."""
 
 
 class InfrastructureError(ToolcError):
-    """The sandbox could not do its work. Raised, never returned: it must not look like a tool's output."""
+    """The sandbox failed. This is always raised, never returned: it must not look like the output of a tool."""
 
     exit_code = 3
 
 
 class NoEngineError(InfrastructureError):
-    """No engine on this host can run the call; the message says why for each, and the remedy."""
+    """No engine on this host can run the call. The message has the reason and the remedy for each engine."""
 
 
 class NoPythonError(InfrastructureError):
-    """An image has no ``python3`` that starts."""
+    """An image does not have a ``python3`` that starts."""
 
 
 class SandboxDiedError(InfrastructureError):
-    """A sandbox ended on its own, or broke the wire protocol, before its call had a result."""
+    """A sandbox exited, or violated the wire protocol, before its call had a result."""

@@ -1,4 +1,4 @@
-"""What happens while a call runs, told to whoever embeds toolc."""
+"""Events that the embedding program receives while a call runs."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallEvent:
-    """What every event says: which tool, and which call of it.
+    """The fields that all events have: the name of the tool and the id of the call.
 
-    ``parent_call_id`` is the call that this one was made by, as a step of a composite is; None where a caller
-    made it.
+    ``parent_call_id`` is the id of the call that made this one, for example as a step of a composite. It is None
+    for calls made by a caller of toolc.
     """
 
     name: str
@@ -39,21 +39,21 @@ class CallEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStart(CallEvent):
-    """A call may run: its arguments are valid, nobody denies it, and its sandbox is being started."""
+    """A call may run: its arguments are valid, it was not denied, and its sandbox is being started."""
 
 
 Stream: TypeAlias = Literal["stdout", "stderr", "content"]
-"""Where a piece of text comes from; ``content`` is what a Python tool yields."""
+"""The source of a piece of output. ``content`` is what a Python tool yields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUpdate(CallEvent):
-    """What a tool let be known while it runs: a piece of its output, or how far it is.
+    """Output or progress of a running tool.
 
-    Where ``stream`` is set, ``text`` is the next piece of it, in UTF-8 that is never cut within a character, or
-    ``blocks`` are: pictures and what else is no text. Of each stream at most as much comes as the tool's output
-    limit. Where it is None the tool reported progress: ``percent`` (0 to 100, None where unknown), words, and
-    perhaps ``blocks`` to show by now.
+    If ``stream`` is set, ``text`` is the next piece of that stream in UTF-8, never cut within a character, or
+    ``blocks`` has images and other content that is not text. Each stream is limited to the tool's output limit. If
+    ``stream`` is None, the tool reported progress: ``percent`` (0 to 100, None if unknown), ``message``, and
+    optionally ``blocks`` to show so far.
     """
 
     percent: float | None = None
@@ -64,22 +64,22 @@ class ToolUpdate(CallEvent):
 
     @property
     def content(self) -> tuple[Content, ...]:
-        """What there is to show, as content blocks; none for a bare report of progress."""
+        """The output as content blocks. Empty for progress without content."""
         return (Text(self.text), *self.blocks) if self.text else self.blocks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolConnect(CallEvent):
-    """A call asked for a connection: it was made, refused, failed, or was ended for a reason."""
+    """A call tried to open a connection, which was made, refused, failed or closed."""
 
     attempt: ConnectionAttempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRetry(CallEvent):
-    """An attempt failed and another one follows after ``wait_ms``; the output that was told counts no more.
+    """An attempt failed and another one follows after ``wait_ms``. Output reported so far is to be discarded.
 
-    ``attempt`` is the number of the one that failed, from 1.
+    ``attempt`` is the number of the attempt that failed, counted from 1.
     """
 
     attempt: int
@@ -89,14 +89,14 @@ class ToolRetry(CallEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDenied(CallEvent):
-    """A call that nobody lets run: nothing of it starts. Its ``ToolEnd`` follows."""
+    """A call was denied, so nothing of it starts. Its ``ToolEnd`` follows."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolEnd(CallEvent):
-    """A call is over and its sandbox is gone: the last event of every call that has a result."""
+    """A call has ended and its sandbox was removed. This is the last event of every call that has a result."""
 
     result: ToolResult
 
@@ -106,16 +106,16 @@ Event: TypeAlias = ToolStart | ToolUpdate | ToolConnect | ToolRetry | ToolDenied
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchEnd:
-    """All calls of a batch are over: their results, in the order of the calls."""
+    """All calls of a batch have ended. ``results`` has the order of the calls."""
 
     results: tuple[ToolResult, ...]
 
 
 BatchEvent: TypeAlias = Event | BatchEnd
-"""What ``Executor.stream_batch`` tells: an event of one of the calls, and at last the end of all."""
+"""An item of ``Executor.stream_batch``: an event of one of the calls, or, last, the end of the batch."""
 
 Listener: TypeAlias = Callable[[Event], None]
-"""Is told what happens, one event after the other, on the thread of the call, or of a part that runs beside others.
+"""Receives the events in order, on the thread of the call or of a concurrent part of it.
 
-What it raises ends the call and reaches the caller.
+An exception from it ends the call and reaches the caller.
 """

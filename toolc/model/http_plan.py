@@ -1,7 +1,7 @@
-"""What one call of an HTTP tool asks for: pure data, in which secrets are places and never values.
+"""The request and response handling of one call of an HTTP tool, as data without secret values.
 
-Text that stands in a request is escaped for its place already. A ``Slot`` is filled by the host when the
-request is sent, and is no text before: nothing that an argument holds can be taken for one.
+Text in a request is already escaped for its place. A ``Slot`` marks the place of a secret. The host fills it when
+it sends the request. A slot is an object, so no text in an argument can imitate one.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = [
 ]
 
 Place: TypeAlias = Literal["plain", "query", "form", "json"]
-"""How a secret's value is escaped where it stands. ``plain`` is as it is; a header refuses line ends itself."""
+"""How the value of a secret is escaped. ``plain`` does not escape; line ends are refused when a header is sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The place of a secret, by its name in ``sandbox.secrets``."""
+    """The place of a secret, identified by its name in ``sandbox.secrets``."""
 
     name: str
     place: Place = "plain"
@@ -44,19 +44,19 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Base64:
-    """The Base64 of pieces, as ``Authorization: Basic`` has it (RFC 7617)."""
+    """Base64 of the concatenated pieces, as in ``Authorization: Basic`` (RFC 7617)."""
 
     pieces: tuple[str | Slot, ...]
 
 
 Piece: TypeAlias = str | Slot | Base64
 Pieces: TypeAlias = tuple[Piece, ...]
-"""Text in UTF-8 with places for secrets in it."""
+"""UTF-8 text with places for secrets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A header, or one field of a query (both sides escaped for it)."""
+    """A header, or a field of a query with name and value escaped for it."""
 
     name: str
     value: Pieces
@@ -64,7 +64,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainBody:
-    """A body of pieces, and its media type."""
+    """A body made of pieces, and its media type."""
 
     tag: ClassVar[str] = "plain"
     content_type: str
@@ -73,7 +73,7 @@ class PlainBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormPart:
-    """One part of a multipart body: its value, or the workspace file that ``path`` names."""
+    """One part of a multipart body: ``value``, or the workspace file at ``path``."""
 
     name: str
     value: Pieces = ()
@@ -83,7 +83,7 @@ class FormPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultipartForm:
-    """``multipart/form-data`` (RFC 7578)."""
+    """A ``multipart/form-data`` body (RFC 7578)."""
 
     tag: ClassVar[str] = "multipart"
     parts: tuple[FormPart, ...]
@@ -94,7 +94,7 @@ RequestBody: TypeAlias = PlainBody | MultipartForm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRequest:
-    """Client credentials (RFC 6749, 4.4): what is posted to ``url`` as a form, to get a bearer token."""
+    """A request for a bearer token with client credentials (RFC 6749, 4.4): ``form`` is posted to ``url``."""
 
     url: str
     form: tuple[Named, ...]
@@ -103,15 +103,15 @@ class TokenRequest:
 
     @property
     def slots(self) -> frozenset[str]:
-        """The secrets that it names."""
+        """The names of the secrets that the request uses."""
         return slots(self.client_id) | slots(self.client_secret)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How responses become the result; what ``toolc.guest.http.tool`` is told.
+    """How responses become the result. ``toolc.guest.http.tool`` receives this.
 
-    ``image`` and ``json`` are what ``result.format`` asks for; ``arguments`` are for the template alone.
+    ``image`` and ``json`` come from ``result.format``. ``arguments`` are only for the template.
     """
 
     format: Literal["text", "json", "image", "none"] = "text"
@@ -125,11 +125,11 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpCall:
-    """One HTTP tool's call: the request that the host builds, and how the guest reads what comes of it.
+    """One call of an HTTP tool: the request that the host builds, and how the guest reads the response.
 
-    ``url`` is whole and may have a query of its own, to which ``query`` is added. ``needs_token`` says whether
-    the guest must ask for an access token first, ``files`` are the libraries that it reads responses with,
-    ``cut_mark`` what it puts where it cuts a text that may hold a secret.
+    ``url`` is complete and may have a query, to which ``query`` is added. ``needs_token`` is whether the guest must
+    request an access token first. ``files`` are the libraries that the guest needs to read responses. ``cut_mark``
+    is what the guest inserts where it truncates a text that may contain a secret.
     """
 
     tag: ClassVar[str] = "http"
@@ -146,15 +146,15 @@ class HttpCall:
 
     @property
     def goes_ahead(self) -> bool:
-        """Whether the host makes the request while its guest still wakes.
+        """Whether the host may send the request while its guest is still starting.
 
-        Only where nothing is left that could keep the call from beginning, such as files to be written.
+        This requires that nothing can prevent the call from starting, such as files that must be written first.
         """
         return not self.needs_token and not self.files
 
 
 def slots(pieces: Pieces) -> frozenset[str]:
-    """The names of the secrets that have a place in ``pieces``."""
+    """Return the names of the secrets used in ``pieces``."""
     found: set[str] = set()
     for piece in pieces:
         if isinstance(piece, Slot):

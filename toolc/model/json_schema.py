@@ -1,4 +1,4 @@
-"""JSON values, and the JSON Schema of a tool's parameters."""
+"""Types for JSON values and JSON Schemas, and functions for subschemas and JSON Pointers (RFC 6901)."""
 
 from __future__ import annotations
 
@@ -32,41 +32,41 @@ SCHEMAS: Final = frozenset(
         "unevaluatedItems", "unevaluatedProperties",
     }
 )  # fmt: skip
-"""The keywords of JSON Schema under which there are schemas: maps of them, lists of them, and one alone."""
+"""The keywords of JSON Schema that contain subschemas: as a map, as a list, or as a single one."""
 
 _HOLD_SCHEMAS: Final = MAPS_OF_SCHEMAS | LISTS_OF_SCHEMAS | SCHEMAS
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The JSON Schema (2020-12) of a tool's parameters; its root is always ``type: object``.
+    """The JSON Schema (2020-12) of a tool's parameters. Its root is always ``type: object``.
 
-    ``value`` is the schema itself, with the shorthand already expanded; it is never changed.
+    ``value`` is the schema with the shorthand expanded. It is never modified.
     """
 
     value: JsonObject
 
     @cached_property
     def properties(self) -> dict[str, JsonObject]:
-        """Each parameter's own schema by name; ``true`` reads as ``{}``."""
+        """The schema of each parameter by name, with ``{}`` for ``true``."""
         found = self.value.get("properties", {})
         assert isinstance(found, dict)
         return {name: schema if isinstance(schema, dict) else {} for name, schema in found.items()}
 
     @cached_property
     def required(self) -> frozenset[str]:
-        """The names of the parameters that every call must give."""
+        """The names of the parameters that every call must have."""
         found = self.value.get("required", [])
         assert isinstance(found, list)
         return frozenset(name for name in found if isinstance(name, str))
 
     def may_be_absent(self, name: str) -> bool:
-        """Whether a validated call can lack ``name``: it is neither required nor has a default."""
+        """Return whether a validated call can lack ``name``: it is not required and does not have a default."""
         return name not in self.required and "default" not in self.properties.get(name, {})
 
 
 def inner_schemas(schema: JsonObject) -> Iterator[JsonObject]:
-    """Every schema that stands directly in ``schema`` and is an object."""
+    """Yield the direct subschemas of ``schema`` that are objects."""
     if _HOLD_SCHEMAS.isdisjoint(schema):
         return
     for key, value in schema.items():
@@ -80,7 +80,7 @@ def inner_schemas(schema: JsonObject) -> Iterator[JsonObject]:
 
 
 def map_subschemas(schema: JsonObject, change: Callable[[JsonValue], JsonValue]) -> JsonObject:
-    """``schema`` with each schema directly in it changed; whatever else it says stays."""
+    """Return ``schema`` with ``change`` applied to each direct subschema. Other keywords are not changed."""
     result: JsonObject = {}
     for key, value in schema.items():
         if key in MAPS_OF_SCHEMAS and isinstance(value, dict):
@@ -96,10 +96,10 @@ _INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 def tokens(pointer: str) -> list[str]:
-    """The names on the way, unescaped (section 3); none for the empty pointer."""
+    """Return the reference tokens of a JSON Pointer, unescaped (RFC 6901, 3). Empty for the empty pointer."""
     return [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
 
 
 def list_index(token: str) -> int | None:
-    """Which item of a list ``token`` names (section 4), from 0; None where it names none that a list could have."""
+    """Return the index, counted from 0, that ``token`` represents (RFC 6901, 4), or None if it is not an index."""
     return int(token) if _INDEX.fullmatch(token) else None

@@ -1,12 +1,12 @@
-"""``toolc.lock``: which tools were reviewed, by digests. Its review is the approval of what it names.
+"""``toolc.lock``: the digests of the reviewed tools. Merging a change of this file approves the tools in it.
 
-One line a tool, sorted by name, so that two changes conflict in Git only where they must::
+The file has one line per tool, sorted by name, so that changes conflict in Git only if they concern the same tool::
 
     # toolc.lock 1: what was reviewed; written by "toolc lock"
     look surface=sha256:1f... effect=sha256:9a...
     plot surface=sha256:03... effect=sha256:77... image=manifest:sha256:5c... package=numpy==2.1.0@sha256:e8...
 
-The digests are independent of toolc's version and of every provider's format, so no upgrade of toolc moves a line.
+The digests do not depend on toolc's version or on the format of a provider, so an upgrade of toolc changes no line.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ _CONFLICT: Final = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 
 
 class LockError(ToolcError):
-    """A lock that is damaged, or that something is not approved by; the message says what moved and what to do."""
+    """A damaged lock file, or a tool that it does not approve. The message has what changed and what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockedTool:
-    """What was approved of one tool.
+    """What was approved for one tool.
 
-    ``image`` is what the image is called that its spec names, None where it names none: ``manifest:sha256:...``, as
-    its registry calls it, ``config:sha256:...`` where no registry has it, or a bare digest, by which the engine
-    knows it that the lock was written with. ``packages`` are all that
-    its requirements come to, each as ``name==version@sha256:...``.
+    ``image`` identifies the image that the spec names, and is None if the spec does not name one. It is
+    ``manifest:sha256:...`` (the digest in its registry), ``config:sha256:...`` for an image that is not in a
+    registry, or a bare digest, which is the id in the engine that was used to write the lock. ``packages`` are all
+    packages that its requirements resolve to, each as ``name==version@sha256:...``.
     """
 
     name: str
@@ -63,27 +63,27 @@ class LockedTool:
     packages: tuple[str, ...] = ()
 
     def line(self) -> str:
-        """Its line in the file."""
+        """Return the line of this tool in the file."""
         words = [self.name, f"surface={self.surface}", f"effect={self.effect}"]
         words += [f"image={self.image}"] if self.image else []
         return " ".join([*words, *(f"package={each}" for each in self.packages)])
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """Its packages as pip takes them, with the digest that each must have."""
+        """The packages in pip's requirement format, each with its required hash."""
         return tuple(each.replace("@sha256:", " --hash=sha256:") for each in self.packages)
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """What a lock file holds. ``path`` is what messages call it."""
+    """The contents of a lock file. ``path`` is used in messages."""
 
     path: str
     tools: Mapping[str, LockedTool]
 
     @classmethod
     def parse(cls, text: str, path: str) -> Lock:
-        """Read a lock file. Raises ``LockError`` that says where it is wrong."""
+        """Parse a lock file. Raises ``LockError`` with the place of the error."""
         lines = text.removeprefix("\ufeff").splitlines()
         first = _FIRST.fullmatch(lines[0]) if lines else None
         if first is None:
@@ -116,12 +116,12 @@ class Lock:
             raise LockError(f"{path} cannot be read: {reason}") from None
 
     def text(self) -> str:
-        """What the file holds, the same bytes for the same tools."""
+        """Return the contents of the file, which are the same bytes for the same tools."""
         lines = [self.tools[name].line() for name in sorted(self.tools)]
         return "".join(f"{line}\n" for line in [HEADER, *lines])
 
     def check(self, tool: RegisteredTool) -> LockedTool:
-        """What was approved of a tool. Raises ``LockError`` where the tool is unknown, or is another by now."""
+        """Return what was approved for ``tool``. Raises ``LockError`` if it is not approved or has changed."""
         name = tool.spec.name
         found = self.tools.get(name)
         if found is None:
@@ -140,10 +140,10 @@ class Lock:
         return found
 
     def _renamed(self, tool: RegisteredTool) -> str:
-        """The name by which the same effect is approved; empty where it is not."""
+        """Return the name under which the same effect is approved, or an empty string."""
         backend = tool.spec.backend
         if isinstance(backend, PluginBackend) and backend.tool is None:
-            return ""  # its process is told the tool's own name: all tools of one plugin have this digest
+            return ""  # all tools of one plugin have the same effect digest
         return next((each.name for each in self.tools.values() if each.effect == tool.effect_digest), "")
 
 
@@ -176,9 +176,10 @@ def _tool(line: str, where: str) -> LockedTool:
 
 
 def changed_tools(lock: Lock, tools: Iterable[RegisteredTool]) -> Iterator[str]:
-    """Everything by which ``tools``, which are all there are, differ from what was approved; one line each.
+    """Yield one line for each difference between ``tools`` and the lock. ``tools`` must be all tools of the
+    project.
 
-    That an image or a package is still what it was takes an engine to know, so a call asks for it.
+    Whether an image or a package has changed is checked during a call, because it needs an engine.
     """
     listed = [*tools]
     for tool in listed:
@@ -202,11 +203,11 @@ def _has_requirements(tool: RegisteredTool) -> bool:
 
 
 Pin = Callable[[RegisteredTool], tuple[str | None, tuple[str, ...]]]
-"""Finds what a tool's image is called, and its packages. Raises ``InfrastructureError``."""
+"""Returns a tool's image as in ``LockedTool``, and its packages. Raises ``InfrastructureError``."""
 
 
 def locked(tools: Iterable[RegisteredTool], pin: Pin, path: str) -> Lock:
-    """The lock that approves ``tools`` as they are now."""
+    """Return the lock that approves ``tools`` as they are now."""
     found: dict[str, LockedTool] = {}
     for tool in tools:
         image, packages = pin(tool)

@@ -1,6 +1,6 @@
-"""What a tool may do: its own sandbox, and what the tools that it calls may do, with the step that brings it.
+"""What a tool may do: its own permissions and those of the tools that it calls, each with the step that adds it.
 
-It is read from specs alone, so a review of a call's effects needs no engine and runs nothing.
+Permissions are computed from specs only, so a review needs no engine and runs no code.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ __all__ = [
 T = TypeVar("T")
 
 OWN: Final = ""
-"""What stands in ``Granted.by`` for what a tool has by itself, not by a step."""
+"""The entry of ``Grant.by`` for what a tool has itself, not because of a step."""
 
 User: TypeAlias = Literal["any", "nonroot"]
-"""As whom a call runs: ``any`` may be the user 0 of the sandbox."""
+"""The user that a call runs as. ``any`` may be user 0 of the sandbox."""
 
 
 _UNITS: Final = {
     "bytes": ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")),
     "ms": ((60_000, "m"), (1000, "s"), (1, "ms")),
 }
-"""The units that a spec writes, the largest first."""
+"""The units that a spec uses, largest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The most that one call may use: ``name`` as in ``toolc.model.spec.sandbox.Limits``, with its unit."""
+    """The most that one call may use. ``name`` is a field of ``toolc.model.spec.sandbox.Limits``, with its unit."""
 
     name: str
     amount: float
@@ -61,9 +61,9 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Grant(Generic[T]):
-    """One thing that a tool may have. ``by`` are the ids of the steps that bring it, and ``OWN``.
+    """One permission of a tool. ``by`` are the ids of the steps that add it, and ``OWN`` for the tool itself.
 
-    A sub-agent's steps are the names of its tools. A step that calls others brings what they bring.
+    The steps of an agent are the names of its tools. A step whose tool calls others also adds their permissions.
     """
 
     value: T
@@ -72,11 +72,12 @@ class Grant(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permissions:
-    """All that one call of a tool may do, each part sorted.
+    """All permissions of one call of a tool, each part sorted.
 
-    ``tools`` are the others that it may call, ``missing`` the names among them that no tool has. ``images`` has
-    None for the release's own base image. A tool without a workspace has no entry in ``workspaces``. ``limits``
-    has the highest of each, but for the time, which is the tool's own: it covers all that it calls.
+    ``tools`` are the tools that it may call, ``missing`` the names among them that do not exist. ``images`` has
+    None for the base image of the release. A tool without a workspace has no entry in ``workspaces``. ``limits``
+    has the highest value of each limit, except for the timeout: that is the tool's own, because it includes all
+    calls that it makes.
     """
 
     tools: tuple[Grant[str], ...] = ()
@@ -93,7 +94,7 @@ class Permissions:
     limits: tuple[Grant[Limit], ...] = ()
 
     def to_json(self) -> JsonObject:
-        """Each part as a list of ``{"value": ..., "by": [...]}``, values as a spec writes them."""
+        """Return each part as a list of ``{"value": ..., "by": [...]}``, with values as written in a spec."""
         return {
             part.name: [
                 {"value": None if each.value is None else format_permissions(each.value), "by": [*each.by]}
@@ -104,12 +105,14 @@ class Permissions:
 
 
 def permissions_of(tool: ToolSpec, tools: ToolLookup) -> Permissions:
-    """What a call of ``tool`` may do; ``tools`` has those that it calls. Circles of calls end where they close."""
+    """Return what a call of ``tool`` may do. ``tools`` has the tools that it calls. Recursive calls are followed
+    once.
+    """
     return _Reading(tools, {}).of(tool)
 
 
 def format_permissions(value: object) -> str:
-    """A granted value as people read it, in the words of a spec."""
+    """Return a granted value as readable text, as it is written in a spec."""
     match value:
         case None:
             return "the base image"
@@ -137,7 +140,10 @@ def _limit(limit: Limit) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """Reads the authority of tools, each once; one that is being read has none yet, which ends a circle."""
+    """Collects the permissions of tools, once per tool.
+
+    A tool that is being processed has no permissions yet, which ends the recursion for tools that call each other.
+    """
 
     tools: ToolLookup
     known: dict[str, Permissions]
@@ -158,7 +164,7 @@ class _Reading:
 
 
 def _union(parts: Sequence[tuple[str, Permissions]], timeout_ms: int) -> Permissions:
-    """All that these parts have, each said by whom it is brought."""
+    """Return the permissions of all parts, each with the steps that add it."""
     limits = _highest(_merged([(by, each.limits) for by, each in parts]))
     return Permissions(
         tools=_merged([(by, each.tools) for by, each in parts]),
@@ -185,7 +191,7 @@ def _merged(parts: Iterable[tuple[str, Iterable[Grant[T]]]]) -> tuple[Grant[T], 
 
 
 def _highest(limits: Sequence[Grant[Limit]]) -> Iterator[Grant[Limit]]:
-    """The highest of each limit but for the time."""
+    """Yield the highest value of each limit except the timeout."""
     names = sorted({each.value.name for each in limits} - {"timeout_ms"})
     for name in names:
         yield max((each for each in limits if each.value.name == name), key=lambda each: each.value.amount)
@@ -200,7 +206,10 @@ def _steps(tool: ToolSpec) -> Iterator[tuple[str, str]]:
 
 
 def _own(tool: ToolSpec) -> Permissions:
-    """What a tool has by itself. A composite has nothing, and a sub-agent runs no code, so it has no sandbox."""
+    """Return the permissions of a tool without those of the tools that it calls.
+
+    A composite has none. An agent runs no code of its tool, so it has no sandbox.
+    """
     sandbox, backend = tool.sandbox, tool.backend
     if isinstance(backend, CompositeBackend):
         return Permissions()
@@ -232,7 +241,7 @@ def _destinations(tool: ToolSpec) -> Iterator[Destination]:
 
 
 def _urls(tool: ToolSpec) -> tuple[object, ...]:
-    """The URLs that a backend names by itself: their hosts may be reached whatever the list says."""
+    """Return the URLs of a backend. Their hosts may be reached without an entry in the allow-list."""
     backend = tool.backend
     if isinstance(backend, HttpBackend):
         return (backend.url, backend.auth.token_url if isinstance(backend.auth, OAuth2Auth) else None)

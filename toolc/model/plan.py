@@ -1,4 +1,4 @@
-"""What one call asks of an engine: pure data, in no engine's words."""
+"""The plan of one call: everything that an engine needs to run it, independent of the engine."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ __all__ = [
 ]
 
 LOCALHOST: Final = "localhost"
-"""The one name that is not looked up: it always means the machine that toolc runs on (RFC 6761, 6.3)."""
+"""The only name that is not looked up. It always means the machine on which toolc runs (RFC 6761, 6.3)."""
 
 PROXY_PORT: Final = 3128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortForward:
-    """A listener: what connects to this address is brought to ``host``, at the same port."""
+    """A listener. Connections to this address are forwarded to ``host``, at the same port."""
 
     address: str
     port: int
@@ -52,8 +52,8 @@ class PortForward:
 class LoopbackProxy:
     """The listeners of a sandbox. ``hosts`` are addresses and names for ``/etc/hosts``.
 
-    ``proxy`` is the address of the HTTP proxy, at ``PROXY_PORT``; ``direct`` are the hosts that programs reach
-    without it.
+    ``proxy`` is the address of the HTTP proxy, at ``PROXY_PORT``. ``direct`` are the hosts that programs connect to
+    without the proxy.
     """
 
     hosts: tuple[tuple[str, str], ...] = ()
@@ -63,24 +63,24 @@ class LoopbackProxy:
 
 
 def loopback(allow: Sequence[Destination]) -> LoopbackProxy:
-    """The listeners for an allow-list: the same for the same entries, whatever their order."""
+    """Return the listeners for an allow-list. The order of its entries does not matter."""
     if not allow:
         return LoopbackProxy()
     exact = sorted({(each.host, each.port) for each in allow if each.kind == "exact"})
     literals = {host for host, _ in exact if host != LOCALHOST and is_loopback(host)}
     free = _addresses(literals)
     names = {host: next(free) for host in dict.fromkeys(host for host, _ in exact if _is_name(host))}
-    # A literal says what is meant; its listener serves localhost as well.
+    # An address that is listed explicitly has priority; its listener also serves localhost.
     listened = {("127.0.0.1", port): LOCALHOST for host, port in exact if host == LOCALHOST}
     listened |= {(names.get(host, host), port): host for host, port in exact if host in names or host in literals}
     above = [f".{each.host}" for each in allow if each.kind == "wildcard"]
-    # Programs take a name in no_proxy for all below it too, where an entry may allow something.
+    # Programs apply a name in no_proxy to its subdomains too, which a wildcard entry may allow through the proxy.
     alone = [
         name for name in names if not any(f".{name}".endswith(each) or each.endswith(f".{name}") for each in above)
     ]
     is_public = any(each.kind == "public" for each in allow)
     return LoopbackProxy(
-        # With the root's dot too: hosts(5) knows a name by its letters.
+        # Also with the dot of the root: hosts(5) compares names literally.
         hosts=tuple((address, each) for name, address in names.items() for each in (name, f"{name}.")),
         forwards=tuple(
             PortForward(address=address, port=port, host=host) for (address, port), host in sorted(listened.items())
@@ -91,10 +91,10 @@ def loopback(allow: Sequence[Destination]) -> LoopbackProxy:
 
 
 def proxy_environment(found: LoopbackProxy) -> tuple[EnvVar, ...]:
-    """The variables that send programs to the proxy, in both spellings; none where there is no proxy.
+    """Return the environment variables that make programs use the proxy, in upper and lower case.
 
-    There is no standard: curl reads ``http_proxy`` in lower case only, many programs either. Node reads them since
-    22.21, if it is told to.
+    There is no standard: curl reads ``http_proxy`` in lower case only, many programs read both. Node supports them
+    since 22.21, if ``NODE_USE_ENV_PROXY`` is set. The result is empty if there is no proxy.
     """
     if found.proxy is None:
         return ()
@@ -115,7 +115,7 @@ def _is_name(host: str) -> bool:
 
 
 def _addresses(taken: set[str]) -> Iterator[str]:
-    """Loopback addresses that no entry names, beginning with 127.0.1.1."""
+    """Yield loopback addresses that are not in ``taken``, starting with 127.0.1.1."""
     first = int(ipaddress.IPv4Address("127.0.1.1"))
     for number in range(first, first + (1 << 16)):
         address = str(ipaddress.IPv4Address(number))
@@ -125,13 +125,13 @@ def _addresses(taken: set[str]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
-    """The workspace: a checked, absolute host folder that stands at ``/workspace``.
+    """The workspace: a validated, absolute folder of the host that is mounted at ``/workspace``.
 
-    ``owner`` and ``group`` are the folder's uid and gid on the host, ``device`` and ``inode`` tell it from
-    every other folder there (both 0 where nobody has looked). ``overlay`` shows the folder below what the
-    call writes. ``scratch`` is the private folder of a call's view: its engine makes ``upper`` and ``work`` in
-    it for an overlay, and a copy stands in it. ``pinned`` is a path of the same folder that nobody can swap,
-    as long as this process lives.
+    ``owner`` and ``group`` are the uid and gid of the folder on the host. ``device`` and ``inode`` identify it
+    (both 0 if not checked). In the mode ``overlay`` the folder is the read-only layer below what the call writes.
+    ``scratch`` is the private folder for this view of the call: the engine creates ``upper`` and ``work`` for an
+    overlay, or a copy, in it. ``pinned`` is a path of the same folder that cannot be replaced by another folder
+    while this process runs.
     """
 
     source: str
@@ -146,10 +146,10 @@ class Mount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What is fixed when a sandbox is made. Two calls may share a kind of sandbox only if these are equal.
+    """The properties that are fixed when a sandbox is created. Calls may share a sandbox only if they are equal.
 
-    ``accept_unenforced`` names the limits that the user, in his own configuration, can do without.
-    ``loopback`` is what programs in it can connect to.
+    ``accept_unenforced`` names the limits that, by the user's own configuration, need not be enforced. ``loopback``
+    has the addresses that programs in the sandbox can connect to.
     """
 
     image: str | None = None
@@ -164,15 +164,15 @@ class Profile:
 
     @property
     def hosts(self) -> tuple[tuple[str, str], ...]:
-        """Addresses and names that the sandbox's ``/etc/hosts`` has beside its own."""
+        """Additional addresses and names for ``/etc/hosts`` in the sandbox."""
         return self.loopback.hosts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exec:
-    """Run a program. ``files`` are written under ``/tool`` first (a script, for one).
+    """Run a program. ``files``, such as a script, are first written below ``/tool``.
 
-    With ``progress``, lines ``::progress 40 text`` on its stderr are reports and no output.
+    With ``progress``, lines like ``::progress 40 text`` on stderr report progress and are not output.
     """
 
     tag: ClassVar[str] = "exec"
@@ -183,7 +183,7 @@ class Exec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonCall:
-    """Call ``function`` of the module in ``entry`` (a path in ``files``) with ``arguments`` as keywords."""
+    """Call ``function`` of the module at ``entry`` (a path in ``files``) with ``arguments`` as keywords."""
 
     tag: ClassVar[str] = "python"
     entry: str
@@ -194,9 +194,9 @@ class PythonCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginCall:
-    """Pass one call to the process ``argv``, which serves many, if it says of itself what was reviewed.
+    """Pass a call to the process ``argv``, which serves many calls, if it declares what was reviewed.
 
-    ``tool`` is what the process calls the tool; ``description`` and ``parameters`` are the reviewed ones.
+    ``tool`` is the name of the tool in that process. ``description`` and ``parameters`` are the reviewed ones.
     """
 
     tag: ClassVar[str] = "plugin"
@@ -213,7 +213,7 @@ Invocation: TypeAlias = Exec | PythonCall | HttpCall | PluginCall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretFile:
-    """A secret that the tool reads from a file: ``path`` is below ``/tool``; nobody but the tool can read it."""
+    """A secret that the tool reads from a file. ``path`` is below ``/tool`` and readable by the tool only."""
 
     path: str
     text: str = field(repr=False)
@@ -221,11 +221,11 @@ class SecretFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """One call, whole: the sandbox it needs and what is to happen in it.
+    """One call: the sandbox that it needs and what to run in it.
 
-    ``env`` is all of the tool's environment; ``stdin`` is empty where the tool reads none. ``allow`` is what
-    the call may connect to. ``keep_bytes`` is how much of a stream is brought for reading on, where that is more
-    than the output limit.
+    ``env`` is the complete environment of the tool. ``stdin`` is empty if the tool does not read any. ``allow`` is
+    what the call may connect to. ``keep_bytes`` is how much of each output stream to return for later reading, if
+    that is more than the output limit.
     """
 
     profile: Profile
@@ -239,29 +239,29 @@ class Plan:
 
     @property
     def stream_bytes(self) -> int:
-        """How much of a stream is brought; of more, head and tail."""
+        """The maximum number of bytes returned per stream. Longer streams are cut in the middle."""
         return max(self.profile.limits.output_bytes, self.keep_bytes)
 
     @property
     def working_directory(self) -> str:
-        """Where the call starts: the workspace if it has one, else ``/tmp``."""
-        return "/workspace" if self.profile.workspace else "/tmp"  # the sandbox's own /tmp
+        """The directory in which the call starts: the workspace if it has one, otherwise ``/tmp``."""
+        return "/workspace" if self.profile.workspace else "/tmp"  # the /tmp of the sandbox
 
 
 ENGINES: Final = ("docker", "oci")
-"""Every engine, best first. Each is the module of its name in this package, with a function ``engine()``."""
+"""All engines, best first. Each is a module of this name with a function ``engine()``."""
 
 AUTO: Final = "auto"
-"""The word for the first engine that will do."""
+"""Selects the first engine that can run the call."""
 
 
 def engine_names() -> tuple[str, ...]:
-    """The words that ``--engine`` takes."""
+    """Return the values that ``--engine`` accepts."""
     return (AUTO, *ENGINES)
 
 
 LimitName: TypeAlias = Literal["timeout", "memory", "cpus", "pids", "output", "tmp", "files", "file_size"]
-"""A limit, as a spec calls it."""
+"""The name of a limit in a spec."""
 
 LIMITS: Final[tuple[LimitName, ...]] = get_args(LimitName)
-"""Every limit, in the order in which they are told."""
+"""All limits, in the order in which they are displayed."""

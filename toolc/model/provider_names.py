@@ -1,4 +1,4 @@
-"""The names of the model providers, for modules that need nothing else of ``toolc.providers``."""
+"""The names of the model providers, separate from ``toolc.providers`` so that they can be imported alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = [
 ]
 
 PROVIDER_NAMES: Final = ("openai_chat", "openai_responses", "anthropic", "gemini", "mcp")
-"""Every provider, in the order of the documentation.
+"""All providers, in the order of the documentation.
 
-Append a new one: its position is the number of its rule in a review, ``PRV01`` for the first.
+Append new ones: the position is the number of the provider's rule in a review, ``PRV01`` for the first.
 """

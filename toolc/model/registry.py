@@ -1,7 +1,8 @@
-"""``registry.json`` as a value: all that a run needs. Compiler and runtime meet only here.
+"""The contents of ``registry.json``, which has all that a call needs, and its JSON form.
 
-The JSON form follows the types of ``toolc.model.spec.tool`` field by field. Two things differ: a type that
-stands in a choice is written ``{tag: {...}}``, and a template is a string, or a list of its parts.
+The compiler writes a registry and the runtime reads it; they share nothing else. The JSON form follows the types of
+``toolc.model.spec.tool`` field by field, with two exceptions: a value of a tagged union is written ``{tag:
+{...}}``, and a template is a string or a list of its parts.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ __all__ = [
 ]
 
 REGISTRY_FORMAT: Final = 1
-"""The value of a registry's ``registry`` key that this toolc writes and reads."""
+"""The value of the ``registry`` key that this version of toolc writes and reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredTool:
-    """A tool as it stands in a registry, with the digests that were reviewed.
+    """A tool in a registry, with the digests that were reviewed.
 
-    ``effect_digest`` is empty for what the host's program defines, which nobody can review. ``stored`` are the
-    bytes of its entry in the file, where it was made from a spec to be written to one.
+    ``effect_digest`` is empty for a tool that the host's program defines, which cannot be reviewed. ``stored`` are
+    the bytes of its entry in the file, if it was compiled from a spec to be written to a registry.
     """
 
     spec: ToolSpec
@@ -46,45 +47,47 @@ class RegisteredTool:
 
     @property
     def is_of_this_program(self) -> bool:
-        """Whether the program that embeds toolc defined it, so that no file has it and no review saw it."""
+        """Whether the embedding program defined the tool, so that it is not in any file and was not reviewed."""
         return not self.effect_digest
 
     def to_json(self) -> JsonObject:
-        """The value that is stored."""
+        """Return the value that is stored in the registry."""
         digests: JsonObject = {"surface": self.surface_digest, "effect": self.effect_digest}
         return tool_to_json(self.spec) | {"digests": digests}
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryFile:
-    """What a registry file holds: its tools, sorted by name, and the names and aliases in each toolset.
+    """The contents of a registry file: tools sorted by name, and the names and aliases in each toolset.
 
-    A file without toolsets has no key for them, and is what it was before there were any.
+    A file without toolsets does not have the key ``toolsets``, so files from before toolsets existed stay the same.
     """
 
     tools: tuple[RegisteredTool, ...]
     toolsets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def get(self, name: str) -> RegisteredTool | None:
-        """The tool called ``name``, or None."""
+        """Return the tool with this name, or None."""
         return next((tool for tool in self.tools if tool.spec.name == name), None)
 
     def to_json(self) -> JsonObject:
-        """The value that is stored."""
+        """Return the value that is stored in the file."""
         value: JsonObject = {"registry": REGISTRY_FORMAT, "tools": [tool.to_json() for tool in self.tools]}
         return value | ({"toolsets": toolsets_to_json(self.toolsets)} if self.toolsets else {})
 
 
 def toolsets_to_json(toolsets: Mapping[str, Iterable[str]]) -> JsonObject:
-    """The value of a registry's ``toolsets``: the members of each sorted, whatever order a project has."""
+    """Return the value of ``toolsets``, with the members of each toolset sorted, so that their order does not
+    matter.
+    """
     return {name: [*sorted(set(members))] for name, members in toolsets.items()}
 
 
 def registry_from_json(value: JsonValue) -> RegistryFile:
-    """Read a stored registry, strictly. Raises ``RegistryError``; digests are not compared here."""
+    """Read a stored registry, strictly. Raises ``RegistryError``. Digests are not compared here."""
     if not isinstance(value, dict) or "registry" not in value:
         raise RegistryError("this is not a toolc registry: it has no 'registry' key; make one with: toolc build")
-    # In Python, true and 1.0 are 1 as well.
+    # In Python, true and 1.0 are equal to 1.
     if value["registry"] != REGISTRY_FORMAT or type(value["registry"]) is not int:
         raise RegistryError(
             f"the registry has format {value['registry']!r} and this toolc reads format {REGISTRY_FORMAT}; "
@@ -102,7 +105,7 @@ def registry_from_json(value: JsonValue) -> RegistryFile:
 
 
 def tool_to_json(tool: ToolSpec) -> JsonObject:
-    """A tool's fields as JSON, every default written out."""
+    """Return the fields of a tool as JSON, including defaults."""
     return _encode_fields(tool, _shape(ToolSpec))
 
 
@@ -144,7 +147,7 @@ def _encode(value: object) -> JsonValue:
         return [_encode(item) for item in value] if value else []
     if isinstance(value, Schema):
         return value.value
-    if isinstance(value, float):  # RFC 8785 writes 1.0 as 1
+    if isinstance(value, float):  # RFC 8785 writes 1.0 as 1.
         return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
     if value is None or isinstance(value, (str, int, list, dict)):
         return value
@@ -171,7 +174,7 @@ def _encode_fields(value: object, shape: _Shape) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """How the values of a dataclass are stored: the fields that are ``composed`` need more than to be copied."""
+    """How the values of a dataclass are stored. The fields in ``composed`` must be encoded, others are copied."""
 
     names: tuple[str, ...]
     composed: tuple[str, ...]
@@ -188,7 +191,7 @@ def _shape(cls: type) -> _Shape:
 
 
 def _is_plain(hint: object) -> bool:
-    """Whether every value of this type is stored as it is."""
+    """Return whether every value of this type is stored unchanged."""
     if get_origin(hint) in {Union, types.UnionType}:
         return all(map(_is_plain, get_args(hint)))
     return hint in {str, int, bool, type(None)} or get_origin(hint) is Literal
@@ -244,7 +247,7 @@ def _decode_union(members: tuple[object, ...], value: JsonValue, where: str) -> 
         return value
     if value is None and type(None) in members:
         return None
-    # No file can ask for a function of the process that reads it.
+    # A file must not be able to name a function of the process that reads it.
     members = tuple(member for member in members if member is not HostFunction)
     tagged = {str(getattr(member, "tag")): member for member in members if hasattr(member, "tag")}  # noqa: B009
     if isinstance(value, dict) and len(value) == 1 and (key := next(iter(value))) in tagged:
@@ -277,7 +280,7 @@ _LATE: Final[Mapping[str, object]] = {
     "CompositeBackend": CompositeBackend,
     "HttpBackend": HttpBackend,
 }
-"""What the spec names and does not import."""
+"""Types that the modules of the spec name but do not import at run time."""
 
 
 @cache

@@ -1,8 +1,8 @@
-"""Canonical JSON (RFC 8785) and the two digests of a tool.
+"""Reads and writes registry files in canonical JSON (RFC 8785), and computes the two digests of a tool.
 
-The one place that writes bytes which are stored or hashed. Both digests are over the canonical
-bytes of ``{"toolc": 1, "surface" | "effect": {...}}`` and do not depend on toolc's version. Where a tool calls
-others, those of its effect have a key ``calls`` too: what each is that it may call, directly or not.
+All bytes that are stored or hashed are written here. Both digests are over the canonical bytes of ``{"toolc": 1,
+"surface" | "effect": {...}}`` and do not depend on toolc's version. For a tool that calls others, the object for
+the effect also has a key ``calls`` with the digests of all tools that it may call, directly or indirectly.
 """
 
 from __future__ import annotations
@@ -43,44 +43,44 @@ __all__ = [
 ]
 
 _EXACT: Final = 1 << 53
-"""Every whole number below it is a double."""
+"""A double can represent every whole number below this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Digests:
-    """A tool's two digests, each ``sha256:`` and 64 hex digits."""
+    """The two digests of a tool, each ``sha256:`` and 64 hex digits."""
 
     surface: str
     effect: str
 
 
 def canonical(value: JsonValue) -> bytes:
-    """The RFC 8785 bytes of a JSON value. Raises ``ValueError`` for what JSON cannot hold exactly."""
+    """Return the RFC 8785 bytes of a JSON value. Raises ``ValueError`` if JSON cannot hold it exactly."""
     try:
         text = _PLAIN.encode(value)
-    except (ValueError, TypeError):  # rfc8785 has the words
+    except (ValueError, TypeError):  # rfc8785 raises the error, with a better message.
         return rfc8785.dumps(value)
     if (text.isascii() and not _PERHAPS_ODD.search(text)) or _is_simple(value):
         try:
             return text.encode()
         except UnicodeEncodeError:
-            pass  # half of a surrogate pair; as above
+            pass  # Half of a surrogate pair: rfc8785 raises the error below.
     return rfc8785.dumps(value)
 
 
 _PLAIN: Final = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), check_circular=False
 )
-"""Ten times as fast as ``rfc8785``, and writes the same but for odd keys and numbers."""
+"""Ten times as fast as ``rfc8785``, with the same output except for unusual keys and numbers."""
 
 _PERHAPS_ODD: Final = re.compile(r"[0-9](?:\.0|e|[0-9]{15})")
-"""A number that RFC 8785 may write otherwise (``1.0``, ``1e16``, 16 digits), or text that looks like one."""
+"""A number that RFC 8785 may write differently (``1.0``, ``1e16``, 16 digits), or text that looks like one."""
 
 
 def _is_simple(value: JsonValue) -> bool:
-    """Whether ``json`` writes what RFC 8785 says.
+    """Return whether ``json`` writes ``value`` exactly as RFC 8785 requires.
 
-    Keys are sorted by UTF-16 there and by code point here, which is the same for ASCII.
+    RFC 8785 sorts keys by UTF-16 code units and ``json`` by code points, which is the same for ASCII.
     """
     if isinstance(value, dict):
         return all(map(str.isascii, value)) and all(map(_is_simple, value.values()))
@@ -92,10 +92,10 @@ def _is_simple(value: JsonValue) -> bool:
 
 
 def parse(data: bytes | str) -> JsonValue:
-    """Read what ``canonical`` wrote, so that it canonicalises to the same bytes again.
+    """Parse canonical JSON, so that it can be serialized to the same bytes again.
 
-    RFC 8785 writes the float 1e16 as ``10000000000000000``; an integer that a double cannot hold exactly
-    was a float then. Raises ``ValueError`` for what is not JSON, and where a key stands twice in an object.
+    RFC 8785 writes the float 1e16 as ``10000000000000000``, so an integer that a double cannot hold exactly is read
+    as a float. Raises ``ValueError`` for text that is not JSON, and for a duplicate key in an object.
     """
     value: JsonValue = json.loads(data, parse_int=_number, object_pairs_hook=_object_of)
     return value
@@ -115,15 +115,15 @@ def _number(digits: str) -> int | float:
 
 
 def digests(tool: ToolSpec, tools: ToolLookup = NO_TOOLS) -> Digests:
-    """What a model sees of a tool, and what a call of it does, as one digest each.
+    """Return the digests of what a model sees of a tool (surface) and of what a call of it does (effect).
 
-    ``tools`` has those that it calls: what it does is what they do. One that is missing there counts as none.
+    ``tools`` has the tools that it calls, because its effect includes theirs. A missing one is recorded as null.
     """
     return _digests(_fields(tool), _calls(tool, tools))
 
 
 def register(tool: ToolSpec, tools: ToolLookup = NO_TOOLS) -> RegisteredTool:
-    """A tool with its digests, ready to be stored; ``tools`` has those that it calls."""
+    """Return a tool with its digests, ready to be stored. ``tools`` has the tools that it calls."""
     fields = _fields(tool)
     found = _digests(fields, _calls(tool, tools))
     fields["digests"] = b'"digests":{"effect":"%b","surface":"%b"}' % (
@@ -135,20 +135,20 @@ def register(tool: ToolSpec, tools: ToolLookup = NO_TOOLS) -> RegisteredTool:
 
 
 def registry_bytes(registry: RegistryFile) -> bytes:
-    """The canonical bytes of a registry file."""
+    """Return the canonical bytes of a registry file."""
     entries = b",".join([tool.stored or canonical(tool.to_json()) for tool in registry.tools])
     start, end = registry_frame(registry.toolsets)
     return start + entries + end
 
 
 def registry_frame(toolsets: Mapping[str, Iterable[str]]) -> tuple[bytes, bytes]:
-    """The canonical bytes of a registry file before its list of tools, and after it."""
+    """Return the canonical bytes of a registry file before and after its list of tools."""
     named = b',"toolsets":' + canonical(toolsets_to_json(toolsets)) if toolsets else b""
     return b'{"registry":%d,"tools":[' % REGISTRY_FORMAT, b"]" + named + b"}"
 
 
 def _fields(tool: ToolSpec) -> dict[str, bytes]:
-    """The canonical bytes of each field with its key: the digests and the registry are made of the same ones."""
+    """Return the canonical bytes of each field with its key, which the digests and the registry share."""
     return {
         name: b'"%b":%b' % (name.encode(), b"null" if value is None else b"[]" if value == [] else canonical(value))
         for name, value in tool_to_json(tool).items()
@@ -156,7 +156,10 @@ def _fields(tool: ToolSpec) -> dict[str, bytes]:
 
 
 def _calls(tool: ToolSpec, tools: ToolLookup) -> bytes:
-    """What a tool may call, with what each is by itself; empty for a tool that calls none."""
+    """Return the key ``calls`` with the digests of all tools that ``tool`` may call, or empty bytes.
+
+    The digests of each called tool do not include what it calls in turn: those tools are in the same object.
+    """
     if not called(tool):
         return b""
     found: JsonObject = {}
@@ -183,13 +186,15 @@ _SURFACE: Final = sorted(SURFACE)
 _EFFECT: Final = sorted(EFFECT)
 
 MAX_REGISTRY_BYTES: Final = 256 * MIB
-"""The largest registry file that is read."""
+"""The maximum size of a registry file, in bytes."""
 
 
 def read_registry(path: Path) -> RegistryFile:
-    """The registry at ``path``. Raises ``UsageError`` (none there, unreadable) and ``RegistryError`` (damaged)."""
+    """Read the registry at ``path``. Raises ``UsageError`` if it is missing or unreadable, ``RegistryError`` if
+    damaged.
+    """
     try:
-        # A device or a pipe may never end.
+        # Reading a device or a pipe might never end.
         if path.exists() and not path.is_file():
             raise UsageError(f"the registry {str(path)!r} is no file; make one with: toolc build")
         value = parse(_read_bounded(path))

@@ -1,4 +1,4 @@
-"""What came of a call: the ``Outcome`` an engine saw, and the ``ToolResult`` a caller gets."""
+"""The result of a call: the ``Outcome`` that an engine observed, and the ``ToolResult`` that a caller receives."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionAttempt:
-    """A host and a port that a call wanted to reach.
+    """A host and a port that a call tried to connect to.
 
-    ``entry`` is the entry of the allow-list that allows it, ``remedy`` the one that would, each as a spec writes
-    it and empty where there is none. ``address`` is empty where none was tried. ``bytes_in`` came from the server.
+    ``entry`` is the entry of the allow-list that allows it, ``remedy`` the entry that would allow it; both are as
+    written in a spec, or empty. ``address`` is empty if no address was tried. ``bytes_in`` were received from the
+    server.
     """
 
     host: str
@@ -50,7 +51,7 @@ class ConnectionAttempt:
     duration_ms: float = 0.0
 
     def to_json(self) -> JsonObject:
-        """As it stands in ``details.network`` and in an event."""
+        """Return the attempt as an entry of ``details.network`` and of an event."""
         return {
             "host": self.host,
             "port": self.port,
@@ -67,9 +68,9 @@ class ConnectionAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """One output stream under a cap: what came first, what came last, and how much there was.
+    """An output stream with a size limit: its start, its end, and its total size.
 
-    ``tail`` is empty while all of it fits in ``head``; ``total_bytes`` counts what was cut out too.
+    ``tail`` is empty if everything fits into ``head``. ``total_bytes`` includes what was cut out.
     """
 
     head: bytes = b""
@@ -78,7 +79,7 @@ class Capture:
 
     @property
     def cut_bytes(self) -> int:
-        """How many bytes are missing between ``head`` and ``tail``."""
+        """The number of bytes missing between ``head`` and ``tail``."""
         return self.total_bytes - len(self.head) - len(self.tail)
 
     @property
@@ -87,13 +88,13 @@ class Capture:
         return self.cut_bytes > 0
 
     def data(self) -> bytes:
-        """All that was kept, as bytes, without a word about what was cut."""
+        """Return all that was kept, as bytes, without a note about what was cut."""
         return self.head + self.tail
 
     def text(self, more: str = "") -> str:
-        """All that was kept, as text (what is not UTF-8 replaced), a line between saying what was cut.
+        """Return all that was kept, as text, with a line in between that says how much was cut.
 
-        ``more`` says in that line how to get at the rest.
+        Bytes that are not UTF-8 are replaced. ``more`` is added to that line and says how to get the rest.
         """
         if not self.truncated:
             return self.data().decode("utf-8", "replace")
@@ -109,14 +110,16 @@ Ending: TypeAlias = Literal[
 ]
 """How a call ended. ``not_started``: the tool's program could not be found or run.
 
-Of a process that serves many calls: it ``answered``; it was ``refused``, being another than was reviewed; it
-was ``broken``, and spoke otherwise than it may.
+For a process that serves many calls: ``answered``; ``refused``, because it is not the one that was reviewed;
+``broken``, because it violated the protocol.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a call used. ``cpu_ms`` and ``peak_memory_bytes`` are None where the sandbox could not say."""
+    """Resource usage of a call. ``cpu_ms`` and ``peak_memory_bytes`` are None if the sandbox could not measure
+    them.
+    """
 
     duration_ms: float = 0.0
     cpu_ms: float | None = None
@@ -125,12 +128,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What happened in a sandbox, with no judgement yet.
+    """What happened in a sandbox, not yet interpreted.
 
-    ``status`` is the exit status where the ending is ``exited``, the signal's number where it is
-    ``signaled``. ``reply`` is what a Python call answered: the guest's JSON, not yet trusted.
-    ``reason`` says why where the ending is ``not_started``. ``attempts`` are the connections that were asked
-    for; beside them there were ``unlisted_attempts``. ``about`` is how far an HTTP call came, for ``details.http``.
+    ``status`` is the exit status if the ending is ``exited``, the number of the signal if it is ``signaled``.
+    ``reply`` is the reply of a Python call: JSON from the guest, not yet trusted. ``reason`` is set if the ending
+    is ``not_started``. ``attempts`` are the attempted connections; ``unlisted_attempts`` is the number of further
+    ones. ``about`` describes the progress of an HTTP call, for ``details.http``.
     """
 
     ending: Ending
@@ -147,14 +150,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words for the model."""
+    """Text for the model."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture: its bytes and their MIME type."""
+    """An image: its bytes and MIME type."""
 
     data: bytes
     mime_type: str
@@ -162,7 +165,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Audio:
-    """A recording: its bytes and their MIME type."""
+    """An audio recording: its bytes and MIME type."""
 
     data: bytes
     mime_type: str
@@ -170,7 +173,7 @@ class Audio:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A file that is neither text, a picture nor a recording: its bytes, its MIME type, and a name for it."""
+    """A file that is not text, an image or audio: its bytes, MIME type and name."""
 
     data: bytes
     mime_type: str
@@ -182,7 +185,7 @@ Content: TypeAlias = Text | Image | Audio | Resource
 
 @dataclass(frozen=True, slots=True)
 class ToolFailure:
-    """Why a tool failed: a kind that programs read and words that a model can act on."""
+    """Why a tool failed: a kind for programs and a message that a model can act on."""
 
     kind: ErrorKind
     message: str
@@ -190,10 +193,10 @@ class ToolFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a caller gets. ``content`` goes to the model; ``details`` never does.
+    """The result that a caller receives. ``content`` is for the model; ``details`` are not shown to it.
 
-    ``structured`` is the tool's data, in a list of one where there is any (None is data too); ``data`` is the
-    same without the list.
+    ``structured`` is the tool's data in a tuple of length one, or None if there is no data; ``(None,)`` is null.
+    ``data`` is the same without the tuple.
     """
 
     content: tuple[Content, ...]
@@ -205,10 +208,11 @@ class ToolResult:
     def success(
         cls, data: JsonValue, *, message: str | None = None, details: JsonObject | None = None
     ) -> ToolResult:
-        """A result with data: a text alone is content, anything else is structured.
+        """Return a result with data. A string becomes text content, any other value is structured data.
 
-        ``message`` is what the model reads instead of the data's JSON; ``details`` it never sees. A call that ends
-        with what is no JSON in either has an error of kind ``serialization``, which says where it is.
+        ``message`` is what the model reads instead of the JSON of the data. The model does not see ``details``. If
+        either contains a value that is not JSON, the call fails with an error of kind ``serialization`` that names
+        its place.
         """
         words = _words(data) if message is None else message
         structured = None if isinstance(data, str) and message is None else (data,)
@@ -218,9 +222,9 @@ class ToolResult:
     def failure(
         cls, message: str, *, kind: ErrorKind = "execution", details: JsonObject | None = None
     ) -> ToolResult:
-        """A result that says nothing but why the tool failed, in words that a model can act on.
+        """Return a failed result with a message that a model can act on.
 
-        Raises ``UsageError`` for a kind that there is not.
+        Raises ``UsageError`` for an unknown kind.
         """
         if kind not in get_args(ErrorKind):
             raise UsageError(f"{kind!r} is no kind of error; use one of: {', '.join(get_args(ErrorKind))}")
@@ -238,7 +242,7 @@ class ToolResult:
 
     @property
     def data(self) -> JsonValue:
-        """The tool's data; None where it gave none, which ``structured`` tells apart from null."""
+        """The tool's data, or None if there is none. ``structured`` distinguishes that from null."""
         return self.structured[0] if self.structured else None
 
 
@@ -246,22 +250,22 @@ def _words(data: JsonValue) -> str:
     try:
         return as_text(data)
     except (TypeError, ValueError, RecursionError):
-        return f"a {type(data).__name__} that is no JSON"  # told at the end of the call, with its place
+        return f"a {type(data).__name__} that is no JSON"  # reported with its place when the call ends
 
 
 def failure(kind: ErrorKind, message: str, details: JsonObject | None = None) -> ToolResult:
-    """A result that says nothing but why the tool failed."""
+    """Return a failed result with only a kind, a message and details."""
     return ToolResult.failure(message, kind=kind, details=details)
 
 
 MOST_TOLD: Final = 10
-"""How many failures an error about several names."""
+"""The maximum number of failures in the message of a ``BatchError``."""
 
 
 class BatchError(InfrastructureError):
-    """Some calls of a batch could not be made, and none of the results is lost.
+    """Some calls of a batch could not be made. The results of the others are kept.
 
-    ``outcomes`` has one entry for each call, in call order: its ``ToolResult``, or what was raised for it.
+    ``outcomes`` has one entry per call, in call order: its ``ToolResult``, or the exception that was raised.
     """
 
     def __init__(self, told: Sequence[str], outcomes: tuple[ToolResult | Exception, ...]) -> None:

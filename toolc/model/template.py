@@ -1,7 +1,7 @@
-"""Templates of backend fields: text with placeholders, parsed at build, rendered at a call.
+"""Templates in the fields of backends: text with placeholders, parsed at build time and rendered for each call.
 
-The compiler parses the text (with Jinja2) into parts; nothing but names, keys and the listed
-filters can stand in a placeholder, so rendering needs no template engine and can run no code.
+The compiler parses the text (with Jinja2) into parts. A placeholder can only have names, keys and the filters
+listed here, so rendering needs no template engine and cannot run code.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ SECRETS: Final = "secrets"
 """The name of a placeholder whose key is a secret."""
 
 STEPS: Final = "steps"
-"""The name of a placeholder whose key is a composite's step."""
+"""The name of a placeholder whose key is a step of a composite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One filter of a placeholder, as in ``{{ tags | join(',') }}``; ``argument`` is None where it takes none."""
+    """One filter of a placeholder, as in ``{{ tags | join(',') }}``. ``argument`` is None if there is none."""
 
     name: str
     argument: str | None = None
@@ -59,33 +59,33 @@ class Placeholder:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Text (``str`` parts) and placeholders in turn. No parts at all is the empty string."""
+    """Text (``str``) and placeholders in order. A template without parts is the empty string."""
 
     parts: tuple[str | Placeholder, ...]
 
     @property
     def names(self) -> frozenset[str]:
-        """The arguments this template reads."""
+        """The arguments that this template uses."""
         found = (part.name for part in self.parts if isinstance(part, Placeholder))
         return frozenset(name for name in found if name not in {SECRETS, STEPS})
 
     @property
     def secrets(self) -> frozenset[str]:
-        """The secrets this template names, as in ``{{ secrets.TOKEN }}``."""
+        """The secrets that this template uses, as in ``{{ secrets.TOKEN }}``."""
         found = (part for part in self.parts if isinstance(part, Placeholder) and part.name == SECRETS)
         return frozenset(part.keys[0] for part in found if part.keys)
 
     @property
     def sole(self) -> Placeholder | None:
-        """The placeholder that is the whole template, if it is one: it keeps its value's type."""
+        """The placeholder if it is the whole template, or None. Such a template keeps the type of the value."""
         if len(self.parts) == 1 and isinstance(self.parts[0], Placeholder):
             return self.parts[0]
         return None
 
     def render(self, arguments: Mapping[str, JsonValue]) -> str:
-        """The text for these arguments: strings as they stand, anything else as compact JSON.
+        """Return the text for these arguments: strings unchanged, any other value as compact JSON.
 
-        Raises ``TemplateError`` where an argument lacks a key or a filter refuses the value.
+        Raises ``TemplateError`` if an argument lacks a key or a filter rejects the value.
         """
         return "".join(
             as_text(evaluate(part, arguments)) if isinstance(part, Placeholder) else part for part in self.parts
@@ -93,11 +93,11 @@ class Template:
 
 
 class TemplateError(ValueError):
-    """A placeholder that these arguments cannot fill; the message names it."""
+    """A placeholder cannot be filled with these arguments. The message names it."""
 
 
 def evaluate(placeholder: Placeholder, arguments: Mapping[str, JsonValue]) -> JsonValue:
-    """The value of one placeholder, its type kept. Raises ``TemplateError``."""
+    """Return the value of one placeholder, with its type. Raises ``TemplateError``."""
     value: JsonValue = arguments.get(placeholder.name)
     for key in placeholder.keys:
         if not isinstance(value, dict) or key not in value:
@@ -112,7 +112,7 @@ def evaluate(placeholder: Placeholder, arguments: Mapping[str, JsonValue]) -> Js
 
 
 def as_text(value: JsonValue) -> str:
-    """How a value stands in text: a string as it is, anything else as compact JSON."""
+    """Return a value as text: a string unchanged, any other value as compact JSON."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -132,10 +132,10 @@ FILTERS: Final[Mapping[str, Callable[[JsonValue, str | None], JsonValue]]] = {
     "upper": lambda value, _: as_text(value).upper(),
     "urlencode": lambda value, _: quote(as_text(value), safe=""),
 }
-"""The listed filters: each takes the value and its one argument (or None)."""
+"""The supported filters. Each receives the value and its one argument (or None)."""
 
 FILTERS_WITH_ARGUMENT: Final = frozenset({"join"})
-"""Those of ``FILTERS`` that take an argument."""
+"""The filters in ``FILTERS`` that take an argument."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ class JsonList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonEntry:
-    """One key of a map. The key is left out where the value is a template of an argument that is absent."""
+    """One key of a map. It is omitted if the value is a template with an absent argument."""
 
     key: str
     value: JsonTemplate
@@ -171,11 +171,11 @@ class JsonMap:
 
 
 JsonTemplate: TypeAlias = Template | JsonConstant | JsonList | JsonMap
-"""JSON in which strings are templates. A placeholder that is a whole string keeps its value's type."""
+"""JSON in which strings are templates. A string that is only a placeholder becomes a value with its own type."""
 
 
 def fill(template: JsonTemplate, arguments: Mapping[str, JsonValue]) -> JsonValue:
-    """The JSON for these arguments. A key of a map whose own template names an absent one is left out.
+    """Return the JSON for these arguments. A key of a map is omitted if its template uses an absent argument.
 
     Raises ``TemplateError``.
     """

@@ -9,4 +9,4 @@ __all__ = [
 ]
 
 __version__: Final = "0.1.0"
-"""The version of this package, as in ``pyproject.toml``."""
+"""The version of this package, the same as in ``pyproject.toml``."""

@@ -1,5 +1,5 @@
-"""What tools may be at all, whoever wrote them: the rules of a project or of a whole company, apart from any spec.
+"""Policies: rules of a project or an organization that all tools must follow.
 
-Pure: a policy is parsed by ``toolc.compiler.project.policy``, and held against what a call may do
-(``toolc.model.permissions``), so that a composite counts with all that its steps bring.
+This package has no side effects. ``toolc.compiler.project.policy`` parses policies. They are checked against the
+permissions of a call (``toolc.model.permissions``), so the permissions of a composite include those of its steps.
 """

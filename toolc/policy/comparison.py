@@ -1,4 +1,4 @@
-"""Whether policies allow more than they did: each bound there was must still be there, or a stricter one."""
+"""Compares policies: finds the limits that were removed or relaxed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """A bound that is gone or wider: the key, the policy's file, what it said, and what it says now, if at all.
+    """A limit that was removed or relaxed: its key, the path of the policy, and its text before and after.
 
-    ``old`` is where it stood; ``new`` where it stands, or what is left of its policy, None where nothing is.
+    ``after`` is None if the key was removed. ``old`` is the previous position. ``new`` is the current position of
+    the key or of its policy, or None if the policy was removed.
     """
 
     key: str
@@ -33,7 +34,7 @@ class Relaxation:
 
 
 def relaxations(old: Sequence[Policy], new: Sequence[Policy]) -> Iterator[Relaxation]:
-    """The bounds of ``old`` that nothing in ``new`` keeps; the policies of each hold all at once."""
+    """Yield the limits of ``old`` that no policy in ``new`` keeps. All policies of a list apply together."""
     for policy in old:
         for key in _KEYS:
             if _is_said(policy, key) and not any(_keeps(key, policy, each) for each in new):
@@ -52,7 +53,7 @@ def _is_said(policy: Policy, key: str) -> bool:
 
 
 def _keeps(key: str, old: Policy, new: Policy) -> bool:
-    """Whether ``new`` allows by this key no more than ``old``."""
+    """Return whether ``new`` allows no more than ``old`` for this key."""
     match key:
         case "limits":
             most = {limit.name: limit.amount for limit in new.limits}
@@ -77,7 +78,7 @@ def _keeps(key: str, old: Policy, new: Policy) -> bool:
 
 
 def _text(policy: Policy, key: str) -> str:
-    """What a policy says by this key, as short text."""
+    """Return the value of a key as short text."""
     value = getattr(policy, key)
     if not isinstance(value, tuple):
         return str(value).lower() if isinstance(value, bool) else str(value)

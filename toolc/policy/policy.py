@@ -1,4 +1,4 @@
-"""What a policy says. Every key is a bound: what it does not name is as free as without a policy."""
+"""The contents of a policy. Each key is a restriction; a key that is absent restricts nothing."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ __all__ = [
 Key: TypeAlias = Literal[
     "limits", "hosts", "images", "require", "backends", "expose", "workspace", "isolation", "lifetime",
 ]  # fmt: skip
-"""What a rule is about, for its code."""
+"""The subject of a rule, which determines its code."""
 
 BackendKind: TypeAlias = Literal["shell", "python", "http", "plugin", "composite", "agent", "function"]
-"""The kinds of a spec, and ``function``: one of the program that embeds toolc, which runs without a sandbox."""
+"""The backends of specs, and ``function``: a function of the embedding program, which runs without a sandbox."""
 
 Required: TypeAlias = Literal[
     "label", "owner", "version", "tags", "tests", "annotations.read_only", "annotations.destructive",
     "annotations.idempotent", "annotations.open_world",
 ]  # fmt: skip
-"""What a policy may ask of every tool to say."""
+"""The declarations that a policy can require of every tool."""
 
 ISOLATION: Final[tuple[MinIsolation, ...]] = ("namespace", "gvisor", "vm")
-"""From the weakest to the strongest."""
+"""The levels of isolation, from weakest to strongest."""
 
 
 class PolicyError(ToolcError):
-    """A tool that a policy does not allow to be called; the message says which rule, and of which policy."""
+    """A policy does not allow a call of a tool. The message names the rule and the policy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """Who must approve which changes: information for a review, which toolc does not enforce.
+    """Who must approve which changes. This is information for a review that toolc does not enforce.
 
-    ``risks`` are rules (``RSK01``) or grades (``high``), ``paths`` patterns of the specs' files, ``tags`` those of
-    tools; an empty one means any. ``by`` are people or teams, as the code host calls them.
+    ``risks`` are rules (``RSK01``) or levels (``high``), ``paths`` patterns for the files of specs, ``tags`` those
+    of tools. An empty field matches all changes. ``by`` are users or teams, by their names on the code host.
     """
 
     by: tuple[str, ...]
@@ -57,7 +57,9 @@ class Approval:
     tags: tuple[str, ...] = ()
 
     def asks(self, rule: str, grade: str, path: str, tags: tuple[str, ...]) -> bool:
-        """Whether it means a change by this rule, of this grade, of a tool in the file ``path`` with ``tags``."""
+        """Return whether this applies to a change by ``rule`` and ``grade``, of a tool in the file ``path`` with
+        ``tags``.
+        """
         return (
             (not self.risks or rule in self.risks or grade in self.risks)
             and (not self.paths or any(path_matches(pattern, path) for pattern in self.paths))
@@ -67,12 +69,13 @@ class Approval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """One policy. ``path`` is what messages call its file; None is a key that the policy does not have.
+    """One policy. ``path`` is the name of its file in messages. None means that the policy does not have the key.
 
-    ``limits`` are the most that a call may use. ``hosts`` are all that a call may reach, ``images`` patterns of all
-    images (``build: FOLDER`` is one that is built), ``backends``, ``expose``, ``workspace`` and ``lifetime`` all
-    choices that a spec may make. ``min_isolation`` is the weakest that a spec may ask for. ``places`` are where the
-    keys stand, and under the empty one where the policy does; they make no two policies different.
+    ``limits`` are the maximum values for a call. ``hosts`` are all destinations that a call may reach, ``images``
+    patterns of all allowed images (``build: FOLDER`` for images that are built). ``backends``, ``expose``,
+    ``workspace`` and ``lifetime`` are all values that a spec may use. ``min_isolation`` is the weakest isolation
+    that a spec may require. ``places`` are the positions of the keys, with that of the policy under the empty key;
+    they are not compared.
     """
 
     path: str = ""
@@ -91,17 +94,19 @@ class Policy:
     places: Mapping[str, Span] = field(default_factory=dict, compare=False)
 
     def span(self, key: str) -> Span:
-        """Where the policy says ``key``; where it does not, its own place, or its file's beginning."""
+        """Return the position of ``key``, or that of the policy if the key is absent, or the start of its file."""
         return self.places.get(key) or self.places.get("") or Span(self.path, Position(1, 1), Position(1, 2))
 
 
 def path_matches(pattern: str, path: str) -> bool:
-    """Whether a pattern means a path or an image: ``*`` is a part of one name, ``**`` any number of names."""
+    """Return whether a pattern matches a path or an image. ``*`` matches within one name, ``**`` any number of
+    names.
+    """
     return _match(pattern.split("/"), path.split("/"))
 
 
 def _match(pattern: list[str], parts: list[str]) -> bool:
-    ends = {0}  # how many parts the pattern so far may have taken
+    ends = {0}  # the numbers of parts that the pattern so far can match
     for step in pattern:
         if not ends:
             return False

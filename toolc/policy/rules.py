@@ -1,4 +1,4 @@
-"""Whether a tool keeps to a policy: one function per key, each over all that one call may do."""
+"""Checks a tool against a policy: one function per key, for everything that a call of the tool may do."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """One thing of a tool that a policy does not allow.
+    """Something in a tool that a policy does not allow.
 
-    ``route`` is where the spec says it, or the step that brings it; ``destination`` is there for a host, which is
-    one of several at that place.
+    ``route`` is the place in the spec, or the step that adds the permission. ``destination`` is set for a host,
+    because several hosts can have the same place.
     """
 
     key: Key
@@ -41,7 +41,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRequest:
-    """A tool, all that a call of it may do, and the policy that it is held against."""
+    """A tool, the permissions of a call of it, and the policy to check."""
 
     tool: ToolSpec
     has: Permissions
@@ -51,7 +51,7 @@ class PolicyRequest:
     def told(
         self, key: Key, granted: Grant[T], message: str, route: tuple[str | int, ...], allowed: Iterable[str]
     ) -> Violation:
-        """What is wrong with something that is granted; ``allowed`` is what the policy says instead."""
+        """Return the violation for a permission. ``allowed`` is what the policy allows instead."""
         steps = [step for step in granted.by if step != OWN]
         by = "" if OWN in granted.by else f" (by {', '.join(steps)})"
         return Violation(
@@ -64,7 +64,7 @@ class PolicyRequest:
 
 
 def violations(tool: ToolSpec, tools: ToolLookup, policies: Iterable[Policy]) -> Iterator[Violation]:
-    """All that keeps ``tool`` from being allowed by each of ``policies``; ``tools`` has those that it calls."""
+    """Yield all violations of ``policies`` by ``tool``. ``tools`` has the tools that it calls."""
     has = None
     for policy in policies:
         has = has or permissions_of(tool, tools)
@@ -74,7 +74,7 @@ def violations(tool: ToolSpec, tools: ToolLookup, policies: Iterable[Policy]) ->
 
 
 def refuse(tool: ToolSpec, tools: ToolLookup, policies: Iterable[Policy]) -> None:
-    """Raise ``PolicyError`` that names all for which ``policies`` do not allow ``tool``."""
+    """Raise ``PolicyError`` with all violations of ``policies`` by ``tool``, if there are any."""
     found = [f"{each.message}; {each.hint}" for each in violations(tool, tools, policies)]
     if found:
         lines = "".join(f"\n  {each}" for each in found)
@@ -122,7 +122,7 @@ def _host_route(tool: ToolSpec, destination: Destination) -> tuple[str | int, ..
 def _images(asked: PolicyRequest) -> Iterator[Violation]:
     patterns = asked.policy.images
     for each in asked.has.images:
-        # None is toolc's own base image: what a release brings is not a choice of a spec.
+        # None is toolc's own base image, which is part of a release, so the spec does not choose it.
         if patterns is None or each.value is None or any(path_matches(one, each.value) for one in patterns):
             continue
         is_built = asked.tool.sandbox.build is not None
@@ -199,10 +199,10 @@ _RULES: Final[tuple[Callable[[PolicyRequest], Iterator[Violation]], ...]] = (
 
 
 def _step(tool: ToolSpec, name: str) -> tuple[str | int, ...]:
-    """Where the step of this id, or the tool that a sub-agent has by this name, stands in the spec."""
+    """Return the place in the spec of a composite's step, or of an agent's tool, with this name."""
     backend = tool.backend
     if isinstance(backend, CompositeBackend):
         ids = [step.id for step in backend.steps]
         return ("backend", "composite", "steps", ids.index(name), "tool")
-    assert isinstance(backend, AgentBackend)  # nothing else has steps
+    assert isinstance(backend, AgentBackend)  # other backends have no steps
     return ("backend", "agent", "tools", backend.tools.index(name))

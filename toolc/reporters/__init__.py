@@ -1,6 +1,6 @@
 """The formats in which findings are printed: one module per format.
 
-A new format is a module here that has ``report(Report) -> str``, and its name in ``FORMATS``.
+To add a format, add a module here with a function ``report(Report) -> str``, and its name to ``FORMATS``.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ __all__ = [
 ]
 
 FORMATS: Final = ("text", "json", "sarif", "github", "junit")
-"""The names of the formats; each is the name of a module here."""
+"""The names of the formats. Each is the name of a module in this package."""
 
 
 def render(report: Report, name: str) -> str:
-    """Return the findings in the format ``name``, ending with a line feed; text and github are empty for none."""
-    # Imported on demand: a run imports only the format that it prints.
+    """Return the findings in the format ``name``, with a final line feed; empty for text and github without
+    findings.
+    """
+    # Imported here so that only the selected format is loaded.
     rendered: str = import_module(f"toolc.reporters.{name}").report(report)
     return rendered

@@ -1,4 +1,4 @@
-"""What every reporter is given: the findings, and the words about their codes, as plain data."""
+"""The input of all reporters: the findings, and the pages about their codes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = [
 ]
 
 MAX_PER_FILE: Final = 100
-"""How many findings of one file are written out, errors before warnings; of more, how many there are."""
+"""The maximum number of findings per file, errors before warnings. The others are only counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What a reader can learn about a code's number: one line, and an explanation in Markdown."""
+    """The documentation of a code's number: a title, and an explanation in Markdown."""
 
     title: str
     explanation: str
@@ -28,10 +28,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Findings to report, and all else that the output depends on.
+    """Findings to report, and everything else that affects the output.
 
-    ``folder`` is the one that ``toolc`` was called in, as an absolute path with ``/`` between its parts,
-    or empty; ``pages`` are by number. ``color`` is for formats that people read on a terminal.
+    ``folder`` is the absolute path of the working directory with ``/`` as separator, or empty. ``pages`` are by
+    number. ``color`` is for formats that are displayed on a terminal.
     """
 
     diagnostics: Diagnostics
@@ -41,20 +41,20 @@ class Report:
     color: bool = False
 
     def relative(self, path: str) -> str:
-        """A finding's path from ``folder`` where it lies in it, else as it is."""
+        """Return a finding's path relative to ``folder`` if it is within it, otherwise unchanged."""
         return path.removeprefix(f"{self.folder.rstrip('/')}/") if self.folder else path
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The findings to write out, in order, and how many more each file has, by path."""
+    """The findings to print, in order, and the number of omitted ones by path."""
 
     findings: tuple[Diagnostic, ...]
     omitted: Mapping[str, int]
 
 
 def shown(found: Sequence[Diagnostic]) -> Shown:
-    """What is written out of findings that are in order: nobody reads the thousandth of one file."""
+    """Select the findings to print from a sorted sequence, at most ``MAX_PER_FILE`` per file."""
     counts = Counter[str]()
     for each in found:
         counts[each.span.path] += each.times
@@ -71,10 +71,10 @@ def shown(found: Sequence[Diagnostic]) -> Shown:
 
 
 def count(found: Iterable[Diagnostic], severity: Severity) -> int:
-    """How many findings are so bad, also those that one finding stands for."""
+    """Return the number of findings with this severity, including those that one finding represents."""
     return sum(each.times for each in found if each.code.severity is severity)
 
 
 def more(count: int) -> str:
-    """The words for findings that are not written out."""
+    """Return the text for findings that are omitted."""
     return f"and {count:,} more finding{'s' * (count != 1)} in this file"

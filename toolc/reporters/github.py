@@ -1,4 +1,4 @@
-"""Findings as workflow commands, which GitHub Actions shows beside the changed lines.
+"""Findings as workflow commands, which GitHub Actions displays next to the changed lines.
 
 ``::error file=specs/hello.yaml,line=3,endLine=3,col=1,endColumn=11,title=TC101::message%0Ahint``
 """
@@ -11,7 +11,7 @@ from toolc.reporters.text import printable
 
 
 def report(findings: Report) -> str:
-    """One command a finding, in order; empty where there is none."""
+    """Return one command per finding, in order. Empty if there are none."""
     some = shown(findings.diagnostics.sorted())
     commands = [_command(each, findings) for each in some.findings]
     commands += [f"::notice file={_property(findings.relative(p))}::{more(n)}\n" for p, n in some.omitted.items()]
@@ -26,7 +26,7 @@ def _command(found: Diagnostic, findings: Report) -> str:
         "endLine": str(end.line),
         "title": found.code.number,
     }
-    if start.line == end.line:  # columns of a stretch over several lines are refused
+    if start.line == end.line:  # GitHub rejects columns for a range of several lines
         properties |= {"col": str(start.column), "endColumn": str(end.column)}
     listed = ",".join(f"{name}={_property(value)}" for name, value in sorted(properties.items()))
     lines = [found.message, *found.hint.split("\n")] if found.hint else [found.message]
@@ -34,7 +34,7 @@ def _command(found: Diagnostic, findings: Report) -> str:
 
 
 def _data(lines: list[str]) -> str:
-    # A raw line end would begin another command: printable() leaves none, and ours are written %0A.
+    # A raw line end would start another command. printable() removes them, and ours are written as %0A.
     return "%0A".join(_percent(line) for line in lines)
 
 

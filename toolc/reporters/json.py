@@ -20,11 +20,11 @@
       "warnings": 0
     }
 
-Every key is always there. Lines and columns count from 1, in characters; the end is the first place after
-the finding. ``hint`` is empty and ``fix`` null where there is none; a fix edits the finding's file, and a
-``safe`` one leaves what the file means as it is. ``omitted`` says how many more findings a file has than the
-hundred that are listed; ``errors`` and ``warnings`` count these too. A byte order mark stands in column 0.
-``report`` is the version of this shape: keys may be added to it, and none is taken away or given another meaning.
+All keys are always present. Lines and columns count from 1, in characters; the end is exclusive. ``hint`` is empty
+and ``fix`` null if there is none. A fix edits the file of the finding; a ``safe`` fix does not change the meaning
+of the file. ``omitted`` has the number of findings of a file beyond the hundred that are listed; ``errors`` and
+``warnings`` include these. A byte order mark is in column 0. ``report`` is the version of this format: keys may be
+added, but none is removed or changes its meaning.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from toolc.model.json_schema import JsonObject
 from toolc.reporters.base import Report, count, shown
 
 VERSION: Final = 1
-"""The version of the shape."""
+"""The version of the format."""
 
 
 def report(findings: Report) -> str:
-    """Every finding in order, and how many there are."""
+    """Return all findings in order, and the number of errors and warnings."""
     found = findings.diagnostics.sorted()
     some = shown(found)
     shape: JsonObject = {
@@ -51,7 +51,7 @@ def report(findings: Report) -> str:
         "errors": count(found, Severity.ERROR),
         "warnings": count(found, Severity.WARNING),
     }
-    # ASCII only: whatever stands in a spec, nothing of it can move a terminal's cursor.
+    # ASCII only, so that text from a spec cannot contain control characters of a terminal.
     return json.dumps(shape, indent=2) + "\n"
 
 

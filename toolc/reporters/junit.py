@@ -1,6 +1,6 @@
-"""Findings as JUnit's XML, which most CI servers show: one suite a file, one failed case a finding.
+"""Findings as JUnit XML, which most CI servers display: one suite per file, one failed case per finding.
 
-Where nothing was found there is one suite with one case that passed: an empty report looks like a lost one.
+Without findings there is one suite with one passed case, because an empty report looks like a lost one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from toolc.reporters.text import printable
 
 
 def report(findings: Report) -> str:
-    """Every finding in order, as a whole document."""
+    """Return all findings in order, as an XML document."""
     some = shown(findings.diagnostics.sorted())
     found = some.findings
     root = Element("testsuites", name="toolc", tests=str(len(found) or 1), failures=str(len(found)), errors="0")
@@ -26,7 +26,7 @@ def report(findings: Report) -> str:
         suite = SubElement(root, "testsuite", name="toolc", tests="1", failures="0", errors="0")
         SubElement(suite, "testcase", name="no findings", classname="toolc")
     indent(root)
-    # ASCII only, other characters as references: right whatever encoding the output has.
+    # ASCII only, with references for other characters: correct for any encoding of the output.
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root).decode("ascii")}\n'
 
 
@@ -37,7 +37,7 @@ def _suite(root: Element, path: str, found: list[Diagnostic]) -> Element:
     for each in found:
         start = each.span.start
         place = f"{start.line}:{start.column}"
-        # Servers tell cases apart by these two names only.
+        # Servers identify cases by these two names only.
         case = SubElement(suite, "testcase", name=f"{each.code.number} {place}", classname=name)
         case.set("file", name)
         case.set("line", str(start.line))
@@ -49,5 +49,5 @@ def _suite(root: Element, path: str, found: list[Diagnostic]) -> Element:
 
 
 def _text(text: str) -> str:
-    # XML has no way at all to write most control characters.
+    # XML cannot represent most control characters.
     return "\n".join(printable(line) for line in text.split("\n"))

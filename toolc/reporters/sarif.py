@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, for code scanning: each with its rule, and a fingerprint that outlives moved lines."""
+"""Findings as SARIF 2.1.0 for code scanning, with rules, and fingerprints that stay the same when lines move."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from toolc.model.source import Span
 from toolc.reporters.base import Report, Shown, more, shown
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-"""The schema that a log says it follows."""
+"""The schema of the log."""
 
 FINGERPRINT: Final = "toolcFinding/v1"
-"""The name of our fingerprint; a finding whose fingerprint is known is the same finding as before."""
+"""The name of the fingerprint. A finding with a known fingerprint is the same finding as before."""
 
 
 def report(findings: Report) -> str:
-    """Every finding in order, as one run of a log."""
+    """Return all findings in order, as a log with one run."""
     some = shown(findings.diagnostics.sorted())
     found = some.findings
     codes = {each.code.number: each.code for each in reversed(found)}
@@ -46,7 +46,7 @@ def report(findings: Report) -> str:
 
 
 def _invocations(some: Shown, findings: Report) -> JsonObject:
-    """What is told of the run itself: which files have more findings than the log; nothing where none has."""
+    """Return notes about files with more findings than the log contains, or an empty object."""
     notes: list[JsonValue] = [
         {
             "level": "note",
@@ -67,7 +67,7 @@ def _rule(code: Code, findings: Report) -> JsonObject:
         "shortDescription": {"text": page.title if page else code.name},
         "defaultConfiguration": {"level": code.severity.value},
     }
-    # SARIF wants plain text beside Markdown, and Markdown is readable as it stands.
+    # SARIF requires plain text in addition to Markdown, and Markdown is readable as plain text.
     return rule | ({"help": {"text": page.explanation, "markdown": page.explanation}} if page else {})
 
 
@@ -88,7 +88,7 @@ def _result(found: Diagnostic, fingerprint: str, numbers: list[str], findings: R
         ],
         "partialFingerprints": {FINGERPRINT: fingerprint},
     }
-    # SARIF takes a byte order mark for no part of the text, and has no place for an edit of it.
+    # In SARIF a byte order mark is not part of the text, so a log cannot contain an edit of it.
     if found.fix and all(edit.span.start.column for edit in found.fix.edits):
         result["fixes"] = [_fix(found.fix, location)]
     return result
@@ -115,15 +115,16 @@ def _region(span: Span) -> JsonObject:
 
 
 def _uri(path: str) -> str:
-    """A relative reference, or ``file:`` for a path that is absolute. A file's name may be any bytes."""
+    """Return a relative reference, or a ``file:`` URI for an absolute path. File names may contain any bytes."""
     quoted = quote(path, errors="surrogateescape")
     return f"file://{quoted}" if path.startswith("/") else quoted
 
 
 def _fingerprints(found: Iterable[Diagnostic], findings: Report) -> list[str]:
-    """For each finding a digest of its code, file and source line, not of its place or words.
+    """Return for each finding a digest of its code, file and source line, without its position and message.
 
-    So it outlives moved and re-indented lines, and a new wording; equal ones are told apart by their order.
+    The fingerprint stays the same if lines move or are indented, or if a message changes. Equal findings are
+    numbered.
     """
     seen: Counter[str] = Counter()
     fingerprints: list[str] = []

@@ -1,4 +1,4 @@
-"""Findings as text for people: where, what, the source line under a caret, and what to do.
+"""Findings as readable text: the place, the problem, the source line with carets, and what to do.
 
 ::
 
@@ -9,8 +9,8 @@
 
     1 error
 
-Nothing that comes from a file reaches the terminal as a control character: a spec under review must
-not be able to move the cursor, change colours or reorder text (CVE-2021-42574).
+Control characters in a file are never written to the terminal: a spec under review must not be able to move the
+cursor, change colors or reorder text (CVE-2021-42574).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 WIDTH: Final = 100
-"""How many columns of a source line are shown; a longer line is cut around the caret."""
+"""The maximum number of columns of a source line. A longer line is cut around the caret."""
 
 _TAB: Final = 4
 _STRETCH: Final = 4 * WIDTH
@@ -43,7 +43,7 @@ _COLORS: Final = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m"}
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    """Wraps text in terminal colours, or leaves it alone."""
+    """Adds terminal colors to text, if enabled."""
 
     color: bool
 
@@ -52,14 +52,14 @@ class _Style:
 
 
 def report(findings: Report) -> str:
-    """Every finding in order, for people; empty where there is none."""
+    """Return all findings in order as text. Empty if there are none."""
     return render(findings.diagnostics, color=findings.color)
 
 
 def render(diagnostics: Diagnostics, *, color: bool) -> str:
-    """Every finding in order, of one file no more than ``MAX_PER_FILE``, and a line that counts all; else empty.
+    """Return all findings in order, at most ``MAX_PER_FILE`` per file, and a summary line. Empty if there are none.
 
-    ``color`` adds ANSI colours. The text ends with a line feed.
+    ``color`` adds ANSI colors. The text ends with a line feed.
     """
     found = diagnostics.sorted()
     if not found:
@@ -72,7 +72,7 @@ def render(diagnostics: Diagnostics, *, color: bool) -> str:
 
 
 def summary(found: Sequence[Diagnostic]) -> str:
-    """How many errors and warnings there are: ``2 errors, 1 warning``."""
+    """Return the number of errors and warnings: ``2 errors, 1 warning``."""
     counts = [(severity, count(found, severity)) for severity in Severity]
     return ", ".join(f"{many} {severity}{'s' if many > 1 else ''}" for severity, many in counts if many)
 
@@ -100,7 +100,7 @@ def _lines(found: Diagnostic, source: SourceText | None, style: _Style) -> list[
 
 @dataclass(frozen=True, slots=True)
 class _Excerpt:
-    """A source line as shown, and where its carets stand, in columns from 0."""
+    """A source line as displayed, and the position of its carets in columns from 0."""
 
     text: str
     caret: int
@@ -108,10 +108,10 @@ class _Excerpt:
 
 
 def _excerpt(line: str, span: Span) -> _Excerpt:
-    """The line, cut to ``WIDTH`` columns around the span's start where it is longer."""
+    """Return the source line, cut to ``WIDTH`` columns around the start of the span if it is longer."""
     first = min(span.start.column - 1, len(line))
     last = span.end.column - 1 if span.end.line == span.start.line else len(line.rstrip())
-    # A line may be megabytes long: look at a stretch of it only.
+    # A line may have megabytes, so only a part of it is processed.
     skipped = max(0, first - WIDTH) if len(line) > _STRETCH else 0
     stretch = line[skipped : skipped + _STRETCH]
     cells = _cells(stretch)
@@ -131,7 +131,7 @@ def _excerpt(line: str, span: Span) -> _Excerpt:
 
 
 def _fitting(cells: Sequence[str], columns: int) -> int:
-    """How many of the first cells fit into so many columns."""
+    """Return the number of the first cells that fit into ``columns``."""
     used = 0
     for index, cell in enumerate(cells):
         used += _columns([cell])
@@ -141,7 +141,7 @@ def _fitting(cells: Sequence[str], columns: int) -> int:
 
 
 def _cells(line: str) -> list[str]:
-    """Each character of a line as it is shown: tabs as spaces up to their stop, the invisible escaped."""
+    """Return each character of a line as displayed: tabs as spaces, invisible characters escaped."""
     cells: list[str] = []
     column = 0
     for character in line:
@@ -152,14 +152,14 @@ def _cells(line: str) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """``text`` with each character that cannot be seen (control, format, odd spaces) as ``<U+202E>``."""
+    """Return ``text`` with each invisible character (control, format, unusual spaces) written like ``<U+202E>``."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in text)
 
 
 def _columns(cells: Sequence[str]) -> int:
-    """How many terminal columns these cells take (Unicode TR11; combining marks take none)."""
+    """Return the number of terminal columns of these cells (Unicode TR11; combining marks have no width)."""
     return sum(len(cell) if cell.isascii() else sum(map(_width, cell)) for cell in cells)
 
 
@@ -170,7 +170,7 @@ def _width(character: str) -> int:
 
 
 def escape_for_terminal(text: str) -> str:
-    """``text`` for a terminal: what could move its cursor or reorder its lines is escaped, as ``\\x1b``."""
+    r"""Return ``text`` with characters that could move the cursor or reorder lines escaped, like ``\x1b``."""
     return "".join(
         character
         if character.isprintable() or character in "\n\t"

@@ -1,1 +1,1 @@
-"""Whether a value satisfies a JSON Schema, in bounded time: for the compiler and for every call."""
+"""Validates values against JSON Schemas in bounded time, for the compiler and for every call."""

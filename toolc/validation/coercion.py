@@ -1,7 +1,7 @@
-"""Null for "not given": what a strict mode makes models write for what is optional, taken out again.
+"""Converts arguments of models before or after validation: removes nulls for absent values, and turns 2.0 into 2.
 
-OpenAI's strict mode wants every property on every call, so an optional one becomes "a value or null" there
-(``toolc.providers.json_schema.strict``). A null that the tool's own schema takes is a value and stays.
+OpenAI's strict mode requires every property in every call, so an optional property becomes "a value or null" there
+(``toolc.providers.json_schema.strict``). A null that the tool's own schema allows is a value and is kept.
 """
 
 from __future__ import annotations
@@ -21,34 +21,36 @@ __all__ = [
 
 
 def without_nulls(schema: JsonObject, arguments: JsonObject) -> JsonObject:
-    """``arguments`` without each optional property that is null and must not be; ``arguments`` are left alone."""
+    """Return ``arguments`` without optional properties that are null but must not be. ``arguments`` is not
+    modified.
+    """
     found = _Removal(schema, ValidationBudget.of(arguments)).remove(schema, arguments)
     assert isinstance(found, dict)
     return found
 
 
 def takes_null(root: JsonObject, schema: JsonValue) -> bool:
-    """Whether null satisfies ``schema``, one of the schemas within ``root``."""
+    """Return whether null is valid for ``schema``, a subschema of ``root``."""
     return _Removal(root, ValidationBudget.of(None)).takes(None, schema)
 
 
 @dataclass(slots=True)
 class _Removal:
-    """``budget`` is for all that has to be found out about one call; where it is spent, the rest stays as it is."""
+    """Removes nulls. ``budget`` limits all validation for one call; when it is spent, the rest is not changed."""
 
     root: JsonObject
     budget: ValidationBudget
 
     def takes(self, value: JsonValue, schema: JsonValue) -> bool:
-        """Whether ``value`` satisfies ``schema``."""
+        """Return whether ``value`` is valid for ``schema``."""
         if not isinstance(schema, dict):
             return schema is True
         if value is None and isinstance(kind := schema.get("type"), str) and kind != "null":
-            return False  # the answer for nearly every property, at once
+            return False  # a fast answer for almost every property
         return plainly_satisfies(value, schema) or not errors(self.root, value, at=schema, budget=self.budget)
 
     def remove(self, schema: JsonValue, value: JsonValue) -> JsonValue:
-        """``value`` without the nulls that ``schema`` does not take."""
+        """Return ``value`` without the nulls that ``schema`` does not allow."""
         if not isinstance(schema, dict) or not _holds_null(value):
             return value
         if isinstance(reference := schema.get("$ref"), str):
@@ -76,7 +78,7 @@ class _Removal:
         return result
 
     def _by_choice(self, choices: list[JsonObject], value: JsonValue) -> JsonValue:
-        """``value`` as the first of ``choices`` has it that takes it then."""
+        """Return ``value`` as converted by the first of ``choices`` for which the result is valid."""
         for each in choices:
             if self.budget.left < 0:
                 break
@@ -104,10 +106,10 @@ def _schemas(value: JsonValue) -> list[JsonObject]:
 
 
 def with_integers(schema: JsonObject, arguments: JsonObject) -> JsonObject:
-    """Valid ``arguments`` with ``2`` for ``2.0`` wherever ``schema`` wants an integer; they are left alone.
+    """Return valid ``arguments`` with ``2`` instead of ``2.0`` where ``schema`` requires an integer.
 
-    Where it leaves open whether an integer is meant (``anyOf`` of integer and number), the value stays.
-    Raises ``UnresolvableError``.
+    The value is kept if the schema allows integers and other numbers (``anyOf`` of integer and number).
+    ``arguments`` is not modified. Raises ``UnresolvableError``.
     """
     if not _holds_whole_float(arguments):
         return arguments
@@ -118,13 +120,15 @@ def with_integers(schema: JsonObject, arguments: JsonObject) -> JsonObject:
 
 @dataclass(slots=True)
 class _Reading:
-    """``budget`` is for all choices of one call; where it is spent, the rest stays as it is."""
+    """Converts numbers. ``budget`` limits the validation of all choices of one call; when it is spent, values are
+    kept.
+    """
 
     root: JsonObject
     budget: ValidationBudget
 
     def read(self, schema: JsonValue, value: JsonValue) -> JsonValue:
-        """``value`` as ``schema`` means it."""
+        """Return ``value`` with the integers that ``schema`` requires."""
         if not isinstance(schema, dict) or not _holds_whole_float(value):
             return value
         if isinstance(reference := schema.get("$ref"), str):
@@ -152,7 +156,7 @@ class _Reading:
         return [self.read(heads[n] if n < len(heads) else items, each) for n, each in enumerate(value)]
 
     def _chosen(self, choices: list[JsonObject], value: JsonValue) -> JsonValue:
-        """``value`` as those of ``choices`` have it that take it, if they agree."""
+        """Return ``value`` as converted by those of ``choices`` that allow it, if their results are equal."""
         taken = [self.read(each, value) for each in choices if self._takes(each, value)]
         return taken[0] if taken and len(set(map(repr, taken))) == 1 else value
 
@@ -172,7 +176,7 @@ class _Reading:
 
 
 def _wants_integer(kind: JsonValue) -> bool:
-    """Whether a ``type`` takes an integer and no other number."""
+    """Return whether a ``type`` allows integers but no other numbers."""
     kinds = kind if isinstance(kind, list) else [kind]
     return "integer" in kinds and "number" not in kinds
 

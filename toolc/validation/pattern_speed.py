@@ -1,8 +1,9 @@
-"""How long a pattern can take, for TC309, and matching that always ends: a spec under review must not hang a build.
+"""Estimates how long a pattern can take to match (TC309), and matches patterns in bounded time.
 
-``re`` backtracks. Where a loop of the pattern can read one text in two ways, as in ``^(a+)+$``, it takes time
-exponential in the text's length (Weideman et al., 2016). Any other pattern takes a power of the length, which for
-a short text is nothing; a long one is compared with the pattern's automaton instead, in linear time.
+A spec under review must not be able to block a build. ``re`` backtracks. If a loop of the pattern can match one
+text in two ways, as in ``^(a+)+$``, the time is exponential in the length of the text (Weideman et al., 2016). For
+other patterns it is polynomial, which is fast for short texts. Long texts are matched with an automaton of the
+pattern instead, in linear time.
 """
 
 from __future__ import annotations
@@ -21,35 +22,35 @@ __all__ = [
 Speed: TypeAlias = Literal["fine", "slow", "unknown"]
 
 MAX_STEPS: Final = 3_000_000
-"""How many steps one comparison, or the analysis of one pattern, may take."""
+"""The maximum number of steps to match a text, or to analyze a pattern."""
 
 FEW_STEPS: Final = 20_000
 FEW_WAYS: Final = 500
-"""So much, of all or for each character, is left to ``re``, which is faster than an automaton of ours."""
+"""Up to this many steps in total, or ways per position, ``re`` is used, which is faster than the automaton."""
 
 _STEPS_OF_RE: Final = 500
 _STEPS_OF_AUTOMATON: Final = 20
-"""So many take as long as a validator needs for one keyword of a schema."""
+"""The number of steps that take as long as a validator needs for one keyword of a schema."""
 
 _UNREADABLE: Final = (re.error, RecursionError, OverflowError, TooManyStatesError)
 
 
 def _for_free(_steps: int) -> None:
-    """Nobody counts."""
+    """Ignore the number of steps."""
 
 
 class TooSlowError(Exception):
-    """A text that cannot be compared with a pattern within bounds."""
+    """A text cannot be matched with a pattern within the limits."""
 
 
 def is_slow(pattern: str) -> bool:
-    """Whether a backtracking matcher can take exponential time; False where that cannot be found out."""
+    """Return whether a backtracking matcher can take exponential time. False if the pattern cannot be analyzed."""
     return speed(pattern) == "slow"
 
 
 @lru_cache(maxsize=1024)
 def speed(pattern: str, *, many: int = MANY) -> Speed:
-    """Whether a pattern is exponential, ``{m,n}`` being a loop where n is at least ``many``."""
+    """Return whether a pattern is exponential. ``{m,n}`` is treated as a loop if n is at least ``many``."""
     try:
         trees = [tree for tree in _trees(parse(pattern)) if _has_nested(tree)]
         return "slow" if any(_is_ambiguous(automaton(tree, many=many)) for tree in trees) else "fine"
@@ -58,9 +59,9 @@ def speed(pattern: str, *, many: int = MANY) -> Speed:
 
 
 def search(pattern: str, text: str, *, pay: Callable[[int], None] = _for_free) -> bool:
-    """Whether ``text`` matches ``pattern`` somewhere, as ``re.search`` says. Raises ``TooSlowError``.
+    """Return whether ``pattern`` matches somewhere in ``text``, like ``re.search``. Raises ``TooSlowError``.
 
-    ``pay`` is told beforehand what it costs: how many times as long as one keyword of a schema takes.
+    Before matching, ``pay`` is called with the cost, in multiples of the time for one keyword of a schema.
     """
     try:
         ways = ways_to_match(pattern, len(text) + 1)
@@ -92,14 +93,14 @@ def _automaton(pattern: str) -> Automaton:
 
 @lru_cache(maxsize=1024)
 def ways_to_match(pattern: str, length: int) -> int:
-    """An upper bound of the ways to match a text of ``length`` from one place, or ``MAX_STEPS + 1``."""
+    """Return an upper bound of the ways to match a text of ``length`` from one position, or ``MAX_STEPS + 1``."""
     if speed(pattern) != "fine":
         return MAX_STEPS + 1
     return _ways(_tree(pattern), length, is_loop=speed(pattern, many=2) == "fine")
 
 
 def _trees(tree: Any) -> Iterator[Any]:
-    """A pattern's tree and those of what it looks around for, each of which is matched by itself."""
+    """Yield the tree of a pattern and those of its look-around assertions, which are matched separately."""
     yield tree
     for name, value in tree:
         if str(name) in {"ASSERT", "ASSERT_NOT"}:
@@ -110,7 +111,7 @@ def _trees(tree: Any) -> Iterator[Any]:
 
 
 def _inside(name: str, value: Any) -> list[Any]:
-    """The sequences within an item that are matched as a part of the whole."""
+    """Return the sequences within an item that are matched as part of it."""
     match name:
         case "SUBPATTERN":
             return [value[-1]]
@@ -129,7 +130,7 @@ def _inside(name: str, value: Any) -> list[Any]:
 
 
 def _has_nested(tree: Any) -> bool:
-    """Whether something is repeated that varies itself: only that can be exponential."""
+    """Return whether something that can vary is repeated. Only such patterns can be exponential."""
     for name, value in tree:
         repeats = str(name) in {"MAX_REPEAT", "MIN_REPEAT"} and int(value[1]) > 1
         if (repeats and varies(value[2])) or any(_has_nested(inner) for inner in _inside(str(name), value)):
@@ -138,9 +139,9 @@ def _has_nested(tree: Any) -> bool:
 
 
 def _ways(tree: Any, length: int, *, is_loop: bool) -> int:
-    """An upper bound of the ways to match a text of ``length``, for a pattern that is not exponential.
+    """Return an upper bound of the ways to match a text of ``length``, for a pattern that is not exponential.
 
-    ``is_loop`` says that its short repetitions would not be, either, if they were loops.
+    ``is_loop`` is whether the pattern would still not be exponential if its short repetitions were loops.
     """
     ways = 1
     for item, value in tree:
@@ -159,7 +160,7 @@ def _ways(tree: Any, length: int, *, is_loop: bool) -> int:
 
 
 def _is_ambiguous(found: Automaton) -> bool:
-    """Whether a loop of the automaton can read one text in two ways and be where it began."""
+    """Return whether a loop of the automaton can match one text in two ways and return to the same state."""
     if found.repeats_empty:
         return True
     followers = found.followers()
@@ -173,7 +174,7 @@ def _is_ambiguous(found: Automaton) -> bool:
 
 
 def _reachable(followers: list[list[int]]) -> list[int]:
-    """For each state, as bits, those that can be reached from it in one step or more."""
+    """Return for each state, as a bit mask, the states that can be reached from it in one or more steps."""
     found = [0] * len(followers)
     for start in range(len(followers)):
         waiting = list(followers[start])
@@ -186,7 +187,7 @@ def _reachable(followers: list[list[int]]) -> list[int]:
 
 
 def _splits_and_joins(followers: list[list[int]], classes: list[int]) -> bool:
-    """Whether two paths that read the same text can leave one state, differ, and meet in one state again."""
+    """Return whether two paths that match the same text can start in one state, differ, and end in one state."""
     waiting = [(state, state) for state in range(len(followers))]
     seen = set(waiting)
     steps = 0

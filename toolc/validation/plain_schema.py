@@ -1,8 +1,8 @@
-"""Quick answers about plain JSON Schemas: surely one, surely satisfied.
+"""Fast checks for simple JSON Schemas: whether a schema is valid, and whether a value is valid for it.
 
-``jsonschema`` takes milliseconds to say that a schema or a value is good. Nearly all are, in ways that a
-glance can tell; where a glance cannot, both functions say False and ``jsonschema`` is asked, which also finds
-the words for what is wrong.
+``jsonschema`` needs milliseconds to validate a schema or a value. Almost all are valid in ways that are simple to
+check. For all others both functions return False, and the caller uses ``jsonschema``, which also reports the
+errors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "obj
 
 
 def is_plain_schema(value: JsonValue) -> bool:
-    """Whether ``value`` is surely a JSON Schema 2020-12; False where ``jsonschema`` must judge."""
+    """Return whether ``value`` is certainly a JSON Schema 2020-12. If False, ``jsonschema`` must decide."""
     if not isinstance(value, dict):
         return value is True or value is False
     for key, each in value.items():
@@ -34,7 +34,9 @@ def is_plain_schema(value: JsonValue) -> bool:
 
 
 def plainly_satisfies(value: JsonValue, schema: JsonObject) -> bool:
-    """Whether ``value`` surely satisfies ``schema``, a good one; False where ``jsonschema`` must judge."""
+    """Return whether ``value`` is certainly valid for ``schema``, a valid schema. If False, ``jsonschema`` must
+    decide.
+    """
     for key, wanted in schema.items():
         if key in _SAYS_NOTHING:
             continue
@@ -207,8 +209,10 @@ _HOLDS: Final[dict[str, Callable[[JsonValue, JsonValue, JsonObject], bool]]] = {
 
 
 def is_schema(value: JsonObject) -> bool:
-    """Whether ``value`` fits the metaschema of JSON Schema 2020-12, so that values can be judged by it."""
-    from jsonschema import Draft202012Validator, SchemaError  # slow to import, and seldom needed
+    """Return whether ``value`` is valid for the metaschema of JSON Schema 2020-12, so that it can be used to
+    validate.
+    """
+    from jsonschema import Draft202012Validator, SchemaError  # slow to import and rarely needed
 
     try:
         Draft202012Validator.check_schema(value)

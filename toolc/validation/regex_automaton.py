@@ -1,7 +1,7 @@
-"""A regular expression as an automaton (Glushkov's): one state for each character that it can consume.
+"""Converts a regular expression to a Glushkov automaton: one state for each character that it can consume.
 
-With it two things are decided that trying a pattern out cannot decide safely: whether a backtracking matcher
-can take exponential time on some text, and, in linear time, whether one text matches.
+The automaton is used to decide, without running the pattern, whether a backtracking matcher can take exponential
+time for some text, and to match a text in linear time.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from importlib import import_module
 from typing import Any, Final
 
 MAX_STATES: Final = 150
-"""A pattern with more characters than this is not analysed."""
+"""The maximum number of states. Larger patterns are not analyzed."""
 
 MANY: Final = 10
-"""From so many repetitions on, ``{m,n}`` counts as without end: it makes a pattern as slow."""
+"""With this many repetitions or more, ``{m,n}`` is treated as unbounded, because the pattern is as slow."""
 
 _SAMPLES: Final = tuple("aZ5_ \n\t-.é٣ж中\u2003☃\x00")
-"""One character at least of every category that a pattern can name."""
+"""At least one character of every category that a pattern can name."""
 
-# The standard library's own parser: private, and since 3.11 the only place to have a pattern's tree from.
+# The parser of the standard library. It is private, but since 3.11 the only way to get the tree of a pattern.
 _parser: Final[Any] = import_module("re._parser")
 
 
 class TooManyStatesError(Exception):
-    """A pattern that is too large to be analysed."""
+    """The pattern is too large to analyze."""
 
 
 @dataclass(slots=True)
 class Automaton:
-    """The states of a pattern and which can follow which.
+    """The states of a pattern and the transitions between them.
 
-    ``exact`` is False where it accepts more than the pattern does (back-references, anchors inside, look-around);
-    ``starts`` and ``ends`` say whether the pattern is anchored there. ``marks`` are characters of which at
-    least one tells any two classes of the pattern apart; ``repeats_empty`` is True where a loop can read nothing
-    in several ways, which its states do not show.
+    ``exact`` is False if the automaton accepts more than the pattern (back-references, anchors inside,
+    look-around). ``starts`` and ``ends`` are whether the pattern is anchored. For any two different character
+    classes of the pattern, ``marks`` has a character that is in only one of them. ``repeats_empty`` is True if a
+    loop can match the empty string in several ways, which its states do not show.
     """
 
     accepts: list[Callable[[str], bool]] = field(default_factory=list)
@@ -51,14 +51,16 @@ class Automaton:
     marks: set[str] = field(default_factory=lambda: set(_SAMPLES))
 
     def followers(self) -> list[list[int]]:
-        """For each state those that can come next, in order."""
+        """Return for each state the states that can follow, in order."""
         found: list[list[int]] = [[] for _ in self.accepts]
         for before, after in sorted(self.edges):
             found[before].append(after)
         return found
 
     def matches(self, text: str) -> bool:
-        """Whether ``text`` matches somewhere, for an automaton that is ``exact``; linear in its length."""
+        """Return whether the pattern matches somewhere in ``text``, in linear time. The automaton must be
+        ``exact``.
+        """
         followers = [sum(1 << after for after in each) for each in self.followers()]
         first, last = (sum(1 << state for state in each) for each in (self.first, self.last))
         fitting: dict[str, int] = {}
@@ -82,7 +84,7 @@ class Automaton:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A piece of the pattern: the states it can begin and end with, and whether it can be empty."""
+    """A part of the pattern: its first and last states, and whether it can be empty."""
 
     first: frozenset[int] = frozenset()
     last: frozenset[int] = frozenset()
@@ -90,12 +92,12 @@ class _Part:
 
 
 def parse(pattern: str) -> Any:
-    """The standard library's tree of a pattern. Raises ``re.error`` where it is none."""
+    """Return the standard library's tree of a pattern. Raises ``re.error`` if the pattern is invalid."""
     return _parser.parse(pattern)
 
 
 def automaton(tree: Any, *, many: int = MANY) -> Automaton:
-    """The automaton of a tree; ``{m,n}`` counts as without end where n is at least ``many``.
+    """Return the automaton of a tree. ``{m,n}`` is treated as unbounded if n is at least ``many``.
 
     Raises ``TooManyStatesError``.
     """
@@ -142,11 +144,11 @@ class _Builder:
             case "LITERAL" | "NOT_LITERAL" | "IN" | "ANY" | "CATEGORY":
                 return self._state(name, value)
             case "SUBPATTERN":
-                self.made.exact &= not value[1] and not value[2]  # flags of its own
+                self.made.exact &= not value[1] and not value[2]  # flags for this group only
                 return self._sequence(value[-1])
             case "BRANCH":
                 parts = [self._sequence(each) for each in value[1]]
-                # ``(x|x)`` among them: its tree is an x and two empty branches.
+                # This includes ``(x|x)``, whose tree is an x and two empty branches.
                 self.made.repeats_empty |= bool(self.loops) and sum(part.nullable for part in parts) > 1
                 return _Part(
                     frozenset[int]().union(*(part.first for part in parts)),
@@ -155,7 +157,7 @@ class _Builder:
                 )
             case "MAX_REPEAT" | "MIN_REPEAT":
                 return self._repeat(value[0], value[1], value[2])
-            case _:  # anchors, look-around, back-references and conditions consume nothing of their own here
+            case _:  # anchors, look-around, back-references and conditions have no states here
                 self.made.exact = False
                 return _Part()
 
@@ -190,7 +192,7 @@ class _Builder:
 
 
 def varies(items: Any) -> bool:
-    """Whether a sequence of items can match texts of several lengths, or has alternatives."""
+    """Return whether a sequence of items can match texts of different lengths, or has alternatives."""
     for name, value in items:
         match str(name):
             case "BRANCH":
@@ -209,7 +211,7 @@ def _anchor(item: Any) -> str:
 
 
 def _ends(item: Any) -> Iterable[str]:
-    """The characters around which the answer of one part of a class changes."""
+    """Yield the characters at which membership in one part of a character class changes."""
     name, value = str(item[0]), item[1]
     bounds = value if name == "RANGE" else (value,) if name in {"LITERAL", "NOT_LITERAL"} else ()
     for bound in bounds:

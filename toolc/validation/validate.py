@@ -1,8 +1,8 @@
-"""What is wrong with a value by a JSON Schema, found in bounded time: ``jsonschema``, and a count of its steps.
+"""Validates a value against a JSON Schema with ``jsonschema`` in bounded time, by counting steps.
 
-Left alone, ``jsonschema`` can take a billion steps: thirty schemas of which each refers to the next one twice, a
-pattern that backtracks, items that must all differ. Steps are counted, not seconds, so that the answer is the same
-on every machine.
+Without a limit, ``jsonschema`` can take a billion steps: for thirty schemas that each refer to the next one twice,
+for a pattern that backtracks, or for items that must be unique. Steps are counted instead of time, so that the
+result is the same on every machine.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ __all__ = [
 FOR_ANY: Final = 50_000
 FOR_EACH_CHARACTER: Final = 10
 AT_MOST: Final = 1_000_000
-"""A step is a keyword of a schema that is looked at, about 10 microseconds."""
+"""A step is the evaluation of one keyword of a schema, about 10 microseconds."""
 
 
 class SpentError(Exception):
-    """A budget has been spent."""
+    """A validation budget was exceeded."""
 
 
 @dataclass(slots=True)
 class ValidationBudget:
-    """The steps that are left to validate one value, whose parts have known sizes."""
+    """The steps that are left to validate one value, and the sizes of its parts."""
 
     left: int
     _sizes: dict[int, int]
 
     @classmethod
     def of(cls, value: JsonValue) -> ValidationBudget:
-        """The budget for ``value``, which must live as long as it."""
+        """Return the budget for ``value``, which must exist as long as the budget."""
         sizes: dict[int, int] = {}
         total = _measure(value, sizes)
         return cls(min(FOR_ANY + FOR_EACH_CHARACTER * total, AT_MOST), sizes)
 
     def pay(self, steps: int) -> None:
-        """Take ``steps`` from what is left. Raises ``SpentError``."""
+        """Subtract ``steps``. Raises ``SpentError`` if the budget is exceeded."""
         self.left -= steps
         if self.left < 0:
             raise SpentError
 
     def size(self, part: object) -> int:
-        """About how many characters a part of the value has as JSON."""
+        """Return the approximate number of characters of a part of the value as JSON."""
         if isinstance(part, list | dict):
             return self._sizes.get(id(part), 1)
         return len(part) if isinstance(part, str) else 1
@@ -76,14 +76,14 @@ def _measure(value: JsonValue, sizes: dict[int, int]) -> int:
 
 
 LONGEST_KEY: Final = 200
-"""The longest key that is compared with ``patternProperties``."""
+"""The maximum length of a key that is compared with ``patternProperties``."""
 
 MOST_ERRORS: Final = 100
-"""How many errors one value is told of."""
+"""The maximum number of errors reported for one value."""
 
 
 class UnresolvableError(Exception):
-    """A schema refers to one that is not in it, or to itself without end."""
+    """A schema has a reference that is not within the schema, or that is recursive without end."""
 
 
 _budget: ContextVar[ValidationBudget] = ContextVar("budget")
@@ -92,12 +92,12 @@ _budget: ContextVar[ValidationBudget] = ContextVar("budget")
 def errors(
     root: JsonObject, value: JsonValue, *, at: JsonObject | None = None, budget: ValidationBudget | None = None
 ) -> list[ValidationError]:
-    """What is wrong with ``value`` by the schema ``root``, or by ``at``, one of the schemas inside it.
+    """Return the errors of ``value`` for the schema ``root``, or for ``at``, a subschema of it.
 
-    The first ``MOST_ERRORS`` of it. ``budget`` is for several values together. Raises ``UnresolvableError``;
-    nothing is ever fetched.
+    At most ``MOST_ERRORS`` are returned. ``budget`` can be shared by several values. Raises ``UnresolvableError``;
+    remote references are never fetched.
     """
-    from jsonschema import ValidationError  # a tenth of a second that few commands need
+    from jsonschema import ValidationError  # takes a tenth of a second to import; few commands need it
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
@@ -108,7 +108,7 @@ def errors(
             return [ValidationError(message)]
         if pattern := next(_slow_patterns_of_keys(root), ""):
             return [ValidationError(f"the pattern {pattern[:100]!r} takes too long to compare with keys")]
-    # A subschema that names its dialect would be checked with the library's own keywords.
+    # A subschema with its own dialect would be checked with the library's keywords instead of ours.
     strip = _without_dialect if "'$schema'" in written else _as_it_is
     validator = _validator_class()(strip(root), registry=Registry())
     inner = validator if at is None else validator.evolve(schema=strip(at))
@@ -132,13 +132,13 @@ def _validator_class() -> Any:
     from jsonschema.validators import extend
 
     own: dict[str, _Keyword] = {"pattern": _check_pattern, "uniqueItems": _check_unique}
-    made: Any = extend  # which has no types
+    made: Any = extend  # extend has no type annotations
     known: dict[str, _Keyword] = {**Draft202012Validator.VALIDATORS, **own}
     return made(Draft202012Validator, {keyword: _counted(keyword, check) for keyword, check in known.items()})
 
 
 def _counted(keyword: str, check: _Keyword) -> _Keyword:
-    """The check of a keyword, made to pay for what it does before it does it."""
+    """Return a check of a keyword that pays for its work before it does it."""
     repeats = keyword in {"allOf", "anyOf", "oneOf", "dependentSchemas"}
     reads_keys = keyword in {"patternProperties", "additionalProperties", "unevaluatedProperties"}
 
@@ -154,7 +154,9 @@ def _counted(keyword: str, check: _Keyword) -> _Keyword:
 
 
 def keyword_steps(size: int, wanted: object, *, repeats: bool) -> int:
-    """What one keyword costs for a value of ``size``, which an error repeats: one error, or one for each schema."""
+    """Return the cost of one keyword for a value of ``size``. Errors contain the value: one error, or one per
+    schema.
+    """
     count = len(wanted) if isinstance(wanted, list | dict) else 0
     about_value = 1 + size // 256
     return about_value * (1 + count) if repeats else about_value + count // 8
@@ -177,13 +179,13 @@ def _check_pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -
 def _check_unique(_validator: Any, wanted: bool, instance: Any, _schema: Any) -> Iterator[ValidationError]:  # noqa: FBT001  the library's
     from jsonschema import ValidationError  # as above
 
-    # The library compares every item with every other where it cannot sort them.
+    # The library compares each item with all others if it cannot sort them.
     if wanted and isinstance(instance, list) and len({_comparable(each) for each in instance}) < len(instance):
         yield ValidationError(f"{instance!r} has non-unique elements")
 
 
 def _comparable(value: JsonValue) -> object:
-    """Something that is equal for equal JSON values alone, and can be put in a set."""
+    """Return a hashable object that is equal for equal JSON values only."""
     match value:
         case bool():
             return ("boolean", value)
@@ -209,7 +211,7 @@ def _slow_patterns_of_keys(schema: JsonValue) -> Iterator[str]:
 
 
 def is_slow_for_keys(pattern: str) -> bool:
-    """Whether ``pattern`` takes too long to compare with a key of ``LONGEST_KEY`` characters."""
+    """Return whether ``pattern`` is too slow to compare with a key of ``LONGEST_KEY`` characters."""
     return ways_to_match(pattern, LONGEST_KEY) * LONGEST_KEY > MAX_STEPS
 
 
@@ -218,7 +220,7 @@ def _as_it_is(schema: Any) -> Any:
 
 
 def _without_dialect(schema: Any) -> Any:
-    """A schema whose subschemas do not say ``$schema``."""
+    """Return a schema whose subschemas do not have the keyword ``$schema``."""
     if isinstance(schema, list):
         return [_without_dialect(each) for each in schema]
     if not isinstance(schema, dict):
@@ -231,7 +233,7 @@ def _without_dialect(schema: Any) -> Any:
 
 
 def _long_key(value: JsonValue) -> str:
-    """A key within ``value`` that is longer than ``LONGEST_KEY``; empty where there is none."""
+    """Return a key within ``value`` that is longer than ``LONGEST_KEY``, or an empty string."""
     if isinstance(value, list):
         return next((key for each in value if (key := _long_key(each))), "")
     if not isinstance(value, dict):

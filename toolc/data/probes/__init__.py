@@ -1,1 +1,1 @@
-"""The package ``toolc.data.probes``."""
+"""Tests of a sandbox: attempts to break out of it, to exceed its limits, and to find traces of other calls."""

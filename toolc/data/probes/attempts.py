@@ -1,7 +1,7 @@
-"""What a tool must not be able to do, each attempted in a process of its own.
+"""Attempts to do what a tool must not be able to do, each in a separate process.
 
-An attempt that raises ``OSError`` was refused, as it should be; one that comes back has done what it must not.
-Runs inside the sandbox: standard library only, Python 3.9 and later.
+An attempt that raises ``OSError`` was refused, as it must be. An attempt that returns has succeeded. This module
+runs inside the sandbox: it uses only the standard library and supports Python 3.9 and later.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ NUMBERS = {
         "open_by_handle_at": 265, "clock_settime": 112, "capset": 91,
     },
 }  # fmt: skip
-"""System calls by machine: the C library has no functions for most."""
+"""System call numbers by machine. The C library has no functions for most of them."""
 
 CALLS: dict[str, int] = NUMBERS.get(os.uname().machine, {})
 
 
 class Host(TypedDict):
-    """What of the host to look for: a file, a word in its environment, an abstract socket, a port."""
+    """Objects of the host to look for: a file, a word in its environment, an abstract socket, a port."""
 
     secret: str
     word: str
@@ -51,16 +51,16 @@ class Host(TypedDict):
 
 
 def refused() -> NoReturn:
-    """It did not succeed, though nothing was raised."""
+    """Report that an attempt did not succeed although the system raised no error."""
     raise OSError(0, "refused")
 
 
 REFUSALS = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EOPNOTSUPP)
-"""What the kernel answers whom it does not allow; any other error comes from code that must not be reached."""
+"""The errors with which the kernel denies access. Any other error comes from code that must not be reached."""
 
 
 def call(name: str, *arguments: object) -> object:
-    """A system call. Raises ``OSError`` where it is not allowed."""
+    """Run a system call. Raises ``OSError`` if it is not allowed."""
     if name not in CALLS:
         refused()
     found: int = LIBC.syscall(CALLS[name], *arguments)
@@ -70,30 +70,30 @@ def call(name: str, *arguments: object) -> object:
 
 
 def write(path: str, data: bytes | None = None) -> int:
-    """Write to a file of the kernel's: what it holds already, so that no harm is done where it is allowed."""
+    """Write to a file of the kernel, by default its current contents, so that a success does no harm."""
     if data is None:
         data = read(path)
     return os.write(os.open(path, os.O_WRONLY), data)
 
 
 def read(path: str) -> bytes:
-    """The beginning of a file; an empty one is as good as refused."""
+    """Return the first bytes of a file. An empty file counts as refused."""
     return os.read(os.open(path, os.O_RDONLY | os.O_NONBLOCK), 100) or refused()
 
 
 def status(name: str) -> str:
-    """A field of proc_pid_status(5); gVisor leaves some out."""
+    """Return a field of proc_pid_status(5), or ``0``: gVisor omits some."""
     with open("/proc/self/status") as lines:
         return next((line.split()[1] for line in lines if line.startswith(name + ":")), "0")
 
 
 def prove(harmful: object) -> object:
-    """Something about the sandbox that is as it must not be."""
+    """Return ``harmful``, a property that the sandbox must not have, or report a refusal if it is false."""
     return harmful or refused()
 
 
 def memory_of_process_1() -> object:
-    """Read some of it."""
+    """Read memory of process 1."""
     buffer = ctypes.create_string_buffer(8)
     vector = struct.pack("QQ", ctypes.addressof(buffer), 8)
     return call("process_vm_readv", 1, vector, 1, vector, 1, 0)
@@ -103,7 +103,7 @@ PROGRAM = "/tmp/program"
 
 
 def own_set_user_id() -> object:
-    """Make a program that runs as its owner, and see whether the bit stays."""
+    """Create a set-user-ID program and check whether it keeps the bit."""
     with open(PROGRAM, "w"):
         pass
     os.chmod(PROGRAM, 0o4755)
@@ -111,7 +111,7 @@ def own_set_user_id() -> object:
 
 
 def give_away() -> bool:
-    """Make a file that belongs to somebody else."""
+    """Create a file that belongs to another user."""
     with open("/tmp/given", "w"):
         pass
     os.chown("/tmp/given", 12345, 12345)
@@ -119,7 +119,7 @@ def give_away() -> bool:
 
 
 def disk() -> object:
-    """Make a device of the machine's first disks, and read it."""
+    """Create a device file for one of the machine's first disks, and read it."""
     for major, minor in ((8, 0), (253, 0), (254, 0), (259, 0), (252, 0), (202, 0)):
         os.mknod("/tmp/disk%d" % major, 0o60600, os.makedev(major, minor))
         read("/tmp/disk%d" % major)
@@ -128,12 +128,12 @@ def disk() -> object:
 
 
 def other_interfaces() -> object:
-    """Interfaces of the network other than loopback."""
+    """Return the network interfaces other than loopback."""
     return prove([name for _, name in socket.if_nameindex() if name != "lo"])
 
 
 def connect(host: str, port: int) -> bool:
-    """Connect to an address of the Internet protocol."""
+    """Connect to an IP address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as client:
         client.settimeout(3)
@@ -142,14 +142,14 @@ def connect(host: str, port: int) -> bool:
 
 
 def connect_abstract(name: str) -> bool:
-    """Connect to a socket that has a name and no file."""
+    """Connect to a Unix socket in the abstract namespace."""
     with socket.socket(socket.AF_UNIX) as client:
         client.connect("\0" + name)
         return True
 
 
 def connect_any(paths: Iterable[str]) -> str:
-    """Connect to the first socket that answers."""
+    """Connect to the first Unix socket that accepts."""
     for path in paths:
         try:
             with socket.socket(socket.AF_UNIX) as client:
@@ -161,12 +161,12 @@ def connect_any(paths: Iterable[str]) -> str:
 
 
 def processes() -> list[str]:
-    """The numbers of all processes that can be seen."""
+    """Return the ids of all visible processes."""
     return [name for name in os.listdir("/proc") if name.isdigit()]
 
 
 def own_memory_limit() -> object:
-    """Write the limit of the sandbox's control group, of either version."""
+    """Write the memory limit of the sandbox's cgroup, version 1 or 2."""
     for path in ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory.max"):
         try:
             return write(path)
@@ -176,7 +176,7 @@ def own_memory_limit() -> object:
 
 
 def in_environment(word: str) -> str:
-    """Look for a word in every environment that can be read."""
+    """Look for a word in every readable environment."""
     for process in processes():
         try:
             with open("/proc/%s/environ" % process, "rb") as text:
@@ -188,28 +188,28 @@ def in_environment(word: str) -> str:
 
 
 def writable_system_files() -> object:
-    """Files below /usr and /etc that can be opened for writing."""
+    """Return files below /usr and /etc that can be opened for writing."""
     return prove(
         [
             os.path.join(folder, name)
             for top in ("/usr", "/etc")
             for folder, _, names in os.walk(top)
             for name in names
-            # A link leads elsewhere, to /dev/null for one.
+            # A symbolic link may have a target elsewhere, such as /dev/null.
             if not os.path.islink(os.path.join(folder, name)) and os.access(os.path.join(folder, name), os.W_OK)
         ]
     )
 
 
 def other_devices() -> object:
-    """Devices beside the usual ones that can be opened."""
+    """Return devices other than the usual ones."""
     usual = {"core", "fd", "full", "mqueue", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout"}
     usual |= {"tty", "urandom", "zero", "console"}
     return prove(sorted(set(os.listdir("/dev")) - usual))
 
 
 def raise_limit(which: int) -> bool:
-    """Set a hard limit higher than it is."""
+    """Set a hard limit to more than its current value."""
     hard = resource.getrlimit(which)[1]
     if hard == resource.RLIM_INFINITY:
         refused()
@@ -221,7 +221,7 @@ def raise_limit(which: int) -> bool:
 
 
 def attempts(host: Host) -> dict[str, Callable[[], object]]:
-    """Each attempt by its name. ``host`` says what of the host to look for."""
+    """Return all attempts by name. ``host`` has the objects of the host to look for."""
     sockets = ("docker.sock", "containerd/containerd.sock", "podman/podman.sock", "crio/crio.sock")
     return {
         "capabilities": lambda: prove(any(int(status("Cap" + name), 16) for name in ("Prm", "Eff", "Bnd", "Amb"))),
@@ -249,7 +249,7 @@ def attempts(host: Host) -> dict[str, Callable[[], object]]:
         "another-kernel": lambda: call("kexec_load", 0, 0, 0, 0),
         "swap": lambda: call("swapon", b"/tmp/x", 0),
         "kernel-log": lambda: call("syslog", 3, ctypes.create_string_buffer(100), 100),
-        # No time has so many nanoseconds: it can be refused, and never set.
+        # The number of nanoseconds is invalid: the call can be refused, but never sets the clock.
         "clock": lambda: call("clock_settime", 0, struct.pack("qq", 1, 2 * 10**9)),
         "crypto-socket": lambda: socket.socket(38, 5, 0),
         "vm-socket": lambda: socket.socket(40, 1, 0),
@@ -307,12 +307,12 @@ def attempts(host: Host) -> dict[str, Callable[[], object]]:
 
 
 def attempt(function: Callable[[], object]) -> str:
-    """What becomes of one attempt: ``refused``, or what was done."""
+    """Return the result of one attempt: ``refused``, or what was done."""
     here, there = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(here)
-        signal.alarm(60)  # on a busy machine a walk through all files takes its time
+        signal.alarm(60)  # reading all files can take long on a busy machine
         try:
             said = "done: %s" % str(function())[:200]
         except OSError:
@@ -325,13 +325,13 @@ def attempt(function: Callable[[], object]) -> str:
     said = os.read(here, 1000).decode()
     os.close(here)
     ended = os.waitpid(pid, 0)[1]
-    # The filter may answer with the signal that ends a process.
+    # The system call filter may end the process with a signal.
     if os.WIFSIGNALED(ended) and os.WTERMSIG(ended) == signal.SIGSYS:
         return "refused"
     return said or "ended by signal %d" % os.WTERMSIG(ended)
 
 
 def run(secret: str, word: str, socket_name: str, port: int) -> dict[str, str]:
-    """Every attempt, by its name."""
+    """Run all attempts. Return their results by name."""
     host: Host = {"secret": secret, "word": word, "socket": socket_name, "port": port}
     return {name: attempt(function) for name, function in attempts(host).items()}

@@ -1,1 +1,1 @@
-"""The package ``toolc.document.toml``."""
+"""Parses TOML files with positions."""

@@ -1,6 +1,6 @@
 """The position of every key and value of a TOML document; ``tomli`` reads the values.
 
-The text has been read by ``tomli`` before, so this scanner reads valid TOML only (1.0 and 1.1:
+The text was already parsed by ``tomli``, so this scanner supports only valid TOML (1.0 and 1.1:
 https://toml.io/en/v1.1.0) and reports no errors.
 """
 
@@ -30,7 +30,7 @@ class Leaf:
 
 @dataclass(slots=True)
 class Items:
-    """An array, or the tables of one ``[[name]]``; then it stands where the first of them does."""
+    """An array, or all tables of one ``[[name]]``. The latter has the position of the first table."""
 
     start: int
     end: int
@@ -39,7 +39,7 @@ class Items:
 
 @dataclass(slots=True)
 class Table:
-    """A table. One with a header stands there, an inline one at its braces, another at its name."""
+    """A table. Its position is its header, the braces of an inline table, or otherwise its name."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ class Table:
 
 @dataclass(slots=True)
 class Key:
-    """A key where it first stands, and its value."""
+    """A key at its first position, and its value."""
 
     start: int
     end: int
@@ -68,7 +68,7 @@ class Name:
 
 
 def scan(text: str) -> Table:
-    """The place of everything in ``text``, which is valid TOML. Raises ``TooDeepError``."""
+    """Return the positions of all parts of ``text``, which is valid TOML. Raises ``TooDeepError``."""
     scanner = Scanner(text)
     root = current = Table(0, 0)
     while scanner.skip(BETWEEN):
@@ -80,7 +80,7 @@ def scan(text: str) -> Table:
 
 
 def leaves(text: str) -> Iterator[tuple[int, int]]:
-    """Where keys and values stand that hold no others, of ``text``, which is valid TOML: start and end offsets."""
+    """Yield the start and end offsets of all keys and of all values that are not collections, in valid TOML."""
     yield from _leaves(scan(text))
 
 
@@ -115,18 +115,18 @@ _OTHER_LEAF: Final = re.compile(r"[^,\]}#\r\n]*[^,\]}#\s]")
 
 @dataclass(slots=True)
 class Scanner:
-    """Moves through a text, and notes where each part of it stands."""
+    """Scans a text and records the position of each part."""
 
     text: str
     offset: int = 0
 
     def skip(self, pattern: re.Pattern[str]) -> bool:
-        """Move over what ``pattern`` matches; whether any text is left."""
+        """Skip the text that ``pattern`` matches. Return whether any text is left."""
         self.match(pattern)
         return self.offset < len(self.text)
 
     def header(self) -> tuple[list[Name], Items | Table]:
-        """A ``[name]`` or ``[[name]]`` line: the name's parts, and an empty place for what it opens."""
+        """Read a ``[name]`` or ``[[name]]`` line. Return the parts of the name, and the empty table or array."""
         start = self.offset
         brackets = 2 if self.text.startswith("[[", start) else 1
         self.offset += brackets
@@ -136,21 +136,21 @@ class Scanner:
         return names, Items(start, self.offset, [table]) if brackets == 2 else table
 
     def assignment(self, table: Table, depth: int) -> None:
-        """``name = value``, put into ``table``."""
+        """Read ``name = value`` into ``table``."""
         names = self.names()
         self.skip(_EQUALS)
         last = names[-1]
         _descend(table, names[:-1]).entries[last.text] = Key(last.start, last.end, self.value(depth))
 
     def match(self, pattern: re.Pattern[str]) -> tuple[int, int]:
-        """Move over what must stand here; from where to where it does."""
+        """Skip the text that ``pattern`` matches, which must be here. Return its start and end."""
         match = pattern.match(self.text, self.offset)
         assert match, f"tomli read what the scanner cannot, at offset {self.offset}"
         self.offset = match.end()
         return match.span()
 
     def names(self) -> list[Name]:
-        """A key, dotted or not, part by part."""
+        """Read a key, dotted or not, and return its parts."""
         names: list[Name] = []
         while not names or self.text[self.offset] == ".":
             self.offset += bool(names)
@@ -163,7 +163,7 @@ class Scanner:
         return names
 
     def value(self, depth: int) -> Place:
-        """Any value."""
+        """Read any value."""
         if depth > MAX_DEPTH:
             raise TooDeepError(self.offset)
         match self.text[self.offset]:
@@ -177,7 +177,7 @@ class Scanner:
                 return Leaf(*self.match(_OTHER_LEAF))
 
     def array(self, depth: int) -> Items:
-        """``[...]``."""
+        """Read ``[...]``."""
         array = Items(self.offset, self.offset)
         self.offset += 1
         while self.skip(BETWEEN) and self.text[self.offset] != "]":
@@ -187,7 +187,7 @@ class Scanner:
         return array
 
     def inline_table(self, depth: int) -> Table:
-        """``{...}``."""
+        """Read ``{...}``."""
         table = Table(self.offset, self.offset)
         self.offset += 1
         while self.skip(BETWEEN) and self.text[self.offset] != "}":
@@ -204,7 +204,7 @@ def _unquoted(raw: str) -> str:
 
 
 def _open(root: Table, names: list[Name], opened: Items | Table) -> Table:
-    """Put what a header opens at its place; the table that the lines below it fill."""
+    """Add the table or array of a header to the tree. Return the table that the following lines fill."""
     last = names[-1]
     parent = _descend(root, names[:-1])
     known = parent.entries.get(last.text)
@@ -213,14 +213,14 @@ def _open(root: Table, names: list[Name], opened: Items | Table) -> Table:
     elif isinstance(known.value, Items) and isinstance(opened, Items):
         known.value.items += opened.items
     elif isinstance(known.value, Table) and isinstance(opened, Table):
-        # [a.b] came before [a]: the table is known, but its own header is only here.
+        # [a.b] came before [a]: the table exists, but its own header is only here.
         opened.entries = known.value.entries
         known.value = opened
     return _table(opened)
 
 
 def _descend(table: Table, names: list[Name]) -> Table:
-    """The table that these names lead to from ``table``, made where it is missing."""
+    """Return the table at the path ``names`` from ``table``. Missing tables are created."""
     for name in names:
         key = table.entries.setdefault(name.text, Key(name.start, name.end, Table(name.start, name.end)))
         table = _table(key.value)
@@ -228,7 +228,7 @@ def _descend(table: Table, names: list[Name]) -> Table:
 
 
 def _table(place: Place) -> Table:
-    """A table itself, or the last one of an array of tables."""
+    """Return a table itself, or the last one of an array of tables."""
     found = place.items[-1] if isinstance(place, Items) else place
     assert isinstance(found, Table)
     return found

@@ -1,1 +1,1 @@
-"""The package ``toolc.document.yaml``."""
+"""Parses YAML files with positions, by the core schema of YAML 1.2."""

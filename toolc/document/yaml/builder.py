@@ -1,4 +1,8 @@
-"""PyYAML's nodes to ours: values by YAML 1.2's core schema, and everything that a spec must not say."""
+"""Converts PyYAML's nodes to nodes of ``toolc.document``, with values by the core schema of YAML 1.2.
+
+Reports everything that a spec cannot contain: custom tags, merge keys, duplicate keys, values that JSON does not
+have.
+"""
 
 from __future__ import annotations
 
@@ -52,10 +56,10 @@ _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?
 _SAME_IN_BOTH: Final = re.compile(r"[-+]?(0|[1-9][0-9]*)|[-+]?[0-9]+\.[0-9]+")
 _BEYOND: Final = 2**64
 NUMBERS: Final = "+-.0123456789"
-"""What a number begins with."""
+"""The characters that a number can start with."""
 
 WORDS: Final = frozenset((*_WORDS, *_WORDS_1_1, "<<"))
-"""Plain scalars that mean something else than themselves to some reader, as values or as keys; numbers apart."""
+"""Plain scalars, except numbers, that some reader does not read as text, as values or as keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ class Meaning:
 
 @lru_cache(maxsize=4096)
 def meaning(text: str) -> Meaning:
-    """What the plain (unquoted) scalar ``text`` means."""
+    """Return the meaning of the plain (unquoted) scalar ``text``."""
     if text in _WORDS:
         return Meaning(_WORDS[text], refused=refusal(_WORDS[text], text))
     if text in _WORDS_1_1:
@@ -108,7 +112,7 @@ def _number(text: str) -> Value:
 
 
 def _integer(text: str) -> int:
-    if len(text.lstrip("+-0")) > 40:  # Python refuses to read thousands of digits; so does JSON
+    if len(text.lstrip("+-0")) > 40:  # Python refuses to parse thousands of digits, and JSON readers do too
         return _BEYOND
     return int(text, 0) if text[:2] in {"0o", "0x"} else int(text)
 
@@ -127,16 +131,16 @@ def _elsewhere(text: str, value: Value) -> str:
 
 
 MAX_ALIASED: Final = 10_000
-"""How many nodes the aliases of one file may add."""
+"""The maximum number of nodes that the aliases of one file may add."""
 
 _CORE: Final = "tag:yaml.org,2002:"
 
 _new: Final = tuple.__new__
-"""Makes a named tuple of all its values, in half the time of calling its class."""
+"""Creates a named tuple from all its values, in half the time of calling its class."""
 
 
 class _Extent(NamedTuple):
-    """How many nodes a node holds with itself, and how many levels."""
+    """The number of nodes in a node, including itself, and the number of levels."""
 
     size: int
     height: int
@@ -147,9 +151,9 @@ _LEAST: Final = _Extent(1, 1)
 
 @dataclass(slots=True)
 class Builder:
-    """Turns PyYAML's nodes into ours. A node that aliases share is built, and complained about, once.
+    """Converts PyYAML's nodes. A node that several aliases share is converted, and reported, once.
 
-    ``built`` are our collections by the ``id`` of PyYAML's, None for one of which the parts are being built.
+    ``built`` has the converted collections by the ``id`` of PyYAML's node, with None while its parts are converted.
     """
 
     source: SourceText
@@ -158,10 +162,10 @@ class Builder:
     extents: dict[int, _Extent] = field(default_factory=dict)
     aliased: int = 0
 
-    # This runs for a hundred nodes of each file, so the way of the good ones is kept short.
+    # This runs for about a hundred nodes per file, so the path for valid nodes is short.
 
     def build(self, root: yaml.Node) -> Node:
-        """Our node for the root of a document."""
+        """Return the node for the root of a document."""
         return self._build(root, 1)
 
     def _build(self, node: yaml.Node, depth: int) -> Node:
@@ -177,7 +181,7 @@ class Builder:
         return built
 
     def _again(self, node: yaml.Node, depth: int) -> Node:
-        """The collection of an alias; a null scalar, and a finding, for one that contains itself or is too deep."""
+        """Return the collection of an alias. If it contains itself or is too deep: a null scalar, and a finding."""
         known = self.built.get(id(node))
         extent = _LEAST if known is None else self._extent(known)
         if known is None and id(node) in self.built:
@@ -195,7 +199,7 @@ class Builder:
         return Scalar(None, span)
 
     def _extent(self, node: Node) -> _Extent:
-        """How far a node reaches. Only an alias asks; a node that aliases share is measured once."""
+        """Return the size and height of a node. Only aliases need this, and shared nodes are measured once."""
         if isinstance(node, Scalar):
             return _LEAST
         if id(node) not in self.extents:
@@ -243,7 +247,7 @@ class Builder:
         )
 
     def _odd_key(self, node: yaml.Node) -> str | None:
-        """A key that may not be the text that is written; None, and a finding, where it cannot be a key."""
+        """Return a key that may not be the text as written; None, and a finding, if it cannot be a key."""
         if not isinstance(node, ScalarNode):
             if not (isinstance(node, MappingNode) and self._reported_placeholder(node)):
                 message = "a key must be text, not a list or a map"
@@ -261,7 +265,7 @@ class Builder:
         plain = meaning(node.value) if node.tag == PLAIN else Meaning(node.value)
         value = plain.value
         if isinstance(value, str):
-            # PyYAML takes y and n for booleans nowhere, and they are what coordinates and counts are called.
+            # PyYAML never reads y and n as booleans, and they are common names for coordinates and counts.
             if plain.elsewhere and value.lower() not in {"y", "n"}:
                 self._disagreement(value, value, plain.elsewhere, value_span(self._place(node)))
             return value
@@ -342,7 +346,7 @@ class Builder:
         )
 
     def _reported_placeholder(self, node: MappingNode) -> bool:
-        """Whether a map is in truth a placeholder without quotes; then it is reported."""
+        """Return whether a map is actually a placeholder without quotes, and report it."""
         if not (node.flow_style and node.value and isinstance(node.value[0][0], MappingNode)):
             return False  # the braces of a placeholder are a map whose first key is a map
         span = value_span(self._place(node))
@@ -367,7 +371,7 @@ class Builder:
         return (self.source, start.line, start.column, end.line, end.column)
 
     def _place_of(self, node: CollectionNode, parts: Collection[object]) -> Marks:
-        """A block ends with its last part, not where the next thing begins: its marks are those of its start."""
+        """Return the marks of a collection. The marks of a block end at its start: its parts determine its end."""
         start, end = node.start_mark, node.end_mark
         assert start is not None
         assert end is not None

@@ -1,7 +1,7 @@
-"""Parse YAML text to PyYAML's nodes, without the types of YAML 1.1 and with a limit for the depth.
+"""Parses YAML text to PyYAML's nodes, without the types of YAML 1.1 and with a limit for the depth.
 
-libyaml's composer calls itself once per level and crashes the process on text that is nested deeply
-enough, so text that might be is measured first, event by event.
+libyaml's composer is recursive and crashes the process on deeply nested text. The depth of text that might be
+nested too deeply is therefore measured first, event by event.
 """
 
 from __future__ import annotations
@@ -20,49 +20,49 @@ __all__ = [
 ]
 
 PLAIN: Final = "plain"
-"""The tag of an unquoted scalar without a tag of its own; quoted ones and collections have ``""``."""
+"""The tag of an unquoted scalar without an explicit tag. Quoted scalars and collections have ``""``."""
 
 _SAFE_DEPTH: Final = 1000
 _UNQUOTED: Final = (True, False)
-"""PyYAML's mark of a scalar that needs no tag because it is plain rather than quoted."""
+"""PyYAML's ``implicit`` value for a plain scalar, whose tag is resolved from its text."""
 
 
 class Mark(Protocol):
-    """What libyaml's marks and PyYAML's own share: a line and a column, both from 0."""
+    """The common interface of libyaml's and PyYAML's marks: a line and a column, both counted from 0."""
 
     line: int
     column: int
 
 
 def position(mark: Mark | None) -> Position:
-    """The place of a mark, which PyYAML sets on all that it reads."""
+    """Return the position of a mark, which PyYAML sets for everything that it reads."""
     assert mark is not None
     return Position(mark.line + 1, mark.column + 1)
 
 
 class _Unresolved:
-    """Replaces PyYAML's resolver: the tag of a scalar is how it was written rather than its type."""
+    """Replaces PyYAML's resolver: the tag of a scalar says how it was written instead of its type."""
 
-    # Called before and after each node, to do nothing: what is not a method does that in a third of the time.
+    # These are called before and after each node and do nothing. Builtins take a third of the time of methods.
     descend_resolver: Callable[..., Any] = operator.is_
     ascend_resolver: Callable[..., Any] = bool
 
     def resolve(self, _kind: object, _value: object, implicit: object) -> str:
-        """The tag of a node that has none of its own."""
+        """Return the tag of a node without an explicit tag."""
         return PLAIN if implicit == _UNQUOTED else ""
 
 
 class PureLoader(_Unresolved, yaml.SafeLoader):
-    """PyYAML's own parser, for where libyaml is missing."""
+    """PyYAML's own parser, for systems without libyaml."""
 
 
 def compose(text: str) -> list[yaml.Node]:
-    """The root node of each document in ``text``; a tag that was not written is ``PLAIN`` or empty.
+    """Return the root node of each document in ``text``. The tag of a node without one is ``PLAIN`` or empty.
 
-    Raises ``yaml.YAMLError`` for text that is not YAML and ``TooDeepError``.
+    Raises ``yaml.YAMLError`` for text that is not YAML, and ``TooDeepError``.
     """
     if text.endswith(" "):
-        text += "\n"  # libyaml takes blanks at the end of a file for a last line of a block of text
+        text += "\n"  # libyaml reads blanks at the end of a file as the last line of a block scalar
     loader_class = _loader_class()
     if loader_class is PureLoader or _depth_bound(text) > _SAFE_DEPTH:
         _measure(loader_class(text))
@@ -79,12 +79,13 @@ def compose(text: str) -> list[yaml.Node]:
 
 
 def tokens(text: str) -> Iterator[yaml.Token]:
-    """The tokens of YAML text. Raises ``yaml.YAMLError`` for text that is not YAML."""
+    """Yield the tokens of YAML text. Raises ``yaml.YAMLError`` for text that is not YAML."""
     yield from yaml.scan(text, Loader=_loader_class())
 
 
 def scalars(text: str) -> Iterator[tuple[Position, Position]]:
-    """Where each scalar of YAML text stands, a block's without the line that announces it.
+    """Yield the start and end of each scalar of YAML text, for block scalars without the line of the ``|`` or
+    ``>``.
 
     Raises ``yaml.YAMLError`` for text that is not YAML.
     """
@@ -95,7 +96,9 @@ def scalars(text: str) -> Iterator[tuple[Position, Position]]:
 
 
 def _depth_bound(text: str) -> int:
-    """A depth that ``text`` cannot exceed: a nested block starts further right, or one dash under its key."""
+    """Return an upper bound for the depth of ``text``: a nested block starts further right, or with a dash under
+    its key.
+    """
     return text.count("[") + text.count("{") + 2 * max(map(len, text.split("\n")))
 
 

@@ -18,8 +18,8 @@ from toolc.model import codes
 from toolc.model.diagnostics import Code, Diagnostics
 from toolc.model.source import Position, SourceText, Span
 
-# What such a line looks like, in strings and comments too: few files have any, and only those are scanned again.
-# No pattern reads a character more than a few times: a long line of brackets must not take long.
+# Patterns for text that may contain wrong lines, also in strings and comments. Few files match, and only those are
+# scanned again. No pattern reads a character more than a few times, so a long line of brackets is not slow.
 _SUSPECTS: Final = tuple(
     re.compile(pattern)
     for pattern in (
@@ -37,7 +37,7 @@ _EMPTY_BLOCK: Final = re.compile(r"[|>][-+]?[ ]*\r?\n(?P<blank>(?:[ ]*\r?\n)+)(?
 
 
 def may_have_wrong_lines(text: str) -> bool:
-    """Return whether ``text`` may have such lines: false means that it has none."""
+    """Return whether ``text`` may have wrong lines. False means that it has none."""
     return any(suspect.search(text) for suspect in _SUSPECTS) or any(
         _goes_back(text, match) for pattern in _OPEN_QUOTES for match in pattern.finditer(text)
     )
@@ -97,8 +97,8 @@ def _empty_block(source: SourceText, token: yaml.Token) -> Iterator[tuple[Span, 
         yield span, "the blank lines at the start of this text are indented deeper than it", "remove their spaces"
 
 
-# What such text looks like, in strings and comments too: few files have any, and only those are scanned again.
-# Each pattern begins with its rarest character, which re finds fast, and reads no character twice.
+# Patterns for text that may be ambiguous, also in strings and comments. Few files match, and only those are scanned
+# again. Each pattern begins with its rarest character, which re finds fast, and reads no character twice.
 _AMBIGUOUS_TEXT: Final = tuple(
     re.compile(pattern)
     for pattern in (
@@ -115,7 +115,7 @@ _SPACE_HINT: Final = "put a space before it, or put the text in quotes if it is 
 
 
 def report_disputes(source: SourceText, diagnostics: Diagnostics) -> None:
-    """Report each place of ``source``, which libyaml accepts, that other parsers of YAML read differently."""
+    """Report each place that libyaml accepts but other YAML parsers read differently."""
     if any(suspect.search(source.text) for suspect in _AMBIGUOUS_TEXT):
         for code, start, end, message, hint in _disputes(source.text):
             diagnostics.add(code, message, source.span(start, end), hint)

@@ -1,1 +1,1 @@
-"""The package ``toolc.model.spec``."""
+"""The types of a tool's spec, with all defaults filled in."""

@@ -1,9 +1,7 @@
-"""Backends but HTTP's, composites and agents, which have modules of their own (``toolc.model.spec.http_backend``
-and so on).
+"""The backends that run code: ``backend.shell``, ``backend.python``, ``backend.plugin``, and host functions.
 
-See ``toolc.model.spec.tool`` for the rules. What is here is what a spec says, read and checked; how it is run is
-the business
-of ``toolc.backends``.
+See ``toolc.model.spec.tool`` for the rules. These types only represent what a spec declares; ``toolc.backends``
+runs it. The other backends are in ``toolc.model.spec.http_backend`` and ``toolc.model.spec.composed_backends``.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ ErrorKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """A file that travels with a tool: ``path`` relative to the spec's folder, and text or base64, never both."""
+    """A file of a tool: ``path`` relative to the folder of the spec, and either text or base64."""
 
     path: str
     text: str | None = None
@@ -46,7 +44,7 @@ class File:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argv:
-    """``argv:``: each element becomes one argument, an array that stands alone one per item."""
+    """``argv:``. Each element becomes one argument; an element that is only an array, one per item."""
 
     tag: ClassVar[Literal["argv"]] = "argv"
     elements: tuple[Template | WhenGroup, ...]
@@ -54,7 +52,7 @@ class Argv:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhenGroup:
-    """``{when: NAME, argv: [...]}``: kept only if the argument is present and neither false nor empty."""
+    """``{when: NAME, argv: [...]}``: used only if the argument is present and neither false nor empty."""
 
     tag: ClassVar[Literal["group"]] = "group"
     when: str
@@ -63,7 +61,9 @@ class WhenGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """``script:`` or ``file:``: text run by an interpreter, parameters as ``ARG_<name>`` variables; no template."""
+    """``script:`` or ``file:``: text for an interpreter, with parameters as ``ARG_<name>`` variables. Not a
+    template.
+    """
 
     tag: ClassVar[Literal["script"]] = "script"
     text: str
@@ -72,7 +72,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExitError:
-    """One entry of ``errors:``: this exit status means this kind of error."""
+    """One entry of ``errors:``: the kind of error for an exit status."""
 
     status: int
     kind: ErrorKind
@@ -95,7 +95,7 @@ class ShellBackend:
 class PythonBackend:
     """``backend.python``: ``function`` of the file ``entry``, which is one of ``files``.
 
-    Inline ``code:`` is a file of its own, named after the tool. ``requirements`` are pinned, as ``name==1.2.3``.
+    Inline ``code:`` becomes a file named after the tool. ``requirements`` are pinned, as ``name==1.2.3``.
     """
 
     tag: ClassVar[Literal["python"]] = "python"
@@ -107,9 +107,9 @@ class PythonBackend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginBackend:
-    """``backend.plugin``: a process that speaks newline-delimited JSON.
+    """``backend.plugin``: a process that reads and writes newline-delimited JSON.
 
-    ``tool`` names one of several that the process offers; ``files`` travel with the tool, as a Python tool's do.
+    ``tool`` names one of several tools of the process. ``files`` are part of the tool, as for a Python tool.
     """
 
     tag: ClassVar[Literal["plugin"]] = "plugin"
@@ -119,16 +119,15 @@ class PluginBackend:
 
 
 Load: TypeAlias = Callable[[JsonValue], object]
-"""Makes of a validated argument what the function's type hint says."""
+"""Converts a validated argument to the type in the function's type hint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostFunction:
-    """A function that runs in the host's own process, with all its rights and no sandbox.
+    """A function that runs in the host process, with all its privileges and without a sandbox.
 
-    ``loads`` are for the arguments that are not passed on as they are. ``context`` is the name of the parameter
-    that gets the call's context, None where there is none. It is in no format: neither a spec nor a registry
-    file can say it.
+    ``loads`` are for the arguments that must be converted. ``context`` is the name of the parameter that receives
+    the context of the call, or None. Specs and registry files cannot contain a host function.
     """
 
     tag: ClassVar[Literal["function"]] = "function"

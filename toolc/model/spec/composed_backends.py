@@ -1,5 +1,6 @@
-"""``backend.agent``: a model that answers with the help of other tools. See ``toolc.model.spec.tool`` for the
-rules.
+"""The backends that call other tools: ``backend.composite`` and ``backend.agent``.
+
+See ``toolc.model.spec.tool`` for the rules.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ AgentProvider: TypeAlias = Literal["anthropic", "openai", "openai_responses"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentBackend:
-    """A model, and ``tools`` of the same registry that it can call.
+    """``backend.agent``: a model that can call ``tools`` of the same registry.
 
-    ``base_url`` is where the provider's SDK finds the API; ``instructions`` may name the tool's parameters;
-    ``api_key`` names one secret. ``parallel`` says whether the calls of one answer are made at once. ``max_tokens``
-    is how much the model may write in one answer, ``token_budget`` how much it may read and write in all answers of
-    a call together.
+    ``base_url`` is the URL of the provider's API for its SDK. ``instructions`` may use the tool's parameters.
+    ``api_key`` names one secret. ``parallel`` is whether the calls of one response are made concurrently.
+    ``max_tokens`` limits the output of one response, ``token_budget`` the input and output of all responses of a
+    call.
     """
 
     tag: ClassVar[Literal["agent"]] = "agent"
@@ -49,9 +50,9 @@ Strategy: TypeAlias = Literal["sequential", "parallel", "conditional", "pipeline
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step of a composite: a call of ``tool``, where ``condition`` (``if:``, JMESPath) holds.
+    """One step of a composite: a call of ``tool`` if ``condition`` (``if:``, JMESPath) is true.
 
-    ``args`` may name the composite's own parameters, and the results of steps that end before this one.
+    ``args`` may use the parameters of the composite and the results of steps that end before this one.
     """
 
     id: str

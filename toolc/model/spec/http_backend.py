@@ -1,8 +1,8 @@
-"""``backend.http``: one request, as a spec declares it. See ``toolc.model.spec.tool`` for the rules.
+"""``backend.http``: one request, as declared in a spec. See ``toolc.model.spec.tool`` for the rules.
 
-Where a template stands decides how a value is made safe there: in a URL's path it is percent-encoded (and
-``.`` and ``..`` are refused), in a query or a form it is encoded for it, in a header CR and LF are refused,
-in a JSON body it is a value.
+The place of a template decides how its values are escaped. In the path of a URL they are percent-encoded (and ``.``
+and ``..`` are rejected), in a query or form they are encoded for it, in a header CR and LF are rejected, and in a
+JSON body they are JSON values.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Scheme: TypeAlias = Literal["http", "https"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Url:
-    """A URL whose scheme, host and port are constants, in canonical form. ``query`` is what it says after ``?``."""
+    """A URL with constant scheme, host and port, in canonical form. ``query`` is the part after ``?``."""
 
     tag: ClassVar[Literal["fixed"]] = "fixed"
     scheme: Scheme
@@ -58,7 +58,7 @@ class Url:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One header, or one field of a query or form. It is left out where an argument it names is absent."""
+    """One header, or one field of a query or form. It is omitted if its value uses an absent argument."""
 
     name: str
     value: Template
@@ -82,7 +82,7 @@ class FormBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One part of a multipart body: its text, or the workspace file that ``is_file`` says ``value`` names."""
+    """One part of a multipart body: ``value`` as text, or the workspace file with that path if ``is_file``."""
 
     name: str
     value: Template
@@ -100,7 +100,7 @@ class MultipartBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextBody:
-    """``body.text``, sent as the template gives it."""
+    """``body.text``, sent as rendered."""
 
     tag: ClassVar[Literal["text"]] = "text"
     text: Template
@@ -119,7 +119,7 @@ class BearerAuth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BasicAuth:
-    """``auth.basic``."""
+    """``auth.basic``: a user name and a password."""
 
     tag: ClassVar[Literal["basic"]] = "basic"
     username: Template
@@ -128,7 +128,7 @@ class BasicAuth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKeyAuth:
-    """``auth.api_key``: a key in the header or the field of the query called ``name``."""
+    """``auth.api_key``: a key in the header or query field ``name``."""
 
     tag: ClassVar[Literal["api_key"]] = "api_key"
     place: Literal["header", "query"]
@@ -138,7 +138,7 @@ class ApiKeyAuth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuth2Auth:
-    """``auth.oauth2``: client credentials (RFC 6749, 4.4). The host of ``token_url`` may be reached too."""
+    """``auth.oauth2``: client credentials (RFC 6749, 4.4). The host of ``token_url`` may be reached as well."""
 
     tag: ClassVar[Literal["oauth2"]] = "oauth2"
     token_url: Url
@@ -153,7 +153,7 @@ Auth: TypeAlias = BearerAuth | BasicAuth | ApiKeyAuth | OAuth2Auth
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRetry:
-    """Send the request again after these statuses, ``attempts`` times in all."""
+    """Send the request again after these statuses, at most ``attempts`` times in total."""
 
     statuses: tuple[int, ...] = (429, 502, 503, 504)
     attempts: int = 3
@@ -162,10 +162,10 @@ class HttpRetry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CursorPages:
-    """The next page is asked for with what ``next`` (JMESPath) finds in this one.
+    """Pages with a cursor: ``next`` (JMESPath) finds the cursor of the next page in the current one.
 
-    It stands in ``parameter`` of the query, or where ``pointer`` (a JSON Pointer, RFC 6901) leads in the body; one
-    of the two is None.
+    The cursor is sent as the query field ``parameter``, or in the body at ``pointer`` (a JSON Pointer, RFC 6901).
+    One of the two is None.
     """
 
     tag: ClassVar[Literal["cursor"]] = "cursor"
@@ -176,7 +176,7 @@ class CursorPages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkPages:
-    """The next page is at the URL that ``next`` (JMESPath) finds, or the header ``Link`` says (RFC 8288)."""
+    """Pages with links: ``next`` (JMESPath) finds the next URL, or the header ``Link`` has it (RFC 8288)."""
 
     tag: ClassVar[Literal["link"]] = "link"
     next: str | None = None
@@ -184,9 +184,9 @@ class LinkPages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetPages:
-    """The next page is asked for with ``parameter`` set to how many items there were; ends where none come.
+    """Pages with an offset: ``parameter`` is the number of items so far. The first page without items ends it.
 
-    Counted is from what the request's own query says, if it has the parameter, and from 0 otherwise.
+    The offset starts at the value of ``parameter`` in the query of the request if it is there, otherwise at 0.
     """
 
     tag: ClassVar[Literal["offset"]] = "offset"
@@ -195,9 +195,10 @@ class OffsetPages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedPages:
-    """The next page is asked for with ``parameter`` one higher; ends where no items come.
+    """Pages with numbers: ``parameter`` is increased by one per page. The first page without items ends it.
 
-    Counted is from what the request's own query says, if it has the parameter, and from ``first`` otherwise.
+    The number starts at the value of ``parameter`` in the query of the request if it is there, otherwise at
+    ``first``.
     """
 
     tag: ClassVar[Literal["page"]] = "page"
@@ -210,7 +211,7 @@ Style: TypeAlias = CursorPages | LinkPages | OffsetPages | NumberedPages
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pagination:
-    """How pages become one result: the lists that ``items`` (JMESPath) finds in each, one after the other."""
+    """How pages are combined: the lists that ``items`` (JMESPath) finds in each page are concatenated."""
 
     style: Style
     items: str | None = None
@@ -220,9 +221,9 @@ class Pagination:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpErrorRule:
-    """A response that is an error of this kind: of this status (``404``, ``5xx``), and where ``when`` holds.
+    """A response that is an error of this kind: it has this status (``404``, ``5xx``), and ``when`` is true.
 
-    ``when`` is JMESPath over the body, for services that say 200 and fail.
+    ``when`` is a JMESPath expression for the body, for services that report errors with status 200.
     """
 
     kind: ErrorKind
@@ -233,7 +234,7 @@ class HttpErrorRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpBackend:
-    """``backend.http``. A ``url`` that is a template is one that the caller decides (``url_from_argument``)."""
+    """``backend.http``. If ``url`` is a template, the caller decides the URL (``url_from_argument``)."""
 
     tag: ClassVar[Literal["http"]] = "http"
     url: Url | Template

@@ -1,8 +1,5 @@
-"""A tool as declared: typed, frozen, every default filled in. Spans stay with the compiler's documents.
-
-Names carry their units (``timeout_ms``, ``memory_bytes``). ``toolc.model.registry`` stores these types field
-by field, so a field's name here is its name in ``registry.json``, and a changed default is a change of
-format 1: they never change.
+"""The sandbox of a tool: limits, network, secrets, workspace and image. See ``toolc.model.spec.tool`` for the
+rules.
 """
 
 from __future__ import annotations
@@ -41,7 +38,7 @@ MinIsolation: TypeAlias = Literal["namespace", "gvisor", "vm"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvVar:
-    """One constant of the tool's environment."""
+    """One constant environment variable of the tool."""
 
     name: str
     value: str
@@ -49,7 +46,7 @@ class EnvVar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a call may use. ``cpus`` is a number of processors; ``files`` counts open files."""
+    """The resource limits of a call. ``cpus`` is a number of processors; ``files`` counts open files."""
 
     timeout_ms: int = 30_000
     memory_bytes: int = 256 * MIB
@@ -63,7 +60,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretEnvVar:
-    """A variable of a plugin's environment whose value names secrets."""
+    """An environment variable of a plugin whose value uses secrets."""
 
     name: str
     value: Template
@@ -71,9 +68,9 @@ class SecretEnvVar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """``sandbox.build``: an image made of this folder's files, its Dockerfile among them.
+    """``sandbox.build``: an image built from the files of a folder, including its Dockerfile.
 
-    ``files`` are relative to the spec's folder, as ``folder`` is.
+    The paths of ``files`` are relative to the folder of the spec, and so is ``folder``.
     """
 
     folder: str
@@ -82,9 +79,9 @@ class Build:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionSpec:
-    """What becomes of a workspace's changes where its mode is ``transaction``.
+    """How the changes of a workspace with the mode ``transaction`` are committed.
 
-    ``writes`` are patterns of the files that may change; empty means any file.
+    ``writes`` are patterns of the files that may change. If it is empty, any file may change.
     """
 
     commit: Commit = "ask"
@@ -93,10 +90,10 @@ class TransactionSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
-    """One entry of an allow-list, in canonical form: lower case, no dot at the end.
+    """One entry of an allow-list, in canonical form: lower case, without a dot at the end.
 
-    ``host`` is a name or an IP address for ``exact`` (IPv6 without brackets), what follows ``*.`` for
-    ``wildcard``, and empty for ``public``, which is every public address.
+    ``host`` is a name or an IP address for ``exact`` (IPv6 without brackets), the part after ``*.`` for
+    ``wildcard``, and empty for ``public``, which means every public address.
     """
 
     kind: Literal["exact", "wildcard", "public"]
@@ -106,16 +103,16 @@ class Destination:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSpec:
-    """What a call may connect to: nothing, unless it is listed. An HTTP tool may also reach its own URL."""
+    """The destinations that a call may connect to. An HTTP tool may also reach its own URL."""
 
     allow: tuple[Destination, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretSpec:
-    """A secret the tool needs, by name. ``broker`` keeps its value outside of the sandbox.
+    """A secret that the tool needs. With ``broker``, its value stays outside of the sandbox.
 
-    ``hosts`` are exact names, in canonical form, to which the value may go.
+    ``hosts`` are exact names, in canonical form, to which the value may be sent.
     """
 
     name: str
@@ -125,9 +122,10 @@ class SecretSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxSpec:
-    """What a call runs in. ``image`` and ``build`` None is the release's own base image (or the host's ``/usr``).
+    """The sandbox of a call. If ``image`` and ``build`` are None, it uses the release's base image or the host's
+    ``/usr``.
 
-    ``transaction`` is there exactly where ``workspace`` is ``transaction``.
+    ``transaction`` is set if and only if ``workspace`` is ``transaction``.
     """
 
     image: str | None = None

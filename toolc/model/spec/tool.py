@@ -1,8 +1,9 @@
-"""A tool as declared: typed, frozen, every default filled in. Spans stay with the compiler's documents.
+"""A tool as declared in a spec: typed, frozen, with all defaults filled in. The compiler keeps the spans
+separately.
 
-Names carry their units (``timeout_ms``, ``memory_bytes``). ``toolc.model.registry`` stores these types field
-by field, so a field's name here is its name in ``registry.json``, and a changed default is a change of
-format 1: they never change.
+Names include their units (``timeout_ms``, ``memory_bytes``). ``toolc.model.registry`` stores these types field by
+field. The name of a field is therefore also its name in ``registry.json``, and changing a default would change
+format 1. Names and defaults never change.
 """
 
 from __future__ import annotations
@@ -36,10 +37,9 @@ __all__ = [
     "ToolSpec",
 ]
 
-"""With the types of the other backends, so that a spec's types are imported from one place."""
 
 FORMAT: Final = 1
-"""The spec format this toolc reads: the value of a file's ``toolc`` key."""
+"""The spec format that this version of toolc reads: the value of the key ``toolc`` in a file."""
 
 ResultFormat: TypeAlias = Literal["text", "json", "image", "none"]
 
@@ -49,7 +49,7 @@ Backend: TypeAlias = "ShellBackend | PythonBackend | HttpBackend | PluginBackend
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotations:
-    """Hints to clients, in MCP's words; None where the spec says nothing."""
+    """Hints for clients, with the names of MCP. None if the spec does not set them."""
 
     read_only: bool | None = None
     destructive: bool | None = None
@@ -59,10 +59,10 @@ class Annotations:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultSpec:
-    """How a tool's output is read: stdout or the body as text, as one JSON value, as an image, or not at all.
+    """How the output of a tool is read: stdout or body as text, as one JSON value, as an image, or not at all.
 
-    ``files`` are patterns of workspace files returned as content; ``select`` is JMESPath; ``template`` is
-    full Jinja2, checked at build and rendered in a sandbox at a call.
+    ``files`` are patterns of workspace files that are returned as content. ``select`` is a JMESPath expression.
+    ``template`` is full Jinja2: it is checked at build time and rendered in a sandbox during a call.
     """
 
     format: ResultFormat = "text"
@@ -73,7 +73,7 @@ class ResultSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """Try again after errors of these kinds, ``attempts`` times in all, waiting twice as long each time."""
+    """Try again after errors of these kinds, at most ``attempts`` times in total, doubling the wait each time."""
 
     kinds: tuple[ErrorKind, ...] = ("network", "rate_limit", "timeout")
     attempts: int = 3
@@ -82,7 +82,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderChoice:
-    """What is special for one provider: ``strict`` asks for its strict mode."""
+    """Options for one provider. ``strict`` requests its strict mode."""
 
     provider: str
     strict: bool = False
@@ -90,7 +90,7 @@ class ProviderChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedChanges:
-    """The workspace's files that a call adds, changes and deletes: these and no others."""
+    """Exactly the workspace files that a call adds, changes and deletes."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class ExpectedChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedNetwork:
-    """The destinations that a call reaches, and those that it is refused: these and no others, where not None."""
+    """Exactly the destinations that a call reaches, and those that are refused. None is not compared."""
 
     allowed: tuple[Destination, ...] | None = None
     refused: tuple[Destination, ...] | None = None
@@ -107,11 +107,12 @@ class ExpectedNetwork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expect:
-    """What a test expects; what is None is not compared. ``json`` and ``structured`` hold a value in a list of one.
+    """What a test expects. Values that are None are not compared; ``json`` and ``structured`` are tuples of length
+    one.
 
-    ``json`` is what the result's JSON holds at least, ``structured`` all of its data. ``files`` are there after
-    the call, and ``absent`` are not. ``network`` are all the destinations the call may have reached,
-    ``connections`` those that it must.
+    ``json`` must be contained in the result's JSON, ``structured`` must be equal to its data. ``files`` must exist
+    after the call and ``absent`` must not. ``network`` has all destinations that the call may reach,
+    ``connections`` those that it must reach or be refused.
     """
 
     text: str | None = None
@@ -128,9 +129,9 @@ class Expect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Test:
-    """One entry of ``tests:``: a call, the workspace's files before it, and what must come of it."""
+    """One entry of ``tests:``: a call, the workspace files before it, and the expected result."""
 
-    __test__: ClassVar[bool] = False  # pytest: not a test class
+    __test__: ClassVar[bool] = False  # not a test class for pytest
 
     args: JsonObject = field(default_factory=dict)
     files: tuple[File, ...] = ()
@@ -141,9 +142,9 @@ class Test:
 class ToolSpec:
     """One tool of format 1.
 
-    The *surface* is all that a model sees: name to examples. The *effect* is what a call does:
-    backend to confirm. The rest (version, owner, tags, tests) is in neither digest. ``backend`` is a
-    ``HostFunction`` only where the embedding program has made the tool itself.
+    The *surface* is what a model sees: the fields from name to examples. The *effect* is what a call does: the
+    fields from backend to confirm. The other fields (version, owner, tags, tests) are in neither digest.
+    ``backend`` is a ``HostFunction`` only if the embedding program defined the tool.
     """
 
     name: str
