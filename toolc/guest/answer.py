@@ -39,9 +39,7 @@ __all__ = [
 ]
 
 MAX_TRACEBACK = 16 * 1024
-"""The maximum length of a traceback, in characters. Lines are removed from its start, the least useful
-part.
-"""
+"""The maximum length of a traceback, in characters. Lines are removed from its start, the least useful part."""
 
 ERROR_KINDS = {
     "FileNotFoundError": "not_found",
@@ -54,20 +52,14 @@ ERROR_KINDS = {
     "JSONDecodeError": "serialization",
     "MemoryError": "out_of_memory",
 }
-"""The kind of error for an exception class. Classes that are not listed use the kind of their nearest base
-class.
-"""
+"""The kind of error for an exception class. Other classes use the kind of their nearest base class."""
 
 NETWORK_ERRNOS = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN)
-"""The errors of a connection attempt in a sandbox without a network. Python has no exception classes for
-these.
-"""
+"""The errors of a connection attempt in a sandbox without a network. Python has no exception classes for these."""
 
 
 def success(value: object) -> bytes:
-    """Return the JSON for the return value of a function. Raise ``SerializationError`` if it cannot be
-    sent.
-    """
+    """Return the JSON for the return value of a function. Raise ``SerializationError`` if it cannot be sent."""
     value = value if isinstance(value, Result) else _plain(value)
     result = value if isinstance(value, Result) else of_mcp(value)
     if result is not None:
@@ -136,9 +128,7 @@ def _message(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> tuple[str | None, int | None]:
-    """Return the file (relative to the tool's folder) and the line of the last frame in the tool's own
-    files.
-    """
+    """Return the file (relative to the tool's folder) and the line of the last frame in the tool's own files."""
     place: tuple[str | None, int | None] = (None, None)
     for frame in _own_frames(error.__traceback__):
         place = (_relative(frame.tb_frame.f_code.co_filename), frame.tb_lineno)

@@ -1,10 +1,7 @@
-"""The content blocks of a result (text, images, audio, files) and the ``Context`` object passed to tool
-functions.
+"""The content blocks of a result (text, images, audio, files) and the ``Context`` object passed to tool functions.
 
-A function can return content as plain values (a string, bytes, an object with ``_repr_png_`` or ``savefig``),
-as
-objects created by ``Context``, or in the format of the Model Context Protocol: a dict, a list of dicts, or
-objects
+A function can return content as plain values (a string, bytes, an object with ``_repr_png_`` or ``savefig``), as
+objects created by ``Context``, or in the format of the Model Context Protocol: a dict, a list of dicts, or objects
 of its SDK.
 """
 
@@ -29,9 +26,7 @@ __all__ = [
 ]
 
 PIECE = 8 * 1024
-"""The maximum amount of text per line, in characters. A line must be shorter than the host's limit for a
-line.
-"""
+"""The maximum amount of text per line, in characters. A line must be shorter than the host's limit for a line."""
 
 
 class Updates:
@@ -141,8 +136,7 @@ class Context:
         """Report progress to the caller: 0 to 100 percent, or None if unknown, and a short message.
 
         ``content`` is a partial result in the form that ``result`` accepts: an image, a recording, a text, or a
-        list
-        of these. Raise ``ToolError`` for any other value.
+        list of these. Raise ``ToolError`` for any other value.
         """
         percent, message = None if percent is None else float(percent), str(message)[:1000]
         if content is not None:
@@ -155,8 +149,7 @@ class Context:
         print(text, file=sys.stderr, flush=True)  # noqa: T201  stderr is where a tool's log goes
 
     def file(self, path: str) -> str | bytes:
-        """Return the content of a file for use as a result: bytes for an image or a recording, otherwise
-        its text.
+        """Return the content of a file for use as a result: bytes for an image or a recording, otherwise its text.
 
         Raise ``ToolError`` for any other file.
         """
@@ -171,8 +164,8 @@ class Context:
             raise self.error("serialization", message) from None
 
     def error(self, kind: str, message: str) -> ToolError:
-        """Return an error to raise: ``raise ctx.error("not_found", "...")``. Raise ``ValueError`` for an
-        unknown kind.
+        """Return an error to raise: ``raise ctx.error("not_found", "...")``. Raise ``ValueError`` for an unknown
+        kind.
         """
         if kind not in KINDS:
             raise ValueError("%r is no kind of error; use one of: %s" % (kind, ", ".join(KINDS)))
@@ -181,8 +174,8 @@ class Context:
     def result(
         self, content: object = None, *, structured: object = _NOTHING, details: dict[str, object] | None = None
     ) -> Result:
-        """Return a complete result: ``content`` for the model, ``structured`` data, and ``details`` hidden
-        from the model.
+        """Return a complete result: ``content`` for the model, ``structured`` data, and ``details`` hidden from
+        the model.
 
         ``content`` is a text, an image, or a list of these. If it is omitted, it is the data as JSON.
         """
@@ -214,9 +207,7 @@ class SerializationError(ToolError):
 
 
 def is_media(value: object) -> bool:
-    """Return whether a value becomes an image or a recording. Bytes always count, as they must be one of
-    these.
-    """
+    """Return whether a value becomes an image or a recording. Bytes always count, as they must be one of these."""
     if isinstance(value, type):
         return False
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -225,9 +216,7 @@ def is_media(value: object) -> bool:
 
 
 def blocks_of(value: object) -> list[Json] | None:
-    """Return the blocks of a value that consists only of content; None for data. Raise
-    ``SerializationError``.
-    """
+    """Return the blocks of a value that consists only of content; None for data. Raise ``SerializationError``."""
     one = block(value)
     if one is not None:
         return [one]
@@ -274,8 +263,7 @@ def block(value: object) -> Json | None:
 
 
 def of_mcp(value: object) -> Result | None:
-    """Return the result described by a dict in the format of a ``CallToolResult``; None for any other
-    value.
+    """Return the result described by a dict in the format of a ``CallToolResult``; None for any other value.
 
     Raise ``ToolError`` if the dict reports a failure of the tool.
     """
@@ -296,9 +284,7 @@ def text(words: str) -> Json:
 
 
 def dump(value: object, name: str = "the result") -> str:
-    """Return ``value`` as compact JSON. Raise ``SerializationError`` that names the value JSON cannot
-    represent.
-    """
+    """Return ``value`` as compact JSON. Raise ``SerializationError`` that names the value JSON cannot represent."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except RecursionError:
@@ -356,8 +342,8 @@ def _base64(data: bytes) -> str:
 
 
 def _misfits(value: object, path: str, parents: tuple[int, ...]) -> Iterator[str]:
-    """Yield a description of each part of ``value`` that JSON cannot represent. Used only after encoding
-    has failed.
+    """Yield a description of each part of ``value`` that JSON cannot represent. Used only after encoding has
+    failed.
     """
     place = "the value%s" % path
     if id(value) in parents:

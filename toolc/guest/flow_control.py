@@ -16,8 +16,8 @@ ALL_WINDOWS = 8 * 1024 * 1024
 
 
 def window(connections: int) -> int:
-    """Return the window of each connection, in bytes. With few connections each gets more, so that none has
-    to wait.
+    """Return the window of each connection, in bytes. With few connections each gets more, so that none has to
+    wait.
     """
     return max(FIRST_WINDOW, min(WINDOW_BYTES, ALL_WINDOWS // max(connections, 1)))
 

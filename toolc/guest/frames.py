@@ -93,9 +93,7 @@ WINDOW_BYTES = 1024 * 1024
 
 FIRST_CONNECTION = 16
 FIRST_WINDOW = 64 * 1024
-"""The initial window of a new connection, in bytes. It can grow up to ``WINDOW_BYTES``, as on other
-streams.
-"""
+"""The initial window of a new connection, in bytes. It can grow up to ``WINDOW_BYTES``, as on other streams."""
 
 MAX_CONNECTIONS = 256
 """The maximum number of simultaneous connections of a sandbox, including those that are closing."""
@@ -134,8 +132,7 @@ def _is_known(kind: int, stream: int) -> bool:
 
 
 class FrameReader:
-    """Splits a byte stream into frames and joins the parts of control messages. Input may come in any
-    pieces.
+    """Splits a byte stream into frames and joins the parts of control messages. Input may come in any pieces.
 
     DATA is passed on as it arrives, possibly in several frames, because it is part of a stream.
     """
@@ -150,8 +147,7 @@ class FrameReader:
         self._max_control = max_control
 
     def feed(self, data: Data) -> Iterator[tuple[int, int, Union[bytes, Data]]]:
-        """Yield DATA, and every other frame that is complete; control messages are joined. Raise
-        ``FrameError``.
+        """Yield DATA, and every other frame that is complete; control messages are joined. Raise ``FrameError``.
 
         The payload of DATA is a slice of ``data``.
         """

@@ -50,9 +50,7 @@ class PythonFunction:
 
 
 class Job:
-    """A parsed CALL frame. Exactly one of ``argv``, ``python`` and ``http`` is set, unless it is a
-    ``session``.
-    """
+    """A parsed CALL frame. Exactly one of ``argv``, ``python`` and ``http`` is set, unless it is a ``session``."""
 
     def __init__(self, message: bytes) -> None:
         call = json.loads(message)

@@ -1,7 +1,6 @@
 """Read the settings that an engine passes to process 1: ``pids=128 memory=268435456 not-kernel=6.1.0``.
 
-``pids`` and ``memory`` are limits that the engine cannot set itself. ``not-kernel`` is the release of the
-host's
+``pids`` and ``memory`` are limits that the engine cannot set itself. ``not-kernel`` is the release of the host's
 kernel, if the sandbox must run on another one. ``network`` means that a call that uses the network may follow.
 """
 
@@ -30,9 +29,7 @@ def may_connect() -> bool:
 
 
 def insist_on_kernel() -> None:
-    """Exit if the sandbox runs on the kernel it must be isolated from. The host shows the message printed
-    here.
-    """
+    """Exit if the sandbox runs on the kernel it must be isolated from. The host shows the message printed here."""
     if ("not-kernel=%s" % os.uname().release) in sys.argv[1:]:
         os.write(2, b"its runtime is registered as one with a kernel of its own, and runs on the host's kernel\n")
         os._exit(1)
@@ -55,8 +52,8 @@ LOWER = "/dev/.workspace"
 
 
 def seen() -> dict[str, object] | None:
-    """Return the identity of the workspace folder for READY. ``lower`` identifies the folder below an
-    overlay, if known.
+    """Return the identity of the workspace folder for READY. ``lower`` identifies the folder below an overlay, if
+    known.
     """
     found = _identity(WORKSPACE)
     return found and {**found, "lower": _identity(LOWER)}

@@ -1,6 +1,4 @@
-"""Process management for the supervisor: protect it from inspection, kill and reap children, read resource
-usage.
-"""
+"""Process management for the supervisor: prevent inspection, kill and reap children, read resource usage."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ OOM_COUNTERS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oo
 
 
 def forbid_inspection() -> None:
-    """Deny the tool, which has the same uid, access to ``/proc/1/fd``, ``/proc/1/mem`` and ptrace (see
-    prctl(2)).
-    """
+    """Deny the tool, which has our uid, access to ``/proc/1/fd``, ``/proc/1/mem`` and ptrace (see prctl(2))."""
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "PR_SET_DUMPABLE")
 
@@ -102,8 +98,7 @@ DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 class Pipes:
     """All pipes between supervisor and worker, as (read end, write end).
 
-    ``request`` is a pair of sockets for the first request of an HTTP call; the first socket is the worker's.
-    Only
+    ``request`` is a pair of sockets for the first request of an HTTP call; the first socket is the worker's. Only
     sandboxes with network access have it.
     """
 

@@ -22,9 +22,7 @@ from toolc.guest.processes import Pipes, write_all
 MODULE_NAME = "__tool__"
 
 STARTED = b'{"started": true}\n'
-"""The note after which every failure is attributed to the tool, including misuse of the worker's
-descriptors.
-"""
+"""The note after which every failure is attributed to the tool, including misuse of the worker's descriptors."""
 
 
 SITE = "/opt/toolc/site"
@@ -136,9 +134,7 @@ def _loaded(code: bytes, path: str) -> ModuleType:
 
 
 def _parameters(function: object) -> tuple[str, ...]:
-    """Return the parameter names of a function, also below decorators. Importing ``inspect`` would take 11
-    ms.
-    """
+    """Return the parameter names of a function, also below decorators. Importing ``inspect`` would take 11 ms."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)

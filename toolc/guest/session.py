@@ -8,8 +8,7 @@ A call is one line on stdin; an answer is one line on the reply pipe::
     9f... {"content": ...}                                              written by ``toolc.guest.answer``
     9f... {"ending": "exited", "status": 0, "reason": "", "oom_kills": 0, "cpu_ms": 1.5}
 
-Before it answers, the worker writes the mark between two NUL bytes to every output stream: output before the
-mark
+Before it answers, the worker writes the mark between two NUL bytes to every output stream: output before the mark
 belongs to the call. Processes that a program leaves running stay alive until the session ends.
 """
 

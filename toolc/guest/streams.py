@@ -52,8 +52,8 @@ class OutputPipe:
         self._window += size
 
     def pump(self, out: bytearray) -> bool:
-        """Append at most one frame to ``out``, END at the end of the pipe. Return whether there was
-        anything to read.
+        """Append at most one frame to ``out``, END at the end of the pipe. Return whether there was anything to
+        read.
         """
         try:
             data = os.read(self.fd, min(MAX_PAYLOAD, self._window))
@@ -127,10 +127,8 @@ class ControlPipe:
     """The worker's control channel, one JSON object per line: progress, or why the call could not start.
 
     ``about`` is the last reported state of an HTTP call. ``done`` is the length of the reply of such a call and
-    its
-    resource usage. A Python tool can write to this pipe too, but only its progress reports have an effect: the
-    worker
-    has already reported that it started, and the call is not an HTTP call.
+    its resource usage. A Python tool can write to this pipe too, but only its progress reports have an effect: the
+    worker has already reported that it started, and the call is not an HTTP call.
     """
 
     def __init__(self, fd: int) -> None:
