@@ -1,1 +1,1 @@
-"""The package ``toolc.client``."""
+"""The Python library: registries, the executor, provider messages and serialization."""

@@ -1,7 +1,4 @@
-"""The library: load a registry, lower it for a provider, run its tools, build specs.
-
-With ``cli/`` and ``serve/`` the only place that knows both the compiler and the runtime.
-"""
+"""Build the registry and the provider definitions from specs."""
 
 from __future__ import annotations
 
@@ -23,10 +20,10 @@ __all__ = [
 
 
 def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
-    """Compile specs and write the registry and every provider's definitions into the folder ``out``.
+    """Compile specs and write the registry and every provider's definitions to the folder ``out``.
 
-    Where anything is wrong nothing is written, and what ``out`` held stays whole. Raises ``SpecError``
-    and ``UsageError``.
+    If there is any error, nothing is written and the content of ``out`` stays unchanged. Raise ``SpecError`` and
+    ``UsageError``.
     """
     from toolc.compiler.pipeline.compile import compile_specs  # only a build needs the compiler
 
@@ -38,7 +35,7 @@ def build(paths: str | Path | Sequence[str | Path], out: str | Path) -> Built:
 
 
 def write_build(compilation: Compilation, out: str | Path) -> Built:
-    """Write what ``build`` writes, of specs that are compiled. Raises ``SpecError`` and ``UsageError``."""
+    """Write the output of ``build`` for compiled specs. Raise ``SpecError`` and ``UsageError``."""
     from toolc.compiler.pipeline.compile import gc_paused  # only a build needs the compiler
 
     compilation.refuse_errors()
@@ -49,7 +46,7 @@ def write_build(compilation: Compilation, out: str | Path) -> Built:
 
 
 def split_target(target: str) -> tuple[Path, str | None]:
-    """``PATH#NAME`` in two; a path that exists with a ``#`` in it is a path."""
+    """Split ``PATH#NAME``. If a path with the ``#`` exists, it is not split."""
     source, separator, name = target.rpartition("#")
     if not separator or Path(target).exists():
         return Path(target), None

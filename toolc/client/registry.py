@@ -1,7 +1,4 @@
-"""The library: load a registry, lower it for a provider, run its tools, build specs.
-
-With ``cli/`` and ``serve/`` the only place that knows both the compiler and the runtime.
-"""
+"""Load, combine and query registries of tools."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The library: load a registry, lower it for a provider, run its tools, build specs.
-
-With ``cli/`` and ``serve/`` the only place that knows both the compiler and the runtime.
-"""
+"""Convert results and events to JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ __all__ = [
 
 
 def result_to_json(result: ToolResult) -> JsonObject:
-    """A result as JSON, bytes in base64. ``structured`` is there only where the tool gave data."""
+    """Return a result as JSON, bytes in base64. ``structured`` is present only if the tool returned data."""
     argument_checks.of_type("result", result, ToolResult, "a toolc.ToolResult")
     error: JsonValue = {"kind": result.error.kind, "message": result.error.message} if result.error else None
     value: JsonObject = {"content": [_content_to_json(block) for block in result.content]}
@@ -39,10 +36,10 @@ def result_to_json(result: ToolResult) -> JsonObject:
 
 
 def event_to_json(event: BatchEvent) -> JsonObject:
-    """An event as JSON: ``event`` is ``start``, ``update``, ``connect``, ``retry``, ``denied`` or ``end``.
+    """Return an event as JSON: ``event`` is ``start``, ``update``, ``connect``, ``retry``, ``denied`` or ``end``.
 
-    The end holds the result. ``parent_call_id`` is there for a call that is part of another one. Of a batch the
-    last is ``batch_end`` and holds all results.
+    The end contains the result. ``parent_call_id`` is present for a call that is part of another call. The last
+    event of a batch is ``batch_end`` and contains all results.
     """
     if isinstance(event, BatchEnd):
         return {"event": "batch_end", "results": [result_to_json(result) for result in event.results]}
@@ -67,7 +64,7 @@ def event_to_json(event: BatchEvent) -> JsonObject:
 
 
 def _update_to_json(update: ToolUpdate) -> JsonObject:
-    """What an update tells; ``content`` is there only where it has more than text."""
+    """Return the JSON of an update; ``content`` is present only if there is more than text."""
     told: JsonObject = {"stream": update.stream, "text": update.text}
     if update.stream is None:
         told = {"percent": update.percent, "message": update.message}

@@ -1,4 +1,4 @@
-"""What runs inside the sandbox: a supervisor and its worker, sent as source at start.
+"""The program that runs inside a sandbox: a supervisor and its worker. The host sends it as source at start.
 
-Standard library only, Python 3.9 and later; imports nothing of toolc but this package.
+It uses only the standard library, supports Python 3.9 and later, and imports no other package of toolc.
 """

@@ -1,4 +1,4 @@
-"""What a function returned or raised, as the JSON that goes to the host.
+"""Convert what a tool function returned or raised to the JSON that is sent to the host.
 
 ::
 
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 MAX_TRACEBACK = 16 * 1024
-"""A traceback's length in characters; lines of its start, which is the least telling part, are left out."""
+"""The maximum length of a traceback, in characters. Lines are removed from its start, the least useful part."""
 
 ERROR_KINDS = {
     "FileNotFoundError": "not_found",
@@ -52,14 +52,14 @@ ERROR_KINDS = {
     "JSONDecodeError": "serialization",
     "MemoryError": "out_of_memory",
 }
-"""The kind of error by the exception's class or, failing that, its nearest base class."""
+"""The kind of error for an exception class. Other classes use the kind of their nearest base class."""
 
 NETWORK_ERRNOS = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN)
-"""What a sandbox without a network says; Python has no class of its own for these."""
+"""The errors of a connection attempt in a sandbox without a network. Python has no exception classes for these."""
 
 
 def success(value: object) -> bytes:
-    """The answer for what a function returned. Raises ``SerializationError``."""
+    """Return the JSON for the return value of a function. Raise ``SerializationError`` if it cannot be sent."""
     value = value if isinstance(value, Result) else _plain(value)
     result = value if isinstance(value, Result) else of_mcp(value)
     if result is not None:
@@ -74,7 +74,7 @@ def success(value: object) -> bytes:
 
 
 def failure(error: BaseException) -> bytes:
-    """The answer for an exception that a function, or its file, raised."""
+    """Return the JSON for an exception raised by a function or while its file was loaded."""
     file, line = _place(error)
     described = {
         "kind": _kind(error),
@@ -93,13 +93,13 @@ def _content(result: Result) -> list[Json]:
 
 
 def _plain(value: object) -> object:
-    """A model of Pydantic's, or a dataclass, as the dict that it stands for; any other value as it is."""
+    """Return a Pydantic model or a dataclass as a dict, and any other value unchanged."""
     if isinstance(value, type):
         return value
     if callable(dump_model := getattr(value, "model_dump", None)):
         return dump_model(mode="json", by_alias=True, exclude_none=True)
     if hasattr(value, "__dataclass_fields__"):
-        from dataclasses import asdict  # 4 ms that few tools need
+        from dataclasses import asdict  # importing it takes 4 ms; few tools need it
 
         return asdict(value)  # type: ignore[call-overload]
     return value
@@ -128,7 +128,7 @@ def _message(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> tuple[str | None, int | None]:
-    """File, relative to the tool's folder, and line of the last frame in the tool's own files."""
+    """Return the file (relative to the tool's folder) and the line of the last frame in the tool's own files."""
     place: tuple[str | None, int | None] = (None, None)
     for frame in _own_frames(error.__traceback__):
         place = (_relative(frame.tb_frame.f_code.co_filename), frame.tb_lineno)
@@ -153,19 +153,19 @@ def _relative(filename: str) -> str:
 
 
 def _traceback(error: BaseException) -> str:
-    import traceback  # 7 ms that only a failure should cost
+    import traceback  # importing it takes 7 ms; only failures need it
 
     start = next(_own_frames(error.__traceback__), None)
     try:
         told = "".join(traceback.format_exception(type(error), error, start, limit=-50))
     except Exception:  # noqa: BLE001  the tool's own __str__ or __repr__ may do anything
         return ""
-    # Whole lines: a piece of one could be a piece of a secret, which nobody would know for one.
+    # Remove whole lines: part of a line could be part of a secret, which redaction would not recognize.
     return told if len(told) <= MAX_TRACEBACK else told[-MAX_TRACEBACK:].partition("\n")[2]
 
 
 class GeneratorOutput:
-    """Takes a generator's values one by one, and tells each at once."""
+    """Collects the values that a generator yields and reports each one immediately."""
 
     def __init__(self, context: Context, updates: Updates) -> None:
         self._context = context
@@ -174,9 +174,9 @@ class GeneratorOutput:
         self._texts: list[str] = []
 
     def take(self, item: object) -> None:
-        """One value: a pair ``percent, message`` is progress, text and pictures are content.
+        """Process one yielded value: a pair ``percent, message`` is progress; text and images are content.
 
-        Raises ``ToolError`` for anything else.
+        Raise ``ToolError`` for any other value.
         """
         if isinstance(item, str):
             self._texts.append(item)
@@ -195,7 +195,7 @@ class GeneratorOutput:
             )
 
     def result(self) -> object:
-        """All that was yielded, texts in a row as one text; None if there was no content."""
+        """Return everything that was yielded, with consecutive texts joined; None if there was no content."""
         self._join_texts()
         return self._context.result(self._content) if self._content else None
 

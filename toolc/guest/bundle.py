@@ -1,7 +1,7 @@
-"""Host side: the guest as it is sent, so that guest and host are always of one version.
+"""Build the bundle of guest modules that the host sends to a sandbox, so both always have the same version.
 
 Process 1 of a sandbox is ``python3`` with ``BOOTSTRAP_ARGUMENTS``. It reads ``bundle()``, which is one
-Python program: the loader, and a call of it with the source of every module of the guest.
+Python program: the loader, followed by a call to it with the source of every guest module.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 PACKAGES: Final = ("http", "network")
-"""The packages inside the guest that are sent."""
+"""The subpackages of the guest that are sent."""
 
 MODULES: Final = (
     "answer", "context", "flow_control", "frames", "http.errors", "http.exchange", "http.parser", "http.request",
@@ -27,10 +27,10 @@ MODULES: Final = (
     "network.proxy", "processes", "python_function", "session", "streams", "supervisor", "truncate", "warmup",
     "worker",
 )  # fmt: skip
-"""The modules that are sent; this one and the loader are not imported inside."""
+"""The modules that are sent. This module and the loader are not imported inside the sandbox."""
 
 CANNOT_CONNECT: Final = b"-"
-"""What is said on stdout, before all else, by a process 1 that was told of a socket and cannot connect to it."""
+"""The first output on stdout of a process 1 that was given a socket and cannot connect to it."""
 
 _BOOTSTRAP: Final = """\
 import os, sys
@@ -58,12 +58,12 @@ exec(compile(take(int.from_bytes(take(4), "big")), "<toolc.guest.loader>", "exec
 """.replace("{cannot_connect}", CANNOT_CONNECT.decode())
 
 BOOTSTRAP_ARGUMENTS: Final = ("-I", "-S", "-c", _BOOTSTRAP)
-"""What ``python3`` (3.9 or later) is started with: isolated, without site, and the first few lines."""
+"""The arguments of ``python3`` (3.9 or later): isolated mode, no ``site`` module, and the bootstrap code."""
 
 
 @cache
 def bundle() -> bytes:
-    """The guest's source behind a u32 length: the first bytes a host sends on a sandbox's stream."""
+    """Return the guest's source after its length (u32): the first bytes that a host sends to a sandbox."""
     folder = files("toolc.guest")
     sources = {"toolc": "", "toolc.guest": "", **{f"toolc.guest.{name}": "" for name in PACKAGES}}
     for name in MODULES:

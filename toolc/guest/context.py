@@ -1,7 +1,8 @@
-"""What a model can be shown, as the blocks of an answer: text, pictures, recordings and files.
+"""The content blocks of a result (text, images, audio, files) and the ``Context`` object passed to tool functions.
 
-A function may return them as plain values (a text, bytes, an object that draws itself), as ``Context`` makes them,
-or in the shape that the Model Context Protocol gives them, as a dict, a list of dicts, or its SDK's own objects.
+A function can return content as plain values (a string, bytes, an object with ``_repr_png_`` or ``savefig``), as
+objects created by ``Context``, or in the format of the Model Context Protocol: a dict, a list of dicts, or objects
+of its SDK.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ __all__ = [
 ]
 
 PIECE = 8 * 1024
-"""So much text goes into one line, in characters: a line is to be shorter than what the host reads of one."""
+"""The maximum amount of text per line, in characters. A line must be shorter than the host's limit for a line."""
 
 
 class Updates:
-    """Writes the lines to ``fd``, whole ones also where several threads have something to tell."""
+    """Writes updates to ``fd``, one JSON object per line. Safe to use from several threads."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._lock = allocate_lock()
 
     def text(self, words: str) -> None:
-        """Tell a piece of text."""
+        """Send a piece of text."""
         for start in range(0, len(words), PIECE):
             self._write({"text": words[start : start + PIECE]})
 
     def blocks(self, blocks: list[dict[str, object]], percent: float | None = None, message: str = "") -> None:
-        """Tell content blocks (``toolc.guest.context``), and how far the work is."""
+        """Send content blocks (``toolc.guest.context``) and the progress so far."""
         self._write({"content": blocks, "percent": percent, "message": message})
 
     def _write(self, value: dict[str, object]) -> None:
@@ -55,11 +56,11 @@ KINDS = (
     "invalid_args", "not_found", "denied", "cancelled", "timeout", "out_of_memory", "output_limit",
     "exit_status", "network", "authentication", "rate_limit", "serialization", "file", "execution",
 )  # fmt: skip
-"""The kinds of error a tool may report."""
+"""The kinds of error that a tool can report."""
 
 
 class ToolError(Exception):
-    """An error that a tool reports on purpose: ``kind`` is for programs, ``str(error)`` for the model."""
+    """An error that a tool reports deliberately: ``kind`` is for programs, ``str(error)`` for the model."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -67,7 +68,7 @@ class ToolError(Exception):
 
 
 class Result:
-    """What a tool returns when plain values do not say it all; made by ``Context.result``."""
+    """The result of a tool with separate content, data and details; created by ``Context.result``."""
 
     def __init__(self, content: object, structured: list[object] | None, details: dict[str, object]) -> None:
         self.content = content
@@ -76,7 +77,7 @@ class Result:
 
 
 class Resource:
-    """A file that is neither text nor a picture."""
+    """A file that is neither text nor an image."""
 
     def __init__(self, data: bytes, mime_type: str, name: str) -> None:
         self.data = data
@@ -88,7 +89,7 @@ _NOTHING = object()
 
 
 def image_type(data: bytes) -> str | None:
-    """The MIME type of a picture by its first bytes; None for anything but PNG, JPEG, GIF and WebP."""
+    """Return the MIME type of an image from its first bytes; None if it is not PNG, JPEG, GIF or WebP."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -101,10 +102,10 @@ def image_type(data: bytes) -> str | None:
 
 
 def audio_type(data: bytes) -> str | None:
-    """The MIME type of a recording by its first bytes; None for anything but WAV, MP3, Ogg and FLAC."""
+    """Return the MIME type of a recording from its first bytes; None if it is not WAV, MP3, Ogg or FLAC."""
     if data.startswith(b"RIFF") and data[8:12] == b"WAVE":
         return "audio/wav"
-    # MPEG audio, layer III: eleven set bits, a version, the layer, and rates that exist.
+    # An MPEG audio frame, layer III: eleven set bits, then version, layer, and valid bit and sampling rates.
     is_frame = len(data) > 3 and data[0] == 0xFF and data[1] & 0xE6 == 0xE2 and data[2] & 0xF0 != 0xF0
     if data.startswith(b"ID3") or (is_frame and data[2] & 0x0C != 0x0C):
         return "audio/mpeg"
@@ -114,12 +115,12 @@ def audio_type(data: bytes) -> str | None:
 
 
 def media_type(data: bytes) -> str | None:
-    """The MIME type of a picture or a recording; None for anything else."""
+    """Return the MIME type of an image or a recording; None for other data."""
     return image_type(data) or audio_type(data)
 
 
 class Context:
-    """The call as the tool may see it."""
+    """The current call, as passed to a tool function."""
 
     def __init__(self, call_id: str, notes_fd: int, updates: Updates) -> None:
         self._call_id = call_id
@@ -128,14 +129,14 @@ class Context:
 
     @property
     def call_id(self) -> str:
-        """The caller's id for this call."""
+        """The caller's id of this call."""
         return self._call_id
 
     def progress(self, percent: float | None, message: str = "", content: object = None) -> None:
-        """Tell the caller how far the work is: 0 to 100, or None where that is unknown, and a few words.
+        """Report progress to the caller: 0 to 100 percent, or None if unknown, and a short message.
 
-        ``content`` is what there is to show already, as ``result`` takes it: a picture, a recording, a text, or
-        a list of these. Raises ``ToolError`` for anything else.
+        ``content`` is a partial result in the form that ``result`` accepts: an image, a recording, a text, or a
+        list of these. Raise ``ToolError`` for any other value.
         """
         percent, message = None if percent is None else float(percent), str(message)[:1000]
         if content is not None:
@@ -144,13 +145,13 @@ class Context:
         os.write(self._notes_fd, json.dumps({"percent": percent, "message": message}).encode() + b"\n")
 
     def log(self, text: object) -> None:
-        """Write a line to stderr: for the tool's author, never for the model."""
+        """Write a line to stderr. It is meant for the tool's author and is never shown to the model."""
         print(text, file=sys.stderr, flush=True)  # noqa: T201  stderr is where a tool's log goes
 
     def file(self, path: str) -> str | bytes:
-        """A file's content, to be returned or put into ``result``: a picture's or recording's bytes, else its text.
+        """Return the content of a file for use as a result: bytes for an image or a recording, otherwise its text.
 
-        Raises ``ToolError`` for a file that is none of these.
+        Raise ``ToolError`` for any other file.
         """
         with open(path, "rb") as file:
             data = file.read()
@@ -163,7 +164,9 @@ class Context:
             raise self.error("serialization", message) from None
 
     def error(self, kind: str, message: str) -> ToolError:
-        """An error to raise: ``raise ctx.error("not_found", "...")``. Raises ``ValueError`` for another kind."""
+        """Return an error to raise: ``raise ctx.error("not_found", "...")``. Raise ``ValueError`` for an unknown
+        kind.
+        """
         if kind not in KINDS:
             raise ValueError("%r is no kind of error; use one of: %s" % (kind, ", ".join(KINDS)))
         return ToolError(kind, str(message))
@@ -171,9 +174,10 @@ class Context:
     def result(
         self, content: object = None, *, structured: object = _NOTHING, details: dict[str, object] | None = None
     ) -> Result:
-        """A whole answer: ``content`` for the model, ``structured`` data, ``details`` it never sees.
+        """Return a complete result: ``content`` for the model, ``structured`` data, and ``details`` hidden from
+        the model.
 
-        ``content`` is a text, a picture, or a list of these; left out, it is the data as JSON.
+        ``content`` is a text, an image, or a list of these. If it is omitted, it is the data as JSON.
         """
         data = None if structured is _NOTHING else [structured]
         return Result(content, data, details or {})
@@ -182,7 +186,7 @@ class Context:
 Json = dict[str, object]
 
 MCP_RESULT = frozenset({"content", "structuredContent", "isError", "resultType", "_meta"})
-"""The keys of a ``CallToolResult``: a dict with any other one is data."""
+"""The keys of a ``CallToolResult``. A dict with any other key is treated as data."""
 
 MCP_BLOCKS = {
     "text": frozenset({"text"}),
@@ -190,20 +194,20 @@ MCP_BLOCKS = {
     "audio": frozenset({"data", "mimeType"}),
     "resource": frozenset({"resource"}),
 }
-"""What each type of content block must have beside its type."""
+"""The keys that each type of content block requires in addition to ``type``."""
 
 MCP_EXTRAS = frozenset({"type", "annotations", "_meta"})
 
 
 class SerializationError(ToolError):
-    """A value that cannot be sent."""
+    """A value that cannot be converted to JSON or to a content block."""
 
     def __init__(self, message: str) -> None:
         super().__init__("serialization", message)
 
 
 def is_media(value: object) -> bool:
-    """Whether a value becomes a picture or a recording, or is bytes, which must be one."""
+    """Return whether a value becomes an image or a recording. Bytes always count, as they must be one of these."""
     if isinstance(value, type):
         return False
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -212,19 +216,19 @@ def is_media(value: object) -> bool:
 
 
 def blocks_of(value: object) -> list[Json] | None:
-    """The blocks of a value that is nothing but content; None for data. Raises ``SerializationError``."""
+    """Return the blocks of a value that consists only of content; None for data. Raise ``SerializationError``."""
     one = block(value)
     if one is not None:
         return [one]
     if not isinstance(value, (list, tuple)) or all(isinstance(item, str) for item in value):
         return None
-    # A list of texts is data; one block that is more than text makes it content.
+    # A list of strings is data. A list with at least one block that is not text is content.
     several = [block(item) if _is_content(item) else None for item in value]
     return [each for each in several if each is not None] if None not in several else None
 
 
 def content_of(items: object) -> list[Json]:
-    """The blocks of what ``ctx.result`` was given. Raises ``SerializationError``."""
+    """Return the content blocks for the value passed to ``ctx.result``. Raise ``SerializationError``."""
     found = []
     for item in items if isinstance(items, (list, tuple)) else [items]:
         each = block(item)
@@ -238,7 +242,7 @@ def content_of(items: object) -> list[Json]:
 
 
 def block(value: object) -> Json | None:
-    """A value as one content block; None for anything that is none. Raises ``SerializationError``."""
+    """Return a value as one content block; None if it is not content. Raise ``SerializationError``."""
     if isinstance(value, str):
         return text(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -259,9 +263,9 @@ def block(value: object) -> Json | None:
 
 
 def of_mcp(value: object) -> Result | None:
-    """What a dict in the shape of a ``CallToolResult`` says; None for any other value.
+    """Return the result described by a dict in the format of a ``CallToolResult``; None for any other value.
 
-    Raises ``ToolError`` where it says that the tool failed.
+    Raise ``ToolError`` if the dict reports a failure of the tool.
     """
     if not isinstance(value, dict) or not value.keys() <= MCP_RESULT or not isinstance(value.get("content"), list):
         return None
@@ -275,12 +279,12 @@ def of_mcp(value: object) -> Result | None:
 
 
 def text(words: str) -> Json:
-    """A block of text."""
+    """Return a text block."""
     return {"type": "text", "text": words}
 
 
 def dump(value: object, name: str = "the result") -> str:
-    """``value`` as compact JSON. Raises ``SerializationError`` that says what in it is none."""
+    """Return ``value`` as compact JSON. Raise ``SerializationError`` that names the value JSON cannot represent."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except RecursionError:
@@ -338,7 +342,9 @@ def _base64(data: bytes) -> str:
 
 
 def _misfits(value: object, path: str, parents: tuple[int, ...]) -> Iterator[str]:
-    """What in ``value`` JSON cannot hold, each with its place. Only looked for after an attempt failed."""
+    """Yield a description of each part of ``value`` that JSON cannot represent. Used only after encoding has
+    failed.
+    """
     place = "the value%s" % path
     if id(value) in parents:
         yield "%s contains itself" % place
@@ -351,7 +357,7 @@ def _misfits(value: object, path: str, parents: tuple[int, ...]) -> Iterator[str
         for index, item in enumerate(value):
             yield from _misfits(item, "%s[%d]" % (path, index), (*parents, id(value)))
     elif isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124  NaN alone differs from itself
+        if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124  only NaN differs from itself
             yield "%s is %r, which is not a JSON number" % (place, value)
     elif not isinstance(value, (str, int, type(None))):
         hint = "; return a list" if isinstance(value, (set, frozenset)) else ""

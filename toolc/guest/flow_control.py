@@ -1,4 +1,4 @@
-"""How much the other side may still send on a connection: what one stream can pile up is bounded."""
+"""Flow control: limits how much a peer may send on a connection and how often progress may be reported."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ __all__ = [
 ]
 
 ALL_WINDOWS = 8 * 1024 * 1024
-"""About what all connections together may have under way in one direction, in bytes."""
+"""The approximate limit for the unacknowledged data of all connections together in one direction, in bytes."""
 
 
 def window(connections: int) -> int:
-    """How much each of so many connections may have under way, in bytes: few get more, so that none ever waits."""
+    """Return the window of each connection, in bytes. With few connections each gets more, so that none has to
+    wait.
+    """
     return max(FIRST_WINDOW, min(WINDOW_BYTES, ALL_WINDOWS // max(connections, 1)))
 
 
 class FlowWindow:
-    """The receiver's account. ``left`` is what the sender has to spend, in bytes."""
+    """The receiver's side of a flow-control window. ``left`` is what the sender may still send, in bytes."""
 
     def __init__(self) -> None:
         self.left = FIRST_WINDOW
@@ -29,19 +31,20 @@ class FlowWindow:
         self._consumed = 0
 
     def spend(self, size: int) -> bool:
-        """The sender has sent ``size`` bytes; whether it might."""
+        """Record that the sender has sent ``size`` bytes. Return whether the window allowed it."""
         self.left -= size
         return self.left >= 0
 
     def give_back(self, size: int, wanted: int) -> int:
-        """``size`` bytes were consumed; what to grant the sender now, 0 for nothing yet.
+        """Record that ``size`` bytes were consumed. Return the bytes to grant to the sender now, or 0.
 
-        Half a window at a time, so that acknowledgements stay few. ``wanted`` is what the window should be.
+        The window is granted in halves to keep acknowledgements rare. ``wanted`` is the target size of the
+        window.
         """
         self._consumed += size
         if self._consumed < self._window // 2:
             return 0
-        # A window becomes smaller by what was consumed at most: what is under way stays allowed.
+        # The window shrinks at most by what was consumed, so data that is already in transit stays allowed.
         granted = max(0, self._consumed + wanted - self._window)
         self._window += granted - self._consumed
         self._consumed = 0
@@ -50,23 +53,23 @@ class FlowWindow:
 
 
 FREE_REPORTS, INTERVAL = 1000, 0.1
-"""So many reports go out as they come, the rest at most one in so many seconds."""
+"""The first reports are sent immediately; after those, at most one per interval (in seconds)."""
 
 
 def max_reports(seconds: float) -> int:
-    """More reports than ``Pace`` lets through in a call of this length."""
+    """Return an upper bound for the reports that ``RateLimiter`` admits during a call of this length."""
     return FREE_REPORTS + int(2 * seconds / INTERVAL) + 100
 
 
 class RateLimiter:
-    """Says of each report whether it may go out now, by a clock in seconds that only goes forward."""
+    """Decides whether a report may be sent now. Times are in seconds, from a monotonic clock."""
 
     def __init__(self) -> None:
         self._admitted = 0
         self._last = 0.0
 
     def admits(self, now: float) -> bool:
-        """Whether a report may go out, which then counts."""
+        """Return whether a report may be sent now, and count it if so."""
         if self._admitted >= FREE_REPORTS and now - self._last < INTERVAL:
             return False
         self._admitted += 1

@@ -1,47 +1,47 @@
-"""The wire between host and guest: length-prefixed frames on one duplex byte stream.
+"""The protocol between host and guest: length-prefixed frames on one bidirectional byte stream.
 
 ::
 
     u32 payload length | u8 type | u32 stream | payload (at most 64 KiB; of DATA 256 KiB)        big endian
 
-First of all, and outside the frames, the host sends a u32 length and that many bytes: the guest's own
-bundle (see ``toolc.guest.bundle``). Then:
+Before any frame, the host sends a u32 length and that many bytes: the guest's bundle (see
+``toolc.guest.bundle``). Then:
 
 ======== ====== ========== =============================================================================
 type     sender stream     payload
 ======== ====== ========== =============================================================================
-READY    guest  0          JSON: ``python``, and ``workspace`` (``toolc.guest.launch_args``); a call may come
-PART     both   0          a piece of a control message that is longer than one frame
-CALL     host   0          JSON, the last piece; everything about the call (see ``toolc.guest.job``)
+READY    guest  0          JSON: ``python``, and ``workspace`` (``toolc.guest.launch_args``); ready for a call
+PART     both   0          a part of a control message that is longer than one frame
+CALL     host   0          JSON, the last part; everything about the call (see ``toolc.guest.job``)
 DATA     both   1 2 3 4 5  raw bytes of stdin (host), or of stdout, stderr, reply and updates (guest)
 END      both   1 2 3 4 5  no more DATA on this stream
-WINDOW   both   1 2 3 4 5  JSON number: that many more bytes may be sent on this stream
-PROGRESS guest  0          JSON ``{"percent": 40.0 | null, "message": "..."}``; of Python calls only
-EXIT     guest  0          JSON, the last frame of all: how the call ended (see ``toolc.guest.supervisor``)
+WINDOW   both   1 2 3 4 5  JSON number: the additional bytes that may be sent on this stream
+PROGRESS guest  0          JSON ``{"percent": 40.0 | null, "message": "..."}``; Python calls only
+EXIT     guest  0          JSON, the last frame: how the call ended (see ``toolc.guest.supervisor``)
 ======== ====== ========== =============================================================================
 
-The CALL of a session begins what serves its calls, which are lines of stdin (``toolc.guest.session``, or a plugin);
-EXIT is then the end of that.
+The CALL of a session starts the process that serves its calls, which are lines on stdin (``toolc.guest.session``,
+or a plugin); EXIT is then the end of that process.
 
-Streams from ``FIRST_CONNECTION`` on are connections to servers, each with a number that the guest chooses and
-never uses again. Where the CALL of an HTTP tool says ``is_begun``, the host has made the first one unasked:
+Streams from ``FIRST_CONNECTION`` on are connections to servers. The guest chooses their numbers and does not
+reuse them. If the CALL of an HTTP tool has ``is_begun``, the host has already opened the first one:
 
 ======== ====== ===============================================================================================
 type     sender payload
 ======== ====== ===============================================================================================
-OPEN     guest  JSON ``{"host": "api.example.com", "port": 443}``, the first frame: where to connect to
-REQUEST  guest  JSON, the first frame in place of OPEN: an HTTP request that the host is to make
-OPENED   host   empty: the server answers
+OPEN     guest  JSON ``{"host": "api.example.com", "port": 443}``, the first frame: the server to connect to
+REQUEST  guest  JSON, the first frame instead of OPEN: an HTTP request for the host to send
+OPENED   host   empty: the server is connected
 DATA     both   raw bytes
 END      both   no more DATA in this direction
-WINDOW   both   JSON number: that many more bytes may be sent, beside the first ``FIRST_WINDOW``
+WINDOW   both   JSON number: the additional bytes that may be sent beyond ``FIRST_WINDOW``
 CLOSE    both   JSON, the last frame of its sender: ``{}``, or ``{"reason": "...", "kind": "denied"}``
 ======== ====== ===============================================================================================
 
-Whoever gets a CLOSE answers with its own, unless it has sent one; then the connection is gone.
+The receiver of a CLOSE answers with a CLOSE, unless it has already sent one. The connection is then closed.
 
-A stream's sender may have at most ``WINDOW_BYTES`` unacknowledged bytes under way; the receiver sends
-WINDOW as it consumes. There is no cancel frame: closing the stream ends the sandbox.
+The sender of a stream may have at most ``WINDOW_BYTES`` unacknowledged bytes in transit; the receiver sends
+WINDOW as it consumes data. There is no cancel frame: closing the stream ends the sandbox.
 """
 
 from __future__ import annotations
@@ -93,10 +93,10 @@ WINDOW_BYTES = 1024 * 1024
 
 FIRST_CONNECTION = 16
 FIRST_WINDOW = 64 * 1024
-"""What a receiver lets its peer send on a new connection; later, up to ``WINDOW_BYTES`` as on other streams."""
+"""The initial window of a new connection, in bytes. It can grow up to ``WINDOW_BYTES``, as on other streams."""
 
 MAX_CONNECTIONS = 256
-"""How many connections a sandbox may have at once, those that end among them."""
+"""The maximum number of simultaneous connections of a sandbox, including those that are closing."""
 
 READY, PART, CALL, DATA, END, WINDOW, PROGRESS, EXIT = range(1, 9)
 OPEN, REQUEST, OPENED, CLOSE = range(9, 13)
@@ -110,16 +110,16 @@ Data = TypeVar("Data", bytes, memoryview)
 
 
 class FrameError(ValueError):
-    """Bytes that are not the protocol. There is no way to go on reading after one."""
+    """Received bytes that do not follow the protocol. Reading cannot continue after this error."""
 
 
 def encode(kind: int, stream: int = 0, payload: bytes = b"") -> bytes:
-    """One frame as bytes; ``payload`` is at most ``MAX_PAYLOAD`` long, of DATA ``MAX_DATA``."""
+    """Return one frame as bytes. ``payload`` has at most ``MAX_PAYLOAD`` bytes, or ``MAX_DATA`` for DATA."""
     return HEADER.pack(len(payload), kind, stream) + payload
 
 
 def encode_control(kind: int, message: bytes) -> bytes:
-    """A control message of any length: PART frames as needed, then one of ``kind``."""
+    """Return a control message of any length: PART frames as needed, followed by a frame of ``kind``."""
     cuts = range(0, max(len(message), 1), MAX_PAYLOAD)
     pieces = [message[start : start + MAX_PAYLOAD] for start in cuts]
     return b"".join([encode(PART, 0, piece) for piece in pieces[:-1]] + [encode(kind, 0, pieces[-1])])
@@ -132,9 +132,9 @@ def _is_known(kind: int, stream: int) -> bool:
 
 
 class FrameReader:
-    """Cuts a byte stream into frames and joins control messages. Feed it what arrives, in any pieces.
+    """Splits a byte stream into frames and joins the parts of control messages. Input may come in any pieces.
 
-    DATA is passed on as it comes, in as many frames as it takes: it is a stream itself.
+    DATA is passed on as it arrives, possibly in several frames, because it is part of a stream.
     """
 
     def __init__(self, max_control: int = MAX_CONTROL) -> None:
@@ -147,7 +147,7 @@ class FrameReader:
         self._max_control = max_control
 
     def feed(self, data: Data) -> Iterator[tuple[int, int, Union[bytes, Data]]]:
-        """Yield every frame that is whole by now, and DATA; control messages come joined. Raises ``FrameError``.
+        """Yield DATA, and every other frame that is complete; control messages are joined. Raise ``FrameError``.
 
         The payload of DATA is a slice of ``data``.
         """
@@ -167,7 +167,7 @@ class FrameReader:
             yield from self._whole()
 
     def _whole(self) -> Iterator[Frame]:
-        """What has come with a header, or with the rest of a frame."""
+        """Process a complete header or a complete frame."""
         length, kind, stream = HEADER.unpack_from(self._begun)
         if self._wanted == HEADER.size:
             if length > (MAX_DATA if kind == DATA else MAX_PAYLOAD) or not _is_known(kind, stream):
@@ -189,7 +189,7 @@ class FrameReader:
             yield kind, stream, payload
 
     def _keep(self, piece: bytes) -> None:
-        # An empty piece has its price too: there must be an end to them.
+        # The header counts too, so that even empty parts reach the limit.
         self._parts_bytes += HEADER.size + len(piece)
         if self._parts_bytes > self._max_control:
             raise FrameError("control message of more than %d bytes" % self._max_control)
@@ -202,4 +202,4 @@ class FrameReader:
 
 
 class ProtocolError(Exception):
-    """The guest sent what it may not; ``str(error)`` says what, in plain words."""
+    """The guest violated the protocol; ``str(error)`` explains how."""

@@ -1,18 +1,20 @@
-"""One call, as the worker gets it: the CALL frame parsed, and everything made ready for it.
+"""Parse the CALL frame of a call and prepare the worker to run it.
 
 The CALL frame's JSON::
 
     {"call_id": "c1", "timeout_ms": 30000, "directory": "/workspace", "environment": {"NAME": "value"},
      "files": [{"path": "script", "text": "..."}, {"path": "a/b", "base64": "..."}],
      "open_files": 1024, "file_size_bytes": 1073741824,
-     "network": (see ``toolc.guest.network.listener``; only where there is one),
+     "network": (see ``toolc.guest.network.listener``; only if there is one),
      "argv": ["wc", "-w"]}        or: "python": {"entry": "tool.py", "function": "run", "arguments": {}}
                                   or: "http": (see ``toolc.guest.http.response``)
 
-With ``"session": true`` calls come as lines of stdin: those of the plugin that ``argv`` is, or without it those
-of ``toolc.guest.session``, which calls the function of ``python``, or runs programs.
+With ``"session": true``, calls arrive as lines on stdin. ``argv`` is then a plugin that reads its own protocol.
+Without ``argv`` the lines are those of ``toolc.guest.session``, which calls the function in ``python`` or runs
+programs.
 
-A file with ``"secret": true`` can be read by the tool alone, one with ``"executable": true`` can be run.
+A file with ``"secret": true`` is readable only by the tool's user. A file with ``"executable": true`` is
+executable.
 """
 
 from __future__ import annotations
@@ -29,15 +31,17 @@ __all__ = [
 ]
 
 TOOL_DIRECTORY = "/tool"
-"""Where a call's files are written: an empty folder of the sandbox that the tool's user may write."""
+"""The folder for a call's files: an empty folder of the sandbox that the tool's user can write to."""
 
 
 class PreparationError(Exception):
-    """The sandbox is not what a call needs, through no fault of the tool; ``str(error)`` says what is wrong."""
+    """The sandbox does not meet the requirements of the call. This is not the tool's fault; ``str(error)``
+    explains it.
+    """
 
 
 class PythonFunction:
-    """The function to call: ``function`` of the file ``entry``, with ``arguments`` as keywords."""
+    """The function to call: ``function`` in the file ``entry``, with ``arguments`` as keyword arguments."""
 
     def __init__(self, entry: str, function: str, arguments: dict[str, object]) -> None:
         self.entry = entry
@@ -46,7 +50,7 @@ class PythonFunction:
 
 
 class Job:
-    """A parsed CALL frame. Exactly one of ``argv``, ``python`` and ``http`` is not None, or it is a ``session``."""
+    """A parsed CALL frame. Exactly one of ``argv``, ``python`` and ``http`` is set, unless it is a ``session``."""
 
     def __init__(self, message: bytes) -> None:
         call = json.loads(message)
@@ -65,12 +69,12 @@ class Job:
 
     @property
     def is_begun(self) -> bool:
-        """Whether the host has begun the request of an HTTP call, as the first connection."""
+        """Whether the host has already started the request of an HTTP call, as the first connection."""
         return self.http is not None and bool(self.http["is_begun"])
 
 
 def prepare(job: Job) -> None:
-    """Write the call's files, set its limits and enter its directory. Raises ``PreparationError``."""
+    """Write the call's files, set its limits and enter its directory. Raise ``PreparationError``."""
     os.umask(0o022)
     try:
         for file in job.files:
@@ -78,7 +82,8 @@ def prepare(job: Job) -> None:
         os.chdir(job.directory)
     except OSError as error:
         raise PreparationError("%s: %s" % (error.filename or TOOL_DIRECTORY, error.strerror)) from error
-    # As the engines set it: with 1 the kernel does not run the host's crash handler either; core(5).
+    # The same value as the engines set: with 1 the kernel does not run the host's crash handler either;
+    # core(5).
     _limit(resource.RLIMIT_CORE, 1)
     _limit(resource.RLIMIT_FSIZE, job.file_size_bytes)
     _limit(resource.RLIMIT_NOFILE, job.open_files)
@@ -103,7 +108,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _limit(which: int, value: int) -> None:
-    # Soft and hard, so that the tool cannot raise it again; never above what the sandbox itself has.
+    # Set the soft and the hard limit, so the tool cannot raise it; never exceed the sandbox's own hard limit.
     hard = resource.getrlimit(which)[1]
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(which, (value, value))

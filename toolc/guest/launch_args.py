@@ -1,7 +1,7 @@
-"""What an engine tells process 1 on its command line: ``pids=128 memory=268435456 not-kernel=6.1.0``.
+"""Read the settings that an engine passes to process 1: ``pids=128 memory=268435456 not-kernel=6.1.0``.
 
-``pids`` and ``memory`` are limits that the engine cannot set itself. ``not-kernel`` is the release of the
-host's own kernel, where the sandbox was to have another. ``network``: a call may come that connects somewhere.
+``pids`` and ``memory`` are limits that the engine cannot set itself. ``not-kernel`` is the release of the host's
+kernel, if the sandbox must run on another one. ``network`` means that a call that uses the network may follow.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ __all__ = [
 ]
 
 LIMITS = {"memory": resource.RLIMIT_DATA, "pids": resource.RLIMIT_NPROC}
-"""What of a process's own limits comes near to each."""
+"""The process resource limit that is closest to each setting."""
 
 
 NETWORK_ARGUMENT = "network"
 
 
 def may_connect() -> bool:
-    """Whether a call may come that connects somewhere."""
+    """Return whether a call that uses the network may follow."""
     return NETWORK_ARGUMENT in sys.argv[1:]
 
 
 def insist_on_kernel() -> None:
-    """End the sandbox if it runs on the kernel that it was to be kept from; the host shows what is said here."""
+    """Exit if the sandbox runs on the kernel it must be isolated from. The host shows the message printed here."""
     if ("not-kernel=%s" % os.uname().release) in sys.argv[1:]:
         os.write(2, b"its runtime is registered as one with a kernel of its own, and runs on the host's kernel\n")
         os._exit(1)
 
 
 def set_limits() -> None:
-    """Limit this process and its children, for good, as told."""
+    """Set the requested limits permanently for this process and its children."""
     for word in sys.argv[1:]:
         name, _, value = word.partition("=")
         if name in LIMITS and value.isdigit():
@@ -48,17 +48,19 @@ def set_limits() -> None:
 WORKSPACE = "/workspace"
 
 LOWER = "/dev/.workspace"
-"""Where the folder below an overlay stands, if the engine cannot be sure which one it mounted."""
+"""The mount point of the folder below an overlay, if the engine cannot be sure which folder it mounted."""
 
 
 def seen() -> dict[str, object] | None:
-    """The folder's identity for READY; ``lower`` is that of the folder below an overlay, if it can be told."""
+    """Return the identity of the workspace folder for READY. ``lower`` identifies the folder below an overlay, if
+    known.
+    """
     found = _identity(WORKSPACE)
     return found and {**found, "lower": _identity(LOWER)}
 
 
 def _identity(path: str) -> dict[str, object] | None:
-    """Which kernel says so, device and inode there, and the last change."""
+    """Return the kernel's boot id, the device and inode numbers, and the time of the last change."""
     try:
         status = os.stat(path)
     except OSError:
@@ -72,7 +74,7 @@ def _identity(path: str) -> dict[str, object] | None:
 
 
 def kernel() -> str:
-    """This boot's random id, by random(4): two processes that read the same one share a kernel."""
+    """Return this boot's random id (see random(4)). Processes that read the same id share a kernel."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()

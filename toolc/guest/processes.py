@@ -1,4 +1,4 @@
-"""What the supervisor does to processes: hide itself, kill, reap, and read what they used."""
+"""Process management for the supervisor: prevent inspection, kill and reap children, read resource usage."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ PR_SET_DUMPABLE = 4
 """From ``linux/prctl.h``."""
 
 OOM_COUNTERS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
-"""Files with a line ``oom_kill N``: cgroup v2, then v1. Not every sandbox shows one of them."""
+"""Files with a line ``oom_kill N``: cgroup v2, then v1. Some sandboxes have neither."""
 
 
 def forbid_inspection() -> None:
-    """Keep the tool, which has our uid, from ``/proc/1/fd``, ``/proc/1/mem`` and ptrace (see prctl(2))."""
+    """Deny the tool, which has our uid, access to ``/proc/1/fd``, ``/proc/1/mem`` and ptrace (see prctl(2))."""
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "PR_SET_DUMPABLE")
 
 
 def kill_all(worker: int) -> None:
-    """Kill every process but this one; the worker's group only where this is not process 1.
+    """Kill all other processes; if this is not process 1, kill only the worker's process group.
 
-    Outside a PID namespace of its own ``kill(-1)`` would reach the user's processes.
+    Outside a separate PID namespace ``kill(-1)`` would kill the user's processes.
     """
     try:
         if os.getpid() == 1:
@@ -38,7 +38,7 @@ def kill_all(worker: int) -> None:
 
 
 class Children:
-    """The worker and, as process 1, every orphan: who is gone, and how the worker ended."""
+    """The worker and, for process 1, every orphan: which have exited, and the exit status of the worker."""
 
     def __init__(self, worker: int) -> None:
         self.worker = worker
@@ -46,7 +46,7 @@ class Children:
         self.all_gone = False
 
     def reap(self) -> None:
-        """Take note of all that have ended by now."""
+        """Reap all children that have exited."""
         try:
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -59,7 +59,7 @@ class Children:
 
 
 def oom_kills() -> int | None:
-    """How many processes of this cgroup the kernel has killed for want of memory; None where not shown."""
+    """Return how many processes of this cgroup the kernel has killed for lack of memory; None if unknown."""
     for path in OOM_COUNTERS:
         try:
             with open(path, encoding="ascii") as file:
@@ -73,33 +73,33 @@ def oom_kills() -> int | None:
 
 
 def cpu_ms(whose: int = resource.RUSAGE_CHILDREN) -> float:
-    """Processor time of all processes reaped so far, or of this one (``RUSAGE_SELF``), in milliseconds."""
+    """Return the processor time of all reaped processes, or of this one (``RUSAGE_SELF``), in milliseconds."""
     used = resource.getrusage(whose)
     return (used.ru_utime + used.ru_stime) * 1000
 
 
 def peak_memory_bytes(whose: int = resource.RUSAGE_CHILDREN) -> int:
-    """The largest resident set that any one reaped process had, or this one (``RUSAGE_SELF``)."""
+    """Return the largest resident set of any reaped process, or of this one (``RUSAGE_SELF``), in bytes."""
     return resource.getrusage(whose).ru_maxrss * 1024
 
 
 NOT_STARTED_STATUS = 127
-"""The worker's exit status where the call could not start; the reason is in a note."""
+"""The worker's exit status if the call could not start. The reason is sent as a note."""
 
 
 class NotStartedError(Exception):
-    """The program cannot be found or run, which is the tool's failure; ``str(error)`` is the reason."""
+    """The program cannot be found or run, which is the tool's fault; ``str(error)`` is the reason."""
 
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where programs are looked for if the call's environment has no ``PATH``."""
+"""The search path for programs if the call's environment has no ``PATH``."""
 
 
 class Pipes:
     """All pipes between supervisor and worker, as (read end, write end).
 
-    ``request`` is a pair of sockets, the first one the worker's: the connection of an HTTP call's first request.
-    Only a sandbox that may connect has one.
+    ``request`` is a pair of sockets for the first request of an HTTP call; the first socket is the worker's. Only
+    sandboxes with network access have it.
     """
 
     def __init__(self) -> None:
@@ -113,14 +113,14 @@ class Pipes:
         self.request = _sockets() if may_connect() else ()
 
     def worker_ends(self) -> tuple[int, ...]:
-        """The worker's descriptors."""
+        """Return the worker's file descriptors."""
         return (
             self.call[0], self.stdin[0], self.stdout[1], self.stderr[1], self.reply[1], self.yielded[1],
             self.notes[1], *self.request[:1],
         )  # fmt: skip
 
     def supervisor_ends(self) -> tuple[int, ...]:
-        """The supervisor's descriptors."""
+        """Return the supervisor's file descriptors."""
         return (
             self.call[1], self.stdin[1], self.stdout[0], self.stderr[0], self.reply[0], self.yielded[0],
             self.notes[0], *self.request[1:],
@@ -128,25 +128,25 @@ class Pipes:
 
 
 def _sockets() -> tuple[int, ...]:
-    import socket  # slow to load, and few calls connect
+    import socket  # slow to import, and few calls use the network
 
     return tuple(each.detach() for each in socket.socketpair())
 
 
 def execute(argv: list[str], environment: dict[str, str]) -> None:
-    """Become this program. Raises ``NotStartedError``."""
+    """Replace this process with the program. Raise ``NotStartedError``."""
     command = argv[0]
     reason = "command not found: %s" % command
     for path in _candidates(command, environment.get("PATH") or DEFAULT_PATH):
         try:
-            os.execve(path, argv, environment)  # noqa: S606  no shell is the point
+            os.execve(path, argv, environment)  # noqa: S606  must run without a shell
         except FileNotFoundError:
             if os.path.exists(path):
                 reason = "%s: the interpreter that its first line names does not exist" % command
         except NotADirectoryError:
             continue
         except OSError as error:
-            # A later folder may still hold a program of that name, as execvp(3) has it.
+            # A later folder may contain an executable program of that name, as in execvp(3).
             reason = _words(command, error)
         except ValueError as error:
             raise NotStartedError("%s: %s" % (command, error)) from error
@@ -154,7 +154,7 @@ def execute(argv: list[str], environment: dict[str, str]) -> None:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write all of ``data``, however long that takes."""
+    """Write all of ``data``, blocking as long as needed."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

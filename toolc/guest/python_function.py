@@ -1,7 +1,7 @@
-"""Calls a Python tool's function in the worker's own interpreter and answers for it.
+"""Call the function of a Python tool in the worker's interpreter and write its answer.
 
-The module stands under the name ``__tool__``. The standard library comes before the tool's own files, so
-that a tool called ``statistics`` still gets Python's module of that name.
+The tool's module is named ``__tool__``. The standard library precedes the tool's own files on the module search
+path, so a tool file called ``statistics`` does not replace the standard module of that name.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ from toolc.guest.processes import Pipes, write_all
 MODULE_NAME = "__tool__"
 
 STARTED = b'{"started": true}\n'
-"""The note after which whatever goes wrong is the tool's doing, also what its code does to our descriptors."""
+"""The note after which every failure is attributed to the tool, including misuse of the worker's descriptors."""
 
 
 SITE = "/opt/toolc/site"
-"""Where the packages of ``requirements`` are, if the tool has any."""
+"""The folder with the packages in ``requirements``, if there are any."""
 
 BROUGHT_PREFIX = "/.toolc"
-"""The prefix of a Python that toolc brought along: the image's packages were not made for it."""
+"""The prefix of the portable Python shipped with toolc. Packages of the image are not built for it."""
 
 
 def _site_packages() -> list[str]:
-    """The folders of installed packages. ``site`` itself would also run every ``.pth`` file."""
+    """Return the folders of installed packages. ``site`` itself would also execute every ``.pth`` file."""
     version = "python%d.%d" % sys.version_info[:2]
     folders = [SITE] if os.path.isdir(SITE) and os.listdir(SITE) else []
     prefixes = () if sys.prefix == BROUGHT_PREFIX else dict.fromkeys((sys.prefix, "/usr/local", "/usr"))
     for prefix in prefixes:
-        # The second and third are Debian's.
+        # The second and third are used by Debian.
         for name in (version + "/site-packages", version + "/dist-packages", "python3/dist-packages"):
             folders.append(os.path.join(prefix, "lib", name))
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
 SITE_PACKAGES = _site_packages()
-"""Looked for when this module is loaded, which in a sandbox made ahead is before the call."""
+"""Determined when this module is imported; in a sandbox prepared in advance that is before the call."""
 
 
 def run(job: Job, python: PythonFunction, pipes: Pipes) -> int:
-    """Call the function and write its answer to the reply's pipe; the exit status for this process.
+    """Call the function and write its answer to the reply pipe. Return the exit status for this process.
 
-    Raises ``PreparationError`` if the entry cannot be read.
+    Raise ``PreparationError`` if the entry file cannot be read.
     """
     reply = GuestFunction(job, python, pipes).call(job.call_id, python.arguments)
     write_all(pipes.reply[1], reply)
@@ -59,10 +59,10 @@ def run(job: Job, python: PythonFunction, pipes: Pipes) -> int:
 
 
 class GuestFunction:
-    """A tool's function in this interpreter. Its module is loaded by the first call, and stays for others."""
+    """A tool's function in this interpreter. The first call loads its module; later calls reuse it."""
 
     def __init__(self, job: Job, python: PythonFunction, pipes: Pipes) -> None:
-        """Make the interpreter the tool's. Raises ``PreparationError`` if the entry cannot be read."""
+        """Set up the interpreter for the tool. Raise ``PreparationError`` if the entry file cannot be read."""
         _become_ordinary(job, python)
         self._code = _read(os.path.join(TOOL_DIRECTORY, python.entry))
         self._python = python
@@ -73,13 +73,13 @@ class GuestFunction:
         os.write(self._notes, STARTED)
 
     def call(self, call_id: str, arguments: dict[str, object]) -> bytes:
-        """The function's answer, also where it fails; what it printed is flushed."""
+        """Return the function's answer, also if it fails. Flush what it printed."""
         try:
             reply = answer.success(self._call(Context(call_id, self._notes, self._updates), arguments))
-        except BaseException as error:  # noqa: BLE001  whatever a tool raises is its result
+        except BaseException as error:  # noqa: BLE001  any exception of a tool is its result
             reply = _failed(error)
         if os.getpid() != self._process:
-            os._exit(0)  # a fork that the tool made and that came back here; only the first process answers
+            os._exit(0)  # a process forked by the tool returned to this point; only the original process answers
         _flush()
         return reply
 
@@ -96,12 +96,12 @@ class GuestFunction:
 
 
 def _become_ordinary(job: Job, python: PythonFunction) -> None:
-    """Make this interpreter look to the tool as if it had been started for it."""
+    """Make this interpreter look to the tool as if it had been started for it alone."""
     os.environ.clear()
     os.environ.update(job.environment)
-    # Python's own choice: a closed pipe is an exception, not a death.
+    # Python's default: writing to a closed pipe raises an exception instead of killing the process.
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    # New streams: the ones Python started with were made for the wire's descriptors.
+    # Create new streams: the original ones were opened for the descriptors of the host connection.
     sys.stdin = sys.__stdin__ = _stream(0, "r", "surrogateescape")  # type: ignore[misc]
     sys.stdout = sys.__stdout__ = _stream(1, "w", "backslashreplace")  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _stream(2, "w", "backslashreplace")  # type: ignore[misc]
@@ -113,7 +113,7 @@ def _become_ordinary(job: Job, python: PythonFunction) -> None:
 
 
 def _stream(fd: int, mode: str, errors: str) -> TextIOWrapper:
-    # Line by line, so that a call that is killed leaves what it said before.
+    # Use line buffering, so that a killed call keeps the output written before.
     return TextIOWrapper(open(fd, mode + "b", closefd=False), "utf-8", errors, line_buffering=True)
 
 
@@ -129,12 +129,12 @@ def _loaded(code: bytes, path: str) -> ModuleType:
     module = ModuleType(MODULE_NAME)
     module.__file__ = path
     sys.modules[MODULE_NAME] = module
-    exec(compile(code, path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102  running it is the point
+    exec(compile(code, path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102  running the tool's code is intended
     return module
 
 
 def _parameters(function: object) -> tuple[str, ...]:
-    """The names a function takes, looking through decorators; ``inspect`` would cost 11 ms."""
+    """Return the parameter names of a function, also below decorators. Importing ``inspect`` would take 11 ms."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
@@ -144,13 +144,13 @@ def _parameters(function: object) -> tuple[str, ...]:
 
 
 def _completed(value: object, yields: GeneratorOutput) -> object:
-    """Wait for a coroutine, or run a generator to its end; any other value is returned as it is."""
+    """Await a coroutine or run a generator to its end; return any other value unchanged."""
     if isinstance(value, GeneratorType):
         return _generated(value, yields)
     if isinstance(value, AsyncGeneratorType):
         value = _generated_async(value, yields)
     if isinstance(value, Awaitable):
-        import asyncio  # 35 ms that only an async tool should cost
+        import asyncio  # importing it takes 35 ms; only async tools need it
 
         return asyncio.run(_awaited(value))
     return value
@@ -179,7 +179,7 @@ def _failed(error: BaseException) -> bytes:
     try:
         return answer.failure(error)
     except (RecursionError, MemoryError):
-        # The tool's frames are gone by now, so there is room again for a short answer.
+        # The tool's frames have been released, so there is memory again for a short answer.
         error.__traceback__ = error.__context__ = error.__cause__ = None
         return answer.failure(error)
 
@@ -189,4 +189,4 @@ def _flush() -> None:
         try:
             stream.flush()
         except (OSError, ValueError):
-            continue  # the tool closed it
+            continue  # the tool has closed it

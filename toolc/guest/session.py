@@ -1,15 +1,15 @@
-"""A worker that serves call after call: a function in one interpreter, or programs, each in a process of its own.
+"""A worker that serves several calls: a function in one interpreter, or programs with one process per call.
 
-A call is a line of stdin, an answer a line of the reply's pipe::
+A call is one line on stdin; an answer is one line on the reply pipe::
 
-    {"mark": "9f...", "call_id": "c2", "arguments": {}}                                             a function's
-    {"mark": "9f...", "call_id": "c2", "argv": ["wc"], "environment": {}, "stdin": base64}          a program's
+    {"mark": "9f...", "call_id": "c2", "arguments": {}}                                             a function
+    {"mark": "9f...", "call_id": "c2", "argv": ["wc"], "environment": {}, "stdin": base64}          a program
 
-    9f... {"content": ...}                                              as ``toolc.guest.answer`` writes it
+    9f... {"content": ...}                                              written by ``toolc.guest.answer``
     9f... {"ending": "exited", "status": 0, "reason": "", "oom_kills": 0, "cpu_ms": 1.5}
 
-Before it answers, the worker writes the mark between two NUL bytes to every output stream: what came before is
-the call's. What a program leaves running stays until the session ends.
+Before it answers, the worker writes the mark between two NUL bytes to every output stream: output before the mark
+belongs to the call. Processes that a program leaves running stay alive until the session ends.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class Call:
-    """A parsed line; which of the keys beyond the first two are there is the session's kind."""
+    """A parsed line. Which keys follow the first two depends on the kind of session."""
 
     def __init__(self, line: bytes) -> None:
         call = json.loads(line)
@@ -41,12 +41,12 @@ class Call:
 
 
 def serve(job: Job, pipes: Pipes) -> int:
-    """Answer calls until stdin ends; the exit status for this process."""
+    """Answer calls until stdin ends. Return the exit status for this process."""
     if job.python is None:
         for call in _calls():
             _answer(call, _run(call), (1, 2), pipes)
         return 0
-    from toolc.guest.python_function import GuestFunction  # programs do without it
+    from toolc.guest.python_function import GuestFunction  # not needed for programs
 
     function = GuestFunction(job, job.python, pipes)
     for call in _calls():
@@ -56,7 +56,7 @@ def serve(job: Job, pipes: Pipes) -> int:
 
 
 def _calls() -> Iterator[Call]:
-    # A copy is not inherited, and a tool's stdin is its own.
+    # The duplicate is not inherited, and each tool gets its own stdin.
     lines = os.fdopen(os.dup(0), "rb")
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -73,7 +73,7 @@ def _answer(call: Call, reply: bytes, streams: tuple[int, ...], pipes: Pipes) ->
 
 
 def _run(call: Call) -> bytes:
-    """Run a program to its own end, and say how that was."""
+    """Run a program until it exits and return how it ended."""
     kills = oom_kills()
     reader, writer = os.pipe()
     child = os.fork()
@@ -100,7 +100,7 @@ def _run(call: Call) -> bytes:
 
 
 def _become(call: Call, notes: int) -> None:
-    """The child's part; never returns. ``notes`` closes when the program runs."""
+    """Run the child's part; does not return. ``notes`` is closed when the program starts."""
     try:
         os.setsid()
         stdin = os.memfd_create("stdin")

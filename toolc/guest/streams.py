@@ -1,4 +1,4 @@
-"""The supervisor's ends of the tool's pipes. Nothing here ever blocks, and every buffer is bounded."""
+"""The supervisor's ends of the tool's pipes. No operation blocks, and every buffer is bounded."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ MAX_NOTE = 64 * 1024
 """The longest line that is read as a note, in bytes."""
 
 MAX_ABOUT = 16 * 1024
-"""The longest note that says what came of a call so far, in bytes."""
+"""The longest note with the state of an HTTP call, in bytes."""
 
 MAX_MESSAGE = 1000
-"""A progress message's length, in characters; more is cut."""
+"""The maximum length of a progress message, in characters. Longer messages are cut."""
 
 
 class OutputPipe:
-    """The tool's end of an output stream: bytes from a pipe become DATA, as the host's window allows.
+    """The tool's end of an output stream: sends bytes from a pipe as DATA, within the host's window.
 
-    ``sent`` is how many have.
+    ``sent`` is the number of bytes sent so far.
     """
 
     def __init__(self, stream: int, fd: int) -> None:
@@ -44,15 +44,17 @@ class OutputPipe:
 
     @property
     def may_send(self) -> bool:
-        """Whether the pipe is open and the host takes more."""
+        """Whether the pipe is open and the host's window is not exhausted."""
         return self.is_open and self._window > 0
 
     def widen(self, size: int) -> None:
-        """The host takes ``size`` bytes more."""
+        """Increase the host's window by ``size`` bytes."""
         self._window += size
 
     def pump(self, out: bytearray) -> bool:
-        """Append at most one frame to ``out``; whether there was anything. At the pipe's end that is END."""
+        """Append at most one frame to ``out``, END at the end of the pipe. Return whether there was anything to
+        read.
+        """
         try:
             data = os.read(self.fd, min(MAX_PAYLOAD, self._window))
         except BlockingIOError:
@@ -66,14 +68,14 @@ class OutputPipe:
         return True
 
     def end(self, out: bytearray) -> None:
-        """Close the pipe and say END."""
+        """Close the pipe and send END."""
         os.close(self.fd)
         self.is_open = False
         out += encode(END, self.stream)
 
 
 class InputPipe:
-    """The tool's stdin: DATA from the host becomes bytes in a pipe; WINDOW follows what was consumed."""
+    """The tool's stdin: writes DATA from the host to a pipe and sends WINDOW for what was consumed."""
 
     def __init__(self, stream: int, fd: int) -> None:
         self.stream = stream
@@ -84,21 +86,21 @@ class InputPipe:
 
     @property
     def has_pending(self) -> bool:
-        """Whether there is something for the pipe."""
+        """Whether there is data to write to the pipe."""
         return self.is_open and bool(self._buffer)
 
     def receive(self, data: Payload) -> None:
-        """Keep what the host sent. Raises ``FrameError`` where that is more than its window."""
+        """Buffer data from the host. Raise ``FrameError`` if it exceeds the window."""
         if self._ended or len(self._buffer) + len(data) > WINDOW_BYTES:
             raise FrameError("stdin beyond its end or its window")
         self._buffer += data
 
     def finish(self) -> None:
-        """The host has sent all of it."""
+        """Record that the host has sent all data."""
         self._ended = True
 
     def pump(self, out: bytearray) -> None:
-        """Write what the pipe takes now; a tool that has closed its stdin takes everything."""
+        """Write as much as the pipe accepts now. If the tool has closed its stdin, discard the data."""
         consumed = 0
         if self._buffer:
             try:
@@ -115,19 +117,18 @@ class InputPipe:
             self.close()
 
     def close(self) -> None:
-        """Close the pipe, which the tool sees as the end of its stdin; twice is the same as once."""
+        """Close the pipe, which ends the tool's stdin. Has no effect if it is already closed."""
         if self.is_open:
             os.close(self.fd)
             self.is_open = False
 
 
 class ControlPipe:
-    """The worker's side channel, one JSON object a line: progress, or why the call could not start.
+    """The worker's control channel, one JSON object per line: progress, or why the call could not start.
 
-    ``about`` is what it said last of how far an HTTP call has come; ``done`` is how long such a call's reply is,
-    and what the call has used.
-    A Python tool can write here too. It can report progress, which it may anyway, and nothing else that counts: by
-    then the worker has said that it has started, and its call is no HTTP call.
+    ``about`` is the last reported state of an HTTP call. ``done`` is the length of the reply of such a call and
+    its resource usage. A Python tool can write to this pipe too, but only its progress reports have an effect: the
+    worker has already reported that it started, and the call is not an HTTP call.
     """
 
     def __init__(self, fd: int) -> None:
@@ -143,7 +144,7 @@ class ControlPipe:
         self._withheld = b""
 
     def pump(self, out: bytearray) -> bool:
-        """Read once and append what is to be told to ``out``; whether there was anything."""
+        """Read once and append frames for the host to ``out``. Return whether there was anything to read."""
         try:
             data = os.read(self.fd, MAX_NOTE)
         except BlockingIOError:
@@ -151,7 +152,7 @@ class ControlPipe:
         if not data:
             os.close(self.fd)
             self.is_open = False
-            # The last report says how far the work came, however fast it followed the one before.
+            # Always send the last report, even if the rate limit held it back: it has the final progress.
             out += self._withheld
             return True
         *lines, rest = (bytes(self._buffer) + data).split(b"\n")

@@ -1,14 +1,14 @@
-"""Process 1 of a sandbox. It only polls: nothing it does can block, and the end of the stream ends it.
+"""Process 1 of a sandbox. It uses only non-blocking I/O, and exits when the stream from the host ends.
 
 The EXIT frame's JSON::
 
     {"ending": "exited" | "signaled" | "timed_out" | "not_started" | "failed", "status": 0, "reason": "",
      "oom_kills": 0 | null, "cpu_ms": 1.5, "peak_memory_bytes": 9000000, "about": {} | null}
 
-``about``: how far an HTTP call has come, as its answer would have said (``toolc.guest.http.exchange``).
-``not_started``: the tool's program cannot be found or run. ``failed``: the sandbox could not begin the call.
+``about``: the state of an HTTP call, in the format used in its answer (``toolc.guest.http.exchange``).
+``not_started``: the tool's program cannot be found or run. ``failed``: the sandbox could not start the call.
 
-As process 1, its own end takes every other process of the sandbox along.
+When process 1 exits, the kernel kills every other process of the sandbox.
 """
 
 from __future__ import annotations
@@ -34,28 +34,32 @@ if TYPE_CHECKING:
     from toolc.guest.network.listener import GuestNetwork
 
 MAX_OUT = 256 * 1024
-"""With this much unsent, the tool's pipes are left alone until the host has read, in bytes."""
+"""The size of unsent output, in bytes, at which the tool's pipes are not read until the host has caught up."""
 
 READ_SIZE = 256 * 1024
 TURNS = 16
-"""How often the host is heard before the tool has its turn, as long as it says so ``MUCH`` at once, in bytes."""
+"""How many reads from the host may follow each other before the tool's pipes are served. Reading continues only
+while each read returns at least ``MUCH`` bytes.
+"""
 MUCH = 16 * 1024
 
 F_SETPIPE_SZ, PIPE_BYTES = 1031, 1024 * 1024
-"""From ``linux/fcntl.h``, and what any user may ask for."""
+"""From ``linux/fcntl.h``, and the pipe size that any user may request by default."""
 
 LONGEST_MS = 2_000_000_000
-"""About the longest that poll(2) can wait: 23 days."""
+"""Approximately the longest timeout of poll(2): 23 days."""
 
 KILL_INTERVAL = 0.005
-"""How long killed processes are waited for before they are killed again, in seconds."""
+"""The wait before killed processes are killed again, in seconds."""
 
 GIVE_UP = 1.0
-"""A process that is still there after so many seconds (in a hung file system, say) dies with the sandbox."""
+"""The maximum wait for killed processes to exit, in seconds. A process that remains (for example in a hung file
+system) is killed with the sandbox.
+"""
 
 
 class Supervisor:
-    """One call's life: READY, the call, its streams, its end. ``run`` does it all."""
+    """Handles one call: READY, starting the call, its streams, and its end. ``run`` is the main loop."""
 
     def __init__(self, wire_in: int, wire_out: int, pipes: Pipes, children: Children) -> None:
         self._wire_in = wire_in
@@ -88,7 +92,7 @@ class Supervisor:
         self._is_http = False
 
     def run(self) -> None:
-        """Serve until the host closes the stream. Raises ``FrameError`` for a host that breaks the protocol."""
+        """Serve until the host closes the stream. Raise ``FrameError`` if the host violates the protocol."""
         python = "%d.%d.%d" % sys.version_info[:3]
         self._out += encode(
             frames.READY, 0, json.dumps({"python": python, "workspace": launch_args.seen()}).encode()
@@ -149,7 +153,10 @@ class Supervisor:
         return KILL_INTERVAL * 1000 if self._drained_by or not self._children.all_gone else None
 
     def _receive(self) -> bool:
-        """Obey what has come; whether there may be more some time. What comes fast is read on without a poll."""
+        """Process the frames that have arrived. Return False at the end of the stream.
+
+        While much data arrives, read again without another poll.
+        """
         size = MUCH
         for _ in range(TURNS):
             if size < MUCH:
@@ -188,12 +195,12 @@ class Supervisor:
             raise FrameError("frame of type %d on stream %d at this point" % (kind, stream))
 
     def _connect(self, setting: dict[str, list[list[object]]], *, is_begun: bool) -> None:
-        """Listen before the call can connect; a call without its network is not begun.
+        """Start the network listeners before the call can connect. If that fails, the call is not started.
 
-        Where the host has begun with a request, the worker sets to work before that: nothing but the response,
-        which passes through here, leads to another request.
+        If the host has already started the request, pass the call to the worker first. This is safe, as only the
+        response, which passes through this process, can lead to another request.
         """
-        from toolc.guest.network.listener import GuestNetwork, NetworkError  # most calls have none
+        from toolc.guest.network.listener import GuestNetwork, NetworkError  # most calls have no network
 
         self._network = GuestNetwork()
         for fd in self._request:
@@ -237,7 +244,7 @@ class Supervisor:
             os.close(self._call_fd)
 
     def _judge(self) -> None:
-        """Notice the call's end or its deadline, kill what is left of it, and say EXIT when all is out."""
+        """Detect the end of the call or its deadline, kill remaining processes, and send EXIT after all output."""
         children = self._children
         worker_gone = children.worker_status is not None
         if self._deadline is None:
@@ -247,7 +254,7 @@ class Supervisor:
         if self._exited:
             return
         if self._has_answered:
-            # It leaves by itself, and has nothing more to say to anybody.
+            # The worker exits without help, and sends no further output.
             self._finish()
             return
         now = monotonic()
@@ -266,12 +273,14 @@ class Supervisor:
 
     @property
     def _has_answered(self) -> bool:
-        """Whether an HTTP call's worker has said all: it is no tool's code, and its end is not waited for."""
+        """Whether an HTTP call's worker has sent everything. It runs no tool code, so there is no need to wait for
+        its exit.
+        """
         done = self._notes.done if self._is_http else None
         return done is not None and self._outlets[frames.REPLY].sent == done.get("reply_bytes")
 
     def _finish(self) -> None:
-        """Nobody writes any more: what is in the pipes is all there will be."""
+        """Send what is left in the pipes, then EXIT. All writers have exited."""
         while self._notes.is_open and self._notes.pump(self._out):
             pass
         for outlet in self._outlets.values():
@@ -285,7 +294,7 @@ class Supervisor:
         self._exited = True
 
     def _is_drained(self) -> bool:
-        """Whether what the tool sent on its connections is on its way, as it would be without us."""
+        """Whether all data that the tool sent on its connections was forwarded."""
         if self._network is None or self._has_answered:
             return True
         if self._drained_by is None:
@@ -293,7 +302,7 @@ class Supervisor:
         return self._network.drain(self._out, MAX_OUT) or monotonic() >= self._drained_by
 
     def _verdict(self) -> dict[str, object]:
-        # Whoever has answered may have been killed since, and that is no news.
+        # A worker that has answered may have been killed afterwards; that is not an error.
         status = 0 if self._has_answered else self._children.worker_status or 0
         kills = oom_kills()
         ending, number = "exited", os.WEXITSTATUS(status)
@@ -326,16 +335,16 @@ class Supervisor:
 
 
 def main() -> None:
-    """Be process 1; never returns. What goes wrong here is said on stderr, which the host reads."""
+    """Run as process 1; does not return. Errors are printed to stderr, which the host reads."""
     status = 1
     insist_on_kernel()
     try:
         wire_in, wire_out = _claim_wire()
         if may_connect():
-            import toolc.guest.network.listener  # noqa: F401  seldom needed, and slow to load
+            import toolc.guest.network.listener  # noqa: F401  rarely needed, and slow to import
         pipes = Pipes()
         worker = fork(pipes, (wire_in, wire_out))
-        # Only after the fork: the worker must stay dumpable, or it could not write its own /proc files.
+        # Only after the fork: the worker must stay dumpable to write its own /proc files.
         forbid_inspection()
         Supervisor(wire_in, wire_out, pipes, Children(worker)).run()
         status = 0
@@ -350,14 +359,14 @@ def main() -> None:
 
 
 def _unused(job: Job) -> tuple[int, ...]:
-    """The streams on which such a call sends nothing."""
+    """Return the streams that this kind of call does not use."""
     if job.argv is not None:
         return frames.REPLY, frames.YIELDED
     return (frames.YIELDED,) if job.session and job.python is None else ()
 
 
 def _claim_wire() -> tuple[int, int]:
-    """Move the wire away from stdin and stdout, so that nothing can speak on it by accident."""
+    """Move the connection to the host away from stdin and stdout, so that no output can reach it by accident."""
     wire = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
     for target in (0, 1):
@@ -369,15 +378,15 @@ def _claim_wire() -> tuple[int, int]:
 
 
 def _widen(fd: int) -> None:
-    """Let a pipe hold more, so that who passes on a stream need not wake us for every 64 KiB; see fcntl(2)."""
-    import fcntl  # few calls have a network
+    """Increase the size of a pipe, so that its writer does not wake us for every 64 KiB; see fcntl(2)."""
+    import fcntl  # few calls use the network
 
-    with suppress(OSError):  # not a pipe, or the user's pipes hold much already
+    with suppress(OSError):  # not a pipe, or the user's limit for pipe sizes is reached
         fcntl.fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES)
 
 
 def _wakeup_on_child() -> int:
-    """A descriptor that becomes readable when a child ends."""
+    """Return a descriptor that becomes readable when a child exits."""
     reader, writer = os.pipe()
     for fd in (reader, writer):
         os.set_blocking(fd, False)

@@ -1,22 +1,23 @@
-"""Cuts what a server wrote, and marks where it did.
+"""Truncate text from a server, and mark the place of each cut.
 
-What is a secret only the host knows, and a piece of one is none any more: beside a mark it takes away what may be
-a piece (``toolc.runtime.secrets.redaction``). Where a call has no secrets, there is no mark.
+Only the host knows the secrets, and part of a secret is no longer recognizable. At a mark the host therefore
+removes text that may be part of a secret (``toolc.runtime.secrets.redaction``). Calls without secrets have no
+mark.
 """
 
 from __future__ import annotations
 
 mark = ""
-"""The mark of this process's one call, which nobody could guess. The host takes it away."""
+"""The mark of this process's call, which cannot be guessed. The host removes it."""
 
 
 def truncate_end(text: str, size: int) -> str:
-    """The first ``size`` characters."""
+    """Return the first ``size`` characters, with a mark if the text was longer."""
     return text if len(text) <= size else text[:size] + mark
 
 
 def truncate_middle(text: str, limit: int) -> str:
-    """Head and tail of a text that is longer than ``limit`` bytes, half each, and how much is missing between."""
+    """Shorten a text of more than ``limit`` bytes to its start and end, half each, and state what is cut."""
     encoded = text.encode("utf-8", "replace")
     if len(encoded) <= limit:
         return text

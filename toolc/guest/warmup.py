@@ -1,7 +1,7 @@
-"""What an idle sandbox does a few times for nobody, so that no call pays for what costs more the first time.
+"""Warm-up: runs code paths before the first call to avoid cold-start costs.
 
-Pages that a fork shares are copied, code is specialised and caches are filled. Each half is done where a call will
-do it, and loads nothing that its process would not need then.
+It copies pages shared by fork, lets the interpreter specialize code, and fills caches. Each part runs in the
+process that later handles the call, and imports nothing that this process would not need then.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ TIMES = 3
 
 RESPONSE = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n{"a": 1}'
 ANSWER = b"{}\n" + LENGTH.pack(len(RESPONSE)) + RESPONSE + LENGTH.pack(0) + b"{}"
-"""What the worker of an HTTP tool reads: see ``toolc.runtime.http.transport``."""
+"""The data that the worker of an HTTP tool reads: see ``toolc.runtime.http.transport``."""
 
 HTTP: dict[str, object] = {
     "method": "GET", "url": "", "format": "json", "limit": 1 << 16, "is_begun": True, "needs_token": False,
     "has_token": False, "retry": None, "pagination": None, "errors": [], "select": None, "template": None,
     "arguments": {}, "address": ["127.0.0.1", 3129], "cut_mark": "",
 }  # fmt: skip
-"""As ``toolc.runtime.http.message`` makes one."""
+"""A message as created by ``toolc.runtime.http.message``."""
 
 CALL = {
     "call_id": "", "timeout_ms": 1000, "directory": "/tmp", "environment": {}, "files": [], "open_files": 64,
     "file_size_bytes": 1 << 20, "network": {"requests": HTTP["address"]}, "http": HTTP,
 }  # fmt: skip
-"""As ``toolc.runtime.wire.protocol`` makes one."""
+"""A message as created by ``toolc.runtime.wire.protocol``."""
 
 
 def read_response() -> bytes:
-    """What the worker of an HTTP tool does with a response; its answer."""
+    """Process a response as the worker of an HTTP tool does, and return its answer."""
     from toolc.guest.http.exchange import Exchange
     from toolc.guest.http.request import Requests
     from toolc.guest.http.response import HttpJob
@@ -53,7 +53,7 @@ def read_response() -> bytes:
 
 
 def pass_on() -> bytes:
-    """What the supervisor does for it; the frames that the host would get."""
+    """Forward a request as the supervisor does, and return the frames for the host."""
     from toolc.guest.network.listener import GuestNetwork
 
     out = bytearray()

@@ -1,4 +1,4 @@
-"""The worker: forked before its call is known, it becomes the call, so that nothing forks on the way.
+"""The worker process. It is forked before the call is known, so that starting a call needs no fork.
 
 It replaces itself with the program, or runs the function in its own interpreter.
 """
@@ -15,10 +15,10 @@ from toolc.guest.launch_args import may_connect
 from toolc.guest.processes import NOT_STARTED_STATUS, NotStartedError, Pipes, execute
 
 IDLE_MS = 30
-"""Who waits for longer was made ahead, and has time to load what a call may need."""
+"""A process that waits longer, in milliseconds, was created in advance and can import what a call may need."""
 
 NICENESS = 10
-"""How far a call stands behind the supervisor, as nice(2) counts; it weighs nothing outside the sandbox."""
+"""The niceness of a call relative to the supervisor, see nice(2). It has no effect outside the sandbox."""
 
 
 def fork(pipes: Pipes, wire: tuple[int, ...]) -> int:
@@ -38,7 +38,7 @@ def fork(pipes: Pipes, wire: tuple[int, ...]) -> int:
         _note(pipes, "not_started", str(error))
     except PreparationError as error:
         _note(pipes, "failed", str(error))
-    except Exception as error:  # noqa: BLE001  a child of fork must never return into its parent's frames
+    except Exception as error:  # noqa: BLE001  a forked child must never return into its parent's frames
         _note(pipes, "failed", "%s: %s" % (type(error).__name__, error))
     finally:
         os._exit(status)
@@ -57,24 +57,24 @@ def _settle(pipes: Pipes, wire: tuple[int, ...]) -> None:
     os.setsid()
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_DFL)
-    # A file beyond the size limit is then an error of the write (EFBIG), which a tool can report.
+    # Exceeding the file size limit then fails the write (EFBIG), which a tool can report.
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     _stand_back()
 
 
 def _stand_back() -> None:
-    """Let the supervisor go first, so that it can still end a call that takes all there is.
+    """Give the supervisor priority, so that it can still end a call that uses all resources.
 
-    Neither needs a privilege, nor can the tool take back the second.
+    Neither setting needs a privilege, and the tool cannot undo the second one.
     """
     try:
-        # What runs out of memory must be the tool and not the supervisor.
+        # If memory runs out, the kernel must kill the tool rather than the supervisor.
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
     except OSError:
-        pass  # some kernels refuse it; the host then sees the sandbox die, and why
-    # Under a processor limit a fork bomb would else leave the supervisor one slice in a hundred.
+        pass  # some kernels refuse it; the host then reports that the sandbox died, and why
+    # Otherwise a fork bomb under a processor limit would leave the supervisor one time slice in a hundred.
     os.nice(NICENESS)
 
 
@@ -85,11 +85,11 @@ def _serve(pipes: Pipes) -> int:
         for fd in pipes.request[:1]:
             os.close(fd)
     if job.session and job.argv is None:
-        from toolc.guest import session  # most calls are alone in their sandbox
+        from toolc.guest import session  # most calls have a separate sandbox
 
         return session.serve(job, pipes)
     if job.python is not None:
-        from toolc.guest.python_function import run  # loaded while idle, or not at all
+        from toolc.guest.python_function import run  # imported while idle, or only here
 
         return run(job, job.python, pipes)
     if job.http is not None:

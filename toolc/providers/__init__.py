@@ -1,6 +1,6 @@
-"""How each model provider declares tools, and how its calls and results are written.
+"""The model providers: how each one declares tools and represents calls and results.
 
-A new provider is a module here, a line in ``_PROVIDERS``, and its name in ``toolc.model.provider_names``.
+To add a provider, add a module here, a line in ``_PROVIDERS``, and its name in ``toolc.model.provider_names``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PROVIDERS: Final = {
     "gemini": "toolc.providers.gemini:GEMINI",
     "mcp": "toolc.providers.mcp:MODEL_CONTEXT_PROTOCOL",
 }
-"""The module and the variable of each provider, by name. A module is imported when its provider is first used."""
+"""The module and the variable of each provider, by name. A module is imported on first use."""
 
 
 @cache

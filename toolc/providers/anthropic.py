@@ -24,7 +24,7 @@ __all__ = [
 MAX_TOOLS: Final = 20
 MAX_OPTIONAL: Final = 24
 MAX_CHOICES: Final = 16
-"""Anthropic's limits for all strict tools of one request: tools, optional properties, properties with ``anyOf``."""
+"""Anthropic's limits for all strict tools of a request: tools, optional properties, properties with ``anyOf``."""
 
 _FORMATS: Final = frozenset(
     {"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uri", "uuid"}
@@ -40,14 +40,16 @@ MODE: Final = StrictMode(provider="Anthropic", keeps=_keeps, requires_all=False,
 
 @dataclass(slots=True)
 class StrictTools:
-    """The strict tools of one request so far. Those that no longer fit are declared without strict mode."""
+    """Counts the strict tools of one request. Tools beyond the limits are declared without strict mode."""
 
     tools: int = 0
     optional: int = 0
     choices: int = 0
 
     def parameters(self, tool: ToolSpec, losses: LossLog) -> JsonObject | None:
-        """A tool's parameters for strict mode; None where none is asked for or, a loss says why, can be."""
+        """Return a tool's parameters for strict mode; None if it is not requested, or not possible (recorded as a
+        loss).
+        """
         if not any(choice.provider == "anthropic" and choice.strict for choice in tool.providers):
             return None
         try:
@@ -74,7 +76,7 @@ class StrictTools:
 
 
 def _objects(schema: JsonObject) -> Iterator[tuple[list[JsonValue], JsonObject]]:
-    """What each object within ``schema`` requires, and its properties."""
+    """Yield the required names and the properties of each object within ``schema``."""
     required, properties = schema.get("required", []), schema.get("properties")
     if isinstance(properties, dict) and isinstance(required, list):
         yield required, properties
@@ -92,7 +94,7 @@ class Anthropic:
     limits_strict = True
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare these tools, in this order; a tool's examples become its ``input_examples``."""
+        """Declare the tools in this order. A tool's examples become its ``input_examples``."""
         lowered: list[JsonValue] = []
         losses: list[Loss] = []
         strict_tools = StrictTools()
@@ -113,7 +115,7 @@ class Anthropic:
         return Lowering(lowered, tuple(losses))
 
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """The blocks of type ``tool_use`` in a ``Message``."""
+        """Return the calls in the ``tool_use`` blocks of a ``Message``."""
         return tuple(
             ToolCall(name=str(block.get("name")), arguments=block.get("input"), call_id=str(block.get("id")))
             for block in members(response, "content")
@@ -121,7 +123,7 @@ class Anthropic:
         )
 
     def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
-        """One message of role ``user`` with all results, as the API wants them directly after their calls."""
+        """Return one message of role ``user`` with all results. The API requires it directly after the calls."""
         results: list[JsonValue] = [_tool_result(each) for each in answers]
         return [{"role": "user", "content": results}] if results else []
 

@@ -1,7 +1,7 @@
-"""What the providers' messages have in common: a call with what came of it, and blocks in words.
+"""The provider interface, and helpers to convert calls and results to the providers' messages.
 
-A block that a provider cannot show to its model becomes a line of words: the model is never left to believe
-that there was nothing.
+A block that a provider cannot show to its model is replaced by a line of text, so that the model knows about
+it.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ __all__ = [
 ]
 
 PDF = "application/pdf"
-"""The type of the documents that models read as they are."""
+"""The type of the documents that models read directly."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallMessage:
-    """A model's call, and what came of it."""
+    """A model's call with its result."""
 
     call: ToolCall
     result: ToolResult
 
 
 def blocks(result: ToolResult) -> tuple[Content, ...]:
-    """The content, without empty texts, which some providers refuse; files of text are texts.
+    """Return the content without empty texts, which some providers refuse. Text files become texts.
 
-    Data that has no words beside it is said in a text.
+    Data without any text is added as a text.
     """
     if not result.content and result.structured is not None:
         return (Text(as_text(result.structured[0])),)
@@ -50,12 +50,12 @@ def blocks(result: ToolResult) -> tuple[Content, ...]:
 
 
 def flagged(result: ToolResult, text: str) -> str:
-    """``text``, which begins with the kind of error where the result is one: for providers without a flag."""
+    """Return ``text``, prefixed with the kind of error for an error result: for providers without an error flag."""
     return f"ERROR ({result.error.kind}): {text}" if result.error else text
 
 
 def in_words(block: Content, note: str = "it cannot be shown here") -> str:
-    """A text as it stands; what another block is, for a model that cannot have it in this place, and why."""
+    """Return a text unchanged, or a description of another block and why the model does not receive it here."""
     if isinstance(block, Text):
         return block.text
     if isinstance(block, Resource):
@@ -66,17 +66,17 @@ def in_words(block: Content, note: str = "it cannot be shown here") -> str:
 
 
 def encoded(block: Image | Audio | Resource) -> str:
-    """A block's bytes in base64."""
+    """Return a block's bytes in base64."""
     return base64.b64encode(block.data).decode("ascii")
 
 
 def data_url(block: Image | Audio | Resource) -> str:
-    """A block as a ``data:`` URL (RFC 2397)."""
+    """Return a block as a ``data:`` URL (RFC 2397)."""
     return f"data:{block.mime_type};base64,{encoded(block)}"
 
 
 def parsed_arguments(text: JsonValue) -> JsonValue:
-    """What a provider writes as a text of JSON; the text itself where it is none, so that the call can say so."""
+    """Parse a provider's JSON text. If it is invalid, return the text, so that the call can report it."""
     if not isinstance(text, str):
         return text
     try:
@@ -87,7 +87,7 @@ def parsed_arguments(text: JsonValue) -> JsonValue:
 
 
 def members(value: JsonValue, *path: str | int) -> list[JsonObject]:
-    """The objects in the list at ``path`` of a provider's response; none where there is no such list."""
+    """Return the objects in the list at ``path`` of a provider's response; empty if there is no such list."""
     for step in path:
         value = _step(value, step)
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
@@ -114,9 +114,9 @@ def _is_text(mime_type: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """Tools as a provider has them declared, one ``definition`` each, and what was lost on the way.
+    """The declarations of tools for a provider, one ``definition`` each, and the losses.
 
-    ``inside`` is the key of the one object that holds them all, where they do not stand in the list themselves.
+    ``inside`` is the key of the single object that contains all of them, if they are not listed directly.
     """
 
     definitions: list[JsonValue]
@@ -125,7 +125,7 @@ class Lowering:
 
     @property
     def tools(self) -> list[JsonValue]:
-        """The definitions in the provider's envelope."""
+        """Return the definitions in the provider's envelope."""
         if not self.inside:
             return self.definitions
         return [{self.inside: self.definitions}] if self.definitions else []
@@ -136,17 +136,19 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """The word for ``definitions(...)``, and the name of its file under ``providers/``."""
+        """The provider's name for ``definitions(...)``, and the name of its file under ``providers/``."""
 
     @property
     def limits_strict(self) -> bool:
-        """Whether a request may have only so many strict tools, so that how one is declared depends on others."""
+        """Whether the number of strict tools per request is limited, so that declarations depend on each other."""
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare these tools, in this order; only the strict ones of ``limits_strict`` depend on each other."""
+        """Declare the tools in this order. Only strict tools of a provider with ``limits_strict`` affect each
+        other.
+        """
 
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """The calls in a response, in its order; arguments that are no JSON object stay as they came."""
+        """Return the calls in a response, in its order. Arguments that are not a JSON object are kept unchanged."""
 
     def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
-        """What to append to the conversation after the response that these answer, which stands in it already."""
+        """Return what to append to the conversation. The response with the calls is already part of it."""

@@ -29,7 +29,7 @@ from toolc.providers.gemini_schema import lower_schema
 from toolc.providers.json_schema.lowering import Loss, LossLog, description
 
 UNNAMED: Final = "toolc_call_"
-"""How the id of a call begins to which the model gave none: it is not told to the model."""
+"""The prefix of ids for calls without an id from the model. These ids are not sent to the model."""
 
 
 class Gemini:
@@ -39,7 +39,7 @@ class Gemini:
     limits_strict = False
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare these tools, in this order. A tool without parameters has no schema at all."""
+        """Declare the tools in this order. A tool without parameters has no schema."""
         declarations: list[JsonValue] = []
         losses: list[Loss] = []
         for tool in tools:
@@ -53,13 +53,13 @@ class Gemini:
         return Lowering(declarations, tuple(losses), inside="functionDeclarations")
 
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """The function calls of a ``GenerateContentResponse``'s first candidate, or of a ``Content``."""
+        """Return the function calls of a ``GenerateContentResponse``'s first candidate, or of a ``Content``."""
         parts = members(response, "parts") or members(response, "candidates", 0, "content", "parts")
         found = (part.get("functionCall", part.get("function_call")) for part in parts)
         return tuple(_call(each, index) for index, each in enumerate(found) if isinstance(each, dict))
 
     def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
-        """One content of role ``user`` with a ``functionResponse`` for each call."""
+        """Return one content of role ``user`` with a ``functionResponse`` for each call."""
         parts: list[JsonValue] = [{"functionResponse": _response(each)} for each in answers]
         return [{"role": "user", "parts": parts}] if parts else []
 
@@ -74,11 +74,11 @@ def _call(call: JsonObject, index: int) -> ToolCall:
 
 
 def _response(answer: CallMessage) -> JsonObject:
-    """A result under ``output`` or ``error``, which are the keys that the API gives a meaning to."""
+    """Return a result under ``output`` or ``error``, the keys that have a meaning in the API."""
     result = answer.result
     shown = blocks(result)
     said: JsonValue = "\n".join(in_words(each, "see below") if _is_part(each) else in_words(each) for each in shown)
-    # The API takes any JSON here, so data need not be in a text; other words for it come first.
+    # The API accepts any JSON here, so data need not be a text; a separate text takes precedence.
     if result.structured and parsed_arguments(said) == result.data:
         said = result.data
     response: JsonObject = {"name": answer.call.name}

@@ -37,13 +37,13 @@ class MCP:
     limits_strict = False
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare these tools, in this order."""
+        """Declare the tools in this order."""
         losses: list[Loss] = []
         lowered: list[JsonValue] = [_tool(tool, LossLog(tool.name, losses)) for tool in tools]
         return Lowering(lowered, tuple(losses))
 
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """The call in a ``tools/call`` request, whose id is the request's."""
+        """Return the call in a ``tools/call`` request. Its id is the id of the request."""
         params = response.get("params")
         if response.get("method") != "tools/call" or not isinstance(params, dict):
             return ()
@@ -57,14 +57,14 @@ class MCP:
         )
 
     def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
-        """A ``CallToolResult`` for each call."""
+        """Return a ``CallToolResult`` for each call."""
         return [call_result(each.result) for each in answers]
 
 
 def call_result(result: ToolResult) -> JsonObject:
-    """A ``CallToolResult``: ``details`` stay here, and data is ``structuredContent`` if it is an object.
+    """Return a ``CallToolResult`` without ``details``. Data is ``structuredContent`` if it is an object.
 
-    Data that has no words beside it is said in a text block too.
+    Data without any text is also added as a text block.
     """
     content: list[JsonValue] = [_block(block) for block in result.content]
     if result.structured is not None and not content:
@@ -88,7 +88,7 @@ def _block(block: Content) -> JsonObject:
 
 
 def _contents(block: Resource) -> JsonObject:
-    """A text as text, so that a client can give it to its model; all else as Base64."""
+    """Return text files as text, so that a client can pass them to its model, and everything else as Base64."""
     known: JsonObject = {"uri": f"toolc:///{quote(block.name)}", "mimeType": block.mime_type}
     if block.mime_type.startswith("text/"):
         with suppress(UnicodeDecodeError):
@@ -111,7 +111,7 @@ def _tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
 
 
 def _input_schema(schema: JsonObject) -> JsonObject:
-    """The schema, with ``true`` and ``false`` of a parameter spelled as objects: 2025-11-25 wants those."""
+    """Return the schema with boolean parameter schemas written as objects, as 2025-11-25 requires."""
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         return schema
@@ -126,7 +126,7 @@ def _object(schema: JsonValue) -> JsonValue:
 
 
 def _hints(annotations: Annotations) -> JsonObject:
-    """Only what the spec says: a hint left out has MCP's own default, which is the careful one."""
+    """Return only the hints in the spec. MCP's defaults for the others are the cautious values."""
     values = {hint: getattr(annotations, name) for name, hint in _HINTS.items()}
     return {hint: value for hint, value in values.items() if value is not None}
 

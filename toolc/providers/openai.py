@@ -1,6 +1,7 @@
-"""OpenAI Chat Completions: ``{"type": "function", "function": {...}}`` per tool.
+"""OpenAI Chat Completions and Responses: tool declarations, calls and results.
 
-The shapes are ``openai.types.chat.ChatCompletionFunctionToolParam`` and ``ChatCompletionToolMessageParam``.
+The shapes for Chat Completions are ``openai.types.chat.ChatCompletionFunctionToolParam`` and
+``ChatCompletionToolMessageParam``.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ MAX_CHOICES: Final = 1_000
 MAX_CHARACTERS: Final = 120_000
 MANY_CHOICES: Final = 250
 MAX_CHARACTERS_OF_MANY: Final = 15_000
-"""OpenAI's limits: objects within objects, properties, values of ``enum`` and characters of names and values; and
-characters of one ``enum`` with many values."""
+"""OpenAI's limits: nested objects, properties, ``enum`` values, characters of names and values, and characters of
+an ``enum`` with many values.
+"""
 
 _KEPT: Final = frozenset(
     {"exclusiveMaximum", "exclusiveMinimum", "maxItems", "maximum", "minItems", "minimum", "multipleOf"}
@@ -71,7 +73,9 @@ MODE: Final = StrictMode(provider="OpenAI", keeps=_keeps, requires_all=True, lis
 
 
 def strict_parameters(tool: ToolSpec, provider: str, losses: LossLog) -> JsonObject | None:
-    """A tool's parameters for strict mode; None where none is asked for or, a loss says why, can be."""
+    """Return a tool's parameters for strict mode; None if it is not requested, or not possible (recorded as a
+    loss).
+    """
     if not any(choice.provider == provider and choice.strict for choice in tool.providers):
         return None
     try:
@@ -85,7 +89,7 @@ def strict_parameters(tool: ToolSpec, provider: str, losses: LossLog) -> JsonObj
 
 
 def _beyond(schema: JsonObject) -> str:
-    """What of a lowered schema is more than OpenAI takes; empty where nothing is."""
+    """Return which limit of OpenAI a lowered schema exceeds; empty if none."""
     size = _Size()
     size.add(schema, 0)
     for count, most, what in (
@@ -102,7 +106,7 @@ def _beyond(schema: JsonObject) -> str:
 
 @dataclass(slots=True)
 class _Size:
-    """How much a schema has of what is limited."""
+    """The size of a schema in the limited quantities."""
 
     depth: int = 0
     properties: int = 0
@@ -141,7 +145,7 @@ class OpenAIChat:
     limits_strict = False
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare these tools, in this order; where ``strict`` is left out it is off."""
+        """Declare the tools in this order. Omitting ``strict`` turns it off."""
         lowered: list[JsonValue] = []
         losses: list[Loss] = []
         for tool in tools:
@@ -159,14 +163,14 @@ class OpenAIChat:
         return Lowering(lowered, tuple(losses))
 
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """The calls of a ``ChatCompletion``'s first choice, or of a message."""
+        """Return the calls of a ``ChatCompletion``'s first choice, or of a message."""
         found = members(response, "tool_calls") or members(response, "choices", 0, "message", "tool_calls")
         return tuple(_call(each) for each in found if isinstance(each.get("function"), dict))
 
     def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
-        """A message of role ``tool`` for each call, and one of role ``user`` with the pictures and files of all.
+        """Return a ``tool`` message for each call, then one ``user`` message with all images and files.
 
-        A tool's own message takes nothing but text, and all of these must come first.
+        A ``tool`` message accepts only text, and all of them must come first.
         """
         told: list[JsonValue] = [
             {"role": "tool", "tool_call_id": each.call.call_id, "content": _words(each)} for each in answers
@@ -186,7 +190,7 @@ def _call(call: JsonObject) -> ToolCall:
 
 
 def _words(answer: CallMessage) -> str:
-    """The texts, and in the place of any other block a line that says what it is."""
+    """Return the texts, with a line that describes each other block."""
     said = [in_words(block, "see below") if _part(block) else in_words(block) for block in blocks(answer.result)]
     return flagged(answer.result, "\n".join(said))
 
@@ -198,7 +202,7 @@ def _media(answer: CallMessage) -> list[JsonValue]:
 
 
 def _part(block: Content) -> JsonObject | None:
-    """A block as a part of a user's message; None for one that is no part of its own."""
+    """Return a block as a part of a ``user`` message; None if it cannot be one."""
     if isinstance(block, Image):
         return {"type": "image_url", "image_url": {"url": data_url(block)}}
     if isinstance(block, Audio) and block.mime_type in _AUDIO_FORMATS:
@@ -219,9 +223,10 @@ class OpenAIResponses:
     limits_strict = False
 
     def lower(self, tools: Sequence[ToolSpec]) -> Lowering:
-        """Declare these tools, in this order; ``strict`` is always written.
+        """Declare the tools in this order. ``strict`` is always written.
 
-        Where it is left out, the Responses API tries strict mode first, which changes what is optional.
+        If it is omitted, the Responses API tries strict mode first, which changes which parameters are
+        optional.
         """
         lowered: list[JsonValue] = []
         losses: list[Loss] = []
@@ -241,7 +246,7 @@ class OpenAIResponses:
         return Lowering(lowered, tuple(losses))
 
     def calls(self, response: JsonObject) -> tuple[ToolCall, ...]:
-        """The items of type ``function_call`` in a ``Response``'s output."""
+        """Return the ``function_call`` items in a ``Response``'s output."""
         return tuple(
             ToolCall(
                 name=str(item.get("name")),
@@ -253,7 +258,7 @@ class OpenAIResponses:
         )
 
     def messages(self, answers: Sequence[CallMessage]) -> list[JsonValue]:
-        """An item of type ``function_call_output`` for each call."""
+        """Return a ``function_call_output`` item for each call."""
         return [
             {"type": "function_call_output", "call_id": each.call.call_id, "output": _output(each)}
             for each in answers

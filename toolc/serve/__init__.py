@@ -1,1 +1,1 @@
-"""How a registry is offered to clients: one file per protocol."""
+"""Serve the tools of a registry to clients: one module per protocol."""

@@ -37,11 +37,11 @@ __all__ = [
 ]
 
 MAX_CALLS: Final = 16
-"""How many calls run at once; more wait their turn. Below anyio's 40 threads: reading stdin takes one too."""
+"""The maximum number of concurrent calls; others wait. Less than anyio's 40 threads: reading stdin needs one."""
 
 
 def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
-    """A server that offers the executor's tools to one client; it holds nothing that needs closing."""
+    """Return a server that offers the executor's tools to one client. It holds nothing that must be closed."""
     turns = anyio.Semaphore(MAX_CALLS)
     asking = anyio.Lock()
 
@@ -49,7 +49,7 @@ def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
         _: ServerRequestContext[dict[str, Any]],
         params: PaginatedRequestParams | None,  # noqa: ARG001
     ) -> ListToolsResult:
-        # Each time anew: a deny-list may change.
+        # List the tools for each request: a deny-list may change.
         return ListToolsResult(tools=[Tool.model_validate(each) for each in executor.definitions("mcp")])
 
     async def call_tool(
@@ -64,7 +64,7 @@ def make_server(executor: Executor, *, version: str) -> Server[dict[str, Any]]:
 
 
 def to_call_result(result: ToolResult) -> CallToolResult:
-    """A result as the SDK has it."""
+    """Return a result as an object of the SDK."""
     return CallToolResult.model_validate(call_result(result))
 
 
@@ -100,8 +100,8 @@ def _attempt(
     relay: ProgressRelay,
     person: Person,
 ) -> CallToolResult | InputRequiredResult | MCPError:
-    """The call itself; errors are returned, for a task group would wrap one that is raised."""
-    # What embeds the server may have its own mind about who confirms a call.
+    """Run the call and return errors, since a task group would wrap a raised one."""
+    # An application that embeds the server may have its own ``confirm``.
     asks = executor.confirm is None and person.can_be_asked
     try:
         result = executor.run(
@@ -116,13 +116,13 @@ def _attempt(
         return question.result
     except ToolcError as error:
         return MCPError(INTERNAL_ERROR, str(error))
-    except Exception as error:  # noqa: BLE001  our bug: the client must have an answer, and no traceback
+    except Exception as error:  # noqa: BLE001  a bug in toolc: the client must get an answer without a traceback
         return MCPError(INTERNAL_ERROR, f"this is a bug in toolc: {type(error).__name__}: {error}")
     return to_call_result(result)
 
 
 async def _pass_on(cancellation: Cancellation, gone: anyio.Event) -> None:
-    """Cancel the call when this task is cancelled; after the call's end that does nothing."""
+    """Cancel the call when this task is cancelled; after the end of the call that has no effect."""
     try:
         await anyio.sleep_forever()
     finally:

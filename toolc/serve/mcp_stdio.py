@@ -63,7 +63,7 @@ async def _end_on_signal(
 
 
 def _claim(descriptor: int, instead: int) -> int:
-    """A private copy of a standard descriptor, which itself becomes ``instead``."""
+    """Return a private copy of a standard descriptor and replace the original with ``instead``."""
     private = os.dup(descriptor)
     os.dup2(instead, descriptor)
     os.close(instead)
@@ -85,7 +85,7 @@ class _Input:
         threading.Thread(target=self._pass_on, daemon=True, name="stdin").start()
 
     def end(self) -> None:
-        """No more lines; twice is the same as once."""
+        """End the input. Has no effect if it has already ended."""
         with suppress(OSError):
             self._sender.shutdown(socket.SHUT_WR)
 
@@ -97,18 +97,18 @@ class _Input:
 
 
 class _Output(io.RawIOBase):
-    """Writes to a descriptor; when its reader has gone, ``gone`` is called and the rest is dropped."""
+    """Writes to a descriptor. When the reader has closed it, ``gone`` is called and further output is discarded."""
 
     def __init__(self, descriptor: int, *, gone: Callable[[], None]) -> None:
         self._descriptor = descriptor
         self._gone = gone
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True: the stream is writable."""
         return True
 
     def write(self, data: bytes, /) -> int:  # type: ignore[override]  # the text layer gives it nothing else
-        """Write all of ``data``: the text layer above does not look at how much it was."""
+        """Write all of ``data``: the text layer above ignores the number of bytes written."""
         left = memoryview(data)
         size = len(left)
         try:

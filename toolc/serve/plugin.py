@@ -30,14 +30,14 @@ MAX_LINE: Final = 64 * MIB
 
 
 class PluginServer:
-    """Answers lines with lines, on the executor's behalf; ``tools`` are what it offers, at least one."""
+    """Answers request lines using the executor; ``tools`` are the tools it offers, at least one."""
 
     def __init__(self, executor: Executor, tools: Sequence[ToolSpec]) -> None:
         self._executor = executor
         self._tools = tools
 
     def answer(self, line: bytes) -> bytes:
-        """The answer to one line. Raises nothing but ``KeyboardInterrupt`` and its like."""
+        """Return the answer to one line. Raises only ``KeyboardInterrupt`` and similar exceptions."""
         try:
             return line_of(self._answer(read_line(line)))
         except LineError as error:
@@ -91,7 +91,7 @@ def serve_plugin(server: PluginServer) -> None:
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines that are not empty; one that is too long comes cut, which no JSON survives."""
+    """Yield the lines that are not empty. A line that is too long is cut, which makes its JSON invalid."""
     while line := stream.readline(MAX_LINE):
         rest = line
         while len(rest) == MAX_LINE and not rest.endswith(b"\n"):
@@ -130,6 +130,6 @@ def _block(block: Content) -> JsonObject:
             encoded = base64.b64encode(data).decode("ascii")
             return {"type": "image", "mimeType": mime_type, "data": encoded}
         case _:
-            # The protocol has no block for it, and half a result must not pass for a whole one.
+            # The protocol has no block for this, and an incomplete result must not look complete.
             text = f"[{block.mime_type}, {len(block.data)} bytes, which this protocol cannot carry]"
             return {"type": "text", "text": text}

@@ -1,1 +1,1 @@
-"""The package ``toolc.guest.http``."""
+"""The HTTP tool's side in the sandbox: requests through the host, response parsing, pagination and errors."""

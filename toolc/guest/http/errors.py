@@ -1,4 +1,4 @@
-"""A response that is an error: of which kind, and in which words."""
+"""Convert an HTTP error response to a ``ToolError`` with a kind and a message, and read rate-limit headers."""
 
 from __future__ import annotations
 
@@ -11,34 +11,36 @@ from toolc.guest.http.request import Response
 from toolc.guest.http.response import is_text, text_of
 
 FIRST_TIME = 1_000_000_000
-"""A reset from here on is a time (in seconds since 1970), and one below it is that many seconds from now.
+"""A reset value from here on is a time in seconds since 1970; a lower value is the number of seconds from now.
 
-From a thousand times as much on, it is in milliseconds.
+A value at least a thousand times as large is in milliseconds.
 """
 
 NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 
 
 def is_rate_limited(response: Response) -> bool:
-    """Whether the response says that there were too many requests. Some servers say so with 403, as GitHub does."""
+    """Return whether the response reports too many requests. Some servers, such as GitHub, use status 403 for
+    this.
+    """
     if response.status == 429:
         return True
     return response.status == 403 and ("retry-after" in response.headers or 0.0 in _numbers(response, "remaining"))
 
 
 def retry_after(response: Response) -> float | None:
-    """The seconds to wait before another request, at least 0; None where the response does not say."""
+    """Return the seconds to wait before another request, at least 0; None if the response does not specify it."""
     seconds = _retry_after(response.headers.get("retry-after", "").strip())
     return _reset(response) if seconds is None else seconds
 
 
 def _retry_after(header: str) -> float | None:
-    """Seconds, or a date (RFC 9110, 10.2.3)."""
+    """Parse seconds or a date (RFC 9110, 10.2.3)."""
     if NUMBER.fullmatch(header):
         return float(header)
     if not header:
         return None
-    import email.utils  # slow, and hardly any server writes a date
+    import email.utils  # slow to import, and few servers send a date
 
     try:
         when = email.utils.parsedate_to_datetime(header)
@@ -48,7 +50,7 @@ def _retry_after(header: str) -> float | None:
 
 
 def _reset(response: Response) -> float | None:
-    """When the limit that is used up begins anew. Where there are several, each has its place in both lists."""
+    """Return the seconds until the exhausted limit resets. With several limits, both lists have the same order."""
     remaining, resets = _numbers(response, "remaining"), _numbers(response, "reset")
     if not remaining and response.status == 429:
         remaining = [0.0] * len(resets)
@@ -67,24 +69,24 @@ def _numbers(response: Response, what: str) -> list[float]:
 
 
 MAX_HEAD = 500
-"""How many characters of an error's body its message repeats."""
+"""The maximum length of the part of an error's body in its message, in characters."""
 
 MAX_HTML = 64 * 1024
-"""How many characters of a page are searched for its words."""
+"""The maximum length of an HTML page that is searched for text, in characters."""
 
 STATUS_KINDS = {
     400: "invalid_args", 401: "authentication", 403: "authentication", 404: "not_found", 407: "authentication",
     408: "network", 410: "not_found", 413: "invalid_args", 414: "invalid_args", 422: "invalid_args",
     425: "network", 429: "rate_limit",
 }  # fmt: skip
-"""The kind of error that a status is where the spec says nothing else; 5xx is ``network``, others ``execution``."""
+"""The default kind of error for a status. Other 5xx are ``network``, all others ``execution``."""
 
 SILENT = re.compile(r"<(/?)(script|style)\b[^<>]*>", re.IGNORECASE)
 TAG = re.compile(r"<[^<>]*>")
 
 
 def error_of(response: Response, rule: dict[str, str | None] | None) -> ToolError:
-    """The error that a response is: by a rule of the spec's, or by its status."""
+    """Return the error for a response, by a rule of the spec or by its status."""
     if rule is not None:
         return ToolError(str(rule["kind"]), rule["message"] or _words(response))
     status = response.status
@@ -111,8 +113,8 @@ def _words(response: Response) -> str:
 
 
 def _words_of_html(page: str) -> str:
-    """What stands between the tags. Each character is looked at a few times only, whatever is left open."""
-    import html  # slow, and few calls fail with a page
+    """Return the text between the tags. Unclosed tags cannot cause repeated scans of the page."""
+    import html  # slow to import, and few calls fail with a page
 
     kept = []
     start, inside = 0, ""

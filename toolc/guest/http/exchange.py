@@ -1,4 +1,4 @@
-"""From a request of a call to its response: tokens, redirects and retries."""
+"""Send the requests of an HTTP call, with token renewal, redirects, retries and pagination."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from toolc.guest.http.shaping import jmespath_search
 
 MAX_REDIRECTS = 10
 MAX_ERROR_BODY = 64 * 1024
-"""How much of a body is read that only a message repeats, in bytes."""
+"""The maximum size of a body that is only quoted in a message, in bytes."""
 
 
 class Exchange:
-    """One call's requests. ``deadline`` is of ``time.monotonic``.
+    """The requests of one call. ``deadline`` is a time of ``time.monotonic``.
 
-    ``tell`` is told what came of it so far with each request but the first, in case there is no more to tell.
+    ``tell`` is called with the current state before each request but the first, in case the call ends early.
     """
 
     def __init__(
@@ -39,7 +39,9 @@ class Exchange:
         self.pages = 0
 
     def about(self) -> dict[str, object]:
-        """What came of it so far, for ``details.http``, without the URL's query, which may be a key."""
+        """Return the state of the call for ``details.http``, without the query of the URL, which may contain a
+        key.
+        """
         told: dict[str, object] = {} if self._last is None else {
             "status": self._last.status, "content_type": self._last.headers.get("content-type", ""),
         }  # fmt: skip
@@ -57,27 +59,27 @@ class Exchange:
         return told
 
     def first(self) -> Response:
-        """The response of the call's request. Raises ``ToolError``, also where it is an error."""
+        """Return the response to the call's request. Raise ``ToolError``, also for an error response."""
         if self._job.needs_token:
             self._renew_token()
         return self._checked({})
 
     def next(self, ask: dict[str, object]) -> Response:
-        """The response to ``ask``, (see ``toolc.guest.http.request``). Raises ``ToolError`` as ``first``."""
+        """Return the response to ``ask`` (see ``toolc.guest.http.request``). Raise ``ToolError`` like ``first``."""
         return self._checked(ask)
 
     @property
     def url(self) -> str:
-        """Where the last request went."""
+        """The URL of the last request."""
         return self._url
 
     @property
     def status(self) -> int | None:
-        """The last response's; None where there was none."""
+        """The status of the last response; None if there was no response."""
         return self._last.status if self._last else None
 
     def _checked(self, ask: dict[str, object]) -> Response:
-        """The response to ``ask``, retried as the spec has it."""
+        """Return the response to ``ask``, with the retries defined in the spec."""
         retry = self._job.retry
         attempts = int(str(retry["attempts"])) if retry else 1
         attempt = 1
@@ -104,7 +106,7 @@ class Exchange:
             raise error_of(response, rule)
 
     def _redirected(self, ask: dict[str, object]) -> Response:
-        """The response to ``ask`` or to where it leads (RFC 9110, 15.4)."""
+        """Return the response to ``ask``, following redirects (RFC 9110, 15.4)."""
         method = str(ask.get("method", self._job.method))
         url = str(ask.get("url", self._job.url))
         seen = [url]
@@ -134,17 +136,17 @@ class Exchange:
                 raise ToolError("network", "more than %d redirects, the last of them %s" % (MAX_REDIRECTS, loop))
             seen.append(url)
             self._redirects += 1
-            # A page's cursor is in the body, which goes with the method.
+            # A page's cursor is in the body, which is dropped if the method changes.
             keeps = "cursor" in ask and method == self._job.method
             ask = {"url": url, "method": method} | ({"cursor": ask["cursor"]} if keeps else {})
 
     def _renew_token(self) -> None:
-        """Have the host get an access token; the client stands in the header first, then in the form."""
+        """Have the host get an access token, with the client credentials in the header first, then in the form."""
         self._renewed = not self._job.needs_token
         self._job.needs_token = False
         response = self._requests.send({"token": True}, "POST", MAX_ERROR_BODY)
         if response.status in (400, 401):
-            # Some servers read the form only, against RFC 6749 (2.3.1).
+            # Some servers accept only the form, contrary to RFC 6749 (2.3.1).
             response = self._requests.send({"token": True, "in_form": True}, "POST", MAX_ERROR_BODY)
         if response.status >= 300:
             words = " ".join(response.body.decode("utf-8", "replace").split())[:300]
@@ -154,14 +156,16 @@ class Exchange:
 
 
 def _location(response: Response) -> str:
-    """Where a redirect leads, as the UTF-8 that servers mean, spaces escaped as every browser does."""
+    """Return the target of a redirect, decoded as UTF-8 as servers expect, with spaces escaped as browsers do."""
     location = response.headers.get("location", "").strip()
     return location.encode("latin-1", "replace").decode("utf-8", "replace").replace(" ", "%20")
 
 
 def joined(base: str, reference: str) -> str:
-    """Where ``reference`` leads from ``base``; itself where it is no URL, for the host to say what is wrong."""
-    from urllib.parse import urljoin  # slow, and most calls are led nowhere
+    """Return ``reference`` resolved against ``base``, or unchanged if it is not a URL; the host reports that
+    error.
+    """
+    from urllib.parse import urljoin  # slow to import, and most calls have no redirects
 
     try:
         return urljoin(base, reference)
@@ -170,19 +174,19 @@ def joined(base: str, reference: str) -> str:
 
 
 def _shown(url: str) -> str:
-    """A URL to name in an error: without its query, which is long."""
+    """Return a URL for an error message: shortened, and without its query."""
     return truncate.truncate_end(url.partition("?")[0], 200)
 
 
 LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[\w*-]+\s*(?:=\s*(?:\"[^\"]*\"|[^\s;,\"]*))?)*)")
 MAX_DEPTH = 64
-"""Of a cursor, in levels."""
+"""The maximum nesting of a cursor, in levels."""
 
 RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]*))", re.IGNORECASE)
 
 
 def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
-    """The items of all pages, and whether there are more that were not asked for. Raises ``ToolError``."""
+    """Return the items of all pages, and whether there are more that were not requested. Raise ``ToolError``."""
     pagination = job.pagination
     assert pagination is not None
     most, max_pages = pagination["max_items"], int(str(pagination["max_pages"]))
@@ -199,7 +203,7 @@ def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
         items = _items(page, pagination["items"])
         found += items
         ask = _following(job, exchange, response, page, items, len(found))
-        # A server that leads in a circle has told all that it has to tell.
+        # Stop if the server repeats a page that was already requested.
         key = json.dumps(ask, sort_keys=True)
         goes_on = ask is not None and key not in asked
         if most is not None and len(found) >= int(str(most)):
@@ -211,7 +215,7 @@ def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
             response = exchange.next(ask)
         except ToolError:
             if pagination["style"] in ("offset", "page") and exchange.status == 404:
-                # What has no page of that number has ended before it.
+                # A missing page number means that the previous page was the last one.
                 return found, False
             raise
 
@@ -219,7 +223,7 @@ def all_pages(job: HttpJob, exchange: Exchange) -> tuple[list[object], bool]:
 def _following(
     job: HttpJob, exchange: Exchange, response: Response, page: object, items: list[object], total: int
 ) -> dict[str, object] | None:
-    """What to ask for the next page; None where this was the last."""
+    """Return the request for the next page; None if this was the last page."""
     pagination = job.pagination
     assert pagination is not None
     style = pagination["style"]
@@ -250,7 +254,7 @@ def _following(
 
 
 def _is_deep(value: object) -> bool:
-    """Whether the host would not read it."""
+    """Return whether the value is nested too deeply for the host."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         level = [
@@ -273,7 +277,7 @@ def _items(page: object, expression: object) -> list[object]:
 
 
 def _link(response: Response) -> str:
-    """The target of ``rel="next"`` in the header Link (RFC 8288); empty where there is none."""
+    """Return the target of ``rel="next"`` in the Link header (RFC 8288); empty if there is none."""
     for match in LINK.finditer(response.headers.get("link", "")):
         for relation in RELATION.finditer(match.group(2)):
             if "next" in (relation.group(1) or relation.group(2) or "").lower().split():

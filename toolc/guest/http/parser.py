@@ -1,6 +1,7 @@
-"""An HTTP/1.1 response as it comes (RFC 9112), read within bounds and as strictly as a client may.
+"""A streaming parser for HTTP/1.1 responses (RFC 9112), strict and with size limits.
 
-``http.client`` would do, and costs more to import than all the rest of a call: it brings the whole of ``email``.
+``http.client`` would work too, but its import takes longer than the rest of a call, as it imports all of
+``email``.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from toolc.guest import truncate
 
 PIECE = 64 * 1024
 MAX_LINE = 64 * 1024
-"""The longest line of a head, in bytes."""
+"""The maximum length of a line in the header section, in bytes."""
 
 MAX_FIELDS = 200
-"""How many fields a response may have."""
+"""The maximum number of header fields of a response."""
 
 STATUS_LINE = re.compile(rb"HTTP/1\.[0-9] ([1-9][0-9]{2})(?: (.*))?")
 FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*", re.DOTALL)
@@ -25,11 +26,11 @@ CHUNK = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
 
 
 class ResponseError(ValueError):
-    """Not HTTP, or not whole; ``str(error)`` says what is wrong, as the rest of a sentence about the server."""
+    """A response that is incomplete or not HTTP; ``str(error)`` completes a sentence about the server."""
 
 
 class Head:
-    """Status and fields: names in lower case, several of one name joined."""
+    """Status and header fields: names in lower case, fields with the same name joined."""
 
     def __init__(self, status: int, reason: str, fields: dict[str, str]) -> None:
         self.status = status
@@ -38,16 +39,16 @@ class Head:
 
 
 def read_head(stream: io.BufferedReader) -> Head:
-    """The head of a response, without interim ones before it. Raises ``ResponseError``."""
+    """Read the head of a response, skipping interim responses. Raise ``ResponseError``."""
     while True:
         head = _read_head(stream)
-        # 101 would be another protocol, which nobody asked for.
+        # 101 switches to another protocol, which was not requested.
         if not 100 <= head.status < 200 or head.status == 101:
             return head
 
 
 def read_body(stream: io.BufferedReader, head: Head, method: str) -> Iterator[bytes]:
-    """The pieces of the body, its transfer coding taken off (RFC 9112, 6.3). Raises ``ResponseError``."""
+    """Yield the pieces of the body without its transfer coding (RFC 9112, 6.3). Raise ``ResponseError``."""
     if method == "HEAD" or head.status in (101, 204, 304):
         return iter(())
     coding = head.fields.get("transfer-encoding")

@@ -1,14 +1,14 @@
-"""One HTTP request, sent by the host, and its response, read here: parsed, decoded and bounded.
+"""Send an HTTP request through the host, and read the response: parse, decode and limit its size.
 
-The host puts the request together, secrets among it, and passes back what the server says as it comes. What is
-asked of it is JSON::
+The host builds the request, including secrets, and forwards the server's bytes as they arrive. Requests to the
+host are JSON::
 
     {}                                        the request of the call
     {"query": {"page": "2"}}                  the same with these fields in its query
-    {"cursor": "bmV4dA=="}                    the same with this in its body, where the spec says
-    {"url": "https://...", "method": "GET"}   where a redirect or a link led
-    {"token": true}                           a new access token, of which only the status comes; with
-                                              "in_form": true the client is told in the form
+    {"cursor": "bmV4dA=="}                    the same with this in its body, where the spec defines it
+    {"url": "https://...", "method": "GET"}   the target of a redirect or a link
+    {"token": true}                           a new access token, of which only the status is returned; with
+                                              "in_form": true the client credentials are sent in the form
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from toolc.guest.http.parser import PIECE, ResponseError, read_body, read_head
 from toolc.guest.truncate import truncate_end
 
 MAX_BODY = 16 * 1024 * 1024
-"""How many decoded bytes of a body are read, in bytes."""
+"""The maximum size of a decoded body, in bytes."""
 
 GZIP_START = 0x1F
-"""The first byte of each member of gzip."""
+"""The first byte of each gzip member."""
 
 MAX_WIRE = 64 * 1024 * 1024
-"""How many bytes of a body are read as they come, in bytes: compressed nothing may be endless too."""
+"""The maximum size of a body before decoding, in bytes. Data that decompresses to nothing must be limited too."""
 
 
 class Response:
-    """A response: its status, its headers (in lower case, several of one name joined) and its decoded body.
+    """A response: status, headers (names in lower case, equal names joined) and decoded body.
 
-    ``cut`` says that the body goes on beyond ``MAX_BODY`` or, of an error, that it is damaged.
+    ``cut`` means that the body is longer than ``MAX_BODY`` or, for an error response, that it is damaged.
     """
 
     def __init__(self, status: int, reason: str, headers: dict[str, str], body: bytes, cut: bool) -> None:  # noqa: FBT001  data
@@ -49,15 +49,15 @@ class Response:
 
     @property
     def media_type(self) -> str:
-        """The media type without its parameters, in lower case; empty where none is said."""
+        """The media type in lower case and without parameters; empty if there is none."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 class Requests:
-    """The way to the host's broker: each request is one connection to ``address``.
+    """The connection to the host's broker. Each request uses a new connection to ``address``.
 
-    ``begun`` is the connection of the first one, which the host has made unasked. A connection is closed when the
-    next one is asked for: that the last one has ended, nobody need be told.
+    ``begun`` is the connection of the first request, which the host has already opened. A connection is closed
+    when the next one is opened; closing the last one is not necessary.
     """
 
     def __init__(self, address: tuple[str, int], begun: socket.socket | None = None) -> None:
@@ -67,7 +67,7 @@ class Requests:
         self.count = 0
 
     def send(self, ask: dict[str, object], method: str, limit: int = MAX_BODY) -> Response:
-        """Have the host make a request. Raises ``ToolError`` (network, denied, serialization)."""
+        """Have the host send a request. Raise ``ToolError`` (network, denied, serialization)."""
         self.count += 1
         self.close()
         self._last = self._asked(ask)
@@ -81,16 +81,16 @@ class Requests:
                 raise _broken("the connection broke: %s" % (error.strerror or error)) from error
 
     def close(self) -> None:
-        """Close the last connection, as the end of the process does."""
+        """Close the last connection. Exiting the process has the same effect."""
         if self._last is not None:
             self._last.close()
 
     def _asked(self, ask: dict[str, object]) -> socket.socket:
-        """A connection on which the host was asked."""
+        """Return a connection on which the request was sent to the host."""
         if self._begun is not None:
             connection, self._begun = self._begun, None
             return connection
-        # Not ``create_connection``, which loads Unicode's tables to look up a name that is an address.
+        # Not ``create_connection``, which loads Unicode tables for a lookup even if the name is an address.
         connection = socket.socket()
         connection.connect(self._address)
         message = json.dumps(ask).encode()
@@ -109,7 +109,7 @@ def _check(message: bytes) -> None:
 
 
 class _Pieces(io.RawIOBase):
-    """What the server said, out of the pieces that the host sends it in (``toolc.runtime.http.transport``)."""
+    """The bytes from the server, joined from the host's pieces (``toolc.runtime.http.transport``)."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
         self._stream = stream
@@ -117,11 +117,11 @@ class _Pieces(io.RawIOBase):
         self._ended = False
 
     def readable(self) -> bool:
-        """It can be read."""
+        """Return True: the stream is readable."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """The next bytes; raises ``ToolError`` where the connection broke."""
+        """Read the next bytes into ``buffer``. Raise ``ToolError`` if the connection broke."""
         if not self._left and not self._ended:
             head = self._stream.read(struct.calcsize(">I"))
             (self._left,) = struct.unpack(">I", head) if len(head) == 4 else (0,)
@@ -132,7 +132,7 @@ class _Pieces(io.RawIOBase):
             return 0
         size = self._stream.readinto(memoryview(buffer)[: min(len(buffer), self._left)])
         if not size:
-            # Not the server's end: the host would have told of that.
+            # This is not the end of the server's data: the host would have reported that.
             _check(b"")
         self._left -= size
         return size
@@ -148,13 +148,13 @@ def _read(stream: io.BufferedReader, method: str, limit: int) -> Response:
     except (ToolError, ResponseError, OSError):
         if head.status < 400:
             raise
-        # The status says already what went wrong, and more than what is wrong with the body.
+        # The status already reports the error, and is more useful than a problem with the body.
         cut = True
     return Response(head.status, head.reason, head.fields, bytes(body), cut)
 
 
 def _fill(body: bytearray, pieces: Iterator[bytes], limit: int) -> bool:
-    """Put ``pieces`` together; whether there are more than ``limit`` bytes of them."""
+    """Append ``pieces`` to ``body``. Return whether they exceed ``limit`` bytes."""
     for piece in pieces:
         body += piece
         if len(body) > limit:
@@ -173,7 +173,7 @@ def _counted(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _decoded(pieces: Iterator[bytes], encodings: list[str]) -> Iterator[bytes]:
-    """``pieces`` with their content codings taken off, the last one first (RFC 9110, 8.4)."""
+    """Yield ``pieces`` without their content codings, the last one removed first (RFC 9110, 8.4)."""
     for encoding in reversed(encodings):
         if encoding in ("gzip", "x-gzip"):
             pieces = _inflated(pieces, 16 + zlib.MAX_WBITS)
@@ -185,7 +185,7 @@ def _decoded(pieces: Iterator[bytes], encodings: list[str]) -> Iterator[bytes]:
 
 
 def _unreadable(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    """Nothing, where there is nothing. Raises ``ToolError``."""
+    """Yield nothing if there is no data, otherwise raise ``ToolError``."""
     for _ in pieces:
         shown = truncate_end(encoding, 40)
         raise ToolError("serialization", "the response is encoded as %r, and gzip and deflate can be read" % shown)
@@ -193,7 +193,7 @@ def _unreadable(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
 
 
 def _deflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """``deflate`` is zlib's format (RFC 1950), and many servers send it without its header."""
+    """Decode ``deflate``: the zlib format (RFC 1950), which many servers send without its header."""
     first = next(pieces, b"")
     has_header = len(first) > 1 and first[0] & 15 == 8 and (first[0] * 256 + first[1]) % 31 == 0
     return _inflated(_chain(first, pieces), zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS)
@@ -214,10 +214,11 @@ def _inflated(pieces: Iterator[bytes], bits: int) -> Iterator[bytes]:
                 if unpack.eof:
                     if rest[0] != GZIP_START:
                         return
-                    # One member after another is one text (RFC 1952, 2.2); what is none is passed over, as by gzip.
+                    # Consecutive members form one text (RFC 1952, 2.2). Trailing data of other kinds is
+                    # skipped, as gzip does.
                     unpack = zlib.decompressobj(bits)
                 seen = True
-                # A little at a time: a few bytes can stand for gigabytes.
+                # Decompress in small steps: a few bytes can expand to gigabytes.
                 yield unpack.decompress(rest, PIECE)
                 rest = unpack.unconsumed_tail or unpack.unused_data.lstrip(b"\0")
     except zlib.error as error:

@@ -1,4 +1,4 @@
-"""What the worker is told of an HTTP call, and how one response becomes data: JSON, pictures, text."""
+"""The description of an HTTP call, and the conversion of a response to JSON, images, files or text."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ JSON_TYPE = re.compile(r"(application|text)/(x-)?json|.+\+json")
 CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
 
 MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-"""The byte order marks, and the charset that each stands for."""
+"""The byte order marks and their charsets."""
 
 NO_CHARSETS = ("idna", "punycode", "undefined")
-"""What Python takes for charsets, and which replace nothing; ``punycode`` takes minutes for a mebibyte."""
+"""Python codecs that are not charsets and do not support replacement; ``punycode`` takes minutes for 1 MiB."""
 
 MAX_DIGITS = 4300
-"""How many digits a whole number may have."""
+"""The maximum number of digits of an integer."""
 
 NOTHING = object()
-"""No data: a body that is no JSON, or none."""
+"""No data: the body is empty or not JSON."""
 
 
 class HttpJob:
-    """The ``http`` of a CALL: see ``toolc.runtime.http.message``."""
+    """The ``http`` object of a CALL: see ``toolc.runtime.http.message``."""
 
     def __init__(self, message: dict) -> None:  # type: ignore[type-arg]
         self.method: str = message["method"]
@@ -47,7 +47,7 @@ class HttpJob:
 
 
 def data(response: Response) -> object:
-    """The body as JSON where it is that; else ``NOTHING``."""
+    """Return the body as JSON, or ``NOTHING`` if it is not JSON."""
     if response.cut or not response.body.strip():
         return NOTHING
     try:
@@ -57,7 +57,7 @@ def data(response: Response) -> object:
 
 
 def parse_json(response: Response) -> object:
-    """The body as JSON. Raises ``ValueError`` with words for a person."""
+    """Return the body as JSON. Raise ``ValueError`` with a message for the user."""
     if not response.body.strip():
         raise ValueError("it is empty")
     try:
@@ -71,7 +71,7 @@ def parse_json(response: Response) -> object:
 
 
 def needed_json(response: Response) -> object:
-    """The body, which is to be JSON. Raises ``ToolError`` (serialization, output_limit) where it is none."""
+    """Return the body, which must be JSON. Raise ``ToolError`` (serialization, output_limit) if it is not."""
     check_length(response)
     try:
         return parse_json(response)
@@ -82,9 +82,9 @@ def needed_json(response: Response) -> object:
 
 
 def _json_text(response: Response) -> str:
-    """The body, which is in UTF-8 (RFC 8259, 8.1) but with servers that are older than that."""
+    """Return the body as text: JSON is UTF-8 (RFC 8259, 8.1), except from servers that are older than that."""
     body = response.body
-    # Not the codec ``utf-8-sig``, which takes longer to load than most bodies to read.
+    # Not the codec ``utf-8-sig``: loading it takes longer than reading most bodies.
     body = body[len(codecs.BOM_UTF8) :] if body.startswith(codecs.BOM_UTF8) else body
     if b"\0" in body[:4]:
         return body.decode(json.detect_encoding(body))
@@ -105,7 +105,7 @@ def _float(digits: str) -> float:
 
 
 def _int(digits: str) -> int:
-    # As Python 3.11 and later have it, which guards against numbers that take minutes to read.
+    # The same check as in Python 3.11 and later, against numbers that take minutes to parse.
     if len(digits) > MAX_DIGITS:
         raise ValueError("a number has more than %d digits" % MAX_DIGITS)
     return int(digits)
@@ -116,7 +116,7 @@ def _refuse(name: str) -> object:
 
 
 def rule_for(job: HttpJob, response: Response) -> dict[str, str | None] | None:
-    """The first of the spec's rules that makes an error of the response. Raises ``ToolError``."""
+    """Return the first rule of the spec that makes the response an error. Raise ``ToolError``."""
     return next((rule for rule in job.errors if _fits(rule, response)), None)
 
 
@@ -130,14 +130,14 @@ def _fits(rule: dict[str, str | None], response: Response) -> bool:
     if found is NOTHING:
         return False
     held = jmespath_search(when, found)
-    # As JMESPath has it: 0 is true.
+    # As JMESPath defines it: 0 is true.
     return not (held is None or held is False or held in ("", [], {})) or (held == 0 and held is not False)
 
 
 def text_of(response: Response) -> str:
-    """The body as text: in the charset of its byte order mark, in that which it says, or in UTF-8.
+    """Return the body as text, decoded by its byte order mark, its declared charset, or UTF-8.
 
-    What does not fit it is replaced.
+    Invalid bytes are replaced.
     """
     body = response.body
     for mark, charset in MARKS:
@@ -147,7 +147,7 @@ def text_of(response: Response) -> str:
 
 
 def _charset(response: Response) -> str:
-    """What the response says; UTF-8 where that is nothing, or no charset."""
+    """Return the declared charset; UTF-8 if there is none or it is unknown."""
     match = CHARSET.search(response.headers.get("content-type", ""))
     try:
         known = codecs.lookup(match.group(1) if match else "utf-8")
@@ -158,23 +158,23 @@ def _charset(response: Response) -> str:
 
 
 def check_length(response: Response) -> None:
-    """Raise ``ToolError`` for a body that was too long to be read to its end."""
+    """Raise ``ToolError`` if the body was too long to be read completely."""
     if response.cut:
         raise ToolError("output_limit", "the response is longer than %d MiB; ask for less" % (MAX_BODY >> 20))
 
 
 def image_block(response: Response) -> bytes | None:
-    """The body where it is a picture that every provider takes, whatever it says that it is; else None."""
+    """Return the body if it is an image that every provider accepts, whatever its declared type; otherwise None."""
     return response.body if image_type(response.body) else None
 
 
 def is_json(response: Response) -> bool:
-    """Whether the body is one JSON text, by its media type."""
+    """Return whether the media type means that the body is one JSON text."""
     return JSON_TYPE.fullmatch(response.media_type) is not None
 
 
 def is_text(response: Response) -> bool:
-    """Whether the body is text: by its media type or, where there is none, by its bytes."""
+    """Return whether the body is text: by its media type, or by its bytes if there is none."""
     kind = response.media_type
     if kind.startswith("text/") or kind.endswith("+xml") or "json" in kind:
         return True
@@ -191,7 +191,7 @@ def is_text(response: Response) -> bool:
 
 
 MAX_NAME = 100
-"""The longest name, in characters."""
+"""The maximum length of a file name, in characters."""
 
 TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
 ENCODED = re.compile(r";\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)", re.IGNORECASE)
@@ -200,9 +200,9 @@ PLAIN = re.compile(r";\s*filename\s*=\s*([^\";\s]+)", re.IGNORECASE)
 
 
 def file_of(response: Response, url: str, own: str) -> Resource:
-    """The body as a file. Its name is what Content-Disposition says (RFC 6266), or the end of ``url``.
+    """Return the body as a file, named by Content-Disposition (RFC 6266) or by the end of ``url``.
 
-    ``own`` is the URL of the call's own request, which holds no secret; another one a server has made.
+    ``own`` is the URL of the call's own request, which contains no secret. Other URLs come from a server.
     """
     path = url.partition("?")[0].partition("://")[2].partition("/")[2]
     path = path.rpartition("/")[2] if url == own.partition("?")[0] else path
@@ -221,12 +221,12 @@ def _said(header: str) -> str:
 
 
 def _as_meant(text: str) -> str:
-    """A header's text as the UTF-8 that servers mean."""
+    """Decode the text of a header as UTF-8, as servers expect."""
     return text.encode("latin-1", "replace").decode("utf-8", "replace")
 
 
 def _name(text: str) -> str:
-    """A name that is no way to another folder, marked where it was cut; empty where nothing of it is left."""
+    """Return a file name without path parts, with a mark where it was cut; may be empty."""
     last = re.split(r"[/\\]", text)[-1]
     name = "".join(each for each in last if each.isprintable()).strip(" .")[-MAX_NAME:]
     return truncate.mark + name if name and name != text else name

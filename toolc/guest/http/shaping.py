@@ -1,4 +1,4 @@
-"""``result.select`` and ``result.template``: what becomes of a tool's data and words before a model sees them."""
+"""Apply ``result.select`` (JMESPath) and ``result.template`` to the data and text of a result."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from toolc.guest.job import TOOL_DIRECTORY
 from toolc.guest.truncate import truncate_end
 
 LIBRARIES = os.path.join(TOOL_DIRECTORY, "lib")
-"""Where the host puts them."""
+"""The folder where the host puts the libraries."""
 
 
 def jmespath_search(expression: str, value: object) -> object:
-    """What JMESPath finds. Raises ``ToolError`` where the expression does not fit the value."""
+    """Return the result of a JMESPath expression. Raise ``ToolError`` if the expression does not fit the value."""
     _find()
     import jmespath
     from jmespath.exceptions import JMESPathError
@@ -29,7 +29,7 @@ def jmespath_search(expression: str, value: object) -> object:
 
 
 def render(template: str, variables: dict[str, object]) -> Iterator[str]:
-    """The pieces of a template's text. Nothing of the variables is ever a template. Raises ``ToolError``."""
+    """Yield the pieces of a rendered template. Variables are never parsed as templates. Raise ``ToolError``."""
     _find()
     from jinja2 import TemplateError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -44,13 +44,13 @@ def render(template: str, variables: dict[str, object]) -> Iterator[str]:
 
 def _find() -> None:
     if LIBRARIES not in sys.path:
-        # Before what an image may have of that name: the spec was checked with these.
+        # Use these before packages of the same name in the image: the spec was checked with these.
         sys.path.insert(0, LIBRARIES)
         sys.dont_write_bytecode = True
 
 
 FIRST_CHARACTERS = 200
-"""How much of a text that is no JSON its error repeats, in characters."""
+"""The maximum length of the quoted part of a text that is not JSON, in characters."""
 
 
 def shape(
@@ -61,9 +61,9 @@ def shape(
     arguments: dict[str, object],
     limit: int,
 ) -> Result:
-    """A tool's ``text``, and its ``data`` in a list of one, as the spec wants them; ``limit`` is in bytes.
+    """Return ``text`` and ``data`` (a list with one value) in the form defined by the spec; ``limit`` is in bytes.
 
-    Runs in a sandbox after the tool's own. Raises ``ToolError`` (serialization, output_limit).
+    Runs in a separate sandbox after the tool's. Raise ``ToolError`` (serialization, output_limit).
     """
     if select is not None:
         found = [jmespath_search(select, (data or [_parsed(text)])[0])]
@@ -77,7 +77,7 @@ def shape(
 
 
 def rendered(template: str, result: object, text: str, arguments: dict[str, object], limit: int) -> str:
-    """The template's words. Raises ``ToolError``, also where they are longer than ``limit`` bytes."""
+    """Return the rendered template. Raise ``ToolError``, also if it is longer than ``limit`` bytes."""
     pieces = []
     size = 0
     for piece in render(template, {"result": result, "text": text, "args": arguments}):
@@ -88,7 +88,7 @@ def rendered(template: str, result: object, text: str, arguments: dict[str, obje
 
 
 def check_size(size: int, limit: int) -> None:
-    """Raise ``ToolError`` where a result of ``size`` bytes is longer than ``limit``."""
+    """Raise ``ToolError`` if a result of ``size`` bytes is longer than ``limit``."""
     if size > limit:
         raise ToolError(
             "output_limit", "the result has %d bytes, and %d are allowed; ask for less of it" % (size, limit)
@@ -96,7 +96,7 @@ def check_size(size: int, limit: int) -> None:
 
 
 def dumped(value: object) -> str:
-    """JSON as a model sees it."""
+    """Return JSON in the format that is shown to a model."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -1,4 +1,4 @@
-"""An HTTP tool's call in the worker: asks the host for requests, reads their responses, and answers."""
+"""Run an HTTP tool's call in the worker: send requests through the host, read responses, write the answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from toolc.guest.processes import Pipes, cpu_ms, peak_memory_bytes, write_all
 
 
 def run(job: Job, message: dict, pipes: Pipes) -> int:  # type: ignore[type-arg]
-    """Make the call and write its answer to the reply's pipe; the exit status for this process."""
+    """Run the call and write its answer to the reply pipe. Return the exit status for this process."""
     http = HttpJob(message)
     truncate.mark = message["cut_mark"]
     begun = socket.socket(fileno=pipes.request[0]) if job.is_begun else None
@@ -41,7 +41,7 @@ def run(job: Job, message: dict, pipes: Pipes) -> int:  # type: ignore[type-arg]
 
     exchange = Exchange(http, requests, time.monotonic() + job.timeout_ms / 1000, tell)
     reply = answered(http, exchange)
-    # First what says where the reply ends, so that the supervisor passes on the verdict together with the reply.
+    # Send the length of the reply first, so that the supervisor sends EXIT together with the reply.
     write_all(pipes.notes[1], _leave(len(reply)))
     write_all(pipes.reply[1], reply)
     _stay(pipes.notes[1])
@@ -49,7 +49,7 @@ def run(job: Job, message: dict, pipes: Pipes) -> int:  # type: ignore[type-arg]
 
 
 def answered(http: HttpJob, exchange: Exchange) -> bytes:
-    """The call's answer, as ``toolc.guest.answer`` has it, once its requests are made."""
+    """Send the requests and return the call's answer, in the format of ``toolc.guest.answer``."""
     try:
         return answer.success(_result(http, exchange))
     except ToolError as error:
@@ -61,9 +61,9 @@ def answered(http: HttpJob, exchange: Exchange) -> bytes:
 
 
 def _stay(fd: int) -> None:
-    """Wait until nobody is left who would read ``fd``, which is when the sandbox ends.
+    """Wait until ``fd`` has no reader, which is when the sandbox ends.
 
-    Giving back this process's memory would take a processor from those who pass on the reply.
+    Releasing this process's memory earlier would take processor time from forwarding the reply.
     """
     poll = select.poll()
     poll.register(fd, 0)
@@ -71,7 +71,7 @@ def _stay(fd: int) -> None:
 
 
 def _leave(size: int) -> bytes:
-    """The note that nothing will come after a reply of ``size`` bytes."""
+    """Return the note that the reply of ``size`` bytes is complete."""
     done = {
         "reply_bytes": size,
         "cpu_ms": cpu_ms(RUSAGE_SELF),
@@ -87,7 +87,7 @@ def _failed(kind: str, message: str, about: dict[str, object]) -> bytes:
 
 def _result(job: HttpJob, exchange: Exchange) -> Result:
     if job.pagination is not None:
-        from toolc.guest.http.exchange import all_pages  # few tools have pages
+        from toolc.guest.http.exchange import all_pages  # few tools use pagination
 
         found, has_more = all_pages(job, exchange)
         return _of_data(job, found, None, {**exchange.about(), "truncated": has_more})
@@ -132,7 +132,7 @@ def _by_type(job: HttpJob, response: Response, about: dict[str, object]) -> Resu
     if not is_text(response):
         check_length(response)
         check_size(len(response.body), job.limit)
-        from toolc.guest.http.response import file_of  # few calls bring a file
+        from toolc.guest.http.response import file_of  # few calls return a file
 
         return Result(file_of(response, str(about["url"]), job.url), None, about)
     check_length(response)

@@ -1,4 +1,4 @@
-"""A program's connection to a listener of the sandbox, and its stream on the wire. Nothing here ever blocks."""
+"""A program's connection to a listener of the sandbox, and its stream to the host. No operation blocks."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from toolc.guest.network.proxy import GreetingError, ProxyHandshake, RequestGree
 Greeting = Union[ProxyHandshake, RequestGreeting]
 
 TURNS = 4
-"""How often one program is read before the others have their turn."""
+"""How many reads one program may have before other connections are served."""
 
 RESET = struct.pack("ii", 1, 0)
-"""For SO_LINGER: closing is then a reset."""
+"""For SO_LINGER: closing the socket then sends a reset."""
 
 
 class GuestConnection:
-    """One program's. ``sock`` is None once the program's end is closed.
+    """The connection of one program. ``sock`` is None after the program's side has closed.
 
-    With a ``greeting`` the program says first where it wants to go. Once the host was asked ``is_open``, and
-    ``stream`` is the connection's number on the wire, which comes from ``numbers``. ``room`` is for what it says,
-    ``MAX_DATA`` bytes that all share.
+    With a ``greeting`` the program first sends the address to connect to. After the request to the host
+    ``is_open`` is true and ``stream`` is the connection's stream number, taken from ``numbers``. ``room`` is the
+    read buffer of ``MAX_DATA`` bytes that all connections share.
     """
 
     def __init__(
@@ -67,26 +67,26 @@ class GuestConnection:
 
     @property
     def is_gone(self) -> bool:
-        """Whether nothing of it is left, on either side."""
+        """Whether both sides are closed."""
         return self.sock is None and (not self.is_open or (self.close_sent and self._close_received))
 
     @property
     def is_heard(self) -> bool:
-        """Whether all that the program has said was passed on."""
+        """Whether all data from the program was forwarded."""
         return self.sock is None or (self._program_ended and not self._first)
 
     @property
     def wants_read(self) -> bool:
-        """Whether the program is to be listened to."""
+        """Whether to read from the program."""
         return not self._program_ended and (self._host_takes > 0 or not self.is_open or self._refused)
 
     @property
     def wants_write(self) -> bool:
-        """Whether there is something for the program."""
+        """Whether there is data for the program."""
         return bool(self._to_program)
 
     def open(self, kind: int, message: dict[str, object], first: bytes, out: bytearray) -> None:
-        """Ask the host for a connection, and have it send ``first``."""
+        """Request a connection from the host, and have it send ``first``."""
         self.is_open = True
         self.stream = next(self._numbers)
         self._first = first
@@ -94,13 +94,13 @@ class GuestConnection:
         self._send_first(out)
 
     def expect(self, answer: bytes) -> None:
-        """The host has begun this connection by itself; the program is told ``answer`` first."""
+        """Register a connection opened by the host without a request; send ``answer`` to the program first."""
         self.is_open = True
         self.stream = next(self._numbers)
         self._answer = answer
 
     def take(self, kind: int, payload: Payload, out: bytearray, wanted: int) -> None:
-        """Obey a frame of the host's. Raises ``FrameError``."""
+        """Process a frame from the host. Raise ``FrameError``."""
         if kind == CLOSE:
             self._close_received = True
             self._end(json.loads(bytes(payload)), out)
@@ -125,7 +125,7 @@ class GuestConnection:
             raise FrameError("frame of type %d on connection %d" % (kind, self.stream))
 
     def read(self, out: bytearray) -> None:
-        """Pass on what the program says."""
+        """Forward data from the program."""
         for _ in range(TURNS):
             if self.sock is None or not self.wants_read:
                 return
@@ -152,13 +152,13 @@ class GuestConnection:
                 out += self._room[:size]
 
     def write(self, out: bytearray, wanted: int) -> None:
-        """Give the program what it takes now."""
+        """Send buffered data to the program, as much as it accepts now."""
         if self._to_program:
             del self._to_program[: self._send(self._to_program, out, wanted)]
         self._settle(out)
 
     def _give(self, payload: Payload, out: bytearray, wanted: int) -> None:
-        """What is taken at once need not be kept."""
+        """Send data to the program directly, and buffer only the rest."""
         sent = 0 if self._to_program else self._send(payload, out, wanted)
         if sent < len(payload) and self.sock is not None:
             self._to_program += payload[sent:]
@@ -173,7 +173,7 @@ class GuestConnection:
         except OSError:
             self._abort(out)
             return 0
-        # The answer is our own, and was never the host's to account for.
+        # The answer is generated here, so it does not count against the host's window.
         own = min(sent, self._answer_left)
         self._answer_left -= own
         granted = self._credit.give_back(sent - own, wanted)
@@ -182,7 +182,7 @@ class GuestConnection:
         return sent
 
     def greet(self, data: bytes, out: bytearray) -> None:
-        """The program says where it wants to go, or somebody for it."""
+        """Process the program's request for a connection."""
         assert self._greeting is not None
         try:
             greeted = self._greeting.feed(data)
@@ -203,7 +203,7 @@ class GuestConnection:
                 self._say(END, b"", out)
 
     def _end(self, message: dict[str, str], out: bytearray) -> None:
-        """The host has said its last."""
+        """Process the host's CLOSE."""
         if self.sock is None:
             self._say_close(out)
         elif "reason" not in message:
@@ -216,19 +216,21 @@ class GuestConnection:
             self._abort(out)
 
     def _refuse(self, kind: str, reason: str, out: bytearray) -> None:
-        """Answer a proxy's client, and then read it to its end: closing before would take the answer away."""
+        """Send a refusal to a proxy client and read the rest of its data; closing earlier could discard the
+        refusal.
+        """
         assert self._greeting is not None
         self._refused = self._host_ended = True
         self._to_program += self._greeting.refusal(kind, reason)
         self.write(out, FIRST_WINDOW)
 
     def _settle(self, out: bytearray) -> None:
-        """End what has ended: the program hears of it once it has got everything."""
+        """Shut down the directions that have ended, after all data for the program was sent."""
         if self.sock is None or self._to_program:
             return
         if self._host_ended and not self._finished:
             self._finished = True
-            with suppress(OSError):  # the program may be gone already
+            with suppress(OSError):  # the program may have closed it already
                 self.sock.shutdown(socket.SHUT_WR)
         if self._program_ended and (self._finished or not self.is_open) and not self._first:
             self._shut()

@@ -1,11 +1,11 @@
-"""The sandbox's way out: listeners on loopback, each connection to which becomes a stream on the wire.
+"""Listen on loopback addresses in the sandbox; each accepted connection becomes a stream to the host.
 
 The CALL frame's ``network``::
 
     {"forwards": [["127.0.1.1", 443, "api.example.com"]], "proxy": ["127.0.1.2", 3128] | null}
-    {"requests": ["127.0.0.1", 3129]}       an HTTP tool's: see ``toolc.guest.network.proxy``
+    {"requests": ["127.0.0.1", 3129]}       of an HTTP tool: see ``toolc.guest.network.proxy``
 
-Where a program connects to the first address of a forward, the host is asked for its name, at the same port.
+For a connection to the first address of a forward, the host connects to its host name, at the same port.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ from toolc.guest.network.proxy import CONNECTED, ProxyHandshake, RequestGreeting
 BACKLOG = 1024
 
 LOCALHOST = ("127.0.0.1", "::1")
-"""What ``localhost`` leads to in every sandbox."""
+"""The addresses of ``localhost`` in every sandbox."""
 
 
 class NetworkError(Exception):
-    """The sandbox cannot listen where it must; ``str(error)`` says where and why."""
+    """The sandbox cannot listen on a required address; ``str(error)`` names it and the reason."""
 
 
 class GuestNetwork:
-    """All listeners and connections. Poll ``fileno`` and call ``serve``; frames for the host go to ``out``."""
+    """All listeners and connections. Poll ``fileno`` and call ``serve``; frames for the host are appended to
+    ``out``.
+    """
 
     def __init__(self) -> None:
         self._poll = select.epoll()
@@ -45,14 +47,14 @@ class GuestNetwork:
         self._requests = -1
 
     def listen(self, setting: dict[str, list[list[object]]]) -> None:
-        """Listen as the CALL frame says. Raises ``NetworkError``."""
+        """Start the listeners in the CALL frame. Raise ``NetworkError``."""
         forwards = setting.get("forwards") or ()
         for address, port, host in forwards:
             self._listen(str(address), int(str(port)), {"host": host, "port": port})
         places = [(address, port) for address, port, _ in forwards]
         for address, port, host in forwards:
             if address == LOCALHOST[0] and (LOCALHOST[1], port) not in places:
-                # Some programs try its first address only. A sandbox without IPv6 has no other.
+                # Some programs try only the first address of localhost. A sandbox without IPv6 has only one.
                 with suppress(NetworkError):
                     self._listen(LOCALHOST[1], int(str(port)), {"host": host, "port": port})
         if setting.get("proxy"):
@@ -65,15 +67,15 @@ class GuestNetwork:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no program has a connection."""
+        """Whether there are no connections from programs."""
         return not self._by_fd
 
     def fileno(self) -> int:
-        """The descriptor to poll for reading."""
+        """Return the descriptor to poll for reading."""
         return self._poll.fileno()
 
     def serve(self, out: bytearray, max_out: int) -> None:
-        """Do what can be done now, as long as ``out`` is shorter than ``max_out``."""
+        """Handle pending events while ``out`` is shorter than ``max_out``."""
         for fd, mask in self._poll.poll(0):
             if len(out) >= max_out:
                 return
@@ -90,7 +92,7 @@ class GuestNetwork:
             self._follow(connection)
 
     def take(self, kind: int, stream: int, payload: Payload, out: bytearray) -> None:
-        """Obey a frame of the host's. Raises ``FrameError``."""
+        """Process a frame from the host. Raise ``FrameError``."""
         connection = self._connections.get(stream)
         if connection is None:
             raise FrameError("frame of type %d on connection %d, which is none" % (kind, stream))
@@ -98,7 +100,7 @@ class GuestNetwork:
         self._follow(connection)
 
     def expect(self, fd: int) -> None:
-        """Pass on what the host has begun with to the worker, which reads it from ``fd``'s other end."""
+        """Forward the connection opened by the host to the worker, which reads from the other end of ``fd``."""
         sock = socket.socket(fileno=fd)
         sock.setblocking(False)
         connection = GuestConnection(self._numbers, sock, RequestGreeting(), self._room)
@@ -107,7 +109,7 @@ class GuestNetwork:
         self._follow(connection)
 
     def drain(self, out: bytearray, max_out: int) -> bool:
-        """Pass on what programs that are dead by now have written; whether all of that is done."""
+        """Forward what programs wrote before they exited. Return whether all of it was forwarded."""
         for fd in self._listeners:
             self._accept(fd, out)
         for connection in [*self._by_fd.values()]:
@@ -118,7 +120,7 @@ class GuestNetwork:
         return all(connection.is_heard for connection in self._by_fd.values())
 
     def close(self) -> None:
-        """Let nobody in any more, and break off what there is."""
+        """Close all listeners and connections."""
         for listener, _ in self._listeners.values():
             listener.close()
         for connection in self._by_fd.values():
@@ -128,7 +130,7 @@ class GuestNetwork:
 
     @property
     def _has_room(self) -> bool:
-        # Both, for what has ended on one side has not on the other.
+        # Check both: a connection can be closed on one side only.
         return len(self._connections) < MAX_CONNECTIONS and len(self._by_fd) < MAX_CONNECTIONS
 
     @property
@@ -149,7 +151,7 @@ class GuestNetwork:
         return listener.fileno()
 
     def _let_in(self) -> None:
-        """Take as many programs as there is room for; the others wait."""
+        """Accept connections only while there is room; other programs wait."""
         accepts = self._has_room
         if accepts == self._accepts:
             return
@@ -166,7 +168,7 @@ class GuestNetwork:
             try:
                 sock, _ = listener.accept()
             except OSError:
-                break  # nobody is waiting, or who was has gone
+                break  # no connection is waiting, or it was closed
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             greeting = RequestGreeting() if fd == self._requests else ProxyHandshake()
@@ -179,12 +181,12 @@ class GuestNetwork:
         self._let_in()
 
     def _follow(self, connection: GuestConnection) -> None:
-        """Poll for what the connection is waiting for, and forget it at its end."""
+        """Update the poll events for the connection, and remove it when both sides are closed."""
         fd = connection.fd
         if connection.is_open and not connection.is_gone:
             self._connections[connection.stream] = connection
         if connection.sock is None:
-            # Closing took it out of the poll.
+            # Closing the socket removed it from the poll.
             if self._by_fd.get(fd) is connection:
                 del self._by_fd[fd]
                 self._masks.pop(fd, None)

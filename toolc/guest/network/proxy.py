@@ -1,6 +1,6 @@
-"""What a program says to the sandbox's HTTP proxy, and is answered (RFC 9110, 9.3.6; RFC 9112, 3.2).
+"""Parse requests to the sandbox's HTTP proxy and write its responses (RFC 9110, 9.3.6; RFC 9112, 3.2).
 
-Only the head is read. Hosts are passed on as they are written: whether they are any is the broker's to judge.
+Only the head is parsed. Host names are forwarded unchanged; the broker validates them.
 """
 
 from __future__ import annotations
@@ -11,32 +11,34 @@ import re
 from toolc.guest.frames import LENGTH, MAX_PAYLOAD, OPEN, REQUEST
 
 MAX_HEAD = 64 * 1024
-"""The longest head of a request, in bytes."""
+"""The maximum length of a request head, in bytes."""
 
 REQUEST_LINE = re.compile(rb"([A-Z][A-Z-]*) ([!-~\x80-\xff]+) HTTP/1\.[01]")
-"""The target may have bytes beyond ASCII, which no standard allows and curl does not encode."""
+"""The target may contain non-ASCII bytes, which no standard allows but curl sends unencoded."""
 
 TARGET = re.compile(rb"[Hh][Tt][Tt][Pp]://([^/?#]*)(.*)")
 AUTHORITY = re.compile(rb"(\[[^\[\]]*\]|[^:\[\]@]*)(?::([0-9]{0,5}))?")
 FIELD_END = re.compile(rb"\r?\n(?![ \t])")
-"""As servers see it: many take a line feed alone for a line's end, and a line that begins with a space goes on."""
+"""As servers parse it: many accept a single line feed as line end, and a line that starts with a space is a
+continuation.
+"""
 
 OWN_FIELDS = (b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive", b"host")
-"""Fields between client and proxy, which no server is to see; the host is the URL's (RFC 9112, 3.2.2)."""
+"""Header fields between client and proxy that are not forwarded. The host comes from the URL (RFC 9112, 3.2.2)."""
 
 STATUS = {"denied": b"403 Forbidden", "network": b"502 Bad Gateway", "timeout": b"504 Gateway Timeout"}
-"""The status for each kind of refusal; the reason follows it."""
+"""The status line for each kind of refusal; the reason follows it."""
 
 MAX_PHRASE = 1000
-"""How much of a reason stands in the status line, in bytes: clients take no endless one."""
+"""The maximum length of a reason in the status line, in bytes: clients limit its length."""
 
 
 class GreetingError(ValueError):
-    """Not what is said to a proxy; ``str(error)`` is the reason."""
+    """Not a valid request to a proxy; ``str(error)`` is the reason."""
 
 
 class ProxyRequest:
-    """What a greeting comes to: the connection's first frame, what to send first, what to say once it is open."""
+    """A parsed request: the connection's first frame, the first data to send, and the response once it is open."""
 
     def __init__(self, kind: int, message: dict[str, object], first: bytes, answer: bytes) -> None:
         self.kind = kind
@@ -46,13 +48,13 @@ class ProxyRequest:
 
 
 class ProxyHandshake:
-    """The head of a request to a proxy, as it comes in."""
+    """A parser for the head of a request to a proxy."""
 
     def __init__(self) -> None:
         self._head = bytearray()
 
     def feed(self, data: bytes) -> ProxyRequest | None:
-        """Take what came; None until the head is whole. Raises ``GreetingError``."""
+        """Parse received data. Return None until the head is complete. Raise ``GreetingError``."""
         self._head += data
         head, end, rest = bytes(self._head).partition(b"\r\n\r\n")
         if not end:
@@ -76,7 +78,7 @@ class ProxyHandshake:
         host, port = authority(absolute[1])
         path = absolute[2] if absolute[2].startswith(b"/") else b"/" + absolute[2]
         kept = [field for field in fields if field.partition(b":")[0].strip().lower() not in OWN_FIELDS]
-        # One request for each connection: the next may be for another host.
+        # Allow one request per connection: the next one may be for another host.
         own = (b"Host: " + absolute[1], b"Connection: close")
         lines = [b"%s %s HTTP/1.1" % (method, path.partition(b"#")[0]), *own, *kept, b"", b""]
         return ProxyRequest(
@@ -84,9 +86,9 @@ class ProxyHandshake:
         )
 
     def refusal(self, kind: str, reason: str) -> bytes:
-        """The answer where there is no connection."""
+        """Return the response for a refused connection."""
         body = ("toolc: %s\n" % reason).encode("utf-8", "replace")
-        # Of the answer to a CONNECT most clients show the status line and nothing else.
+        # After a failed CONNECT most clients show only the status line.
         phrase = re.sub(rb"[^ -~]", b"?", reason.encode("ascii", "replace"))[:MAX_PHRASE]
         lines = (
             b"HTTP/1.1 %s: %s" % (STATUS.get(kind, b"400 Bad Request"), phrase),
@@ -100,7 +102,7 @@ class ProxyHandshake:
 
 
 def authority(text: bytes) -> tuple[str, int | None]:
-    """Host and port, None without one. Raises ``GreetingError``."""
+    """Return host and port; the port is None if absent. Raise ``GreetingError``."""
     found = AUTHORITY.fullmatch(text)
     if found is None or not found[1] or not text.isascii():
         raise GreetingError("no host can be seen in the request")
@@ -108,17 +110,17 @@ def authority(text: bytes) -> tuple[str, int | None]:
 
 
 CONNECTED = b"{}\n"
-"""The answer once the server is connected."""
+"""The answer after the server is connected."""
 
 
 class RequestGreeting:
-    """A request as it comes in; the host is to make sense of it."""
+    """A parser for a request of an HTTP tool, which the host interprets."""
 
     def __init__(self) -> None:
         self._head = bytearray()
 
     def feed(self, data: bytes) -> ProxyRequest | None:
-        """Take what came; None until the request is whole. Raises ``GreetingError``."""
+        """Parse received data. Return None until the request is complete. Raise ``GreetingError``."""
         self._head += data
         if len(self._head) < LENGTH.size:
             return None
@@ -132,5 +134,5 @@ class RequestGreeting:
         return ProxyRequest(REQUEST, message, bytes(self._head[end:]), CONNECTED)
 
     def refusal(self, kind: str, reason: str) -> bytes:
-        """The answer where there is no connection."""
+        """Return the answer for a refused connection."""
         return json.dumps({"reason": reason, "kind": kind if kind != "bad" else "execution"}).encode() + b"\n"
