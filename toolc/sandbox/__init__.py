@@ -1,1 +1,1 @@
-"""The only place that knows how a sandbox is made: one file per engine, listed here in order of preference."""
+"""Sandbox engines: the Docker and OCI (runc) backends, and what they share."""
