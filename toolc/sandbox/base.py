@@ -229,7 +229,7 @@ class Engine(Protocol):
         """Return why this engine cannot meet the demands of ``profile`` here, with the remedy; None if it can."""
 
     def overlay_obstacle(self, profile: Profile) -> str | None:
-        """Return why this engine cannot mount the workspace of ``profile`` as an overlay; None if it may be tried."""
+        """Return why it cannot mount the workspace of ``profile`` as an overlay; None if it may be tried."""
 
     def pins(self, profile: Profile) -> ContentDigests:
         """Return the content digests for sandboxes of ``profile``; create what does not exist yet.

@@ -40,7 +40,7 @@ _BUILD_SECONDS: Final = 600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltImage:
-    """An image on this host that toolc has built. ``recipe`` is the digest of its folder, ``base`` its base image."""
+    """An image on this host, built by toolc. ``recipe`` is the digest of its folder, ``base`` its base image."""
 
     name: str
     tag: str

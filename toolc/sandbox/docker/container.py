@@ -106,7 +106,7 @@ def find_image(client: Client, name: str) -> LocalImage | None:
 
 
 def _is_tagged(tags: JsonValue, name: JsonValue) -> bool:
-    """Return whether an image has the tag of toolc's image ``name``. Images built from it inherit only its labels."""
+    """Return whether an image has the tag of toolc's image ``name``. Derived images inherit only its labels."""
     return isinstance(tags, list) and any(str(tag).startswith(f"toolc/{name}:") for tag in tags)
 
 
