@@ -1,1 +1,1 @@
-"""Sandbox engines: the Docker and OCI (runc) backends, and what they share."""
+"""The sandbox engines, docker and oci (runc), and the modules that they share."""

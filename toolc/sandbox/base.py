@@ -185,7 +185,7 @@ class EngineSandbox(Protocol):
         """When it was created and ready to be started, by ``perf_counter``."""
 
     def fileno(self) -> int:
-        """Return the descriptor to poll for reading and writing, while the stream is open."""
+        """Return the descriptor to poll for reading and writing. It may be another one after ``read``."""
 
     def read(self) -> bytes | None:
         """Return the bytes that have arrived (at most 256 KiB); ``b""`` at the end of the stream, None if none yet.

@@ -14,7 +14,7 @@ from toolc.model.spec.sandbox import Limits
 HOSTNAME: Final = "sandbox"
 
 LOOPBACK: Final = "127.0.0.1"
-"""The address in ``resolv.conf(5)``: no server listens there, so name lookups fail immediately."""
+"""The loopback address of a sandbox. No name server listens there, so name lookups fail immediately."""
 
 
 def hosts(names: Sequence[tuple[str, str]] = ()) -> str:

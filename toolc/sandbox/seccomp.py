@@ -90,6 +90,7 @@ may load a module, which a tool does not need and which could be attacked."""
 
 AF_NETLINK: Final = 16
 NETLINK_ROUTE: Final = 0
+"""The only netlink protocol allowed. It lists interfaces and addresses."""
 
 SIGNALS: Final = ("kill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "tgkill", "tkill")
 """Calls that send a signal. The first argument is the process, the second the signal."""

@@ -288,10 +288,10 @@ class NoHostError(Exception):
 
 
 def find_socket(environment: Mapping[str, str]) -> str:
-    """Return the path of the daemon's socket: ``DOCKER_HOST``, else the current context, else the first usual
-    place.
+    """Return the path of the daemon's socket.
 
-    What the user has chosen is never replaced. Raises ``NoHostError``.
+    It is ``DOCKER_HOST``, else the current context, else the first usual place. What the user has chosen is never
+    replaced. Raises ``NoHostError``.
     """
     if host := environment.get("DOCKER_HOST"):
         return _unix_path(host, "DOCKER_HOST")

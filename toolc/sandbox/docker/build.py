@@ -70,10 +70,10 @@ def discard(client: Client, old: BuiltImage) -> None:
 
 
 def obtain(client: Client, base: str | None, public: str, say: Say) -> str:
-    """Return a base image that is on this host: ``base`` if given, else ``public``, else one built from the host's
-    distribution.
+    """Return a base image that is on this host.
 
-    Pull it if needed. A given ``base`` is never replaced. Raises ``InfrastructureError`` if no base is available.
+    It is ``base`` if given, else ``public``, else one built from the host's distribution. Pull or build it if
+    needed. A given ``base`` is never replaced. Raises ``InfrastructureError`` if no base is available.
     """
     from toolc.sandbox.images import debian  # imported only for builds
 

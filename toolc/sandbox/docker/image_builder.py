@@ -84,12 +84,12 @@ def recipe(name: str) -> Recipe:
 
 
 def build_image(name: str, *, base: str | None, say: Say) -> BuiltImage:
-    """Build the image ``name`` unless it exists and is up to date. Concurrent builds of an image wait for each
-    other.
+    """Build the image ``name`` unless it exists and is up to date.
 
-    ``base`` is the image to start from. If None, the image ``base`` starts from a public image, else from one
-    created on this host; all others start from the image ``base``, which is built first. Raises ``UsageError`` for
-    an unknown name, ``NoEngineError`` without a daemon, ``InfrastructureError`` if the build fails.
+    Concurrent builds of an image wait for each other. ``base`` is the image to start from. If None, the image
+    ``base`` starts from a public image, else from one created on this host; all others start from the image
+    ``base``, which is built first. Raises ``UsageError`` for an unknown name, ``NoEngineError`` without a daemon,
+    ``InfrastructureError`` if the build fails.
     """
     made_from = recipe(name)
     client = _client()

@@ -1,8 +1,8 @@
-"""The janitor's program: ``python -I -S janitor_process.py DIRECTORY``, with commands on stdin, one JSON array per
-line.
+"""The janitor's program: ``python -I -S janitor_process.py DIRECTORY``.
 
-The first element of each array is one of ``COMMAND_SCHEMA``, what the command removes; the others are the command.
-The file is run by its path, so it imports only the standard library. It knows nothing about engines.
+It reads commands from stdin, one JSON array per line. The first element of each array is one of ``COMMAND_SCHEMA``,
+what the command removes; the others are the command. The file is run by its path, so it imports only the standard
+library. It knows nothing about engines.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = [
 ]
 
 DEADLINE_SECONDS: Final = 10.0
-"""How long all commands, and each one, may wait, in seconds. What is left then is for the next process, or ``toolc
-gc``.
+"""How long all commands, and each one, may wait, in seconds.
 
-Time in which a command makes progress does not count: rolling back a large commit may take long.
+What is left then is for the next process, or ``toolc gc``. Time in which a command makes progress does not count:
+rolling back a large commit may take long.
 """
 
 MOST_SECONDS: Final = 900.0
