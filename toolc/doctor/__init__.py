@@ -1,1 +1,1 @@
-"""The package ``toolc.doctor``."""
+"""``toolc doctor``: what this host's sandbox engines can do, known vulnerabilities, and escape probes."""

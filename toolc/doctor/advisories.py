@@ -1,4 +1,4 @@
-"""Known flaws in what sandboxes are made of: which of them concern this host, and whether a tool could use them."""
+"""Known vulnerabilities of the programs that sandboxes use, and whether they affect this host and its tools."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 Standing: TypeAlias = Literal["affected", "unknown", "fixed"]
-"""Whether a version has a flaw. ``unknown``: of its branch it is not recorded where it was mended."""
+"""Whether a version has a flaw. ``unknown``: the fix in its branch is not recorded."""
 
 _CANDIDATE: Final = re.compile(r"[-.~]?(alpha|beta|rc)[-.]?(\d*)", re.IGNORECASE)
 _DATE: Final = re.compile(r"(20\d{6})(?:\.(\d+))?")
@@ -19,31 +19,32 @@ _DATE: Final = re.compile(r"(20\d{6})(?:\.(\d+))?")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Version:
-    """A release: its numbers, and then what sorts a candidate before it. ``rest`` is what a packager has added."""
+    """A release: its numbers, and the mark of a release candidate. ``rest`` is what a packager has added."""
 
     numbers: tuple[int, ...]
-    candidate: tuple[str, int] = ("~", 0)  # sorts after every word that a candidate has
+    candidate: tuple[str, int] = ("~", 0)  # sorts after all candidates
     rest: str = ""
 
     @property
     def branch(self) -> tuple[int, ...]:
-        """What patch releases have in common."""
+        """The first two numbers, which patch releases have in common."""
         return self.numbers[:2]
 
     @property
     def is_packaged(self) -> bool:
-        """Whether somebody else than the project made it, and may have mended it."""
+        """Whether it was packaged by someone other than the project, who may have added fixes."""
         return bool(self.rest)
 
     def release(self) -> Version:
-        """The project's release that it was made of."""
+        """Return the project's release that it was built from."""
         return Version(self.numbers, self.candidate)
 
 
 def parse(text: str) -> Version | None:
-    """A version as programs, kernels and packages write it; None where it is none.
+    """Parse a version of a program, kernel or package; return None if it is not one.
 
-    ``v1.4.0-rc.3``, ``1.1.5+ds1-1+deb12u1``, ``6.1.0-18-amd64``, and gVisor's dates: ``release-20240212.0``.
+    Examples: ``v1.4.0-rc.3``, ``1.1.5+ds1-1+deb12u1``, ``6.1.0-18-amd64``, and gVisor's dates:
+    ``release-20240212.0``.
     """
     if dated := _DATE.search(text):
         return Version((int(dated[1]), int(dated[2] or 0), 0), rest="" if text.startswith("release-") else text)
@@ -59,9 +60,9 @@ def parse(text: str) -> Version | None:
 
 
 def standing(found: Version, since: Version, fixed: Sequence[Version], *, every_branch: bool) -> Standing:
-    """Whether ``found`` has a flaw that came with ``since`` and was mended in ``fixed``, one of each branch.
+    """Return whether ``found`` has a flaw introduced in ``since`` and fixed in ``fixed``, one release per branch.
 
-    With ``every_branch``, a branch that is not named there was never mended; else it is not known.
+    With ``every_branch``, a branch that is not in ``fixed`` was never fixed; else it is unknown.
     """
     release = found.release()
     if release < since:
@@ -75,23 +76,24 @@ def standing(found: Version, since: Version, fixed: Sequence[Version], *, every_
 
 
 PATH: Final = Path(__file__).parent.parent / "data" / "advisories.toml"
-"""The table; its head says how it is read."""
+"""The table of advisories; the comment at its start describes the format."""
 
 Exposed: TypeAlias = Literal["no", "partly", "yes"]
-"""Whether a tool in toolc's sandbox could use a flaw; ``partly`` where it takes more than the tool."""
+"""Whether a tool in toolc's sandbox could exploit a flaw; ``partly`` if that needs more than the tool."""
 
 Status: TypeAlias = Literal["open", "maybe", "patched"]
-"""``patched``: the installed package's changelog says so; ``maybe``: its packager may have, or it is not known."""
+"""``patched``: according to the changelog of the installed package; ``maybe``: possibly fixed by its packager, or
+unknown."""
 
 _KERNEL: Final = "kernel"
-"""The component whose branches live for years, and get fixes that no list has in full."""
+"""The component whose branches are maintained for years, with fixes that no list contains completely."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Component:
-    """A program (or the kernel) that sandboxes are made of, as it calls itself.
+    """A program that sandboxes use, or the kernel, with the version that it reports.
 
-    ``package`` is what a distribution calls it, where it runs on this very machine; else empty.
+    ``package`` is its package in a distribution if it runs on this machine; else empty.
     """
 
     name: str
@@ -101,7 +103,8 @@ class Component:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advisory:
-    """A known flaw: where it is, what it allows, whether toolc's sandboxes are exposed and why, and what to do."""
+    """A known flaw: its component, what it allows, whether and why toolc's sandboxes are exposed, and the
+    remedy."""
 
     id: str
     component: str
@@ -114,14 +117,14 @@ class Advisory:
 
     @property
     def affected(self) -> str:
-        """The range in words."""
+        """The affected versions, as text."""
         first = "" if self.since == "0" else f"since {self.since}, "
         return f"{first}fixed in {', '.join(self.fixed)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdvisoryMatch:
-    """An advisory that concerns a component here. ``note`` says why its status is not simply open."""
+    """An advisory that affects a component here. ``note`` says why its status is not simply open."""
 
     advisory: Advisory
     component: Component
@@ -130,7 +133,7 @@ class AdvisoryMatch:
 
 
 def load(path: Path = PATH) -> tuple[Advisory, ...]:
-    """The table, in its order."""
+    """Return the advisories of the table, in its order."""
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     return tuple(_advisory(entry) for entry in table["advisory"])
 
@@ -140,9 +143,9 @@ def concerning(
     advisories: Iterable[Advisory],
     changelog: Callable[[str], str] | None = None,
 ) -> Iterator[AdvisoryMatch]:
-    """What concerns these components, in the table's order.
+    """Yield the advisories that affect these components, in the table's order.
 
-    ``changelog`` gives the text of a package's changelog, empty where there is none.
+    ``changelog`` returns the text of a package's changelog, empty if there is none.
     """
     read = changelog or installed_changelog
     by_name: dict[str, list[Component]] = {}
@@ -176,7 +179,7 @@ def _concern(advisory: Advisory, component: Component, changelog: Callable[[str]
 
 
 def installed_changelog(package: str) -> str:
-    """The changelog of a package as Debian and its kin install it; empty where there is none."""
+    """Return the changelog of a package on Debian and its derivatives; empty if there is none."""
     path = Path("/usr/share/doc", package, "changelog.Debian.gz")
     try:
         return gzip.decompress(path.read_bytes()).decode("utf-8", "replace")
@@ -188,7 +191,7 @@ def _ids(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"CVE-\d{4}-\d+", text))
 
 
-def _advisory(entry: Mapping[str, Any]) -> Advisory:  # Any, for it is what a TOML table holds
+def _advisory(entry: Mapping[str, Any]) -> Advisory:  # Any, because a TOML table holds values of any type
     exposed = entry["exposed"]
     assert exposed in get_args(Exposed)
     return Advisory(

@@ -1,4 +1,4 @@
-"""What a Docker daemon's sandboxes are made of, as it says itself."""
+"""Which components the sandboxes of an engine use, and their versions."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from toolc.sandbox.docker.daemon import Daemon, connect
 from toolc.sandbox.oci import probe
 
 PACKAGES: Final = {"docker": "docker.io", "containerd": "containerd", "runc": "runc", "podman": "podman"}
-"""What Debian and its kin call these programs; the name of each as the advisories have it."""
+"""The packages of these programs on Debian and its derivatives, by their names in the advisories."""
 
 _NAMES: Final = {"Engine": "docker", "Podman Engine": "podman", "containerd": "containerd", "runc": "runc"}
-"""The daemon's words for its parts."""
+"""The names of components in the daemon's answer, and in the advisories."""
 
 _SECONDS: Final = 10.0
-"""How long the daemon, or a runtime that is asked for its version, may take."""
+"""How long the daemon, or a runtime that prints its version, may take."""
 
 
 def docker_components() -> tuple[Component, ...]:
-    """The daemon, its parts, its gVisor and its kernel; nothing where no daemon answers."""
+    """Return the daemon, its components, its gVisor and its kernel; nothing if no daemon answers."""
     try:
         daemon = connect(find_socket(os.environ))
         answer = daemon.client.call("GET", "/version", timeout=_SECONDS)
@@ -37,7 +37,7 @@ def docker_components() -> tuple[Component, ...]:
 
 
 def parse_docker_version(version: JsonObject) -> tuple[Component, ...]:
-    """What ``GET /version`` says."""
+    """Return the components in the answer to ``GET /version``."""
     listed = version.get("Components")
     parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
     found = [Component(name="docker desktop", version=name[1]) for name in _desktop(version.get("Platform"))]
@@ -51,8 +51,8 @@ def parse_docker_version(version: JsonObject) -> tuple[Component, ...]:
 
 
 def _number(part: JsonObject) -> str:
-    """Its version; the longer one where a distribution keeps its own beside it."""
-    # Podman tells the whole of what its runtime says.
+    """Return the version of a component; the longer one if a distribution adds its own."""
+    # Podman reports the whole version output of its runtime.
     version = re.sub(r"(?s)^runc version (\S+).*", r"\1", str(part.get("Version", "")))
     details = part.get("Details")
     commit = details.get("GitCommit") if isinstance(details, dict) else None
@@ -65,7 +65,7 @@ def _desktop(platform: JsonValue) -> Iterator[re.Match[str]]:
 
 
 def _gvisor(daemon: Daemon) -> Iterator[Component]:
-    """gVisor says its version only itself, and only where it is on this machine."""
+    """Yield gVisor. Only its program reports its version, so it must be on this machine."""
     for runtime in daemon.runtimes:
         path = re.search(r"\bpath=(\S+)", runtime.definition)
         program = shutil.which(path[1]) if path else None
@@ -84,7 +84,7 @@ def _asked(program: str) -> str:
 
 
 def oci_components() -> tuple[Component, ...]:
-    """The runtime and this machine's kernel; nothing where there is no runtime."""
+    """Return the runtime and this machine's kernel; nothing if there is no runtime."""
     path = probe.runtime()
     if path is None:
         return ()
@@ -107,7 +107,8 @@ def oci_components() -> tuple[Component, ...]:
 
 
 def parse_runc_version(text: str) -> tuple[Component, ...]:
-    """What the runtime says of its version. A distribution puts its package's number where a commit stands."""
+    """Parse the version output of runc. A distribution may put the version of its package in place of the
+    commit."""
     version = re.search(r"^runc version (\S+)", text, re.MULTILINE)
     if version is None:
         return ()
@@ -117,6 +118,6 @@ def parse_runc_version(text: str) -> tuple[Component, ...]:
 
 
 def kernel_version(release: str, version: str) -> str:
-    """The kernel's version, from ``uname -r`` and ``uname -v``: only there Debian says which release it is."""
+    """Return the kernel's version, from ``uname -r`` and ``uname -v``: Debian's release is only in the latter."""
     debian = re.search(r"\bDebian (\d\S+)", version)
     return debian[1] if debian else release

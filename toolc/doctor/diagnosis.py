@@ -1,4 +1,4 @@
-"""What ``toolc doctor`` has found, and the same as JSON."""
+"""The findings of ``toolc doctor``, and their form as JSON."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = [
 ]
 
 Place: TypeAlias = tuple[str, MinIsolation]
-"""An engine's name and a kind of isolation that it has."""
+"""The name of an engine, and one of its kinds of isolation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One real call. ``reason`` says why it could not be made; else it is empty, and the rest is what was seen."""
+    """One real call. ``reason`` says why it failed; if it is empty, the other fields are the results."""
 
     reason: str = ""
     milliseconds: float = 0.0
@@ -37,20 +37,20 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probed:
-    """What came of the probes, by their names. ``reason`` says why they could not be run; else it is empty."""
+    """The results of the probes, by name. ``reason`` says why they could not be run; else it is empty."""
 
     reason: str = ""
     answers: dict[str, ProbeResult] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:
-        """Whether any did not hold, or none could be run."""
+        """Whether a probe failed, or none could be run."""
         return bool(self.reason) or any(answer.verdict == "failed" for answer in self.answers.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """Everything. ``trials`` and ``probed`` are by engine and kind of isolation, in their order."""
+    """All findings. ``trials`` and ``probed`` are by engine and kind of isolation, in their order."""
 
     host: HostReport
     engines: tuple[EngineReport, ...]
@@ -60,13 +60,13 @@ class Diagnosis:
 
     @property
     def works(self) -> bool:
-        """Whether some engine made its call, and every probe held."""
+        """Whether an engine made its call, and no probe failed."""
         called = any(not trial.reason for trial in self.trials.values())
         return called and not any(probed.failed for probed in self.probed.values())
 
     @property
     def strongest(self) -> tuple[EngineReport, Capabilities] | None:
-        """The engine and the kind of isolation that keep a tool in best, of those that made their call."""
+        """The engine and the kind of isolation that are the strongest of those that made their call."""
         tried = [
             (report, offered)
             for report in self.engines
@@ -77,7 +77,7 @@ class Diagnosis:
 
 
 def to_json(diagnosis: Diagnosis) -> JsonObject:
-    """The whole, for programs."""
+    """Return the diagnosis as a JSON object."""
     best = diagnosis.strongest
     value: JsonObject = {
         "works": diagnosis.works,

@@ -1,4 +1,4 @@
-"""What this host's engines are, can and lack: all that ``toolc doctor`` says about them."""
+"""Describe this host and its engines: components, enforced limits, known vulnerabilities and remedies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 Read: TypeAlias = Callable[[str], str]
-"""Gives the text of a small file of the kernel's, stripped; empty if it is not there."""
+"""Returns the text of a small file of the kernel, stripped; empty if it does not exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class HostReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recommendation:
-    """What would be better, and how to have it: both sentences for a user."""
+    """What could be better, and how to achieve it: both are sentences for the user."""
 
     lacks: str
     remedy: str
@@ -46,7 +46,7 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineReport:
-    """One engine: what it is made of, what it enforces with each kind of isolation, and what would improve it."""
+    """One engine: its components, what it enforces with each kind of isolation, and what would improve it."""
 
     name: str
     probe: EngineStatus
@@ -57,7 +57,7 @@ class EngineReport:
 
 
 def report_host() -> HostReport:
-    """This machine, as far as it matters to sandboxes. Never raises."""
+    """Return a description of this machine, as far as it matters for sandboxes. Never raises."""
     return HostReport(
         system=_system(),
         kernel=f"{platform.system()} {platform.release()}",
@@ -67,7 +67,8 @@ def report_host() -> HostReport:
 
 
 def report_engines(names: Sequence[str] = ENGINES) -> tuple[EngineReport, ...]:
-    """Each engine of these names. Asks its daemon or programs; starts no sandbox, and never raises."""
+    """Return a report about each of these engines. Query its daemon or programs; start no sandbox, and never
+    raise."""
     advisories = load()
     found = []
     for name in names:
@@ -83,7 +84,7 @@ def report_engines(names: Sequence[str] = ENGINES) -> tuple[EngineReport, ...]:
 def describe(
     engine: Engine, probe: EngineStatus, components: tuple[Component, ...], concerns: tuple[AdvisoryMatch, ...]
 ) -> EngineReport:
-    """The report about one engine, from what it says of itself."""
+    """Return the report about one engine, from its status and capabilities."""
     if not probe.available:
         remedy = Recommendation(lacks=probe.reason, remedy=probe.remedy)
         return EngineReport(name=engine.name, probe=probe, remedies=(remedy,))
@@ -99,9 +100,9 @@ def describe(
 
 
 def strongest(offers: Sequence[tuple[EngineReport, Capabilities]]) -> tuple[EngineReport, Capabilities] | None:
-    """Of engines with what they offer, the one that keeps a tool in best; None where there is none.
+    """Return the engine and isolation that are the strongest; None if ``offers`` is empty.
 
-    More isolation comes first, then more enforced limits, then the order of the engines.
+    The kind of isolation counts first, then the number of enforced limits, then the order of the engines.
     """
     return max(
         offers, key=lambda each: (ISOLATION.index(each[1].isolation), -len(unenforced(each[1]))), default=None
@@ -119,7 +120,7 @@ def _limits(capabilities: Sequence[Capabilities]) -> list[Recommendation]:
 
 
 def _isolation(engine: Engine, capabilities: Sequence[Capabilities]) -> list[Recommendation]:
-    """The next stronger kind, and why it cannot be had."""
+    """Return the next stronger kind of isolation, and why it is not available."""
     best = max((ISOLATION.index(offered.isolation) for offered in capabilities), default=0)
     for wanted in ISOLATION[best + 1 :]:
         reason = engine.refusal(Profile(min_isolation=wanted))
@@ -142,7 +143,7 @@ def _updates(concerns: Sequence[AdvisoryMatch]) -> list[Recommendation]:
 
 
 def _sentence(reason: str) -> str:
-    """What to do, of a reason that ends with it."""
+    """Return the remedy at the end of a reason, as a sentence."""
     text = reason.partition("; ")[2] or reason
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
@@ -162,7 +163,7 @@ def _cgroup() -> str:
 
 
 def describe_cgroup(mountinfo: str) -> str:
-    """Which control groups proc_pid_mountinfo(5) tells of: ``v1``, ``v2``, ``v1 and v2 (hybrid)``, ``none``."""
+    """Return the cgroup versions in proc_pid_mountinfo(5): ``v1``, ``v2``, ``v1 and v2 (hybrid)``, ``none``."""
     versions = {tree.version for tree in cgroups.trees(mountinfo)}
     if versions == {1, 2}:
         return "v1 and v2 (hybrid)"
@@ -170,7 +171,7 @@ def describe_cgroup(mountinfo: str) -> str:
 
 
 def restrictions(read: Read) -> list[str]:
-    """What the kernel's settings and modules mean for sandboxes, a sentence each."""
+    """Return the restrictions by the kernel's settings and modules, one sentence each."""
     found = [
         f"Ordinary users may not make user namespaces ({name} is {value}); to allow it: {remedy}"
         for name, value, remedy in oci_probe.NEEDED_SETTINGS

@@ -1,4 +1,4 @@
-"""The probes of ``toolc doctor --probe``: attempts at escape, excess and traces, in real calls of real tools."""
+"""The probes of ``toolc doctor --probe``: real tool calls that try to escape, exceed limits or leave traces."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ __all__ = [
 ]
 
 FOLDER: Final = Path(__file__).parent.parent / "data" / "probes"
-"""The probes' specs and their table."""
+"""The folder with the specs and the table of the probes."""
 
 CALLERS: Final = 2
-"""How many calls at once: most of them wait for a deadline."""
+"""The number of concurrent calls: most of them wait for a deadline."""
 
 Verdict: TypeAlias = Literal["held", "failed", "own", "unenforced"]
-"""What came of a probe. ``own``: the sandbox has a kernel of its own, of which it is no harm; ``unenforced``: a
-limit that this host cannot enforce, which the user has accepted."""
+"""The outcome of a probe. ``own``: the tool reached only the sandbox's own kernel, which is harmless;
+``unenforced``: a limit that this host cannot enforce, which the user has accepted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EscapeProbe:
-    """One probe: what a tool tries, what it means where that succeeds, and the limit that it is about, if any."""
+    """One probe: what a tool tries, what success means, and the limit that it tests, if any."""
 
     name: str
     group: str
@@ -58,7 +58,7 @@ class EscapeProbe:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What came of a probe, and what was seen where it did not hold."""
+    """The outcome of a probe, and the evidence if it did not hold."""
 
     verdict: Verdict
     found: str = ""
@@ -66,7 +66,7 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Host:
-    """What the probes look for on this machine, all of it put there for them."""
+    """What the probes look for on this machine, all of it created for them."""
 
     word: str
     socket_name: str
@@ -75,7 +75,7 @@ class _Host:
     workspace: Path
 
     def arguments(self) -> JsonObject:
-        """What the attempts are told."""
+        """Return the arguments of the tool ``attempts``."""
         return {
             "secret": str(self.secret),
             "word": self.word,
@@ -85,7 +85,7 @@ class _Host:
 
 
 def load_probes() -> tuple[EscapeProbe, ...]:
-    """The table, in its order."""
+    """Return the probes of the table, in its order."""
     table = tomllib.loads((FOLDER / "table.toml").read_text(encoding="utf-8"))
     return tuple(
         EscapeProbe(
@@ -103,7 +103,7 @@ def load_probes() -> tuple[EscapeProbe, ...]:
 
 
 def load_tools(isolation: MinIsolation) -> Registry:
-    """The probes' tools, each of which demands this isolation."""
+    """Return the tools of the probes, each with this isolation as its demand."""
     tools = (
         replace(tool, sandbox=replace(tool.sandbox, min_isolation=isolation)) for tool in Registry.load(FOLDER)
     )
@@ -113,9 +113,9 @@ def load_tools(isolation: MinIsolation) -> Registry:
 def run_probes(
     make: Callable[..., Executor], isolation: MinIsolation, accepted: tuple[str, ...] = ()
 ) -> dict[str, ProbeResult]:
-    """What came of each probe, by its name. ``make`` is given a registry and a workspace.
+    """Run all probes and return their results by name. ``make`` is called with a registry and a workspace.
 
-    Raises ``InfrastructureError`` where the engine does not run the probes at all.
+    Raises ``InfrastructureError`` if the engine cannot run the probes at all.
     """
     registry, probes = load_tools(isolation), load_probes()
     named = {probe.name: probe for probe in probes}
@@ -162,7 +162,7 @@ def _beyond_limit(executor: Executor, tool: ToolSpec, probe: EscapeProbe) -> Pro
     try:
         result = executor.run(tool.name, test.args)
     except SandboxDiedError as error:
-        # A gVisor that filters nothing lets a tool kill process 1: its whole sandbox ends, which is an end too.
+        # With a gVisor that filters nothing, a tool can kill process 1: that ends its sandbox, which is acceptable.
         return ProbeResult("held") if tool.name == "stop_process_1" else ProbeResult("failed", str(error))
     if probe.ended_by_memory and result.error and result.error.kind == "out_of_memory":
         return ProbeResult("held")
@@ -186,7 +186,7 @@ def _traces(executor: Executor, host: _Host) -> dict[str, ProbeResult]:
 
 
 def _silent(result: ToolResult) -> ProbeResult:
-    """Held where the tool said nothing, or gave an empty list."""
+    """Return ``held`` if the tool printed nothing, or returned an empty list; else ``failed``."""
     if result.structured is not None and not result.is_error:
         return ProbeResult("failed", str(result.structured[0])) if result.structured[0] else ProbeResult("held")
     return ProbeResult("failed", result.text.strip()) if result.text.strip() else ProbeResult("held")
@@ -198,7 +198,7 @@ def _nothing(found: Iterator[str]) -> ProbeResult:
 
 
 def _processes_with(word: str) -> Iterator[str]:
-    """The command lines on this machine that hold ``word``; none where it has no ``/proc``."""
+    """Yield the command lines on this machine that contain ``word``; none without ``/proc``."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = path.read_bytes()
@@ -209,7 +209,7 @@ def _processes_with(word: str) -> Iterator[str]:
 
 
 def _files_with(word: str) -> Iterator[str]:
-    places = dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm", "/run", "/"))  # the host's own
+    places = dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm", "/run", "/"))  # host paths
     yield from (path for place in places if os.path.lexists(path := str(Path(place, word))))
 
 
@@ -223,7 +223,8 @@ def _mounts_with(folder: str) -> Iterator[str]:
 
 @contextmanager
 def _host() -> Iterator[_Host]:
-    """A secret file, a variable, an abstract socket, a port, and a workspace with a link that leads out of it."""
+    """Create a secret file, a variable, an abstract socket, a port, and a workspace with a link that leads out of
+    it."""
     word = f"toolc-probe-{secrets.token_hex(8)}"
     with ExitStack() as held:
         folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="toolc-probe-"))).resolve()
@@ -236,7 +237,7 @@ def _host() -> Iterator[_Host]:
         os.environ["TOOLC_PROBE"] = word
         held.callback(os.environ.pop, "TOOLC_PROBE", None)
         port = held.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1]
-        if sys.platform == "linux":  # no other has sockets with a name and no file
+        if sys.platform == "linux":  # only Linux has abstract sockets
             listener = held.enter_context(socket.socket(socket.AF_UNIX))
             listener.bind(f"\0{word}")
             listener.listen()

@@ -1,4 +1,4 @@
-"""What ``toolc doctor`` has found, as text for people."""
+"""Format the findings of ``toolc doctor`` as text."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ __all__ = [
 ]
 
 WIDTH: Final = 116
-"""Of a line of words; a command that is longer stays on one line, to be copied."""
+"""The line width of text; a longer command stays on one line, so that it can be copied."""
 
 _WORDS: Final = {"held": "ok", "failed": "FAILED", "own": "own", "unenforced": "accepted"}
-"""A verdict in the table."""
+"""The verdicts as shown in the table."""
 
 _OTHERS: Final[dict[Verdict, str]] = {
     "own": "reached only the sandbox's own kernel",
     "unenforced": "about limits that you have accepted to do without",
 }
-"""In a summary, what neither held nor failed."""
+"""The verdicts that neither held nor failed, as shown in the summary."""
 
 
 def to_text(diagnosis: Diagnosis) -> str:
-    """The whole, for people."""
+    """Return the diagnosis as text."""
     blocks = [
         _host(diagnosis),
         *(_engine(report, diagnosis) for report in diagnosis.engines),
@@ -74,7 +74,7 @@ def _offered(offered: Capabilities, trial: Trial) -> Iterator[str]:
     yield from _field("limits", "all enforced" if not weak else f"enforced: {enforced}")
     for name in weak:
         yield from _field("", f"{name}: not enforced; limited instead: {offered.limit(name).instead}")
-    # Several limits mostly have one cause.
+    # Several limits often have the same cause.
     for reason in dict.fromkeys(offered.limit(name).reason for name in weak):
         yield from _field("", reason)
     yield from _field("workspaces", ", ".join(offered.workspaces))
@@ -84,7 +84,7 @@ def _offered(offered: Capabilities, trial: Trial) -> Iterator[str]:
 
 
 def _advisories(reports: Sequence[EngineReport]) -> Iterator[str]:
-    """Each flaw once, with the engines that it concerns; first what a tool might use."""
+    """Yield each flaw once, with the engines that it affects; first those that a tool might exploit."""
     engines: dict[AdvisoryMatch, list[str]] = {}
     for report in reports:
         for concern in report.concerns:

@@ -1,1 +1,1 @@
-"""The only place that knows how a sandbox is made: one file per engine, listed here in order of preference."""
+"""The sandbox engines, docker and oci (runc), and the modules that they share."""

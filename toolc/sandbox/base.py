@@ -1,4 +1,4 @@
-"""What an engine is: it says what it can do on this host, and starts sandboxes."""
+"""The interfaces that each sandbox engine implements: ``Engine``, ``EngineSandbox``, and their capabilities."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ __all__ = [
 ]
 
 Level: TypeAlias = Literal["enforced", "approximate", "not"]
-"""How a limit is kept: as it says; by something near it; by nothing at all."""
+"""How a limit is enforced: exactly, by a similar limit, or not at all."""
 
 User: TypeAlias = Literal["owner", "nobody", "root"]
-"""Who a tool can be for the kernel: the workspace's owner, a user whom nothing belongs to, or root (powerless)."""
+"""The user that a tool runs as: the owner of the workspace, ``nobody``, or root without capabilities."""
 
 ISOLATION: Final[tuple[MinIsolation, ...]] = ("namespace", "gvisor", "vm")
-"""The kinds of isolation, weakest first: each is enough for who demands one before it."""
+"""The kinds of isolation, weakest first. Each one also satisfies a demand for a weaker one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineStatus:
-    """What an engine is on this host.
+    """Whether an engine is available on this host.
 
-    ``reason`` and ``remedy`` are sentences for a user where it is not available, else empty.
+    ``reason`` and ``remedy`` are sentences for the user if it is not available, else empty.
     """
 
     available: bool
@@ -49,10 +49,10 @@ class EngineStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enforcement:
-    """How well a limit is kept.
+    """How well a limit is enforced.
 
-    ``reason`` and ``remedy`` say why not better, and what to do, as sentences; ``instead`` what is limited in its
-    place (``nothing``, ``each process by itself``).
+    ``reason`` and ``remedy`` are sentences: why the limit is not fully enforced, and what to do about it.
+    ``instead`` names what is limited in its place (``nothing``, ``each process by itself``).
     """
 
     level: Level = "enforced"
@@ -65,8 +65,8 @@ class Enforcement:
 class Capabilities:
     """What an engine enforces on this host with one kind of isolation.
 
-    ``weak`` holds the limits that are not enforced as they stand; every other one is. ``users`` are those
-    that a tool may be. ``notes`` are differences from other engines, a sentence each.
+    ``weak`` holds the limits that are not fully enforced; all others are. ``users`` are the users that a tool may
+    run as. ``notes`` are differences from other engines, one sentence each.
     """
 
     isolation: MinIsolation = "namespace"
@@ -77,28 +77,31 @@ class Capabilities:
     notes: tuple[str, ...] = ()
 
     def limit(self, name: LimitName) -> Enforcement:
-        """How this limit is kept."""
+        """Return how this limit is enforced."""
         return self.weak.get(name, Enforcement())
 
 
 def offer(offered: Sequence[Capabilities], wanted: MinIsolation) -> Capabilities:
-    """What a tool gets that demands ``wanted`` of an engine with these capabilities: the weakest that will do."""
+    """Return the weakest of the ``offered`` capabilities that satisfies ``wanted``; the defaults if none does."""
     fit = (each for each in offered if ISOLATION.index(each.isolation) >= ISOLATION.index(wanted))
     return next(fit, Capabilities())
 
 
 def unenforced(capabilities: Capabilities) -> tuple[LimitName, ...]:
-    """The limits that are not enforced as they stand, in their order."""
+    """Return the limits that are not fully enforced, in the order of ``LIMITS``."""
     return tuple(name for name in LIMITS if capabilities.limit(name).level != "enforced")
 
 
 def limits_refusal(capabilities: Capabilities, accepted: Sequence[str]) -> str | None:
-    """Why a profile's limits cannot be kept, with the remedies; None if they can, or the user has ``accepted``."""
+    """Return why the limits of a profile cannot be enforced, with the remedies.
+
+    ``accepted`` are the limits that the user has accepted as unenforced. Return None if no other one is missing.
+    """
     missing = [name for name in unenforced(capabilities) if name not in accepted]
     if not missing:
         return None
     found = [capabilities.limit(name) for name in missing]
-    # Several limits mostly have one cause.
+    # Several limits often have the same cause.
     reasons = " ".join(dict.fromkeys(each.reason for each in found))
     remedies = " ".join(dict.fromkeys(each.remedy for each in found))
     return (
@@ -109,25 +112,25 @@ def limits_refusal(capabilities: Capabilities, accepted: Sequence[str]) -> str |
 
 
 def told_instead(capabilities: Capabilities, names: Sequence[LimitName]) -> str:
-    """What is limited in the place of each of ``names``, for a user."""
+    """Format what is limited in place of each of ``names``, for the user."""
     return "; ".join(f"{name}: {capabilities.limit(name).instead}" for name in names)
 
 
 def told_limits(names: Sequence[str]) -> str:
-    """``names``, of which there is at least one, for a user: ``limits.memory, limits.cpus and limits.pids``."""
+    """Format at least one limit name for the user: ``limits.memory, limits.cpus and limits.pids``."""
     *others, last = (f"limits.{name}" for name in names)
     return f"{', '.join(others)} and {last}" if others else last
 
 
 NO_PYTHON: Final = r"executable file not found|python3.*(?:no such file|exec format|permission denied)"
-"""What runtimes say of a first program that is not there, or cannot be run: a regular expression."""
+"""A regular expression for the runtimes' errors if the first program is missing or not executable."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageUsed:
-    """The image that a sandbox was made of: as it was asked for, and the digest by which its engine knows it.
+    """The image that a sandbox was created from: its requested name, and the digest by which its engine knows it.
 
-    ``names`` are what its content is called (``toolc.sandbox.images.metadata``), the one to approve it by first.
+    ``names`` are the names of its content (``toolc.sandbox.images.metadata``); approve it by the first one.
     """
 
     name: str
@@ -137,10 +140,10 @@ class ImageUsed:
 
 @dataclass(frozen=True, slots=True)
 class ContentDigests:
-    """What sandboxes are made of, named by content.
+    """The content digests of what sandboxes are created from.
 
-    ``image`` is None where the profile names none. ``packages`` are all that its requirements come to, each as
-    ``name==version@sha256:...``.
+    ``image`` is None if the profile names none. ``packages`` are all packages that its requirements resolve to,
+    each as ``name==version@sha256:...``.
     """
 
     image: ImageUsed | None = None
@@ -149,11 +152,11 @@ class ContentDigests:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftover:
-    """Something outside of any sandbox that bears the label of the process it was made for.
+    """An object outside of any sandbox that has the label of the process it was created for.
 
-    ``kind`` is a word for a user (``container``, ``folder``), ``name`` what it is called there. ``kept`` says why
-    it must stay, as a part of a sentence; empty where its owner is proven dead. ``remove`` removes it, and raises
-    ``InfrastructureError`` where that cannot be done; what is gone already is fine.
+    ``kind`` is a word for the user (``container``, ``folder``), ``name`` its name. ``kept`` is a part of a
+    sentence: why it must be kept; empty if its owner is known to be dead. ``remove`` removes it, and raises
+    ``InfrastructureError`` if that fails. It does nothing if the object no longer exists.
     """
 
     kind: str
@@ -164,113 +167,113 @@ class Leftover:
 
 
 class EngineSandbox(Protocol):
-    """One live sandbox: a duplex, non-blocking byte stream to its guest, and its end.
+    """One live sandbox: a non-blocking, bidirectional byte stream to its guest.
 
-    The stream carries the wire protocol of ``toolc.guest.frames``; the engine does not look into it.
+    The stream carries the wire protocol of ``toolc.guest.frames``; the engine does not interpret it.
     """
 
     @property
     def user(self) -> str:
-        """Who the tool is inside, for ``details``: ``"1000:1000"``, or ``"0:0 (no capabilities)"``."""
+        """The user of the tool inside, for ``details``: ``"1000:1000"``, or ``"0:0 (no capabilities)"``."""
 
     @property
     def image(self) -> ImageUsed | None:
-        """What it was made of, for ``details``; None where its root is the host's own programs."""
+        """The image it was created from, for ``details``; None if its root consists of the host's programs."""
 
     @property
     def created(self) -> float:
-        """When it was made and only to be started, by ``perf_counter``."""
+        """When it was created and ready to be started, by ``perf_counter``."""
 
     def fileno(self) -> int:
-        """The descriptor to poll for reading and writing, as long as nothing is read."""
+        """Return the descriptor to poll for reading and writing. It may be another one after ``read``."""
 
     def read(self) -> bytes | None:
-        """What has arrived (never more than 256 KiB); ``b""`` at the stream's end, None when nothing has yet.
+        """Return the bytes that have arrived (at most 256 KiB); ``b""`` at the end of the stream, None if none yet.
 
-        Must be called until it returns None before polling again. Never raises for a dead peer.
+        Call it until it returns None before polling again. It never raises for a dead peer.
         """
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send what fits now and return how many bytes that was. A dead peer takes everything silently."""
+        """Send what fits now and return the number of bytes sent. All data is discarded if the peer is dead."""
 
     def out_of_memory(self) -> bool:
-        """Whether the kernel killed anything in this sandbox for want of memory, from counters or events.
+        """Return whether the kernel killed a process in this sandbox because memory ran out.
 
-        Meant for a sandbox that is still alive, or after ``close``.
+        The source is counters or events. Call it while the sandbox is alive, or after ``close``.
         """
 
     def complaint(self) -> str:
-        """What the engine or the guest said on its own error stream, at most 4 KiB: the cause when it died."""
+        """Return the error output of the engine or the guest, at most 4 KiB: the cause if the sandbox died."""
 
     def close(self) -> None:
-        """Close the stream, which ends the sandbox, and wait until it is gone; twice is the same as once.
+        """Close the stream, which ends the sandbox, and wait until it has ended. Calling it again has no effect.
 
-        After half a second the engine's own kill is used. Returns only when no process of it is left.
+        After half a second the engine kills the sandbox. Return only when none of its processes is left.
         """
 
 
 class Engine(Protocol):
-    """A way to make sandboxes. Safe to use from several threads at once."""
+    """A way to create sandboxes. Its methods are thread-safe."""
 
     @property
     def name(self) -> str:
-        """The word for ``--engine``."""
+        """The name for ``--engine``."""
 
     def probe(self) -> EngineStatus:
-        """Whether this engine works here. Cheap, never raises, and leaves nothing behind."""
+        """Return whether this engine works here. This is fast, never raises, and leaves nothing behind."""
 
     def capabilities(self) -> tuple[Capabilities, ...]:
-        """What it enforces on this host, for each kind of isolation that it has, weakest first; empty if absent."""
+        """Return what it enforces on this host for each kind of isolation, weakest first; empty if unavailable."""
 
     def refusal(self, profile: Profile) -> str | None:
-        """Why this host's engine cannot keep what ``profile`` demands, with the remedy; None if it can."""
+        """Return why this engine cannot meet the demands of ``profile`` here, with the remedy; None if it can."""
 
     def overlay_obstacle(self, profile: Profile) -> str | None:
-        """Why this engine cannot show the workspace of ``profile`` as an overlay; None if it may be tried."""
+        """Return why it cannot mount the workspace of ``profile`` as an overlay; None if it may be tried."""
 
     def pins(self, profile: Profile) -> ContentDigests:
-        """What sandboxes of ``profile`` are made of, made where it is not there yet.
+        """Return the content digests for sandboxes of ``profile``; create what does not exist yet.
 
         Raises ``InfrastructureError``.
         """
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> EngineSandbox:
-        """Start a fresh sandbox in which ``python3 ARGUMENTS...`` runs as process 1.
+        """Start a new sandbox in which ``python3 ARGUMENTS...`` runs as process 1.
 
-        Raises ``InfrastructureError`` where it cannot be started; then nothing of it is left.
+        Raises ``InfrastructureError`` if it cannot be started; then nothing of it is left.
         """
 
     def leftovers(self) -> tuple[Leftover, ...]:
-        """All that this engine has made for any process, in the order in which it is to be removed.
+        """Return all objects that this engine has created for any process, in the order in which to remove them.
 
-        What other engines' and this engine's own folders hold is not among it. Raises ``InfrastructureError``.
+        The folders of this and of other engines are not included. Raises ``InfrastructureError``.
         """
 
     def close(self) -> None:
-        """Give up whatever the engine holds (connections, threads). Sandboxes are closed by their owners."""
+        """Release connections and threads of the engine. Sandboxes are closed by their owners."""
 
 
 READ_BYTES: Final = 256 * 1024
 
 
 class SocketStream:
-    """A non-blocking duplex stream whose peer may die at any time without an exception.
+    """A non-blocking bidirectional stream whose peer may die at any time without an exception.
 
-    Owns the socket from its construction on.
+    It owns the socket once constructed.
     """
 
     def __init__(self, connection: socket.socket) -> None:
         connection.settimeout(0)
         self._socket = connection
-        # Room that stays: to make so much for each read costs more than the read.
+        # Reused: allocating a buffer for each read costs more than the read.
         self._room = memoryview(bytearray(READ_BYTES))
 
     def fileno(self) -> int:
-        """The descriptor to poll; -1 once closed."""
+        """Return the descriptor to poll; -1 once closed."""
         return self._socket.fileno()
 
     def read(self) -> bytes | None:
-        """What has arrived, at most 256 KiB; ``b""`` at the end, None when nothing has yet."""
+        """Return the bytes that have arrived, at most 256 KiB; ``b""`` at the end, None if none yet."""
         try:
             return bytes(self._room[: self._socket.recv_into(self._room)])
         except BlockingIOError:
@@ -279,7 +282,7 @@ class SocketStream:
             return b""
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send what fits now and return how many bytes that was; all of them if nobody is there to read."""
+        """Send what fits now and return the number of bytes sent; all of them if the peer is dead."""
         try:
             return self._socket.send(data, socket.MSG_NOSIGNAL)
         except BlockingIOError:
@@ -288,7 +291,7 @@ class SocketStream:
             return len(data)
 
     def close(self) -> None:
-        """End the stream in both directions, also for processes that share the socket."""
+        """Shut the stream down in both directions, also for other processes that share the socket."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()

@@ -1,10 +1,11 @@
-"""Which system calls a tool may make: a default-deny list in the form of the OCI runtime specification.
+"""The system calls a tool may make: a default-deny list in the form of the OCI runtime specification.
 
-Only the machine's own architecture is listed, so that the other personalities of the kernel (x86 and x32
-on x86-64) are killed by the architecture check. Names the machine does not have are ignored by the runtime.
-Left out on purpose: namespaces and mounts, io_uring, bpf, perf, ptrace and its relatives, keyrings,
-userfaultfd, modules and kexec, setting clocks, and whatever needs a capability anyway. The fewer rules look
-at arguments, the faster the filter compiles: it is a good part of a sandbox's start.
+Only the machine's own architecture is listed, so the architecture check kills calls of the kernel's other
+personalities (x86 and x32 on x86-64). The runtime ignores names that the machine does not have.
+
+Left out on purpose: namespaces and mounts, io_uring, bpf, perf, ptrace and related calls, keyrings, userfaultfd,
+modules and kexec, setting clocks, and calls that need a capability anyway. Compiling the filter takes a large part
+of a sandbox's start; it is faster with fewer rules that check arguments.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ ARCHITECTURES: Final = {
     "riscv64": "SCMP_ARCH_RISCV64",
     "ppc64le": "SCMP_ARCH_PPC64LE",
 }
-"""``uname -m`` to the specification's name; the machines whose ``clone`` takes its flags first."""
+"""Maps ``uname -m`` to the name in the specification. On these machines the first argument of ``clone`` is its
+flags."""
 
 FILES: Final = """
 access chdir chown close close_range copy_file_range dup dup2 dup3 faccessat faccessat2 fadvise64 fallocate
@@ -63,44 +65,46 @@ semop semtimedop sendmmsg sendmsg sendto setsockopt shmat shmctl shmdt shmget sh
 """
 
 SETS_MODE: Final = {"chmod": 1, "creat": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "mknod": 1, "mknodat": 2}
-"""Calls that give a file its mode, and which of their arguments that is."""
+"""Calls that set the mode of a file, and the index of the mode argument."""
 
 OPENS: Final = {"open": 1, "openat": 2}
-"""The same where it is only the mode if a file is created, and which argument has the flags."""
+"""Calls whose mode counts only if a file is created, and the index of the flags argument."""
 
 SET_ID_BITS: Final = 0o6000
-"""S_ISUID and S_ISGID. A file that a tool leaves in the workspace belongs to somebody on the host, perhaps to
-root: one that is set-user-id would lend his rights to everybody there."""
+"""S_ISUID and S_ISGID. A file that a tool leaves in the workspace belongs to a user on the host, perhaps root. With
+the set-user-id bit, every user of the host could run it with the rights of that user."""
 
 CREATES: Final = 0o20000100
-"""O_CREAT and the bit of O_TMPFILE that is its own, the same on every architecture listed."""
+"""O_CREAT, and the bit of O_TMPFILE that no other flag has. Both are the same on every architecture listed."""
 
 NEW_NAMESPACES: Final = 0x7E02_0000
-"""The namespace flags of clone(2); CLONE_NEWTIME is for clone3 and unshare only."""
+"""The namespace flags of clone(2). CLONE_NEWTIME is for clone3 and unshare only."""
 
 AF_UNIX: Final = 1
 INTERNET: Final = (2, 10)
-"""AF_INET and AF_INET6. Of netlink only routing, which lists interfaces and addresses."""
+"""AF_INET and AF_INET6."""
 
 RARE_PROTOCOLS: Final = 0xFFFF_FFE0
-"""The bits that none of ICMP, TCP and UDP has. For another (DCCP, L2TP, SCTP, Multipath TCP) the kernel may load a
-module, in whose code no tool has business."""
+"""The bits that are zero in ICMP, TCP and UDP. For another protocol (DCCP, L2TP, SCTP, Multipath TCP) the kernel
+may load a module, which a tool does not need and which could be attacked."""
 
 AF_NETLINK: Final = 16
 NETLINK_ROUTE: Final = 0
+"""The only netlink protocol allowed. It lists interfaces and addresses."""
 
 SIGNALS: Final = ("kill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "tgkill", "tkill")
-"""Calls that send a signal, by a number, to the process that is their first argument."""
+"""Calls that send a signal. The first argument is the process, the second the signal."""
 
 F_SETSIG: Final = 10
-"""fcntl(2): which signal says that a descriptor is ready, to whatever process the caller names."""
+"""fcntl(2): the signal to send when a descriptor is ready, to any process that the caller names."""
 
 PERSONALITIES: Final = (0x0, 0x4_0000, 0xFFFF_FFFF)
-"""PER_LINUX, the same without address randomisation (it changes the caller only), and the question."""
+"""PER_LINUX, the same without address randomisation (it changes the caller only), and the value that only queries.
+"""
 
 
 def profile(machine: str | None = None) -> JsonObject:
-    """The ``linux.seccomp`` object for ``machine`` (as ``uname -m`` says it), this one by default.
+    """Return the ``linux.seccomp`` object for ``machine`` (as in ``uname -m``), by default this one.
 
     Raises ``KeyError`` for a machine that is not in ``ARCHITECTURES``.
     """
@@ -115,25 +119,26 @@ def profile(machine: str | None = None) -> JsonObject:
             *(_allow(name, _without(mode, SET_ID_BITS)) for name, mode in SETS_MODE.items()),
             *(_allow(name, _without(flags + 1, SET_ID_BITS)) for name, flags in OPENS.items()),
             *(_allow(name, _without(flags, CREATES)) for name, flags in OPENS.items()),
-            # Only its own limits: with no time or memory left, process 1 would end as if memory had run out.
+            # Only for the process itself: without time or memory left, process 1 would end as if memory had run
+            # out.
             _allow("prlimit64", _equal(0, 0)),
             _allow("socketpair", _equal(0, AF_UNIX)),
             _allow("socket", _equal(0, AF_UNIX)),
             *(_allow("socket", _equal(0, family), _without(2, RARE_PROTOCOLS)) for family in INTERNET),
             _allow("socket", _equal(0, AF_NETLINK), _equal(2, NETLINK_ROUTE)),
             *(_allow("personality", _equal(0, value)) for value in PERSONALITIES),
-            # What they are to do is behind a pointer, where no filter can look; without them programs fall back.
+            # Their flags are behind a pointer, which a filter cannot read. Programs fall back to the older calls.
             {"names": ["clone3", "openat2"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS},
         ],
     }
 
 
 def gvisor_profile(machine: str) -> JsonObject:
-    """The same for gVisor, whose own kernel stands between a tool and the host's.
+    """Return the same for gVisor, whose own kernel is between a tool and the host's kernel.
 
-    Its filter has no errno but EPERM, with which no thread starts where clone3 is refused; of two entries that fit,
-    the first counts. Linux drops what process 1 is sent from inside; gVisor lets it kill. Older ones know pselect6
-    as pselect, without which nothing can wait by select(2).
+    In gVisor's filter EPERM is the only errno; if clone3 fails with it, no thread starts. The first matching entry
+    counts. Linux ignores signals to process 1 from inside; gVisor lets them kill it. Older versions of gVisor know
+    pselect6 as pselect; without it select(2) fails.
     """
     found = profile(machine)
     calls = found["syscalls"]
@@ -143,7 +148,7 @@ def gvisor_profile(machine: str) -> JsonObject:
         {"names": ["fcntl"], "action": "SCMP_ACT_ERRNO", "args": [_low_half(1, F_SETSIG)]},
         {"names": ["pidfd_send_signal"], "action": "SCMP_ACT_ERRNO"},
     ]
-    # The last entry is the one that refuses clone3.
+    # The last entry refuses clone3.
     return {**found, "syscalls": [*refused, _allow("clone3"), _allow("pselect"), *calls[:-1]]}
 
 
@@ -156,10 +161,10 @@ def _equal(index: int, value: int) -> JsonObject:
 
 
 def _low_half(index: int, value: int) -> JsonObject:
-    """The argument is ``value``, as a kernel reads it that looks at 32 bits."""
+    """Match if the low 32 bits of the argument are ``value``, for calls whose argument is 32 bits wide."""
     return {"index": index, "value": 0xFFFF_FFFF, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}
 
 
 def _without(index: int, mask: int) -> JsonObject:
-    """The argument has no bit of ``mask``."""
+    """Match if the argument has no bit of ``mask``."""
     return {"index": index, "value": mask, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}

@@ -1,4 +1,4 @@
-"""Which engine runs a call: the first that works here and keeps what the call's profile demands."""
+"""Select the engine for a call: the first that works on this host and meets the demands of the call's profile."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class EngineSelection:
-    """The engine that was chosen. ``notes`` say why each that stands before it was passed over.
+    """The selected engine. ``notes`` say why each engine before it was not selected.
 
-    ``unenforced`` names the limits that it does not enforce here, which the user has accepted; ``instead``
-    says what is limited in their place.
+    ``unenforced`` are the limits that it does not enforce here, which the user has accepted; ``instead`` says what
+    is limited in their place.
     """
 
     engine: Engine
@@ -40,7 +40,7 @@ class EngineSelection:
 
 
 def selection(engine: Engine, profile: Profile, notes: tuple[str, ...] = ()) -> EngineSelection:
-    """An engine that does not refuse ``profile``, with what it does not enforce."""
+    """Return the selection of an engine that does not refuse ``profile``, with the limits it does not enforce."""
     offered = offer(engine.capabilities(), profile.min_isolation)
     weak = unenforced(offered)
     return EngineSelection(engine, notes, weak, told_instead(offered, weak))
@@ -48,7 +48,7 @@ def selection(engine: Engine, profile: Profile, notes: tuple[str, ...] = ()) -> 
 
 @dataclass(slots=True)
 class _Loaded:
-    """The engines of this process, and what was found of those that work."""
+    """The engines of this process, and the status of those that work."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     engines: dict[str, Engine] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class _Loaded:
     calls: set[object] = field(default_factory=set)
 
     def forget(self) -> None:
-        """A child that is forked has none of this process's threads, may be another user, and opens its own."""
+        """Start anew in a forked child: it has no threads of its parent and may be another user."""
         self.lock = threading.Lock()
         self.engines, self.available, self.calls = {}, {}, set()
 
@@ -66,10 +66,10 @@ os.register_at_fork(after_in_child=_LOADED.forget)
 
 
 def select(name: str, profile: Profile) -> EngineSelection:
-    """The engine called ``name``, or for ``auto`` the first that is available and does not refuse ``profile``.
+    """Return the engine called ``name``, or for ``auto`` the first available one that does not refuse ``profile``.
 
-    An engine that was named is never replaced. Raises ``UsageError`` for an unknown name, ``NoEngineError``
-    where no engine will do.
+    An engine given by name is never replaced. Raises ``UsageError`` for an unknown name, ``NoEngineError`` if no
+    engine can run the call.
     """
     if name not in engine_names():
         raise UsageError(f"there is no engine {name!r}; choose one of: {', '.join(engine_names())}")
@@ -82,7 +82,7 @@ def select(name: str, profile: Profile) -> EngineSelection:
     for each in ENGINES:
         objection = _objection(each, profile)
         if objection is None:
-            # Every call tells of these: how to mend what nobody may miss is for `toolc doctor`.
+            # These notes are part of every call, so they have no remedies; `toolc doctor` prints those.
             notes = (f"{other}: {found.reason}" for other, found in objections.items())
             return selection(load(each), profile, tuple(notes))
         objections[each] = objection
@@ -91,7 +91,7 @@ def select(name: str, profile: Profile) -> EngineSelection:
 
 
 def load(name: str) -> Engine:
-    """The engine of this name, one per process."""
+    """Return the engine of this name, one per process."""
     with _LOADED.lock:
         if name not in _LOADED.engines:
             _LOADED.engines[name] = importlib.import_module(f"toolc.sandbox.{name}.engine").engine()
@@ -112,7 +112,7 @@ def in_use() -> Iterator[None]:
 
 
 def close_unused() -> None:
-    """Close the engines of this process, unless a call is under way; the next start opens them again."""
+    """Close the engines of this process, unless a call is running. The next start opens them again."""
     with _LOADED.lock:
         if not _LOADED.calls:
             for engine in _LOADED.engines.values():
@@ -120,7 +120,7 @@ def close_unused() -> None:
 
 
 def probe(name: str) -> EngineStatus:
-    """What the engine of this name is here. Only success is remembered: a daemon may be started meanwhile."""
+    """Return the status of this engine here. Only success is cached: a daemon may be started later."""
     found = _LOADED.available.get(name) or load(name).probe()
     if found.available:
         _LOADED.available[name] = found
@@ -129,18 +129,18 @@ def probe(name: str) -> EngineStatus:
 
 @dataclass(frozen=True, slots=True)
 class _Objection:
-    """Why an engine does not run a call here, and what to do about it where the reason does not say so itself."""
+    """Why an engine does not run a call here, and the remedy if the reason does not contain it."""
 
     reason: str
     remedy: str = ""
 
     def whole(self) -> str:
-        """Both, as sentences."""
+        """Return both, as sentences."""
         return f"{_sentence(self.reason)} {self.remedy}" if self.remedy else self.reason
 
 
 def _objection(name: str, profile: Profile) -> _Objection | None:
-    """None if this engine runs ``profile`` here."""
+    """Return why this engine does not run ``profile`` here; None if it does."""
     found = probe(name)
     if not found.available:
         return _Objection(found.reason, found.remedy)

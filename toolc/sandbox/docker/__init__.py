@@ -1,1 +1,1 @@
-"""The package ``toolc.sandbox.docker``."""
+"""The docker engine: sandboxes as containers of a Docker or Podman daemon."""

@@ -1,4 +1,4 @@
-"""Building and listing images: the docker SDK's part, imported only when something is to be built."""
+"""Build, pull and list images with the docker SDK, which is imported only when needed."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 RECIPE_LABEL: Final = "toolc.image.recipe"
 Say: TypeAlias = Callable[[str], None]
-"""Where progress goes: one line, without its line feed."""
+"""A function that prints one line of progress, given without a line feed."""
 
 BASE_LABEL: Final = "toolc.image.base"
 
 _LIST_SECONDS: Final = 30.0
 _PULL_SECONDS: Final = 15
-"""How long a registry may say nothing."""
+"""The longest silence of a registry, in seconds."""
 
 _BUILD_SECONDS: Final = 600
-"""How long a build step may say nothing."""
+"""The longest silence of a build step, in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltImage:
-    """An image of toolc's on this host: ``recipe`` is the digest of its folder, ``base`` what it stands on."""
+    """An image on this host, built by toolc. ``recipe`` is the digest of its folder, ``base`` its base image."""
 
     name: str
     tag: str
@@ -51,7 +51,7 @@ class BuiltImage:
 
 
 def list_built(client: Client) -> tuple[BuiltImage, ...]:
-    """toolc's images, by tag. Raises ``ApiError``."""
+    """Return the images that toolc has built, sorted by tag. Raises ``ApiError``."""
     filters = quote(json.dumps({"label": [NAME_LABEL]}))
     listed = client.call("GET", f"/images/json?filters={filters}", timeout=_LIST_SECONDS)
     entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
@@ -59,22 +59,23 @@ def list_built(client: Client) -> tuple[BuiltImage, ...]:
 
 
 def find(client: Client, tag: str) -> BuiltImage | None:
-    """toolc's image of this tag, if it is there. Raises ``ApiError``."""
+    """Return toolc's image with this tag, None if there is none. Raises ``ApiError``."""
     return next((built for built in list_built(client) if built.tag == tag), None)
 
 
 def discard(client: Client, old: BuiltImage) -> None:
-    """Remove an image that lost its tag to a new one; one that is still used, or has other tags, stays."""
+    """Remove an image that lost its tag to a new one. An image that is in use or has other tags is kept."""
     with suppress(ApiError):
         client.call("DELETE", f"/images/{quote(old.id)}", timeout=_LIST_SECONDS)
 
 
 def obtain(client: Client, base: str | None, public: str, say: Say) -> str:
-    """A base that is on this host: ``base`` if it was named, else ``public``, else one of the machine's own.
+    """Return a base image that is on this host.
 
-    Raises ``InfrastructureError`` where there is no way to one: what was named is never replaced.
+    It is ``base`` if given, else ``public``, else one built from the host's distribution. Pull or build it if
+    needed. A given ``base`` is never replaced. Raises ``InfrastructureError`` if no base is available.
     """
-    from toolc.sandbox.images import debian  # a run needs none of it
+    from toolc.sandbox.images import debian  # imported only for builds
 
     wanted = base or public
     if has(client, wanted):
@@ -106,7 +107,7 @@ def obtain(client: Client, base: str | None, public: str, say: Say) -> str:
 
 
 def build(client: Client, *, folder: Path, tag: str, base: str, labels: Mapping[str, str], say: Say) -> None:
-    """Build ``folder`` and tag the result. Raises ``ApiError``; then no container of the build is left."""
+    """Build ``folder`` and tag the result. Raises ``ApiError``; no container of the build is left then."""
 
     def once() -> None:
         with _sdk(client, _BUILD_SECONDS) as api:
@@ -115,7 +116,7 @@ def build(client: Client, *, folder: Path, tag: str, base: str, labels: Mapping[
                 tag=tag,
                 buildargs={"BASE": base},
                 labels=dict(labels),
-                # The host's own network: it works where the daemon has no bridge.
+                # The host's network also works if the daemon has no bridge.
                 network_mode="host",
                 rm=True,
                 forcerm=True,
@@ -123,28 +124,28 @@ def build(client: Client, *, folder: Path, tag: str, base: str, labels: Mapping[
             )
             _follow(steps, say)
 
-    # Each step that runs something is a container. What was built is not built again.
+    # Each step that runs a command is a container. A repeated build reuses the layers already built.
     retry_transient(once, ApiError)
 
 
 def build_files(
     client: Client, *, files: Mapping[str, bytes], tag: str, base: str, labels: Mapping[str, str], say: Say
 ) -> None:
-    """Build from these files, a Dockerfile among them, and tag the result. Raises ``ApiError``.
+    """Build from these files, which include a Dockerfile, and tag the result. Raises ``ApiError``.
 
-    Its steps have the network that Docker gives to containers, or none where it has none to give; never the
-    host's own: what a Dockerfile runs must not reach what listens on this host alone.
+    The build steps use Docker's network for containers, or none if it has none. They never use the host's network:
+    commands in a Dockerfile must not reach services that listen on this host only.
     """
-    import tarfile  # 10 ms, and a run needs none of it
+    import tarfile  # 10 ms, needed only for builds
 
     context = io.BytesIO()
     with tarfile.open(fileobj=context, mode="w") as tar:
         for path, content in sorted(files.items()):
             entry = tarfile.TarInfo(path)
-            # A registry keeps no modes: what says how it is run can be run.
+            # A registry does not store modes: make scripts executable.
             entry.size, entry.mode = len(content), 0o755 if content.startswith(b"#!") else 0o644
             tar.addfile(entry, io.BytesIO(content))
-    # A Dockerfile that names a base of its own keeps it.
+    # A Dockerfile that names its own base keeps it.
     needs_base = re.search(rb"(?im)^\s*ARG\s+BASE\s*$", files.get("Dockerfile", b""))
 
     def once(network: str) -> None:
@@ -172,7 +173,7 @@ def build_files(
 
 
 def save(client: Client, image: str, file: IO[bytes]) -> None:
-    """Write an image to a file, as ``docker save`` does. Raises ``ApiError``."""
+    """Write an image to a file, like ``docker save``. Raises ``ApiError``."""
     with _sdk(client, _BUILD_SECONDS) as api:
         for piece in api.get_image(image):
             file.write(piece)
@@ -185,7 +186,7 @@ def _pull(client: Client, image: str, say: Say) -> None:
 
 
 def has(client: Client, image: str) -> bool:
-    """Whether this daemon has the image. Raises ``ApiError``."""
+    """Return whether this daemon has the image. Raises ``ApiError``."""
     try:
         client.call("GET", f"/images/{quote(image)}/json", timeout=_LIST_SECONDS)
     except ApiError as error:
@@ -196,9 +197,9 @@ def has(client: Client, image: str) -> bool:
 
 
 def triggers(client: Client, image: str, say: Say) -> tuple[str, ...]:
-    """The instructions that an image has its children run (``ONBUILD``). Raises ``ApiError``.
+    """Return the ``ONBUILD`` instructions of an image, which run in images built from it. Raises ``ApiError``.
 
-    One that is not here is pulled first; where that fails, it has none that could be run.
+    Pull the image first if it is missing; if that fails, return none, because no build can run them.
     """
     if not has(client, image):
         try:
@@ -213,7 +214,7 @@ def triggers(client: Client, image: str, say: Say) -> tuple[str, ...]:
 
 @contextmanager
 def _sdk(client: Client, seconds: int) -> Iterator[APIClient]:
-    """The docker SDK on the same socket, its errors turned into ``ApiError``."""
+    """Yield the docker SDK on the same socket; turn its errors into ``ApiError``."""
     import docker  # 130 ms, and only builds need it
     import urllib3
 
@@ -224,23 +225,23 @@ def _sdk(client: Client, seconds: int) -> Iterator[APIClient]:
             yield api
     except docker.errors.APIError as error:
         if error.response is not None:
-            # A refused pull or build was asked for as a stream, which nobody reads to its end now.
+            # The answer of a refused pull or build is a stream that is not read to its end.
             error.response.close()
         raise ApiError(str(error.explanation or error), error.status_code or 0) from error
-    # The SDK lets through what its transport raises: requests' errors are OSErrors, a stream's are urllib3's.
+    # The SDK does not convert errors of its transport: those of requests are OSErrors, of a stream urllib3's.
     except (docker.errors.DockerException, OSError, urllib3.exceptions.HTTPError) as error:
         raise ApiError(str(error)) from error
 
 
 def _follow(steps: Iterable[JsonValue], say: Say) -> None:
-    """Tell a build's or a pull's progress. Raises ``ApiError`` with its own words where it failed."""
+    """Report the progress of a build or a pull. Raises ``ApiError`` with its error message if it failed."""
     failure = ""
-    # Read to the end: the SDK gives its connection back only then.
+    # Read to the end: only then does the SDK release its connection.
     for step in steps:
         if not isinstance(step, dict):
             continue
         failure = failure or str(step.get("error") or "").strip()
-        # A layer's progress comes many times a second, and is for a terminal.
+        # The progress of a layer is reported many times per second, and is meant for a terminal.
         words = "" if "progress" in step else str(step.get("stream") or step.get("status") or "")
         for line in words.splitlines():
             if line.strip():
@@ -253,7 +254,7 @@ def _built(entry: JsonObject) -> Iterator[BuiltImage]:
     labels, tags, size = entry.get("Labels"), entry.get("RepoTags"), entry.get("Size")
     if not isinstance(labels, dict) or not isinstance(tags, list):
         return
-    # An image that is built on one of these inherits its labels.
+    # An image that is built from one of these inherits its labels.
     for tag in (tag for tag in tags if str(tag).startswith(f"toolc/{labels.get(NAME_LABEL)}:")):
         yield BuiltImage(
             name=str(labels.get(NAME_LABEL)),

@@ -1,7 +1,8 @@
-"""What the daemon says about our containers while they live: one stream of events per process.
+"""Create, start and remove containers, and follow their events.
 
-A container that removes itself leaves nothing to inspect, so its exit status, whether it ran out of memory,
-and that it is gone all come from here: ``oom`` before ``die``, ``die`` before ``destroy``.
+One stream of events per process reports the state of its containers. A container that removes itself cannot be
+inspected afterwards, so its exit status, whether it ran out of memory, and its removal are all read from this
+stream: ``oom`` before ``die``, ``die`` before ``destroy``.
 """
 
 from __future__ import annotations
@@ -22,25 +23,25 @@ from toolc.sandbox.images import metadata
 from toolc.sandbox.images.metadata import names_of
 
 CREATE_SECONDS: Final = 30.0
-"""How long a daemon may take to create a container: a loaded one's disks are slow."""
+"""How long a daemon may take to create a container; disks are slow under load."""
 
 ATTACH_SECONDS: Final = 30.0
-"""To join its streams."""
+"""How long a daemon may take to attach to the streams of a container."""
 
 START_SECONDS: Final = 30.0
-"""To start it."""
+"""How long a daemon may take to start a container."""
 
 REMOVE_SECONDS: Final = 30.0
-"""To kill and remove it, all attempts together."""
+"""How long killing and removing a container may take, all attempts together."""
 
 INSPECT_SECONDS: Final = 30.0
-"""To say what an image is."""
+"""How long a daemon may take to describe an image."""
 
 _PAUSE_SECONDS: Final = 0.01
 
 
 def create(client: Client, name: str, body: JsonObject) -> str:
-    """Make a container that does not run yet; its id. Raises ``ApiError``."""
+    """Create a container without starting it; return its id. Raises ``ApiError``."""
     answer = client.call("POST", f"/containers/create?name={name}", body, timeout=CREATE_SECONDS)
     found = answer.get("Id") if isinstance(answer, dict) else None
     if not isinstance(found, str):
@@ -49,20 +50,20 @@ def create(client: Client, name: str, body: JsonObject) -> str:
 
 
 def attach(client: Client, container: str) -> tuple[socket.socket, bytes]:
-    """Join its stdin, stdout and stderr, best before it starts. Raises ``ApiError``."""
+    """Attach to its stdin, stdout and stderr, preferably before it starts. Raises ``ApiError``."""
     path = f"/containers/{container}/attach?stream=1&stdin=1&stdout=1&stderr=1"
     return client.upgrade(path, timeout=ATTACH_SECONDS)
 
 
 def start(client: Client, container: str) -> None:
-    """Start it. Raises ``ApiError``."""
+    """Start the container. Raises ``ApiError``."""
     client.call("POST", f"/containers/{container}/start", timeout=START_SECONDS)
 
 
 def remove(client: Client, container: str) -> bool:
-    """Kill and remove it, and return when it is gone; False if it never was, or was gone by itself.
+    """Kill and remove the container, and wait for it. Return False if it did not exist (any more).
 
-    Raises ``ApiError`` where that cannot be said.
+    Raises ``ApiError`` if the daemon does not confirm either.
     """
     deadline = time.monotonic() + REMOVE_SECONDS
     while True:
@@ -72,7 +73,7 @@ def remove(client: Client, container: str) -> bool:
         except ApiError as error:
             if error.status == 404:
                 return False
-            # 409: a removal is under way already, as AutoRemove's.
+            # 409: the container is already being removed, for example by AutoRemove.
             if error.status != 409 or time.monotonic() > deadline:
                 raise
         else:
@@ -81,9 +82,9 @@ def remove(client: Client, container: str) -> bool:
 
 
 def find_image(client: Client, name: str) -> LocalImage | None:
-    """The image that ``name`` means on this daemon now; None if it has none.
+    """Return the image that ``name`` refers to on this daemon now; None if it has none.
 
-    Raises ``ApiError``, and ``InfrastructureError`` for an image that no sandbox can have.
+    Raises ``ApiError``, and ``InfrastructureError`` for an image that cannot be used for a sandbox.
     """
     try:
         answer = client.call("GET", f"/images/{quote(name)}/json", timeout=INSPECT_SECONDS)
@@ -105,26 +106,26 @@ def find_image(client: Client, name: str) -> LocalImage | None:
 
 
 def _is_tagged(tags: JsonValue, name: JsonValue) -> bool:
-    """Whether an image has the tag of toolc's image ``name``; what is built on one inherits only its labels."""
+    """Return whether an image has the tag of toolc's image ``name``. Derived images inherit only its labels."""
     return isinstance(tags, list) and any(str(tag).startswith(f"toolc/{name}:") for tag in tags)
 
 
 OPEN_SECONDS: Final = 30.0
-"""How long the stream may take to begin; once open it has no end."""
+"""How long the stream may take to begin; once open it has no timeout."""
 
 STOP_SECONDS: Final = 5.0
-"""How long its thread may take to notice that it was stopped."""
+"""How long the thread may take to end after ``stop``."""
 
 
 _SIGKILL: Final = ("9", "SIGKILL")
-"""As daemons of different ages say it."""
+"""The signal as daemons of different versions write it."""
 
 
 @dataclass(slots=True)
 class ContainerWatcher:
-    """What has been said about one container so far. ``gone`` is set when the daemon has removed it.
+    """The events of one container so far. ``gone`` is set when the daemon has removed it.
 
-    ``killed``: the daemon itself sent it SIGKILL, because somebody asked for that or because it is stopping.
+    ``killed`` is True if the daemon sent it SIGKILL, on request or because the daemon is stopping.
     """
 
     out_of_memory: bool = False
@@ -134,7 +135,7 @@ class ContainerWatcher:
 
 
 class EventStream:
-    """The events of one owner's containers, read by a thread of its own until ``stop``."""
+    """The events of one owner's containers, read by a separate thread until ``stop``."""
 
     def __init__(self, client: Client, owner: str) -> None:
         """Open the stream. Raises ``ApiError``."""
@@ -149,16 +150,16 @@ class EventStream:
 
     @property
     def alive(self) -> bool:
-        """Whether the stream still runs: a daemon that restarts ends it."""
+        """Whether the stream is still open: a restart of the daemon ends it."""
         return self._thread.is_alive()
 
     def watch(self, container: str) -> ContainerWatcher:
-        """Collect what is said about a container from now on; call before it is started."""
+        """Collect the events of a container from now on. Call it before the container is started."""
         with self._lock:
             return self._watches.setdefault(container, ContainerWatcher())
 
     def forget(self, container: str) -> None:
-        """Stop collecting; the last one ends a stream that was told to stop."""
+        """Stop collecting its events. If ``stop`` was called, the last one ends the stream."""
         with self._lock:
             self._watches.pop(container, None)
             ended = self._stopping and not self._watches
@@ -166,7 +167,7 @@ class EventStream:
             self._end()
 
     def stop(self) -> None:
-        """End the stream, once nothing is watched any more."""
+        """End the stream once no container is watched any more."""
         with self._lock:
             self._stopping = True
             ended = not self._watches
@@ -201,7 +202,7 @@ class EventStream:
             case "die":
                 status = attributes.get("exitCode")
                 watch.exit_status = int(status) if isinstance(status, str) and status.isdecimal() else None
-            case "destroy" | "remove":  # the second is Podman's
+            case "destroy" | "remove":  # Podman's name of the event is "remove"
                 watch.gone.set()
             case _:
                 pass

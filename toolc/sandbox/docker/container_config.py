@@ -1,4 +1,4 @@
-"""A profile in the daemon's words: the body of ``POST /containers/create``, and what it cannot say."""
+"""Turn a profile into the body of ``POST /containers/create``, and refuse what the daemon cannot enforce."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from toolc.sandbox.isolation import HOSTNAME, LOOPBACK, MASKED_PATHS, READONLY_P
 
 
 def obstacle(profile: Profile, daemon: Daemon) -> str | None:
-    """Why this daemon cannot show the workspace as an overlay; None if it may be tried."""
+    """Return why this daemon cannot mount the workspace as an overlay; None if it may be tried."""
     if profile.min_isolation != "namespace":
         return f"a sandbox with min_isolation: {profile.min_isolation} cannot use one"
     if daemon.rootless or daemon.podman:
@@ -31,10 +31,10 @@ def obstacle(profile: Profile, daemon: Daemon) -> str | None:
 
 
 def volume(mount: Mount) -> JsonObject:
-    """A volume without a name, which goes with its container.
+    """Return an anonymous volume for the workspace overlay, which is removed with its container.
 
-    The lower side is a path of this process's: only a daemon on this machine sees it, and it is that folder
-    and no other, whatever anybody renames meanwhile.
+    The lower directory is a path below ``/proc`` of this process. Only a daemon on this machine can see it, and it
+    remains the same folder even if another process renames it.
     """
     options: list[str] = ["nosuid", "nodev", *kernel.options(mount, mount.pinned)]
     driver: JsonValue = {
@@ -49,7 +49,7 @@ def volume(mount: Mount) -> JsonObject:
 
 
 def owner_label(options: JsonObject) -> str:
-    """The owner's label in the options of a volume that ``volume`` asked for; empty if it is another's."""
+    """Return the owner's label from the options of a volume that ``volume`` requested; empty for other volumes."""
     found = re.search(r"(?:^|,)upperdir=[^,]*/toolc/scratch/([^/,]+)/", str(options.get("o")))
     return found[1] if found else ""
 
@@ -58,22 +58,22 @@ NOBODY: Final = 65534
 """The uid and gid of a tool that has no workspace."""
 
 TOOL_BYTES: Final = 16 * MIB
-"""The size of ``/tool``, where the guest puts the tool's own files, and of ``/dev/shm``."""
+"""The size in bytes of ``/tool``, where the guest puts the files of the tool, and of ``/dev/shm``."""
 
 GVISOR_THREADS: Final = 16
 GVISOR_OWN: Final = 1024
-"""What the host counts under gVisor: some threads for each of the tool's processes, and some of its own.
+"""What the host counts under gVisor: several threads for each process of the tool, and some of gVisor itself.
 
-The limit that a tool meets is kept inside, by gVisor's own kernel.
+gVisor's own kernel enforces the tool's limit inside.
 """
 
 GVISOR_MEMORY: Final = 32 * MIB
-"""What gVisor needs for itself, beside what the tool may use: with less than 24 MiB nothing starts."""
+"""The memory in bytes that gVisor needs in addition to the tool's. With less than 24 MiB nothing starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who a tool is: as the daemon is told, and as ``details`` says it."""
+    """The user of a tool: as the daemon expects it, and as shown in ``details``."""
 
     spec: str
     described: str
@@ -81,11 +81,11 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class LocalImage:
-    """An image that this daemon has: its id, and the paths that its own ``VOLUME`` lines would make writable.
+    """An image that this daemon has: its id, and the paths of its ``VOLUME`` instructions, which would be writable.
 
-    ``ours`` are those that toolc has built, which have a Python for the guest. ``command`` starts that Python,
-    and ``binds`` are host folders (source, target) that stand in its sandboxes, read-only. ``names`` are what the
-    image's content is called.
+    ``ours`` is True for images that toolc has built, which contain a Python for the guest. ``command`` starts that
+    Python. ``binds`` are host folders (source, target) mounted read-only in its sandboxes. ``names`` are the names
+    of the image's content.
     """
 
     id: str
@@ -97,9 +97,9 @@ class LocalImage:
 
 
 def user_of(profile: Profile, daemon: Daemon) -> User:
-    """The workspace's owner; root only where the workspace is root's, and then without any capability.
+    """Return the owner of the workspace; root only if the workspace belongs to root, then without capabilities.
 
-    Behind a rootless daemon, user 0 inside is the daemon's own user outside.
+    With a rootless daemon, user 0 inside is the daemon's user outside.
     """
     mount = profile.workspace
     if mount is None:
@@ -111,7 +111,7 @@ def user_of(profile: Profile, daemon: Daemon) -> User:
 
 
 def refusal(profile: Profile, daemon: Daemon) -> str | None:
-    """Why this daemon cannot keep what ``profile`` demands, with the remedy; None if it can."""
+    """Return why this daemon cannot meet the demands of ``profile``, with the remedy; None if it can."""
     if runtime_of(profile, daemon) is None:
         return docker_daemon.no_runtime(profile) if daemon.podman else _NO_RUNTIME[profile.min_isolation]
     if not daemon.has_seccomp:
@@ -137,18 +137,21 @@ _NO_RUNTIME: Final = {
         "/etc/docker/daemon.json, and restart Docker"
     ),
 }
-"""Why a daemon cannot isolate as demanded, by what was demanded."""
+"""Why a daemon cannot provide an isolation, by the isolation that the tool demands."""
 
 
 def runtime_of(profile: Profile, daemon: Daemon) -> Runtime | None:
-    """The runtime that isolates as ``profile`` demands; None if the daemon has none."""
+    """Return the runtime with the isolation that ``profile`` demands; None if the daemon has none."""
     return choose(daemon.runtimes, profile.min_isolation)
 
 
 def create_config(
     profile: Profile, arguments: Sequence[str], *, daemon: Daemon, image: LocalImage, owner: str
 ) -> JsonObject:
-    """The container that ``profile`` asks for, labelled with its ``owner``; it is gone once it has ended."""
+    """Return the configuration of a container for ``profile``, labelled with its ``owner``.
+
+    The container removes itself when it ends.
+    """
     user = user_of(profile, daemon)
     labels: JsonObject = {OWNER_LABEL: owner}
     command: list[JsonValue] = [*arguments, *guest_words(profile, daemon)]
@@ -172,14 +175,15 @@ def create_config(
 
 
 _MASKED_BESIDE: Final = ("/dev/mqueue", "/sys/firmware", "/sys/devices/virtual/powercap", "/sys/kernel")
-"""What the oci engine does not mount at all: Docker's own list goes on in /sys, and /dev/mqueue can be written."""
+"""Paths to mask in addition: Docker mounts all of /sys, and a writable /dev/mqueue. The oci engine mounts neither.
+"""
 
 
 def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> JsonObject:
     limits = profile.limits
     runtime = runtime_of(profile, daemon) or daemon.runtimes[0]
     memory = limits.memory_bytes + (GVISOR_MEMORY if runtime.isolation == "gvisor" else 0)
-    # A limit above what the machine has is kept by the machine; the daemon would refuse it.
+    # The machine itself limits the tool to its CPUs; the daemon would refuse a higher number.
     cpus = min(limits.cpus, float(daemon.cpus))
     return {
         "AutoRemove": True,
@@ -189,7 +193,7 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
         **_names(profile, daemon),
         "IpcMode": "none",
         "ReadonlyRootfs": True,
-        # Root's workspace makes root of the tool, and Docker's own list leaves root things to read.
+        # In a workspace of root the tool is root, and Docker's own list leaves files that root can read.
         "MaskedPaths": [*MASKED_PATHS, *_MASKED_BESIDE],
         "ReadonlyPaths": [*READONLY_PATHS],
         "LogConfig": {"Type": "none"},
@@ -197,7 +201,7 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
         **({"Memory": memory, "MemorySwap": memory} if daemon.limits_memory else {}),
         **({"NanoCpus": round(cpus * 1_000_000_000)} if daemon.limits_cpu else {}),
         **({"PidsLimit": _pids(limits, runtime)} if daemon.limits_pids else {}),
-        # Named only where it must be: a daemon may know its default by a name that it does not take.
+        # Given only if necessary: some daemons do not accept the reported name of their default runtime.
         **({"Runtime": runtime.name} if runtime != daemon.runtimes[0] else {}),
         # core(5): with 1 the kernel neither writes a core file nor runs the host's crash handler.
         "Ulimits": [{"Name": "core", "Soft": 1, "Hard": 1}],
@@ -208,9 +212,9 @@ def _host_config(profile: Profile, daemon: Daemon, image: LocalImage, user: User
 
 
 def _names(profile: Profile, daemon: Daemon) -> JsonObject:
-    """Names as the oci engine has them; without the first three Docker writes the host's own resolver into it."""
+    """Configure names like the oci engine. Without the DNS options Docker uses the host's resolver."""
     if daemon.podman:
-        # It refuses words about names where there is no network, so it hears only those that it must.
+        # Podman rejects DNS options without a network, so it gets only the necessary hosts.
         return {"ExtraHosts": _extra_hosts(profile.hosts)} if profile.hosts else {}
     return {
         "Dns": [LOOPBACK],
@@ -225,12 +229,12 @@ def _extra_hosts(names: Sequence[tuple[str, str]]) -> list[JsonValue]:
 
 
 def _sysctls(profile: Profile) -> JsonObject:
-    """That the guest, which has no privilege, may listen on any port."""
+    """Return the sysctls that let the unprivileged guest listen on any port."""
     if not profile.loopback.forwards:
         return {}
     settings: JsonObject = {"net.ipv4.ip_unprivileged_port_start": "0"}
     if any(":" in each.address for each in profile.loopback.forwards):
-        # The daemon turns IPv6 off where a container has no network, on loopback too.
+        # Without a network the daemon disables IPv6 in a container, on loopback too.
         settings["net.ipv6.conf.all.disable_ipv6"] = "0"
     return {"Sysctls": settings}
 
@@ -240,7 +244,7 @@ def _pids(limits: Limits, runtime: Runtime) -> int:
 
 
 def guest_words(profile: Profile, daemon: Daemon) -> tuple[str, ...]:
-    """What process 1 is told besides: limits to set itself, and whose kernel must not be the one it runs on."""
+    """Return further arguments of process 1: limits to set itself, and the kernel version that it must not find."""
     runtime = runtime_of(profile, daemon) or daemon.runtimes[0]
     names = {*unenforced(docker_limits.for_profile(profile, daemon))}
     if runtime.isolation == "gvisor":
@@ -250,9 +254,10 @@ def guest_words(profile: Profile, daemon: Daemon) -> tuple[str, ...]:
 
 
 def _seccomp(profile: Profile, daemon: Daemon) -> list[JsonValue]:
-    """toolc's own list of system calls, where the daemon takes one; else its default list stays in force.
+    """Return the option for toolc's seccomp filter; none on architectures that it does not support.
 
-    The default of daemons before 25.0 allows io_uring, and is slower to compile.
+    The daemon's default filter remains in force then. Before version 25.0 that default allows io_uring, and it
+    takes longer to compile.
     """
     if daemon.architecture not in seccomp.ARCHITECTURES:
         return []
@@ -265,9 +270,9 @@ def _seccomp(profile: Profile, daemon: Daemon) -> list[JsonValue]:
 
 def _tmpfs(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> JsonObject:
     uid, gid = user.spec.split(":")
-    # runc before 1.2 gives a tmpfs the mode of the image's own folder, whatever was asked: so it needs its owner.
+    # runc before 1.2 always gives a tmpfs the mode of the folder in the image, so its owner must be set.
     options = f"rw,nosuid,nodev,mode=1777,uid={uid},gid={gid}"
-    # An image's own volumes would be writable disk without a limit: a bounded tmpfs stands in their place.
+    # Volumes of an image would be writable disk without a limit: use a tmpfs of limited size instead.
     small = ",".join(tmpfs_bounds(TOOL_BYTES))
     volumes = {
         path: f"{options},noexec,{small}"
@@ -276,7 +281,7 @@ def _tmpfs(profile: Profile, daemon: Daemon, image: LocalImage, user: User) -> J
     }
     mounts = {
         **volumes,
-        "/tmp": f"{options},exec,{','.join(tmpfs_bounds(profile.limits.tmp_bytes))}",  # the sandbox's own
+        "/tmp": f"{options},exec,{','.join(tmpfs_bounds(profile.limits.tmp_bytes))}",  # inside the sandbox
         "/tool": f"{options},exec,{small}",
         "/dev/shm": f"{options},noexec,{small}",
     }
@@ -296,13 +301,13 @@ def _bind(source: str, target: str, *, read_only: bool) -> JsonObject:
         "Source": source,
         "Target": target,
         "ReadOnly": read_only,
-        # Daemons before 25.0, and all on kernels before 5.12, leave what is mounted further down writable.
+        # Daemons before 25.0, and all on kernels before 5.12, leave submounts writable.
         "BindOptions": {"Propagation": "rprivate", "NonRecursive": read_only},
     }
 
 
 def guards_process_1(profile: Profile, daemon: Daemon) -> bool:
-    """Whether nothing inside can kill process 1. Linux sees to that, and in gVisor toolc's list, if heeded."""
+    """Return whether nothing inside can kill process 1. Linux ensures that; gVisor only with toolc's filter."""
     runtime = runtime_of(profile, daemon)
     if runtime is None or runtime.isolation != "gvisor":
         return True
@@ -310,15 +315,18 @@ def guards_process_1(profile: Profile, daemon: Daemon) -> bool:
 
 
 _FILTERS: Final = "oci-seccomp"
-"""The option that makes gVisor heed a list of system calls."""
+"""The option that makes gVisor apply a seccomp filter."""
 
 
 def _unfiltered(profile: Profile, daemon: Daemon) -> str | None:
-    """gVisor has a kernel of its own, but what a tool writes to the workspace is the host's."""
+    """Return why a tool in gVisor needs the filter: its kernel is separate, but workspace files are on the host.
+
+    None if the filter is active or not needed.
+    """
     runtime, mount = runtime_of(profile, daemon), profile.workspace
     if runtime is None or runtime.isolation != "gvisor" or mount is None or mount.mode == "ro":
         return None
-    # A registration by the name of a shim does not show its options here.
+    # A registration by the name of a containerd shim does not show its options here.
     if "path=" not in runtime.definition or _FILTERS in runtime.definition:
         return None
     return (

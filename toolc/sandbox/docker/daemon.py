@@ -1,4 +1,4 @@
-"""The daemon behind a socket: which version to speak with it, and what it can enforce."""
+"""Connect to a daemon: choose the API version, and find out what it can enforce."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = [
 ]
 
 _KINDS: Final[tuple[tuple[MinIsolation, str], ...]] = (("gvisor", r"runsc|gvisor"), ("vm", r"kata"))
-"""What a runtime's own program is called, by how it isolates; any other shares the host's kernel."""
+"""Patterns of runtime program names, with their isolation. Any other runtime shares the host's kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """One registered runtime: its name, how it isolates, and all that the daemon says about it, in one word."""
+    """One registered runtime: its name, its isolation, and its description by the daemon as a string."""
 
     name: str
     isolation: MinIsolation = "namespace"
@@ -35,11 +35,11 @@ class Runtime:
 
 
 DEFAULT: Final = Runtime("runc")
-"""What a daemon that names no runtimes uses."""
+"""The runtime of a daemon that lists none."""
 
 
 def runtimes(info: JsonObject) -> tuple[Runtime, ...]:
-    """What ``GET /info`` says: the default runtime first, then the others by name."""
+    """Return the runtimes in the answer to ``GET /info``: the default first, then the others by name."""
     default = info.get("DefaultRuntime")
     first = default if isinstance(default, str) and default else DEFAULT.name
     listed = info.get("Runtimes")
@@ -49,7 +49,8 @@ def runtimes(info: JsonObject) -> tuple[Runtime, ...]:
 
 
 def choose(registered: tuple[Runtime, ...], wanted: MinIsolation) -> Runtime | None:
-    """The runtime for a tool that demands ``wanted``: the default if it will do, else the weakest that does."""
+    """Return the runtime for a tool that demands ``wanted``: the default if it is sufficient, else the weakest that
+    is."""
     fit = [runtime for runtime in registered if ISOLATION.index(runtime.isolation) >= ISOLATION.index(wanted)]
     if registered[0] in fit:
         return registered[0]
@@ -71,16 +72,16 @@ def _definition(described: JsonObject) -> str:
 
 
 _UNKNOWN_OPTIONS: Final = ("uid=", "gid=", "nr_inodes=")
-"""Of a tmpfs, what it refuses to pass on."""
+"""The tmpfs options that Podman rejects."""
 
 
 def is_podman(version: object) -> bool:
-    """Whether ``GET /version`` was answered by Podman, from its ``Components``."""
+    """Return whether Podman answered ``GET /version``, judged by its ``Components``."""
     return "Podman" in str(version)
 
 
 def no_runtime(profile: Profile) -> str:
-    """Why Podman cannot isolate as ``profile`` demands, and the remedy."""
+    """Return why Podman cannot provide the isolation that ``profile`` demands, and the remedy."""
     return (
         f"the tool demands min_isolation: {profile.min_isolation}, and Podman starts every container with its "
         "default runtime, which does not isolate so; set runtime in containers.conf to one that does, or use Docker"
@@ -88,19 +89,19 @@ def no_runtime(profile: Profile) -> str:
 
 
 def tmpfs_options(options: str) -> str:
-    """The options of a tmpfs without those that Podman does not know."""
+    """Return the tmpfs options without those that Podman does not know."""
     return ",".join(each for each in options.split(",") if not each.startswith(_UNKNOWN_OPTIONS))
 
 
 def filter_file(text: str) -> Path:
-    """A file of this user's that holds a system call filter: Podman takes none in a request, only a path.
+    """Return the path of a file of this user with this seccomp filter. Podman accepts only a path in a request.
 
-    Raises ``InfrastructureError`` where there is no safe place for it.
+    Raises ``InfrastructureError`` if there is no safe place for it.
     """
     folder = shared_directory()
     path = folder / f"seccomp-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
     if not path.exists():
-        # Another process may write the same; whoever reads it must find it whole.
+        # Another process may write the same file; a reader must find it complete.
         written = folder / f"{path.name}.{os.getpid()}"
         written.write_text(text, encoding="utf-8")
         written.replace(path)
@@ -108,26 +109,25 @@ def filter_file(text: str) -> Path:
 
 
 OLDEST_API: Final = (1, 40)
-"""Docker 19.03, Podman 3. An older daemon silently ignores fields of ours, and so would drop a limit."""
+"""Docker 19.03, Podman 3. An older daemon silently ignores fields it does not know, and so would ignore a limit."""
 
 NEWEST_API: Final = (1, 51)
-"""The newest version whose rules this code was written for (Docker 28.3)."""
+"""The newest version that this code was written for (Docker 28.3)."""
 
 _ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
-"""Podman's words for machines."""
+"""Podman's names of architectures."""
 
 ASK_SECONDS: Final = 30.0
-"""How long it may take over each question about the daemon itself: one that is merely slow must not fail a call."""
+"""The timeout of each question about the daemon itself, long enough that a slow daemon does not fail a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Daemon:
-    """A daemon that answers, and what it says it can do.
+    """A daemon that answers, and its reported abilities.
 
-    ``id`` is the daemon's own; ``architecture`` and ``kernel`` its machine's, as ``uname -m`` and ``uname -r``
-    say it. ``podman``: it is Podman that speaks (see ``docker_podman``).
-    ``rootless``: user 0 inside is the daemon's own user outside. ``remaps_users``: user 0 inside is an unused
-    user outside (``userns-remap``). ``runtimes``: the default one first.
+    ``id`` is the daemon's ID; ``architecture`` and ``kernel`` are those of its machine, as in ``uname -m`` and
+    ``uname -r``. ``podman`` is True if it is Podman. ``rootless``: user 0 inside is the daemon's user outside.
+    ``remaps_users``: user 0 inside is an unused user outside (``userns-remap``). ``runtimes``: the default first.
     """
 
     client: Client
@@ -149,7 +149,10 @@ class Daemon:
 
 
 def connect(socket_path: str) -> Daemon:
-    """Ask the daemon at ``socket_path`` what it is. Raises ``NoHostError`` where it will not do."""
+    """Connect to the daemon at ``socket_path`` and return its description.
+
+    Raises ``NoHostError`` if it cannot be used.
+    """
     client = Client(socket_path)
     try:
         version = _object(client.call("GET", "/version", timeout=ASK_SECONDS))
@@ -163,7 +166,7 @@ def connect(socket_path: str) -> Daemon:
 
 
 def parse(client: Client, version: JsonObject, info: JsonObject) -> Daemon:
-    """What ``GET /version`` and ``GET /info`` say; a limit not mentioned is one that cannot be enforced."""
+    """Parse the answers to ``GET /version`` and ``GET /info``. A limit that is missing cannot be enforced."""
     options = info.get("SecurityOptions")
     words = [str(option) for option in options] if isinstance(options, list) else []
     names = {part for word in words for part in word.split(",")}
@@ -185,15 +188,16 @@ def parse(client: Client, version: JsonObject, info: JsonObject) -> Daemon:
         has_selinux="name=selinux" in names,
         rootless="name=rootless" in names,
         remaps_users="name=userns" in names,
-        # Podman lists every runtime that it has heard of, installed or not, and takes none from a request.
+        # Podman lists every runtime it knows, installed or not, and accepts none in a request.
         runtimes=runtimes(info)[:1] if podman else runtimes(info),
     )
 
 
 def choose_version(newest: str, oldest: str) -> tuple[int, int]:
-    """The API version to speak with a daemon that speaks ``oldest`` to ``newest``. Raises ``NoHostError``.
+    """Return the API version to use with a daemon that supports ``oldest`` to ``newest``.
 
-    The newest that both know; a daemon that has dropped all we know is spoken to in its oldest.
+    It is the newest that both support. If the daemon has dropped all versions known here, use its oldest. Raises
+    ``NoHostError`` if the daemon is too old.
     """
     theirs = _version(newest)
     if theirs < OLDEST_API:
@@ -247,7 +251,7 @@ def _text(value: JsonObject, key: str, default: str) -> str:
 
 
 OWNER_LABEL: Final = "toolc.owner"
-"""The label that says whose a container is: ``toolc.sandbox.host.owner.Owner.label()``."""
+"""The label with the owner of a container: ``toolc.sandbox.host.owner.Owner.label()``."""
 
 NAME_LABEL: Final = "toolc.image"
-"""The label of an image that toolc has built from its own recipe: its name."""
+"""The label with the name of an image that toolc has built from its own recipe."""

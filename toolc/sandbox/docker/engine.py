@@ -1,8 +1,8 @@
 """The docker engine: each sandbox is a container that ends with its stream and then removes itself.
 
-A start is create, attach, start, over a client of our own. Attached before it starts, with a stdin that is
-open once, a container ends when this process does; so does one whose guest speaks on a socket (``docker_wire``).
-One that was created and not yet started would stay, and is removed by the janitor, or by the next process's sweep.
+A start is create, attach, start. With an attached stdin that is open only once, a container ends when this process
+ends; so does a container whose guest uses a socket (``toolc.sandbox.docker.streams``). A container that was created
+but not started would remain; the janitor or the sweep of the next process removes it.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ from toolc.sandbox.host.kernel import kernel_kills, retry_transient
 from toolc.sandbox.host.owner import Owner
 
 LATE_SECONDS: Final = 600.0
-"""How long after a request without an answer its container may still appear, and is looked for by each start."""
+"""How long after a request without an answer its container may still appear. Each start looks for it."""
 
 
 class DockerEngine:
-    """An ``Engine`` (see ``toolc.sandbox.base``) that asks a Docker or Podman daemon."""
+    """An ``Engine`` (see ``toolc.sandbox.base``) that uses a Docker or Podman daemon."""
 
     def __init__(self, socket_path: str | None = None) -> None:
-        """``socket_path`` is the daemon's socket; None finds it as ``docker`` itself would."""
+        """``socket_path`` is the daemon's socket; None finds it like the ``docker`` command does."""
         self._socket_path = socket_path
         self._lock = threading.Lock()
         self._daemon: Daemon | None = None
         self._events: EventStream | None = None
         self._images = Images()
-        # Images, by id, in whose containers the daemon shows no socket.
+        # The ids of images in whose containers the daemon cannot mount a socket.
         self._without_socket: set[str] = set()
-        # Containers that may exist although their start failed: by name, when the daemon did not answer.
+        # Containers that may exist although their start failed: by name, if the daemon did not answer.
         self._undone: dict[str, float] = {}
-        # More starts at once than this slow each other down.
+        # More concurrent starts than this slow each other down.
         self._starting = threading.BoundedSemaphore(2 * (os.cpu_count() or 1))
 
     @property
     def name(self) -> str:
-        """The word for ``--engine``."""
+        """The name for ``--engine``."""
         return "docker"
 
     def probe(self) -> EngineStatus:
-        """Whether a daemon answers that toolc can work with."""
+        """Return whether a daemon answers that toolc can use."""
         try:
             daemon = self._connect()
         except NoHostError as error:
@@ -67,14 +67,14 @@ class DockerEngine:
         return EngineStatus(available=True, version=daemon.version)
 
     def capabilities(self) -> tuple[Capabilities, ...]:
-        """What the daemon enforces, with each kind of runtime that it has."""
+        """Return what the daemon enforces, for each kind of runtime that it has."""
         try:
             return limits.capabilities(self._connect())
         except NoHostError:
             return ()
 
     def refusal(self, profile: Profile) -> str | None:
-        """Why the daemon cannot keep what ``profile`` demands, or lacks its image; None if it can."""
+        """Return why the daemon cannot meet the demands of ``profile``, or lacks its image; None if it can."""
         try:
             daemon = self._connect()
             return (
@@ -88,7 +88,7 @@ class DockerEngine:
             return f"the Docker daemon does not work: {error}"
 
     def overlay_obstacle(self, profile: Profile) -> str | None:
-        """Why this daemon cannot show a workspace as an overlay; None if it may be tried."""
+        """Return why this daemon cannot mount a workspace as an overlay; None if it may be tried."""
         try:
             return container_config.obstacle(profile, self._connect())
         except NoHostError as error:
@@ -104,7 +104,7 @@ class DockerEngine:
 
     def pins(self, profile: Profile) -> ContentDigests:
         """See ``Engine``. Raises ``InfrastructureError``."""
-        from toolc.sandbox.python.packages import packages_of  # most calls are of no lock
+        from toolc.sandbox.python.packages import packages_of  # most calls have no lock file
 
         with self._daemon_for(profile) as daemon:
             ready = self._images.ready(profile, daemon.client, self._start_plain)
@@ -112,20 +112,20 @@ class DockerEngine:
 
     @contextlib.contextmanager
     def _daemon_for(self, profile: Profile) -> Iterator[Daemon]:
-        """The daemon, to make sandboxes of ``profile``; what it answers is told in a user's words."""
+        """Yield the daemon for creating sandboxes of ``profile``; turn its errors into messages for the user."""
         daemon = self._connect()
         try:
             yield daemon
         except NoHostError as error:
             raise InfrastructureError(str(error)) from error
         except InfrastructureError:
-            # What was known of the image may be the cause: look again next time.
+            # Outdated knowledge of the image may be the cause: inspect it again next time.
             self._images.forget(profile)
             raise
         except ApiError as error:
             self._images.forget(profile)
             if error.status == 0:
-                # No answer: whatever listens there next is asked anew what it is.
+                # There was no answer: ask the next daemon at this socket for its description again.
                 self._disconnect()
             _remember(profile, daemon, error)
             if reason := _broken(profile, daemon):
@@ -133,7 +133,7 @@ class DockerEngine:
             raise _explained(profile, name_of(profile), error) from error
 
     def leftovers(self) -> tuple[Leftover, ...]:
-        """Containers, then volumes. Raises ``InfrastructureError``."""
+        """Return containers, then volumes. Raises ``InfrastructureError``."""
         try:
             return sweep.leftovers(self._connect().client)
         except NoHostError as error:
@@ -142,7 +142,7 @@ class DockerEngine:
             raise InfrastructureError(f"the Docker daemon does not work: {error}") from error
 
     def close(self) -> None:
-        """End the stream of events; a later start opens it again."""
+        """End the stream of events. A later start opens it again."""
         with self._lock:
             events, self._events = self._events, None
         if events is not None:
@@ -159,7 +159,7 @@ class DockerEngine:
             self._daemon = None
 
     def _start_plain(self, ready: ResolvedImage, arguments: Sequence[str]) -> DockerSandbox:
-        """A sandbox of an image for no call, but to find out about it."""
+        """Start a sandbox of an image that inspects the image and runs no call."""
         try:
             return self._start(self._connect(), Profile(), arguments, ready)
         except ApiError as error:
@@ -182,7 +182,7 @@ class DockerEngine:
         arguments: Sequence[str],
         ready: ResolvedImage,
     ) -> DockerSandbox:
-        """The same with a socket; without it, where that is what the daemon refuses."""
+        """Start a sandbox that uses a socket; start it without one if the daemon refuses the socket."""
         words, shown = (*arguments, streams.ARGUMENT), replace(ready, image=listener.shown_in(ready.image))
         with contextlib.ExitStack() as undo:
             undo.callback(listener.close)
@@ -215,7 +215,7 @@ class DockerEngine:
         events = self._follow(daemon, owner)
         self._make_good(client)
         body = container_config.create_config(profile, arguments, daemon=daemon, image=ready.image, owner=owner)
-        # Named by us, so that it can be removed even where the answer to its creation is lost.
+        # The name is chosen here, so that the container can be removed even if the answer to its creation is lost.
         name = f"toolc-{os.urandom(8).hex()}"
         kills = kernel_kills() if daemon.kernel == os.uname().release else None
         with self._starting, contextlib.ExitStack() as undo:
@@ -240,25 +240,26 @@ class DockerEngine:
         return DockerSandbox(about, client=client, attached=attached, wire=wire, events=events)
 
     def _discard(self, client: Client, name: str, error: BaseException | None) -> None:
-        """Remove what a start that failed with ``error`` has made. What made it fail is what the user must hear."""
+        """Remove what a start that failed with ``error`` has created. Do not raise: ``error`` is what the user must
+        see."""
         try:
             found = docker_container.remove(client, name)
             answered = found or not isinstance(error, ApiError) or error.status != 0
         except ApiError:
             answered = False
         if not answered:
-            # It may come to be when the daemon finds the time.
+            # The daemon may still create it later.
             self._undone[name] = time.monotonic() + LATE_SECONDS
 
     def _make_good(self, client: Client) -> None:
-        """Remove what may have come to be since the daemon left its creation without an answer."""
+        """Remove containers that the daemon has created after it failed to answer."""
         for name, until in [*self._undone.items()]:
             with contextlib.suppress(ApiError):
                 if docker_container.remove(client, name) or time.monotonic() > until:
                     self._undone.pop(name, None)
 
     def _follow(self, daemon: Daemon, owner: str) -> EventStream:
-        """The stream of events of this process; a forked child needs its own."""
+        """Return the stream of events of this process. A forked child needs a separate one."""
         with self._lock:
             if self._events is None or self._events.owner != owner or not self._events.alive:
                 first = self._events is None
@@ -267,18 +268,18 @@ class DockerEngine:
                     if first:
                         streams.remove_left()
                         sweep.sweep(daemon.client, sweep.belongs_to_dead)
-                    # A daemon that stops loses hold of its containers' volumes.
+                    # A daemon that stops loses track of the volumes of its containers.
                     sweep.sweep_volumes(daemon.client, lambda label: label == owner or sweep.belongs_to_dead(label))
             return self._events
 
 
 def engine() -> DockerEngine:
-    """The engine as ``toolc.sandbox.selection`` makes it."""
+    """Return a new engine, for ``toolc.sandbox.selection``."""
     return DockerEngine()
 
 
 def _broken(profile: Profile, daemon: Daemon) -> str | None:
-    """Why the runtime that isolates as ``profile`` demands is known not to work; None if it may be tried."""
+    """Return why the runtime with the isolation that ``profile`` demands is known not to work; None otherwise."""
     runtime = container_config.runtime_of(profile, daemon)
     if runtime is None or runtime.isolation == "namespace":
         return None
@@ -292,7 +293,7 @@ def _remember(profile: Profile, daemon: Daemon, error: ApiError) -> None:
 
 
 def _explained(profile: Profile, name: str, error: ApiError) -> InfrastructureError:
-    """A failed start in a user's words; ``name`` is the image's."""
+    """Turn a failed start into an error message for the user; ``name`` is the image's."""
     message = str(error)
     if re.search(NO_PYTHON, message):
         return NoPythonError(f"the image {name} has no python3 that starts")

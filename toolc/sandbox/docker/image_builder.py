@@ -1,7 +1,7 @@
-"""toolc's own images: which there are, and how one is made where nothing is yet.
+"""toolc's own images and the images of a spec's ``build`` folder: their recipes and tags, and how to build them.
 
-Each is a folder of ``sandbox-images`` with a Dockerfile that takes ``ARG BASE``: a public base where a
-registry answers, else one made here.
+Each of toolc's images is a folder in ``sandbox-images`` with a Dockerfile that takes ``ARG BASE``: a public base
+image if a registry is reachable, else one created on this host.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ __all__ = [
 ]
 
 BASE: Final = "base"
-"""The image that every other starts from."""
+"""The image that all other images are built from."""
 
 BUILD_LABEL: Final = "toolc.build"
-"""The label of an image that was made of a spec's own folder: its tag."""
+"""The label of an image that was built from the folder of a spec: its tag."""
 
 PUBLIC_BASE: Final = "debian:bookworm-slim"
-"""The base that is pulled where a registry answers."""
+"""The base image to pull from a registry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What an image is made from: its name, its folder, and the digest of all that lies in it."""
+    """What an image is built from: its name, its folder, and the digest of all files in the folder."""
 
     name: str
     folder: Path
@@ -56,22 +56,22 @@ class Recipe:
 
     @property
     def tag(self) -> str:
-        """The tag that this release gives it."""
+        """The tag of the image in this release."""
         return f"toolc/{self.name}:{_version()}"
 
 
 def base_tag() -> str:
-    """The image of a tool that names none."""
+    """Return the tag of the image for tools that name none."""
     return f"toolc/base:{_version()}"
 
 
 def image_names() -> tuple[str, ...]:
-    """The images that can be built, by name. Raises ``UsageError`` where toolc is installed without them."""
+    """Return the names of the images that can be built. Raises ``UsageError`` if they are not installed."""
     return tuple(sorted(file.parent.name for file in packaged_path("sandbox-images").glob("*/Dockerfile")))
 
 
 def recipe(name: str) -> Recipe:
-    """How the image ``name`` is made. Raises ``UsageError`` for a name that is none."""
+    """Return the recipe of the image ``name``. Raises ``UsageError`` for an unknown name."""
     if name not in (names := image_names()):
         raise UsageError(f"there is no image {name!r} to build; there is: {', '.join(names)}")
     folder = packaged_path("sandbox-images") / name
@@ -84,11 +84,12 @@ def recipe(name: str) -> Recipe:
 
 
 def build_image(name: str, *, base: str | None, say: Say) -> BuiltImage:
-    """Make the image ``name`` unless it is there and up to date. Two at once wait for each other.
+    """Build the image ``name`` unless it exists and is up to date.
 
-    ``base`` is the image to start from. None takes, for ``base`` itself, a public one, else one made on this
-    host; for every other image ``base``, which is made first. Raises ``UsageError`` for an unknown name,
-    ``NoEngineError`` without a daemon, ``InfrastructureError`` where the build fails.
+    Concurrent builds of an image wait for each other. ``base`` is the image to start from. If None, the image
+    ``base`` starts from a public image, else from one created on this host; all others start from the image
+    ``base``, which is built first. Raises ``UsageError`` for an unknown name, ``NoEngineError`` without a daemon,
+    ``InfrastructureError`` if the build fails.
     """
     made_from = recipe(name)
     client = _client()
@@ -126,7 +127,7 @@ def _build(client: Client, made_from: Recipe, base: str | None, say: Say) -> Bui
 
 
 def build_tag(build: Build) -> str:
-    """The tag of the image that a spec's own folder makes: the folder's content is all that it depends on."""
+    """Return the tag of the image for the folder of a spec, which depends only on the content of the folder."""
     digest = hashlib.sha256()
     for file in sorted(build.files, key=lambda file: file.path):
         content = _content(file)
@@ -135,10 +136,10 @@ def build_tag(build: Build) -> str:
 
 
 def ensure_built(client: Client, build: Build) -> str:
-    """The tag of the image of a spec's own folder, built if it is not there yet.
+    """Return the tag of the image for the folder of a spec; build the image if it does not exist.
 
-    Its steps have Docker's usual network, and none where the daemon has no bridge; never the host's own.
-    Raises ``InfrastructureError`` and ``ApiError``.
+    The build steps have Docker's default network, or none if the daemon has no bridge, but never the host's
+    network. Raises ``InfrastructureError`` and ``ApiError``.
     """
     tag = build_tag(build)
     with store.locked("build", tag):
@@ -189,7 +190,10 @@ def _content(file: File) -> bytes:
 
 
 def list_images() -> tuple[BuiltImage, ...]:
-    """toolc's images on this host, by tag. Raises ``NoEngineError`` without a daemon."""
+    """Return toolc's images on this host, by tag.
+
+    Raises ``NoEngineError`` without a daemon, ``InfrastructureError`` if the daemon fails.
+    """
     client = _client()
     try:
         return docker_build.list_built(client)
@@ -198,17 +202,17 @@ def list_images() -> tuple[BuiltImage, ...]:
 
 
 def prune_image(image: Stored) -> None:
-    """Remove an unpacked image that no name means any more. Raises ``InfrastructureError``."""
+    """Remove an unpacked image that no name refers to. Raises ``InfrastructureError``."""
     remove(image)
 
 
 def unused_packages() -> tuple[Packages, ...]:
-    """Packages of Python tools that no call has used for a month. Raises ``InfrastructureError``."""
+    """Return packages of Python tools that were not used for a month. Raises ``InfrastructureError``."""
     return tuple(each for each in packages.installed() if each.is_unused)
 
 
 def prune_packages(unused: Packages) -> None:
-    """Remove packages that nobody uses. Raises ``InfrastructureError``."""
+    """Remove unused packages. Raises ``InfrastructureError``."""
     packages.remove(unused)
 
 
@@ -223,12 +227,12 @@ def _client() -> Client:
 def _version() -> str:
     import importlib.metadata  # 10 ms
 
-    # Tags have no "+", which a version of a development build may hold.
+    # The version of a development build may contain "+", which is not allowed in tags.
     return importlib.metadata.version("toolc").replace("+", "-")
 
 
 def build_command(tag: str) -> str:
-    """The command that brings the image of this tag to this host."""
+    """Return the command that builds or pulls the image with this tag."""
     for name in image_names():
         if tag == f"toolc/{name}:{_version()}":
             return f"toolc image build {name}"

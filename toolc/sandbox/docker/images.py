@@ -1,4 +1,4 @@
-"""Which image a profile means on this daemon, by its id, and what its sandboxes need beside it."""
+"""Find the image of a profile on a daemon, and prepare the Python and the packages that its sandboxes need."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedImage:
-    """An image that sandboxes can be made of, and the name that it was asked for by."""
+    """An image for sandboxes, and the name by which it was requested."""
 
     name: str
     image: LocalImage
 
     @property
     def used(self) -> ImageUsed:
-        """For ``details``."""
+        """The image as shown in ``details``."""
         return ImageUsed(self.name, self.image.id, self.image.names)
 
 
 StartIn: TypeAlias = Callable[[ResolvedImage, Sequence[str]], EngineSandbox]
-"""Starts a small sandbox of an image, in which ``python3 ARGUMENTS...`` is process 1."""
+"""Starts a small sandbox from an image, in which ``python3 ARGUMENTS...`` is process 1."""
 
 _Key: TypeAlias = tuple[str, tuple[str, ...]]
 
 
 class Images:
-    """The images of one engine's calls; a name means the same image until ``forget``."""
+    """The images of one engine's calls. A name refers to the same image until ``forget``."""
 
     def __init__(self) -> None:
         self._found: dict[str, LocalImage] = {}
@@ -47,8 +47,9 @@ class Images:
         self._making = threading.Lock()
 
     def missing(self, profile: Profile, client: Client) -> str | None:
-        """Why the image of ``profile`` cannot be had, with the remedy; None if it can. Raises ``ApiError``."""
-        # What is built at the first call is not missing before it.
+        """Return why the image of ``profile`` is not available, with the remedy; None if it is. Raises
+        ``ApiError``."""
+        # An image that the first call builds is not missing before it.
         if profile.build is None:
             try:
                 self._bare(name_of(profile), client)
@@ -57,7 +58,7 @@ class Images:
         return None
 
     def ready(self, profile: Profile, client: Client, start: StartIn) -> ResolvedImage:
-        """The image of ``profile`` with all it needs, made where it is not there yet.
+        """Return the image of ``profile`` with everything it needs, created if necessary.
 
         Raises ``InfrastructureError`` and ``ApiError``.
         """
@@ -65,7 +66,7 @@ class Images:
         key = (name, profile.requirements)
         if known := self._ready.get(key):
             return known
-        # Many first calls at once ask an image once.
+        # Concurrent first calls inspect an image only once.
         with self._making:
             if known := self._ready.get(key):
                 return known
@@ -78,7 +79,7 @@ class Images:
             return made
 
     def forget(self, profile: Profile) -> None:
-        """Ask the daemon again next time."""
+        """Ask the daemon again about the image of ``profile`` next time."""
         name = name_of(profile)
         self._found.pop(name, None)
         self._found.pop(base_tag(), None)
@@ -88,7 +89,7 @@ class Images:
     def _equipped(
         self, bare: ResolvedImage, requirements: tuple[str, ...], client: Client, start: StartIn
     ) -> ResolvedImage:
-        from toolc.sandbox.python.packages import prepare_guest_environment  # most calls need none
+        from toolc.sandbox.python.packages import prepare_guest_environment  # most calls do not need it
 
         def base() -> RootFilesystem:
             return _root(self._bare(base_tag(), client), start)
@@ -105,14 +106,14 @@ class Images:
 
 
 def name_of(profile: Profile) -> str:
-    """The name of the image that ``profile`` means."""
+    """Return the name of the image that ``profile`` refers to."""
     if profile.build:
         return build_tag(profile.build)
     return profile.image or base_tag()
 
 
 def missing_image(name: str) -> str:
-    """What is said of an image that is not there, with the command that brings it."""
+    """Return the message for a missing image, with the command that builds or pulls it."""
     if name == base_tag():
         return f"toolc's base image {name} is not built; build it with: {build_command(name)}"
     return f"the image {name} is not on this host; get it with: {build_command(name)}"

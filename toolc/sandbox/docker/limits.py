@@ -1,4 +1,4 @@
-"""Which limits a Docker daemon enforces, for each kind of isolation that its runtimes offer."""
+"""Which limits a Docker daemon enforces, for each kind of isolation of its runtimes, and which runtimes fail."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from toolc.sandbox.host.kernel import is_transient
 from toolc.sandbox.host.owner import shared_directory
 
 LEAST_MEMORY: Final = 6 * MIB
-"""The daemon takes no smaller memory limit (moby, daemon/daemon_unix.go)."""
+"""The smallest memory limit in bytes that the daemon accepts (moby, daemon/daemon_unix.go)."""
 
 REMEDY: Final = (
     "Enable these cgroup controllers for it (cgroup v2 with delegation for rootless Docker; "
@@ -27,14 +27,14 @@ REMEDY: Final = (
 
 
 def capabilities(daemon: Daemon) -> tuple[Capabilities, ...]:
-    """What ``daemon`` enforces, weakest isolation first."""
+    """Return what ``daemon`` enforces, weakest isolation first."""
     chosen = (choose(daemon.runtimes, kind) for kind in ISOLATION)
     kinds = dict.fromkeys(runtime.isolation for runtime in chosen if runtime)
     return tuple(_of(daemon, kind) for kind in kinds)
 
 
 def for_profile(profile: Profile, daemon: Daemon) -> Capabilities:
-    """What it enforces with the isolation that ``profile`` gets."""
+    """Return what it enforces with the isolation that ``profile`` gets."""
     return offer(capabilities(daemon), profile.min_isolation)
 
 
@@ -46,7 +46,7 @@ def _of(daemon: Daemon, isolation: MinIsolation) -> Capabilities:
         weak["memory"] = _lacks("swap", "what goes beyond the limit may go to swap", "approximate")
     if not daemon.limits_cpu:
         weak["cpus"] = _lacks("cpus", "nothing", "not")
-    # gVisor's own kernel counts processes for itself.
+    # gVisor's own kernel limits the number of processes.
     if not daemon.limits_pids and isolation != "gvisor":
         weak["pids"] = _lacks("pids", "the processes of the tool's user", "approximate")
     return Capabilities(
@@ -84,7 +84,7 @@ def _notes(daemon: Daemon, isolation: MinIsolation) -> tuple[str, ...]:
 
 
 def _host_swaps() -> bool:
-    """Whether there is swap to limit, by proc_meminfo(5); where that cannot be read, there may be."""
+    """Return whether the host has swap, by proc_meminfo(5); True if that cannot be read."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -96,19 +96,22 @@ _MAX_MESSAGE: Final = 1000
 
 
 def is_runtimes_own(message: str) -> bool:
-    """Whether a daemon's words are about a runtime that does not work, and not about this container or moment."""
+    """Return whether an error message is about a runtime that does not work at all.
+
+    False if it is about one container, or a transient failure.
+    """
     own = "OCI runtime" in message or "shim" in message or "nknown runtime" in message
     return own and not is_transient(message)
 
 
 def remember(daemon: Daemon, runtime: Runtime, message: str) -> None:
-    """Keep in mind that ``runtime`` does not work on this daemon, and what it said."""
+    """Record that ``runtime`` does not work on this daemon, with the error message."""
     with contextlib.suppress(OSError, InfrastructureError):
         _place(daemon, runtime).write_text(message[:_MAX_MESSAGE], encoding="utf-8")
 
 
 def recall(daemon: Daemon, runtime: Runtime) -> str | None:
-    """Why it did not work when it was tried, and what to do about it; None if it is not known to fail."""
+    """Return why the runtime did not work when last tried, with the remedy; None if it is not known to fail."""
     try:
         place = _place(daemon, runtime)
         message = place.read_text(encoding="utf-8")
@@ -134,7 +137,7 @@ def _place(daemon: Daemon, runtime: Runtime) -> Path:
 
 
 def _programs(runtime: Runtime) -> list[str]:
-    """When the program that a registration names was last changed, where it is on this machine."""
+    """Return when the programs in the registration were last changed, if they are on this machine."""
     found = []
     for path in re.findall(r"path=(/\S+)", runtime.definition):
         with contextlib.suppress(OSError):

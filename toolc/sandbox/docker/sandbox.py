@@ -1,4 +1,4 @@
-"""One live container: the stream to its guest, and its end."""
+"""One live container: the stream to its guest, and how it is ended."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from toolc.sandbox.docker.streams import AttachedStream, GuestSocketStream
 from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE, oom_kill_possible
 
 _GRACE: Final = 0.5
-"""Seconds after its stream is closed until a guest is killed."""
+"""How long a guest may run after its stream is closed before it is killed, in seconds."""
 
 _KILLED: Final = 128 + 9
 
 KILLED_BY_DAEMON: Final = "the Docker daemon killed it: somebody asked for that, or the daemon was stopped"
-"""What is said of a container that came to such an end."""
+"""The explanation for a container that the daemon killed."""
 
 KILLED_BY_SOMEBODY: Final = (
     "process 1 was killed: by the tool itself, or for want of memory of which the Docker daemon did not tell; to "
     'tell them apart, add "--oci-seccomp" to the runtimeArgs of gVisor in /etc/docker/daemon.json, and restart it'
 )
-"""The same where a tool can do that."""
+"""The explanation if the tool itself may have killed process 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """A container that was started: who its tool is, what it was made of, and when it was there and attached to.
+    """A started container: its tool's user, its image, and when it was created and attached.
 
     ``guarded``: nothing inside can kill process 1. ``kernel_kills``: how often its kernel had run out of memory
-    before it was started; None where that is another kernel than ours.
+    before the start; None if that is not this host's kernel.
     """
 
     id: str
@@ -47,7 +47,7 @@ class Container:
 
 
 class DockerSandbox:
-    """A ``Sandbox`` (see ``toolc.sandbox.base``) that is a container."""
+    """An ``EngineSandbox`` (see ``toolc.sandbox.base``) that is a container."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class DockerSandbox:
         wire: GuestSocketStream | None,
         events: EventStream,
     ) -> None:
-        """``wire`` is what its guest speaks on, None where that is the daemon's own stream, ``attached``."""
+        """``wire`` is the stream to the guest; None if that is the daemon's own stream, ``attached``."""
         self.container = container.id
         self._about = container
         self._client = client
@@ -72,43 +72,43 @@ class DockerSandbox:
 
     @property
     def user(self) -> str:
-        """Who the tool is inside."""
+        """The user of the tool inside."""
         return self._about.user
 
     @property
     def image(self) -> ImageUsed:
-        """What it was made of."""
+        """The image it was created from."""
         return self._about.image
 
     @property
     def created(self) -> float:
-        """When the container was there and attached to."""
+        """When the container was created and attached."""
         return self._about.created
 
     def fileno(self) -> int:
-        """The descriptor to poll; -1 once closed."""
+        """Return the descriptor to poll; -1 once closed."""
         return self._wire.fileno()
 
     def read(self) -> bytes | None:
-        """The guest's stdout: bytes, ``b""`` at the end, None when there is nothing yet."""
+        """Return bytes of the guest's stdout, ``b""`` at the end, None if there are none yet."""
         return self._wire.read()
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send what fits now; how many bytes that was."""
+        """Send what fits now and return the number of bytes sent."""
         return self._wire.write(data)
 
     def out_of_memory(self) -> bool:
-        """Whether the kernel killed anything in here for want of memory, by the daemon's events.
+        """Return whether the kernel killed a process in it because memory ran out, by the daemon's events.
 
-        The daemon does not always tell of it. Where nothing inside can kill process 1, that it died of a SIGKILL
-        that nobody asked for says so too.
+        The daemon does not always report it. If nothing inside can kill process 1, then a SIGKILL that was not
+        requested also indicates it.
         """
         return self._watch.out_of_memory or (
             self._about.guarded and self._killed_by_nobody() and oom_kill_possible(self._about.kernel_kills)
         )
 
     def complaint(self) -> str:
-        """The beginning of the guest's stderr, or that it was killed."""
+        """Return the beginning of the guest's stderr, and that it was killed."""
         said = self._attached.complaint()
         if self._watch.killed and not self._killed:
             said = f"{said}\n{KILLED_BY_DAEMON}"
@@ -122,13 +122,14 @@ class DockerSandbox:
         return self._watch.exit_status == _KILLED and not (self._killed or self._watch.killed)
 
     def close(self) -> None:
-        """End the container and wait until it is gone. Raises ``InfrastructureError`` if the daemon will not."""
+        """End the container and wait for its removal. Raises ``InfrastructureError`` if the daemon fails to remove
+        it."""
         with self._closing:
             if self._gone:
                 return
             until = time.monotonic() + _GRACE
             self._wire.close()
-            # A daemon that cannot get rid of what is said there removes nothing.
+            # A daemon that cannot write the guest's output does not remove the container.
             self._attached.read_out(_GRACE)
             self._attached.close()
             if not self._watch.gone.wait(max(until - time.monotonic(), 0)):
@@ -145,6 +146,6 @@ class DockerSandbox:
                 f"the Docker daemon did not remove the sandbox {self.container[:12]}: {error}; "
                 f"remove it with: docker rm -f {self.container[:12]}"
             ) from error
-        # The daemon says "gone" last of all: what it has to say of memory is known by then.
+        # The "destroy" event is the last: any event about memory has arrived before it.
         if self._events.alive:
             self._watch.gone.wait(_GRACE)

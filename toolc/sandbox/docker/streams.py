@@ -1,9 +1,9 @@
-"""A socket of toolc's own in a container, where calls connect somewhere and so have much to say.
+"""The streams to a guest: the daemon's attached stream, or a socket in the container for tools with much traffic.
 
-What passes through the daemon's own stream is copied by two of its programs, 32 KiB at a time. So a folder with a
-socket is bound into the container, and process 1 moves its stdin and stdout there before it does anything else.
-The socket is closed, and its folder gone, once it has. Where it cannot connect (the daemon shows another folder,
-or a security module forbids it) it says so on the daemon's stream, and stays there.
+The daemon's own stream is copied by two of its programs, 32 KiB at a time. For tools that use the network, toolc
+mounts a folder with a socket into the container, and process 1 first moves its stdin and stdout to that socket.
+Then the listening socket is closed and its folder removed. If process 1 cannot connect (because the daemon shows
+another folder, or a security module forbids it), it reports that on the daemon's stream and continues to use it.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from toolc.sandbox.docker.daemon import Daemon
 from toolc.sandbox.host.owner import Owner, dead_directories, shared_directory
 
 _HEADER: Final = struct.Struct(">BxxxI")
-"""The head of each piece: which output, and how many bytes (API reference, "Stream format")."""
+"""The header of each frame: which output, and how many bytes (API reference, "Stream format")."""
 
 _STDOUT: Final = 1
 _STDERR: Final = 2
 _COMPLAINT_BYTES: Final = 4096
 _RECEIVES: Final = 16
-"""How often one read looks for more: a guest that floods its stderr must not hold its caller."""
+"""The maximum number of receives in one read: a guest that floods its stderr must not block its caller."""
 
 
 class Demultiplexer:
-    """Cuts the daemon's stream into stdout, which it returns, and the beginning of stderr, which it keeps."""
+    """Split the daemon's stream into stdout, which is returned, and the beginning of stderr, which is kept."""
 
     def __init__(self) -> None:
         self.complaint = bytearray()
@@ -49,7 +49,10 @@ class Demultiplexer:
         self._left = 0
 
     def feed(self, data: bytes) -> bytes:
-        """The bytes of stdout in what came next, in any pieces. Raises ``ValueError`` for another format."""
+        """Return the bytes of stdout in the next data, which may be cut anywhere.
+
+        Raises ``ValueError`` for another format.
+        """
         if self._output == _STDOUT and self._left >= len(data):
             self._left -= len(data)
             return data
@@ -79,14 +82,15 @@ class Demultiplexer:
 
 
 class AttachedStream(SocketStream):
-    """What is written is the guest's stdin, what is read its stdout; its stderr is kept, as far as one needs it."""
+    """The daemon's stream: writes go to the guest's stdin, reads return its stdout; the start of its stderr is
+    kept."""
 
     def __init__(self, connection: socket.socket) -> None:
         super().__init__(connection)
         self._demultiplexer = Demultiplexer()
 
     def read(self) -> bytes | None:
-        """The guest's stdout: bytes, ``b""`` at the end, None when there is nothing yet."""
+        """Return bytes of the guest's stdout, ``b""`` at the end, None if there are none yet."""
         for _ in range(_RECEIVES):
             data = super().read()
             if not data:
@@ -99,7 +103,8 @@ class AttachedStream(SocketStream):
         return None
 
     def read_out(self, seconds: float) -> None:
-        """Hear what the guest still says on stderr, until the end of the stream or for so long; not once closed."""
+        """Read what the guest still writes to stderr, until the stream ends or for this long; nothing once
+        closed."""
         if self.fileno() < 0:
             return
         poll = select.poll()
@@ -109,25 +114,26 @@ class AttachedStream(SocketStream):
             poll.poll(left * 1000)
 
     def complaint(self) -> str:
-        """The beginning of the guest's stderr, at most 4 KiB."""
+        """Return the beginning of the guest's stderr, at most 4 KiB."""
         return self._demultiplexer.complaint.decode("utf-8", "replace")
 
 
 FOLDER: Final = "/.toolc-wire"
-"""Where it stands in the container."""
+"""The folder of the socket in the container."""
 
 _NAME: Final = "wire"
 
 ARGUMENT: Final = f"wire={FOLDER}/{_NAME}"
-"""What process 1 is told of it (see ``toolc.guest.bundle``)."""
+"""The argument of process 1 with the path of the socket (see ``toolc.guest.bundle``)."""
 
 _NUMBERS: Final = itertools.count(1)
 
 
 def is_of_use(profile: Profile, arguments: Sequence[str], daemon: Daemon) -> bool:
-    """Whether a sandbox that is told ``arguments`` would gain by one, and nothing is known to stand in its way.
+    """Return whether a sandbox with ``arguments`` benefits from a socket, and no known obstacle exists.
 
-    A kernel of its own does not reach ours. Podman is left alone: it has SELinux mostly, which would note each try.
+    A sandbox with another kernel cannot reach a socket of this one. Podman is excluded: it is mostly used with
+    SELinux, which would log each attempt.
     """
     runtime = runtime_of(profile, daemon)
     return (
@@ -140,10 +146,10 @@ def is_of_use(profile: Profile, arguments: Sequence[str], daemon: Daemon) -> boo
 
 
 class GuestListener:
-    """One container's socket, from before it is created until its process 1 has come; then it is to be closed."""
+    """The listening socket of one container: created before the container, closed once process 1 has connected."""
 
     def __init__(self, folder: Path) -> None:
-        """Listen in ``folder``, which is empty, and gone once this is closed. Raises ``OSError``."""
+        """Listen in ``folder``, which is empty, and is removed by ``close``. Raises ``OSError``."""
         self._folder = folder
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -155,7 +161,7 @@ class GuestListener:
     def _listen(self) -> None:
         descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            # An address has 107 bytes at most, whatever the folder is called (unix(7)).
+            # An address has at most 107 bytes, which the path of the folder may exceed (unix(7)).
             self._socket.bind(f"/proc/self/fd/{descriptor}/{_NAME}")
         finally:
             os.close(descriptor)
@@ -165,15 +171,16 @@ class GuestListener:
         self._socket.listen(1)
 
     def shown_in(self, image: LocalImage) -> LocalImage:
-        """``image`` with this socket in its sandboxes."""
+        """Return ``image`` with this socket mounted in its sandboxes."""
         return replace(image, binds=(*image.binds, (str(self._folder), FOLDER)))
 
     def fileno(self) -> int:
-        """The descriptor to poll for somebody who comes."""
+        """Return the descriptor to poll for a connection."""
         return self._socket.fileno()
 
     def accept(self) -> socket.socket | None:
-        """Who has come, if anybody. Raises ``InfrastructureError`` for want of a descriptor."""
+        """Return the new connection, None if there is none. Raises ``InfrastructureError`` if descriptors ran
+        out."""
         try:
             return self._socket.accept()[0]
         except BlockingIOError:
@@ -182,20 +189,22 @@ class GuestListener:
             raise InfrastructureError(f"cannot speak to a sandbox: {error.strerror}") from error
 
     def close(self) -> None:
-        """Nobody can connect any more, and nothing is left of it; twice is the same as once."""
+        """Stop listening and remove the folder. Calling it again has no effect."""
         self._socket.close()
         with contextlib.suppress(OSError):
             (self._folder / _NAME).unlink()
         with contextlib.suppress(OSError):
-            # Whoever has it mounted can read what it was called last: that need not be this process's label.
+            # A process that has it mounted can read its last name, which must not contain the label of this
+            # process.
             self._folder = self._folder.rename(shared_directory() / f"{_NAME}-{os.urandom(8).hex()}")
         _remove(self._folder)
 
 
 def listen() -> GuestListener | None:
-    """A socket for a container that is to be created; None where there is no room for one.
+    """Return a socket for a container that is to be created; None if it cannot be created.
 
-    Nobody else passes through this process's own folder: it is reached by who is in the container, or is its user.
+    Other users cannot enter this process's own folder: only processes in the container, or of its user, reach the
+    socket.
     """
     folder = Owner.current().directory() / f"{_NAME}-{next(_NUMBERS)}"
     with contextlib.suppress(OSError):
@@ -208,23 +217,23 @@ def listen() -> GuestListener | None:
 
 
 def remove_left() -> None:
-    """Remove what owners that are proven dead had just made, or were about to remove."""
+    """Remove the folders that processes known to be dead have left."""
     for directory in (shared_directory(), *(each for _, each in dead_directories())):
         for folder in directory.glob(f"{_NAME}-*"):
             _remove(folder)
 
 
 def _remove(folder: Path) -> None:
-    # Without a descriptor: there may be none left.
+    # This needs no descriptor: there may be none left.
     for remove, path in ((os.unlink, folder / _NAME), (os.rmdir, folder)):
         with contextlib.suppress(OSError):
             remove(path)
 
 
 class GuestSocketStream:
-    """The stream to a guest that was asked to connect, in the terms of ``toolc.sandbox.base.EngineSandbox``.
+    """The stream to a guest that connects to a socket, with the methods of ``toolc.sandbox.base.EngineSandbox``.
 
-    It takes nothing until the guest has come, or has said that it cannot: then it is ``attached``.
+    Nothing is sent until the guest has connected, or has reported that it cannot: then it uses ``attached``.
     """
 
     def __init__(self, listener: GuestListener, attached: AttachedStream) -> None:
@@ -236,13 +245,13 @@ class GuestSocketStream:
             self._either.register(each.fileno(), select.EPOLLIN)
 
     def fileno(self) -> int:
-        """The descriptor to poll, another one once the guest has come; -1 once closed."""
+        """Return the descriptor to poll, which changes once the guest has connected; -1 once closed."""
         if self._stream is not None:
             return self._stream.fileno()
         return -1 if self._either.closed else self._either.fileno()
 
     def read(self) -> bytes | None:
-        """The guest's stdout: bytes, ``b""`` at the end, None when there is nothing yet."""
+        """Return bytes of the guest's stdout, ``b""`` at the end, None if there are none yet."""
         if self._stream is not None:
             return self._stream.read()
         if (connection := self._listener.accept()) is not None:
@@ -255,11 +264,11 @@ class GuestSocketStream:
         return said.removeprefix(CANNOT_CONNECT) or None
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send what fits now; how many bytes that was."""
+        """Send what fits now and return the number of bytes sent."""
         return self._stream.write(data) if self._stream is not None else 0
 
     def close(self) -> None:
-        """End the stream; twice is the same as once."""
+        """Close the stream. Calling it again has no effect."""
         self._listener.close()
         self._either.close()
         (self._stream or self._attached).close()

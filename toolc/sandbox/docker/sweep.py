@@ -1,4 +1,4 @@
-"""Remove the containers of owners that are dead: by the janitor, and by the next process's first start."""
+"""Remove the containers of dead owners: run by the janitor, and by the first start of the next process."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from toolc.sandbox.docker.daemon import OWNER_LABEL
 from toolc.sandbox.host.owner import Owner
 
 SECONDS: Final = 10.0
-"""The deadline of each request."""
+"""The timeout of each request."""
 
 SHOWN: Final = 12
-"""As many letters of an id as ``docker ps`` shows."""
+"""The length of an id as ``docker ps`` shows it."""
 
 QUIET_SECONDS: Final = 0.5
-"""A create that was under way when its client died is done by then."""
+"""The time after which a create request has finished that was running when its client died."""
 
 _BOOT = "import sys; sys.path.append(sys.argv[1]); from toolc.sandbox.docker.sweep import main; main()"
 
 
 def command(client: Client, owner: str) -> list[str]:
-    """The command for the janitor that removes all that ``owner`` has left."""
+    """Return the command for the janitor that removes everything that ``owner`` has left."""
     root = str(Path(__file__).resolve().parents[3])
     return [sys.executable, "-I", "-S", "-c", _BOOT, root, client.socket_path, client.version_prefix, owner]
 
 
 def main() -> None:
-    """Run by the janitor: exit with 0 if there was nothing to remove, else with 1."""
+    """Run as the janitor's command: exit with 0 if there was nothing to remove, else with 1."""
     _, _, socket_path, version_prefix, owner = sys.argv
     client = Client(socket_path, version_prefix)
     try:
@@ -47,32 +47,35 @@ def main() -> None:
         found += sweep(client, lambda label: label == owner)
         found += sweep_volumes(client, lambda label: label == owner)
     except ApiError as error:
-        # A daemon that is gone for good, or no longer ours to use, removes nothing; any other may be back soon.
+        # A daemon whose socket was removed, or may no longer be used, removes nothing; any other may be back soon.
         sys.exit(0 if isinstance(error.__cause__, FileNotFoundError | PermissionError) else 1)
     sys.exit(1 if found else 0)
 
 
 def belongs_to_dead(label: str) -> bool:
-    """Whether the owner that a label names is proven to be dead."""
+    """Return whether the owner in a label is known to be dead."""
     owner = Owner.parse(label)
     return owner is not None and owner.is_dead()
 
 
 def sweep(client: Client, is_ours: Callable[[str], bool]) -> int:
-    """Remove each container whose owner label satisfies ``is_ours``; how many there were. Raises ``ApiError``."""
+    """Remove each container whose owner label satisfies ``is_ours``; return their number. Raises ``ApiError``."""
     found = [container for container, label in _containers(client) if is_ours(label)]
     for container in found:
         try:
             _delete(client, f"/containers/{quote(container)}?force=1&v=1")
         except ApiError as error:
-            # One that cannot be removed must not keep the others; a daemon that is silent would keep the caller.
+            # Continue with the others if one cannot be removed; stop if the daemon does not answer.
             if error.status == 0:
                 raise
     return len(found)
 
 
 def sweep_volumes(client: Client, is_ours: Callable[[str], bool]) -> int:
-    """The same for volumes that no container uses: normally each goes with its container. Raises ``ApiError``."""
+    """Remove volumes that no container uses; normally each is removed with its container. Raises ``ApiError``.
+
+    Return the number of volumes removed.
+    """
     removed = 0
     for volume in [volume for volume, label in _volumes(client) if is_ours(label)]:
         try:
@@ -85,8 +88,8 @@ def sweep_volumes(client: Client, is_ours: Callable[[str], bool]) -> int:
 
 
 def leftovers(client: Client) -> tuple[Leftover, ...]:
-    """Every container and every volume that was made for a call. Raises ``ApiError``."""
-    # One that is on its way must be gone before its volume can be removed.
+    """Return every container and every volume that was created for a call. Raises ``ApiError``."""
+    # A container must be removed completely before its volume can be removed.
     containers = [
         _leftover("container", container, label, partial(docker_container.remove, client, container))
         for container, label in _containers(client)
@@ -113,7 +116,7 @@ def _leftover(kind: str, name: str, label: str, removed_by: Callable[[], object]
 
 
 def _containers(client: Client) -> Iterator[tuple[str, str]]:
-    """The ids and the owners' labels."""
+    """Yield the id and the owner's label of each container."""
     filters = quote(json.dumps({"label": [OWNER_LABEL]}))
     listed = client.call("GET", f"/containers/json?all=1&filters={filters}", timeout=SECONDS)
     for entry in listed if isinstance(listed, list) else []:
@@ -123,7 +126,7 @@ def _containers(client: Client) -> Iterator[tuple[str, str]]:
 
 
 def _volumes(client: Client) -> Iterator[tuple[str, str]]:
-    """The names and the owners' labels of the volumes that are overlays of ours."""
+    """Yield the name and the owner's label of each volume that is an overlay of toolc."""
     listed = client.call("GET", "/volumes", timeout=SECONDS)
     entries = listed.get("Volumes") if isinstance(listed, dict) else None
     for entry in entries if isinstance(entries, list) else []:
@@ -133,7 +136,7 @@ def _volumes(client: Client) -> Iterator[tuple[str, str]]:
 
 
 def _delete(client: Client, path: str) -> None:
-    """Remove something; what is already gone, or on its way, is fine. Raises ``ApiError``."""
+    """Remove an object; ignore that it does not exist or is already being removed. Raises ``ApiError``."""
     try:
         client.call("DELETE", path, timeout=SECONDS)
     except ApiError as error:

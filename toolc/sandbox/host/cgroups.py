@@ -1,7 +1,7 @@
-"""Control groups of both versions: which can be used here, and what their counters say.
+"""Control groups of both versions: which can be used here, and the values of their counters.
 
-``cgroups(7)`` gives the formats. Where version 1 controllers are mounted they are the ones the runtime
-uses, also beside a version 2 tree (hybrid).
+``cgroups(7)`` describes the formats. If version 1 controllers are mounted, the runtime uses those, even if a
+version 2 tree is mounted too (hybrid).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = [
 ]
 
 CONTROLLERS: Final = ("memory", "pids", "cpu")
-"""What toolc's limits need."""
+"""The controllers that toolc's limits need."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
-    """One mounted hierarchy: where, which of its groups is at the mount point, and its controllers.
+    """One mounted hierarchy: its mount point, the group at the mount point, and its controllers.
 
-    ``version`` 2 has no names in ``controllers``: each group says itself what it has.
+    ``controllers`` is empty for version 2: each group lists its own.
     """
 
     version: int
@@ -37,13 +37,13 @@ class Tree:
     controllers: tuple[str, ...]
 
     def folder(self, group: str) -> Path:
-        """Where the group that ``/proc/PID/cgroup`` calls ``group`` is found."""
+        """Return the folder of the group that ``/proc/PID/cgroup`` calls ``group``."""
         inside = PurePosixPath(group).is_relative_to(self.root)
         return self.mount_point / (PurePosixPath(group).relative_to(self.root) if inside else group.lstrip("/"))
 
 
 def trees(mountinfo: str) -> list[Tree]:
-    """The hierarchies in the text of proc_pid_mountinfo(5)."""
+    """Return the hierarchies in the text of proc_pid_mountinfo(5)."""
     found = []
     for line in mountinfo.splitlines():
         before, _, after = line.partition(" - ")
@@ -58,7 +58,7 @@ def trees(mountinfo: str) -> list[Tree]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A process's group for one controller; ``parent`` is where the runtime makes a sandbox's own group."""
+    """A process's group for one controller; the runtime creates the group of a sandbox in ``parent``."""
 
     version: int
     folder: Path
@@ -66,13 +66,13 @@ class Group:
 
 
 def own_groups() -> dict[str, Group]:
-    """This process's groups for each of ``CONTROLLERS`` that is mounted. Raises ``OSError``."""
+    """Return this process's groups for each of ``CONTROLLERS`` that is mounted. Raises ``OSError``."""
     mountinfo = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
     return groups(mountinfo, Path("/proc/self/cgroup").read_text(encoding="utf-8"))
 
 
 def groups(mountinfo: str, memberships: str) -> dict[str, Group]:
-    """The same from the texts of proc_pid_mountinfo(5) and of ``/proc/PID/cgroup``."""
+    """Return the groups according to the texts of proc_pid_mountinfo(5) and of ``/proc/PID/cgroup``."""
     mounted = trees(mountinfo)
     names = {}
     for line in memberships.splitlines():
@@ -89,13 +89,14 @@ def groups(mountinfo: str, memberships: str) -> dict[str, Group]:
 
 
 def _group(tree: Tree, folder: Path) -> Group:
-    # Version 2 lets no group have both processes and limited children: the runtime makes ours beside our own.
+    # In version 2 no group has both processes and limited children: the runtime creates a sibling of this process's
+    # group.
     beside = tree.version == 2 and folder != tree.mount_point
     return Group(version=tree.version, folder=folder, parent=folder.parent if beside else folder)
 
 
 def unenforceable() -> list[str]:
-    """Which of ``CONTROLLERS`` this process cannot limit a child with, found by trying."""
+    """Return which of ``CONTROLLERS`` this process cannot limit a child with, found by trying."""
     with contextlib.suppress(OSError):
         own = own_groups()
         return [name for name in CONTROLLERS if name not in own or not can_limit(name, own[name])]
@@ -103,10 +104,10 @@ def unenforceable() -> list[str]:
 
 
 def can_limit(controller: str, group: Group) -> bool:
-    """Whether a group with a limit of this controller can be made for a child of a process of ``group``."""
+    """Return whether a limited group of this controller can be created for a child of a process in ``group``."""
     if group.version == 2 and not _offers(controller, group):
         return False
-    # Named as a sandbox's, so that it is removed as one if this process is killed right here.
+    # The name is like that of a sandbox, so that the group is removed if this process is killed here.
     probe = group.parent / f"toolc-{Owner.current().label()}-{threading.get_ident()}"
     try:
         probe.mkdir()
@@ -117,9 +118,9 @@ def can_limit(controller: str, group: Group) -> bool:
 
 
 def _offers(controller: str, group: Group) -> bool:
-    """Whether a version 2 group beside ``group`` has the controller, or can be given it, and be moved to.
+    """Return whether a version 2 sibling of ``group`` can have the controller, and processes can be moved to it.
 
-    To move there takes the right to write ``cgroup.procs`` of the nearest group above both.
+    Moving a process needs write permission for ``cgroup.procs`` of the nearest common ancestor.
     """
     if group.parent != group.folder and not os.access(group.parent / "cgroup.procs", os.W_OK):
         return False
@@ -137,24 +138,24 @@ def _words(path: Path) -> list[str]:
 
 
 def swap_limit(memory_bytes: int) -> JsonObject:
-    """What to add to the memory limit so that nothing beyond it goes to swap, as this kernel offers it."""
+    """Return the addition to a memory limit that prevents swapping beyond it, as far as this kernel supports it."""
     memory = own_groups()["memory"]
     if memory.version == 1:
         accounted = (memory.folder / "memory.memsw.limit_in_bytes").exists()
         return {"swap": memory_bytes} if accounted else {"swappiness": 0}
-    # The root group of version 2 has no such file whatever the kernel can do.
+    # The root group of version 2 never has this file, whatever the kernel supports.
     is_root = not (memory.folder / "cgroup.type").exists()
     return {"swap": memory_bytes} if is_root or (memory.folder / "memory.swap.max").exists() else {}
 
 
 def memory_events(name: str) -> Path:
-    """The file of counters that the sandbox ``name``, started by this process, has or will have."""
+    """Return the path of the file of counters for the sandbox ``name``, which this process starts."""
     memory = own_groups()["memory"]
     return memory.parent / name / ("memory.oom_control" if memory.version == 1 else "memory.events")
 
 
 def oom_kills(events: Path) -> int | None:
-    """How many processes the kernel killed for want of memory, by such a file; None if the sandbox is gone."""
+    """Return how many processes the kernel killed because memory ran out; None if the sandbox has ended."""
     try:
         lines = events.read_text(encoding="utf-8").splitlines()
         return int(dict(line.split(" ", 1) for line in lines)["oom_kill"])

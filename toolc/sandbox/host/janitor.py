@@ -1,9 +1,10 @@
-"""The janitor: a small process that outlives this one and removes what it could not.
+"""The janitor: a small process that outlives this one and removes what it could not remove.
 
-``register`` names a command that removes what this process may leave behind. The janitor starts at the
-first one and waits on a pipe whose only other end is here; when that ends, however this process died, it
-runs the commands and removes the owner's folder. ``janitor_process.py`` is what it runs. One that was killed is
-replaced when the next sandbox starts; where both were, the next process of this user sweeps for dead owners.
+``register`` adds a command that removes what this process may leave behind. The first call starts the janitor,
+which waits on a pipe whose only other end is in this process. When the pipe closes, however this process died, it
+runs the commands and removes the owner's folder. Its program is ``janitor_process.py``. A janitor that was killed
+is replaced when the next sandbox starts. If both were killed, the next process of this user removes what dead
+owners left.
 """
 
 from __future__ import annotations
@@ -27,28 +28,28 @@ __all__ = [
 
 
 def register(argv: Sequence[str]) -> None:
-    """Have ``argv`` run when this process is over; the same command twice is the same as once.
+    """Run ``argv`` when this process has ended. Registering a command again has no effect.
 
-    To be called before each start, not only the first: it looks whether the janitor is alive.
-    It must exit with 0 if nothing was left to remove, and is run until it has done so twice in a row or
-    ten seconds have passed in which none was at work. It gets an almost empty environment and must not rely on
-    its working directory. Raises ``InfrastructureError`` if the janitor cannot be started: then nothing that
-    needs it may be made.
+    Call it before each start, not only the first: it checks that the janitor is alive. The command must exit with 0
+    if nothing was left to remove. It is repeated until it has done so twice in a row, or until ten seconds have
+    passed in which no command made progress. It runs with an almost empty environment and must not depend on its
+    working directory. Raises ``InfrastructureError`` if the janitor cannot be started: then do not create anything
+    that needs it.
     """
     _STATE.register(_Command("sandboxes", tuple(argv)))
 
 
 def register_folders(argv: Sequence[str]) -> None:
-    """The same for folders that sandboxes use: ``argv`` is run after every command of ``register``.
+    """Register a command for folders that sandboxes use: it runs after all commands of ``register``.
 
-    A runtime whose folder is gone while it starts a sandbox may leave more behind than it would have made.
+    If its folder is removed while a runtime starts a sandbox, the runtime may leave more behind.
     """
     _STATE.register(_Command("folders", tuple(argv)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """What is to be run, and for what, as ``janitor_process.ORDER`` has it."""
+    """A command, and what it removes: a value of ``janitor_process.COMMAND_SCHEMA``."""
 
     removes: str
     argv: tuple[str, ...]
@@ -56,7 +57,7 @@ class _Command:
 
 @dataclass(slots=True)
 class _State:
-    """The one janitor of this process; ``pipe`` and ``pid`` are -1 while there is none."""
+    """The janitor of this process; ``pipe`` and ``pid`` are -1 if there is none."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     commands: list[_Command] = field(default_factory=list)
@@ -78,7 +79,8 @@ class _State:
                 self.commands.append(command)
 
     def forget(self) -> None:
-        """In a forked child: the janitor is the parent's, and its pipe must end with the parent."""
+        """Release it in a forked child: the janitor belongs to the parent, and its pipe must close with the
+        parent."""
         if self.pipe >= 0:
             os.close(self.pipe)
         self.lock, self.commands, self.pipe, self.pid = threading.Lock(), [], -1, -1
@@ -122,14 +124,14 @@ class _State:
 
 
 def _is_broken(pipe: int) -> bool:
-    """Whether nobody has the other end, by poll(2)."""
+    """Return whether the other end is closed, by poll(2)."""
     poller = select.poll()
     poller.register(pipe, 0)
     return bool(poller.poll(0))
 
 
 def _remove_empty() -> None:
-    """Remove dead owners' runtime folders that hold nothing; the others' are their engine's to remove."""
+    """Remove empty runtime folders of dead owners; an engine removes the others."""
     for _, folder in dead_directories():
         with contextlib.suppress(OSError):
             folder.rmdir()

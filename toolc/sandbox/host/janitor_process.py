@@ -1,7 +1,8 @@
-"""What the janitor runs: ``python -I -S janitor_process.py DIRECTORY``, commands on stdin, one JSON array a line.
+"""The janitor's program: ``python -I -S janitor_process.py DIRECTORY``.
 
-The first word of each is one of ``ORDER`` and says what it removes, the others are the command.
-Run by its path, so it imports nothing but the standard library. Engine-agnostic: it runs what it was told.
+It reads commands from stdin, one JSON array per line. The first element of each array is one of ``COMMAND_SCHEMA``,
+what the command removes; the others are the command. The file is run by its path, so it imports only the standard
+library. It knows nothing about engines.
 """
 
 from __future__ import annotations
@@ -18,22 +19,23 @@ __all__ = [
 ]
 
 DEADLINE_SECONDS: Final = 10.0
-"""How long all of it may wait, and each command; what is left then is for the next process, or ``toolc gc``.
+"""How long all commands, and each one, may wait, in seconds.
 
-The time of a command that is at work does not count: to roll back a large commit takes as long as it takes.
+What is left then is for the next process, or ``toolc gc``. Time in which a command makes progress does not count:
+rolling back a large commit may take long.
 """
 
 MOST_SECONDS: Final = 900.0
-"""How long a command may be at work."""
+"""How long one command may run, in seconds."""
 
 PAUSE_SECONDS: Final = 0.05
 
 COMMAND_SCHEMA: Final = ("sandboxes", "folders")
-"""Sandboxes go first: they use the folders."""
+"""The order of removal: sandboxes first, because they use the folders."""
 
 
 def main() -> None:
-    """Wait until stdin ends, run the commands until each has twice found nothing, remove DIRECTORY."""
+    """Wait until stdin ends, run the commands until each has found nothing twice, and remove DIRECTORY."""
     os.closerange(3, 65536)
     os.chdir("/")
     commands = _read_commands()
@@ -42,7 +44,8 @@ def main() -> None:
 
 
 def sweep(commands: list[list[str]], deadline: float) -> bool:
-    """Run each command until it has exited with 0 twice in a row; False if ``deadline`` (monotonic) came first."""
+    """Run each command until all have exited with 0 twice in a row; return False if ``deadline`` (monotonic) came
+    first."""
     quiet = 0
     while quiet < 2 and time.monotonic() < deadline:
         found = False
@@ -58,8 +61,9 @@ def sweep(commands: list[list[str]], deadline: float) -> bool:
 
 
 def _run(argv: list[str]) -> int | None:
-    """A command's exit status; None where it hangs, as its daemon does, which must not keep the others."""
-    import subprocess  # not before it is needed: the janitor mostly waits
+    """Return a command's exit status; None if it hangs, for example with its daemon. Others must not wait for
+    it."""
+    import subprocess  # imported late: the janitor mostly waits
 
     try:
         process = subprocess.Popen(argv)
@@ -80,7 +84,7 @@ def _run(argv: list[str]) -> int | None:
 
 
 def _ticks(pid: int) -> int:
-    """The processor time that a process has used, in the kernel's ticks; 0 where nobody says (proc_pid_stat(5))."""
+    """Return the processor time that a process has used, in clock ticks; 0 if unknown (proc_pid_stat(5))."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -89,7 +93,7 @@ def _ticks(pid: int) -> int:
 
 
 def remove_tree(directory: Path) -> bool:
-    """Remove a folder and all in it; False if it could not be, as when anything is mounted in it."""
+    """Remove a folder and its content; return False if that failed, for example because of a mount in it."""
     import shutil
 
     if not directory.is_absolute() or _has_mounts(directory):
@@ -99,7 +103,8 @@ def remove_tree(directory: Path) -> bool:
 
 
 def _has_mounts(directory: Path) -> bool:
-    """Whether proc_pid_mountinfo(5) names a mount at or below ``directory``: to remove that would empty it."""
+    """Return whether there is a mount at or below ``directory`` (proc_pid_mountinfo(5)), which removal would
+    empty."""
     mounts = Path("/proc/self/mountinfo").read_bytes().splitlines()
     points = (line.split(b" ")[4].decode("unicode_escape").encode("latin-1") for line in mounts)
     prefix = os.fsencode(directory)
@@ -107,7 +112,7 @@ def _has_mounts(directory: Path) -> bool:
 
 
 def _read_commands() -> list[list[str]]:
-    # A line that was cut by the owner's death was never acted upon by the owner either.
+    # If the owner died while writing a line, it had not acted on that command yet.
     lines = sys.stdin.buffer.read().split(b"\n")[:-1]
     words = sorted((json.loads(line) for line in lines), key=lambda words: COMMAND_SCHEMA.index(words[0]))
     return [argv for _, *argv in words]

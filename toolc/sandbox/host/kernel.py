@@ -1,4 +1,4 @@
-"""The writable side of an overlay: made by an engine in a call's scratch folder, with the owner it needs."""
+"""Kernel behaviour that engines depend on: OOM kills, transient errors when starting, and overlay mounts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from toolc.model.errors import InfrastructureError
 from toolc.model.plan import Mount
 
 KILLED_FROM_OUTSIDE: Final = "process 1 was killed by somebody outside of the sandbox, and not for want of memory"
-"""What is said of a sandbox that came to such an end, where nothing inside could do so."""
+"""The explanation for a sandbox that ended like this although nothing inside can cause it."""
 
 
 def kernel_kills() -> int | None:
-    """How many processes this kernel has killed so since it started: ``oom_kill`` in /proc/vmstat, Linux 4.13.
+    """Return how many processes this kernel killed since boot because memory ran out.
 
-    None where it does not say.
+    The source is ``oom_kill`` in /proc/vmstat (Linux 4.13). Return None if it is missing.
     """
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
@@ -29,30 +29,30 @@ def kernel_kills() -> int | None:
 
 
 def oom_kill_possible(before: int | None) -> bool:
-    """Whether there was such an end since ``kernel_kills`` said ``before``; True where nobody knows."""
+    """Return whether there was an OOM kill since ``kernel_kills`` returned ``before``; True if unknown."""
     now = kernel_kills()
     return before is None or now is None or now != before
 
 
 TRIES: Final = 5
-"""How often something is started where each start meets what the next one may not."""
+"""How often a start is tried if it fails with a transient error."""
 
 Started = TypeVar("Started")
 
 
 def is_transient(message: str) -> bool:
-    """Whether a runtime's words, which a daemon passes on, are about what the next start may not meet.
+    """Return whether an error message of a runtime, maybe passed on by a daemon, is about a transient failure.
 
-    Linux refuses with EINVAL to put a process into a group of the controller cpu as long as it is not quite forked,
-    which on a busy machine takes longer than a runtime tries (``cpu_cgroup_can_attach`` of cgroup v1: TASK_NEW).
+    Linux refuses with EINVAL to put a process into a group of the controller cpu until its fork has finished, which
+    on a busy machine takes longer than a runtime tries (``cpu_cgroup_can_attach`` of cgroup v1: TASK_NEW).
     """
     return "cgroup.procs: invalid argument" in message
 
 
 def retry_transient(start: Callable[[], Started], refusal: type[Exception]) -> Started:
-    """What ``start`` returns, called again as long as it raises a passing ``refusal``, ``TRIES`` times at most.
+    """Return the result of ``start``; repeat it while it raises a transient ``refusal``, at most ``TRIES`` times.
 
-    Nothing of a refused start may be left when it raises. Raises what the last one raises.
+    Nothing of a refused start may be left when it raises. Raises what the last try raises.
     """
     for _ in range(TRIES - 1):
         try:
@@ -64,9 +64,9 @@ def retry_transient(start: Callable[[], Started], refusal: type[Exception]) -> S
 
 
 def prepare(mount: Mount, uid: int, gid: int) -> None:
-    """Make ``upper`` and ``work`` in the scratch folder; ``uid`` and ``gid`` are the host's ids of the tool.
+    """Create ``upper`` and ``work`` in the scratch folder; ``uid`` and ``gid`` are the host's ids of the tool.
 
-    ``upper`` looks as the workspace itself does, for it is what the tool sees of it. Raises
+    ``upper`` gets the mode and the times of the workspace, because the tool sees it as the workspace. Raises
     ``InfrastructureError``.
     """
     scratch = Path(mount.scratch)
@@ -85,9 +85,9 @@ def prepare(mount: Mount, uid: int, gid: int) -> None:
 
 
 def options(mount: Mount, lower: str) -> list[str]:
-    """The options of the overlay mount, whose lower side is the folder ``lower``.
+    """Return the options of the overlay mount with the lower directory ``lower``.
 
-    ``userxattr`` has the marks where whoever commits can read them, and works in a user namespace.
+    With ``userxattr`` the process that commits can read the overlay's attributes, and it works in a user namespace.
     """
     return [
         f"lowerdir={_escaped(lower)}",

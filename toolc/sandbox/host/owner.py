@@ -1,8 +1,8 @@
-"""Whose a sandbox is: one process, named so that any later process can prove it dead.
+"""The owner of a sandbox: one process, with an identity that lets any later process prove that it is dead.
 
-Everything an engine makes carries its owner's label from the moment it is made. Only what belongs to a
-process that is proven dead is ever removed by another: a live owner's sandbox, or one that belongs to
-another machine behind the same daemon, is never touched.
+Everything an engine creates has its owner's label from the start. Only what belongs to a process that is known to
+be dead is removed by another one. The sandboxes of a live owner, or of another machine that uses the same daemon,
+are never touched.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """One process, unique over machines, reboots, containers and reused process ids.
+    """One process, with a unique identity across machines, reboots, containers and reused process ids.
 
-    ``machine`` and ``boot`` are 16 hex digits of a hash (``machine`` is empty where it is unknown), ``pidns``
-    is the inode of the process id namespace, ``start`` the process's start time in clock ticks after boot.
+    ``machine`` and ``boot`` are 16 hex digits of a hash (``machine`` is empty if unknown), ``pidns`` is the inode
+    of the process id namespace, ``start`` the process's start time in clock ticks after boot.
     """
 
     machine: str
@@ -39,7 +39,8 @@ class Owner:
 
     @staticmethod
     def current() -> Owner:
-        """This process; a forked child is an owner of its own. Raises ``InfrastructureError`` without ``/proc``."""
+        """Return this process; a forked child is a separate owner. Raises ``InfrastructureError`` without
+        ``/proc``."""
         pid = os.getpid()
         process = _process(pid)
         if process is None:
@@ -50,12 +51,12 @@ class Owner:
         return Owner(machine=machine, boot=boot, pidns=pidns, pid=pid, start=process.start)
 
     def label(self) -> str:
-        """This owner in one word of letters, digits and dots, fit for a label or a file name."""
+        """Return this owner as one word of letters, digits and dots, for a label or a file name."""
         return ".".join(str(part) for part in astuple(self))
 
     @staticmethod
     def parse(label: str) -> Owner | None:
-        """The owner that a label names; None if it is no label of ours."""
+        """Return the owner in a label; None if it is not a label of toolc."""
         match label.split("."):
             case [machine, boot, *numbers] if len(numbers) == 3 and all(_is_number(number) for number in numbers):
                 pidns, pid, start = map(int, numbers)
@@ -64,11 +65,11 @@ class Owner:
         return None
 
     def is_dead(self) -> bool:
-        """Whether the process is proven to be over; False wherever that cannot be known from here."""
+        """Return whether the process is known to have ended; False if that cannot be determined from here."""
         return not self.why_kept()
 
     def why_kept(self) -> str:
-        """Why its things must stay, for a user; empty where the process is proven to be over."""
+        """Return why its objects must be kept, for the user; empty if the process is known to have ended."""
         machine, boot, pidns = _here()
         if self.boot != boot:
             same = bool(machine) and self.machine == machine
@@ -87,10 +88,10 @@ class Owner:
         return f"its process {self.pid} is alive"
 
     def directory(self) -> Path:
-        """This owner's private folder for runtime files, made (mode 0700) if it is not there.
+        """Return this owner's private folder for runtime files, created with mode 0700 if necessary.
 
-        It is gone after a reboot or when the owner dies, whichever is first. Raises
-        ``InfrastructureError`` where no safe place for it exists.
+        It is removed by a reboot or after the owner's death. Raises ``InfrastructureError`` if there is no safe
+        place for it.
         """
         directory = _base() / self.label()
         _make_private(directory, 0o700)
@@ -98,12 +99,12 @@ class Owner:
 
 
 def shared_directory() -> Path:
-    """The folder of this user's owners, for what outlives each of them. Raises ``InfrastructureError``."""
+    """Return the parent folder of this user's owners, for what outlives them. Raises ``InfrastructureError``."""
     return _base()
 
 
 def directories() -> Iterator[tuple[Owner, Path]]:
-    """The runtime folders of all owners of this user, alive or not."""
+    """Yield the runtime folders of all owners of this user, alive or not."""
     try:
         entries = sorted(_base().iterdir())
     except (OSError, InfrastructureError):
@@ -115,31 +116,31 @@ def directories() -> Iterator[tuple[Owner, Path]]:
 
 
 def dead_directories() -> Iterator[tuple[Owner, Path]]:
-    """The runtime folders that owners proven dead have left to this user."""
+    """Return the runtime folders of this user's owners that are known to be dead."""
     return ((owner, entry) for owner, entry in directories() if owner.is_dead())
 
 
 @dataclass(frozen=True, slots=True)
 class _Process:
-    """What ``/proc/PID/stat`` says: the state's letter, and the start time in clock ticks after boot."""
+    """The state letter in ``/proc/PID/stat``, and the start time in clock ticks after boot."""
 
     state: str
     start: int
 
 
 def _process(pid: int) -> _Process | None:
-    """Fields 3 and 22 of proc_pid_stat(5); None where the process is gone or hidden."""
+    """Return fields 3 and 22 of proc_pid_stat(5); None if the process has ended or is hidden."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    # The command's name, field 2, may hold spaces and parentheses: count from its end.
+    # Field 2, the name of the command, may contain spaces and parentheses: count from its end.
     fields = text.rpartition(")")[2].split()
     return _Process(state=fields[0], start=int(fields[19]))
 
 
 def _here() -> tuple[str, str, int]:
-    """This machine, this boot, and this process's id namespace."""
+    """Return the hashes of this machine and this boot, and the inode of this process id namespace."""
     try:
         return (*_machine_and_boot(), Path("/proc/self/ns/pid").stat().st_ino)
     except OSError as error:
@@ -158,7 +159,7 @@ def _machine_and_boot() -> tuple[str, str]:
 
 
 def _hash(text: str) -> str:
-    # machine-id(5): the raw id must not be shown to others, hash it with a word of one's own.
+    # machine-id(5): the raw id must not be shown to others; hash it with an application-specific string.
     return hashlib.sha256(f"toolc {text}".encode()).hexdigest()[:16]
 
 
@@ -167,7 +168,7 @@ def _is_number(text: str) -> bool:
 
 
 def _base() -> Path:
-    """The folder of this user's owners: below ``/run``, ``$XDG_RUNTIME_DIR`` or the temporary folder."""
+    """Return the parent folder of this user's owners: in ``/run``, ``$XDG_RUNTIME_DIR`` or the temporary folder."""
     uid = os.geteuid()
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if uid == 0 and os.access("/run", os.W_OK):
@@ -175,16 +176,16 @@ def _base() -> Path:
     elif uid != 0 and Path(runtime).is_absolute() and os.access(runtime, os.W_OK):
         base = Path(runtime) / "toolc"
     else:
-        import tempfile  # slow to import and seldom needed
+        import tempfile  # slow to import and rarely needed
 
         base = Path(tempfile.gettempdir()) / f"toolc-{uid}"
-    # Others may pass through but not look: a sandbox's root folder is reached by an unused user of its own.
+    # Others may pass through but not list it: an unused user must reach the root folder of a sandbox.
     _make_private(base, 0o711)
     return base
 
 
 def _make_private(directory: Path, mode: int) -> None:
-    """Make a folder, or make sure that what stands there is this user's own and nobody else may write in it."""
+    """Create a folder, or check that the existing one belongs to this user and no other user may write to it."""
     try:
         directory.mkdir(mode=mode)
         directory.chmod(mode)

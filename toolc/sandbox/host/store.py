@@ -1,8 +1,8 @@
-"""Where this user keeps what is made once and used by many calls: unpacked images, packages, a Python.
+"""The per-user store on disk for reusable artifacts: unpacked images, packages, the portable Python.
 
-Everything here is made in a scratch folder, under a lock, and appears under its name whole or not at all; its
-name says what is in it, so it never changes. What a killed process was making is removed by its janitor, or
-by whoever makes something next.
+Each artifact is created in a scratch folder, under a lock, and then renamed, so it is never visible incomplete. Its
+name identifies its content, so it never changes. The janitor of a killed process, or the next process that creates
+something, removes what was incomplete.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ __all__ = [
 ]
 
 VARIABLE: Final = "TOOLC_STORE"
-"""The variable that names another folder than the usual one."""
+"""The environment variable for another store folder."""
 
 LOCK_SECONDS: Final = 900.0
-"""How long one thing may be in the making elsewhere: longer than a step of a build may say nothing."""
+"""How long to wait while another process creates an artifact, in seconds: longer than a silent build step may
+take."""
 
 _LOOK_SECONDS: Final = 0.05
 
@@ -41,13 +42,13 @@ _NUMBERS: Final = itertools.count(1)
 
 
 def place() -> Path:
-    """The store's folder, made if it is not there. Raises ``InfrastructureError``."""
+    """Return the store's folder, created if necessary. Raises ``InfrastructureError``."""
     named = os.environ.get(VARIABLE, "")
     data = os.environ.get("XDG_DATA_HOME", "")
     if Path(named).is_absolute():
         folder = Path(named)
     elif os.geteuid() == 0:
-        # Not in root's home: what is unpacked here is the root of tools that run as somebody else.
+        # Not in root's home: images unpacked here are roots of tools that run as other users.
         folder = Path("/var/lib/toolc")
     else:
         folder = (Path(data) if Path(data).is_absolute() else Path.home() / ".local/share") / "toolc"
@@ -57,28 +58,29 @@ def place() -> Path:
         if found.st_uid != os.geteuid() or folder.lstat().st_uid not in {0, os.geteuid()}:
             raise InfrastructureError(f"{folder} belongs to another user; set {VARIABLE} to a folder of your own")
         if found.st_mode & 0o022:
-            # What is in it already may be anyone's, and tools would run on it.
+            # Other users may have created its content, and tools would run on it.
             raise InfrastructureError(
                 f"other users may write in {folder}; look at what is in it, and chmod 711 it, or set {VARIABLE} to "
                 "a folder of your own"
             )
         if found.st_mode & 0o777 != 0o711:
             folder.chmod(0o711)
-        # As the kernel names it, where who works in here is looked for.
+        # Resolved, as the kernel shows it: processes that work in it are found by this path.
         return folder.resolve()
 
 
 def find(kind: str, key: str) -> Path | None:
-    """What ``make`` has made under this name; None if it has not. Raises ``InfrastructureError``."""
+    """Return the folder that ``make`` has created for this key; None if it has not. Raises
+    ``InfrastructureError``."""
     target = _target(kind, key)
     return target if target.is_dir() else None
 
 
 def make(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
-    """The folder of this kind and key, which ``fill`` fills if it is not there yet.
+    """Return the folder of this kind and key; create it with ``fill`` if it does not exist.
 
-    ``fill`` gets an empty folder to write in. Two at once wait for each other. Raises
-    ``InfrastructureError``, and what ``fill`` raises; then nothing is left.
+    ``fill`` gets an empty folder to write to. Concurrent calls wait for each other. Raises ``InfrastructureError``,
+    and what ``fill`` raises; then nothing is left.
     """
     if found := find(kind, key):
         return found
@@ -98,9 +100,9 @@ def make(kind: str, key: str, fill: Callable[[Path], None]) -> Path:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A private folder until the end of the block, and gone after it, whatever this process dies of.
+    """Yield a private folder that is removed at the end of the block, or after this process has died.
 
-    Processes that work in it (by their working directory, or a variable that names it) end with it.
+    Processes that work in it (by their working directory, or a variable that names it) are killed with it.
     """
     folder = place() / "scratch"
     owner = Owner.current().label()
@@ -119,12 +121,12 @@ def scratch() -> Iterator[Path]:
 
 
 def leftovers() -> list[Path]:
-    """What owners that are proven dead were making, and nobody has removed yet. Raises ``InfrastructureError``."""
+    """Return the scratch folders of owners that are known to be dead. Raises ``InfrastructureError``."""
     return [left for owner, left in scratch_folders() if owner.is_dead()]
 
 
 def scratch_folders() -> Iterator[tuple[Owner, Path]]:
-    """What processes of this user are making here, or were when they died. Raises ``InfrastructureError``."""
+    """Yield the scratch folders of processes of this user, alive or dead. Raises ``InfrastructureError``."""
     for left in sorted((place() / "scratch").glob("*-*")):
         owner = Owner.parse(left.name.rpartition("-")[0])
         if owner is not None:
@@ -132,7 +134,7 @@ def scratch_folders() -> Iterator[tuple[Owner, Path]]:
 
 
 def read_note(kind: str, name: str) -> JsonObject | None:
-    """What ``write_note`` wrote; None if it has not. Raises ``InfrastructureError``."""
+    """Return what ``write_note`` wrote; None if it has not. Raises ``InfrastructureError``."""
     with _explained():
         try:
             value = json.loads((place() / kind / f"{quote(name, safe='')}.json").read_bytes())
@@ -142,7 +144,7 @@ def read_note(kind: str, name: str) -> JsonObject | None:
 
 
 def write_note(kind: str, name: str, value: JsonObject) -> None:
-    """Keep a small JSON object under a name, in the place of what stood there. Raises ``InfrastructureError``."""
+    """Write a small JSON object under a name; replace an older one. Raises ``InfrastructureError``."""
     folder = place() / kind
     with _explained(), scratch() as work:
         folder.mkdir(mode=0o711, exist_ok=True)
@@ -152,7 +154,7 @@ def write_note(kind: str, name: str, value: JsonObject) -> None:
 
 
 def notes(kind: str) -> Iterator[tuple[str, JsonObject]]:
-    """All that ``write_note`` has written, by name. Raises ``InfrastructureError``."""
+    """Yield all that ``write_note`` has written, by name. Raises ``InfrastructureError``."""
     for path in sorted((place() / kind).glob("*.json")):
         name = unquote(path.name.removesuffix(".json"))
         if (note := read_note(kind, name)) is not None:
@@ -160,27 +162,27 @@ def notes(kind: str) -> Iterator[tuple[str, JsonObject]]:
 
 
 def made(kind: str) -> Iterator[tuple[str, Path]]:
-    """All that ``make`` has made of this kind, each with its key. Raises ``InfrastructureError``."""
+    """Yield all that ``make`` has created of this kind, each with its key. Raises ``InfrastructureError``."""
     for folder in sorted((place() / kind).glob("*-*")):
         yield folder.name.replace("-", ":", 1), folder
 
 
 def forget_note(kind: str, name: str) -> None:
-    """Remove what ``write_note`` wrote, if it is there. Raises ``InfrastructureError``."""
+    """Remove what ``write_note`` wrote, if it exists. Raises ``InfrastructureError``."""
     with _explained():
         (place() / kind / f"{quote(name, safe='')}.json").unlink(missing_ok=True)
 
 
 def _target(kind: str, key: str) -> Path:
-    # A digest's colon would split the options of a mount.
+    # The colon of a digest would separate the options of a mount.
     return place() / kind / key.replace(":", "-")
 
 
 @contextmanager
 def locked(kind: str, key: str) -> Iterator[None]:
-    """Hold this name's lock, against other threads too; the kernel gives it up when its holder dies.
+    """Hold the lock of this name, against other threads too; the kernel releases it if the holder dies.
 
-    Raises ``InfrastructureError`` where another holds it for ``LOCK_SECONDS``.
+    Raises ``InfrastructureError`` if another process holds it for ``LOCK_SECONDS``.
     """
     with _explained():
         folder = place() / "locks"
@@ -214,7 +216,7 @@ def _locks(descriptor: int) -> bool:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Turn what the file system refuses into ``InfrastructureError``."""
+    """Turn errors of the file system into ``InfrastructureError``."""
     with contextlib.ExitStack():
         try:
             yield
@@ -227,10 +229,10 @@ def _explained() -> Iterator[None]:
 
 
 def remove(kind: str, key: str, folder: Path, is_wanted: Callable[[Path], bool] = lambda _: False) -> None:
-    """Remove what ``store.make`` has made under this name; what is gone already is fine.
+    """Remove what ``store.make`` has created under this name, if it exists.
 
-    ``is_wanted`` is asked of the folder once it is out of reach. Raises ``InfrastructureError`` where a call uses
-    it, or it cannot be removed; then it is where it was.
+    ``is_wanted`` is called with the folder after it was moved away. Raises ``InfrastructureError`` if a call uses
+    the folder, or it cannot be removed; then it is in its old place.
     """
     with locked(kind, key), scratch() as work:
         aside = work / folder.name
@@ -242,7 +244,7 @@ def remove(kind: str, key: str, folder: Path, is_wanted: Callable[[Path], bool] 
         except OSError as error:
             raise InfrastructureError(f"cannot remove {folder}: {error.strerror or error}") from error
         try:
-            # Who began meanwhile has mounted it by now, or will be told that it is gone.
+            # A call that began in between has mounted it by now, or will fail because it does not exist.
             _refuse_used(folder)
             if is_wanted(aside):
                 raise InfrastructureError("a call has just begun to use it")
@@ -257,7 +259,7 @@ def _refuse_used(folder: Path) -> None:
         try:
             lines = process.read_bytes().splitlines()
         except OSError:
-            continue  # it has ended
+            continue  # the process has ended
         # proc_pid_mountinfo(5): the fourth field is the folder of its file system that a mount shows.
         if any(mark in line.split(b" ")[3] + b"/" for line in lines):
             raise InfrastructureError(f"a call of process {process.parent.name} runs in it; try again later")

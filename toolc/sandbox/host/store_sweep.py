@@ -1,6 +1,6 @@
-"""Remove what a process was making in the store when it died: ``python -I -S store_sweep.py FOLDER OWNER``.
+"""Remove what a dead process was creating in the store: ``python -I -S store_sweep.py FOLDER OWNER``.
 
-Run by its path from the janitor, so it imports nothing but the standard library.
+The janitor runs this file by its path, so it imports only the standard library.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = [
 
 
 def sweep(folder: Path, owner: str) -> bool:
-    """Remove the scratch folders of this owner; True if there was any."""
+    """Remove the scratch folders of this owner; return True if there were any."""
     try:
         left = [entry for entry in folder.iterdir() if entry.name.rpartition("-")[0] == owner]
     except OSError:
@@ -29,7 +29,8 @@ def sweep(folder: Path, owner: str) -> bool:
 
 
 def remove(scratch: Path) -> None:
-    """End the processes that work in this folder, and remove it; what cannot be removed stays for the next."""
+    """Kill the processes that work in this folder, and remove it; what cannot be removed is left for the next
+    sweep."""
     for pid in _workers(scratch):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
@@ -38,7 +39,7 @@ def remove(scratch: Path) -> None:
 
 
 def _workers(scratch: Path) -> list[int]:
-    """The processes in there: by their working directory, their root, or a variable that names the folder."""
+    """Return the processes in it: by working directory, root, or an environment variable that names the folder."""
     prefix = os.fsencode(scratch)
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
@@ -57,7 +58,7 @@ def _has_mounts(directory: Path) -> bool:
     try:
         lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
     except FileNotFoundError:
-        return False  # no Linux
+        return False  # not Linux
     prefix = os.fsencode(directory) + b"/"
     return any(line.split(b" ")[4].startswith(prefix) for line in lines)
 

@@ -1,1 +1,1 @@
-"""The package ``toolc.sandbox.images``."""
+"""Container images without a daemon: read archives, unpack layers, and name images by content."""

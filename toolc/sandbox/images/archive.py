@@ -1,6 +1,6 @@
-"""Images as files: what ``docker save`` writes, and OCI image layouts, as a tar file or a folder.
+"""Read image archives: the output of ``docker save``, and OCI image layouts, as a tar file or a folder.
 
-All of it is checked against its digests before it is believed; what names a platform must be this machine's.
+All content is verified against its digests before use. Only images for this machine's platform are accepted.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from toolc.sandbox.images.unpack import LayerReader, UnpackBudget, unpack
 MAX_FILES: Final = 10_000
 MAX_NAME: Final = 4096
 MAX_WORDS: Final = 1000
-"""How many extended header records one file may have."""
+"""The maximum number of extended header records of one file."""
 
 MAX_READ: Final = 16 * 1024 * 1024
-"""How much may be asked for at once: content is read in smaller pieces, an honest header is smaller."""
+"""The maximum size of one read, in bytes: content is read in smaller pieces, and valid headers are smaller."""
 
 _PACKED: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 
@@ -54,7 +54,7 @@ class _Sparing:
 
 @contextmanager
 def open_tar(path: Path) -> Iterator[tarfile.TarFile]:
-    """Open a tar file and read all its headers. Raises ``OSError``, ``ValueError`` and what its modules raise."""
+    """Yield a tar file with all its headers read. Raises ``OSError``, ``ValueError`` and what its modules raise."""
     with path.open("rb") as packed, _bounded(packed) as file, _opened(file) as tar:
         _read_headers(tar)
         yield tar
@@ -64,7 +64,7 @@ def _opened(file: IO[bytes]) -> tarfile.TarFile:
     try:
         return tarfile.open(fileobj=cast("IO[bytes]", _Sparing(file)), mode="r:")
     except tarfile.ReadError:
-        # tarfile's own words are about headers.
+        # tarfile's own message is about headers.
         raise ValueError("it is no tar file") from None
 
 
@@ -88,14 +88,14 @@ def _read_headers(tar: tarfile.TarFile) -> None:
 
 
 MAX_JSON: Final = 8 * 1024 * 1024
-"""The largest manifest or configuration, in bytes."""
+"""The maximum size of a manifest or configuration, in bytes."""
 
 MAX_LAYERS: Final = 1000
 MAX_NESTING: Final = 4
-"""How deep an index may lie in an index."""
+"""The maximum nesting of an index in an index."""
 
 ZSTD: Final = b"\x28\xb5\x2f\xfd"
-"""How a frame of Zstandard begins (RFC 8878)."""
+"""The first bytes of a Zstandard frame (RFC 8878)."""
 
 _NAME: Final = "org.opencontainers.image.ref.name"
 _MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -103,7 +103,7 @@ _MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveImage:
-    """One image of an archive: the digest of its configuration, that configuration, and where its layers are."""
+    """One image of an archive: the digest of its configuration, the configuration, and the names of its layers."""
 
     digest: str
     configuration: JsonObject
@@ -114,20 +114,21 @@ class _Files(Protocol):
     """The files of an archive, by name."""
 
     def open(self, name: str) -> IO[bytes]:
-        """One file. Raises ``InfrastructureError`` where it is missing."""
+        """Open one file. Raises ``InfrastructureError`` if it is missing."""
 
     def __contains__(self, name: str) -> bool: ...
 
 
 class Archive:
-    """An image archive that is open; ``origin`` is its path, for messages."""
+    """An open image archive; ``origin`` is its path, for messages."""
 
     def __init__(self, files: _Files, origin: str) -> None:
         self._files = files
         self._origin = origin
 
     def image(self, name: str | None = None) -> ArchiveImage:
-        """The image of this name, or the only one. Raises ``InfrastructureError`` with what there is."""
+        """Return the image of this name, or the only one. Raises ``InfrastructureError`` with the available
+        names."""
         found = self._saved() if "manifest.json" in self._files else self._layout()
         named = [image for names, image in found if name in names]
         if len(found) == 1 or named:
@@ -151,7 +152,7 @@ class Archive:
                     raise InfrastructureError(f"{self._origin} is damaged: the layer {name} is not {digest}")
 
     def _saved(self) -> list[tuple[list[str], ArchiveImage]]:
-        """What ``docker save`` says in ``manifest.json``."""
+        """Return the images in ``manifest.json``, as written by ``docker save``."""
         entries = _list(json.loads(self._text("manifest.json")))
         return [
             (_strings(each.get("RepoTags")), self._described(str(each.get("Config")), _strings(each.get("Layers"))))
@@ -159,7 +160,7 @@ class Archive:
         ]
 
     def _layout(self) -> list[tuple[list[str], ArchiveImage]]:
-        """What an OCI image layout says in ``index.json``."""
+        """Return the images in ``index.json`` of an OCI image layout."""
         index = _object(json.loads(self._text("index.json")))
         return [
             ([str(_object(entry.get("annotations") or {}).get(_NAME))], self._by_manifest(manifest))
@@ -203,7 +204,7 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """Open an archive: a tar file or a folder. Raises ``InfrastructureError``, in the block too."""
+    """Yield an open archive: a tar file or a folder. Raises ``InfrastructureError``, in the block too."""
     with ExitStack() as stack:
         try:
             if path.is_dir():
@@ -248,7 +249,7 @@ class _Tar:
     origin: str
 
     def open(self, name: str) -> IO[bytes]:
-        # By name, and through the links that docker save makes between equal layers.
+        # By name, and through the links that docker save creates between equal layers.
         file = self.tar.extractfile(name)
         if file is None:
             raise InfrastructureError(f"{self.origin} is no image archive: {name!r:.200} is no file in it")
@@ -260,7 +261,7 @@ class _Tar:
 
 @contextmanager
 def _unpacked(packed: IO[bytes]) -> Iterator[IO[bytes]]:
-    """A layer without its compression, told by its first bytes."""
+    """Yield a layer without its compression, which is detected by its first bytes."""
     magic = packed.read(4)
     packed.seek(0)
     if magic == ZSTD:
@@ -278,7 +279,7 @@ def _unpacked(packed: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 def _zstd() -> ModuleType:
-    """The standard library's module, which is there from Python 3.14 on. Raises ``InfrastructureError``."""
+    """Return the standard library's module, available since Python 3.14. Raises ``InfrastructureError``."""
     try:
         return importlib.import_module("compression.zstd")
     except ImportError:

@@ -1,4 +1,4 @@
-"""A base image made on this host, where no registry answers: a small Debian, by mmdebstrap."""
+"""Create a small Debian base image on this host with mmdebstrap, if no registry is reachable."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from toolc.model.errors import InfrastructureError
 from toolc.sandbox.host import store
 
 PACKAGES: Final = "python3,ca-certificates"
-"""What the base image adds to a minimal system."""
+"""The packages that the base image adds to a minimal system."""
 
 
 def tag() -> str | None:
-    """The tag of the base that this host can make, by os-release(5); None where it is no Debian."""
+    """Return the tag of the base that this host can create, by os-release(5); None if it is not Debian or
+    Ubuntu."""
     try:
         release = platform.freedesktop_os_release()
     except OSError:
@@ -29,13 +30,13 @@ def tag() -> str | None:
 
 @contextmanager
 def archive(say: Callable[[str], None]) -> Iterator[Path]:
-    """A tar file of a minimal system of this host's own release, there until the end of the block.
+    """Yield a tar file of a minimal system of this host's release, removed at the end of the block.
 
-    Takes about a minute, as root. Raises ``InfrastructureError``.
+    This takes about a minute, as root. Raises ``InfrastructureError``.
     """
     codename = platform.freedesktop_os_release()["VERSION_CODENAME"]
     with store.scratch() as directory:
-        # mmdebstrap unpacks as another user at times, who must reach the folder.
+        # mmdebstrap sometimes unpacks as another user, who needs access to the folder.
         directory.chmod(0o755)
         target = directory / "base.tar"
         argv = ["mmdebstrap", "--variant=minbase", f"--include={PACKAGES}"]
@@ -46,7 +47,7 @@ def archive(say: Callable[[str], None]) -> Iterator[Path]:
 
 
 def _run(argv: list[str], directory: Path, say: Callable[[str], None]) -> None:
-    # All that it does is done in there, so that it ends with this process, however that ends.
+    # It works in this folder only, so that it ends with this process, however this process ends.
     environment = {**os.environ, "TMPDIR": str(directory)}
     with subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=directory, env=environment

@@ -1,4 +1,4 @@
-"""Images that are unpacked in the store, by digest: which names mean them, and those that none means any more."""
+"""Names, volumes and base images of images, and the unpacked images in the store."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ CONFIG: Final = "config:"
 
 
 def names_of(answer: JsonObject) -> tuple[str, ...]:
-    """The names in what ``GET /images/NAME/json`` says: by manifest, sorted, then by configuration if known.
+    """Return the content names of an image from ``GET /images/NAME/json``.
 
-    As ``manifest:sha256:...`` and ``config:sha256:...``.
+    First ``manifest:sha256:...``, sorted, then ``config:sha256:...`` if known.
     """
     kept, told = answer.get("RepoDigests"), answer.get("Descriptor")
     digests = {str(each).rpartition("@")[2] for each in kept} if isinstance(kept, list) else set()
-    if isinstance(told, dict) and isinstance(told.get("digest"), str):  # of the containerd store alone
+    if isinstance(told, dict) and isinstance(told.get("digest"), str):  # only with the containerd image store
         digests.add(str(told["digest"]))
     known = [f"{MANIFEST}{each}" for each in sorted(digests)]
     own = str(answer.get("Id"))
@@ -35,22 +35,22 @@ def names_of(answer: JsonObject) -> tuple[str, ...]:
 
 
 def chosen(names: tuple[str, ...], image: str) -> str:
-    """The name to approve ``image`` by: the one that a spec names itself, else the first."""
+    """Return the name to approve ``image`` by: the one that a spec pins, else the first."""
     pinned = f"{MANIFEST}{image.rpartition('@')[2]}"
     return pinned if pinned in names else names[0]
 
 
 OWN: Final = frozenset({"/tmp", "/tool", "/dev/shm"})
-"""What every sandbox has, bounded already, whatever an image says of it."""
+"""The paths that are limited tmpfs mounts in every sandbox, whatever an image declares."""
 
 _KERNELS: Final = frozenset({"proc", "sys", "dev"})
 
 
 def volumes(declared: object) -> tuple[str, ...]:
-    """The paths that an image's ``Volumes`` name, in one spelling, less what every sandbox has.
+    """Return the normalized paths in an image's ``Volumes``, without those that every sandbox has.
 
-    Raises ``InfrastructureError`` for a path that no sandbox can have as its image's: the root, the kernel's own
-    folders, or one in the workspace, where its mount point would be made among the user's files.
+    Raises ``InfrastructureError`` for a path that cannot be a volume in a sandbox: the root, the kernel's own
+    folders, or a path in the workspace, where the mount point would be created among the user's files.
     """
     named = map(str, declared) if isinstance(declared, dict) else ()
     return tuple(sorted({path for path in map(_checked, named) if path not in OWN}))
@@ -70,7 +70,7 @@ def _checked(path: str) -> str:
 _CONTINUED: Final = re.compile(rb"[\\`][ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*")
 _ADD: Final = re.compile(rb"^[ \t]*(?:ONBUILD[ \t]+)?ADD[ \t]+([^\n]*)$", re.IGNORECASE | re.MULTILINE)
 _ADDRESS: Final = re.compile(rb"://|git@|\$")
-"""A variable may hold one."""
+"""An address, or a variable, which may contain one."""
 
 _STEP: Final = re.compile(
     rb"^[ \t]*(?:ARG[ \t]+(?P<name>\w+)=(?P<value>\S*)"
@@ -81,7 +81,7 @@ _VARIABLE: Final = re.compile(rb"\$(?:(\w+)|\{(\w+)\})")
 
 
 def fetched(dockerfile: bytes) -> str | None:
-    """What an ``ADD`` has the daemon fetch, which has the host's own network; None if there is no such line."""
+    """Return the arguments of an ``ADD`` that the daemon fetches with the host's network; None if there is none."""
     for line in _ADD.findall(_CONTINUED.sub(b"", dockerfile)):
         if _ADDRESS.search(line):
             return bytes(line).decode("utf-8", "backslashreplace").strip()
@@ -89,13 +89,13 @@ def fetched(dockerfile: bytes) -> str | None:
 
 
 def bases(dockerfile: bytes, base: str) -> tuple[str, ...]:
-    """The images that a Dockerfile starts from, each once; ``base`` is what its ``ARG BASE`` is given."""
+    """Return the images that a Dockerfile starts from, each once; ``base`` is the value of its ``ARG BASE``."""
     variables = {b"BASE": base.encode()}
     found: dict[bytes, None] = {}
     stages: set[bytes] = {b"scratch"}
     for step in _STEP.finditer(_CONTINUED.sub(b"", dockerfile)):
         if step["name"]:
-            # Of arguments, only those before the first image can name one.
+            # Only arguments before the first image can name one.
             if not found:
                 variables.setdefault(step["name"], step["value"].strip(b"\"'"))
             continue
@@ -108,12 +108,12 @@ def bases(dockerfile: bytes, base: str) -> tuple[str, ...]:
 
 KIND: Final = "rootfs"
 NAMES: Final = "images"
-"""The store's words for unpacked images, and for what names mean."""
+"""The kinds in the store: of unpacked images, and of the names that refer to them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """One unpacked image: its digest, the names that mean it, and its folder."""
+    """One unpacked image: its digest, the names that refer to it, and its folder."""
 
     digest: str
     names: tuple[str, ...]
@@ -121,11 +121,11 @@ class Stored:
 
     @property
     def is_stale(self) -> bool:
-        """Whether no name means it: it was unpacked anew since, under another digest."""
+        """Whether no name refers to it: a newer image with another digest was unpacked."""
         return not self.names
 
     def size_bytes(self) -> int:
-        """What its files take, each counted once."""
+        """Return the size of its files in bytes, each counted once."""
         seen: dict[int, int] = {}
         for folder, _, files in os.walk(self.folder):
             for name in files:
@@ -135,7 +135,7 @@ class Stored:
 
 
 def stored() -> tuple[Stored, ...]:
-    """All that is unpacked, what has a name first. Raises ``InfrastructureError``."""
+    """Return all unpacked images, those with a name first. Raises ``InfrastructureError``."""
     meanings: dict[str, list[str]] = {}
     for name, note in store.notes(NAMES):
         meanings.setdefault(str(note.get("digest")), []).append(name)
@@ -147,5 +147,5 @@ def stored() -> tuple[Stored, ...]:
 
 
 def remove(image: Stored) -> None:
-    """Remove a stale image. Raises ``InfrastructureError`` where a call uses it, or it cannot be removed."""
+    """Remove a stale image. Raises ``InfrastructureError`` if a call uses it, or it cannot be removed."""
     store.remove(KIND, image.digest, image.folder)

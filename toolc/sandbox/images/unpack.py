@@ -1,8 +1,8 @@
-"""One layer of an image, unpacked over those below it. Whoever wrote the layer is not trusted.
+"""Unpack one layer of an image over the layers below it. The layer is untrusted input.
 
-No path leaves the root: ``..`` is refused, and a link on the way is followed as a process inside the root would
-follow it, never as the host would. Devices, fifos and set-id bits are dropped, all files belong to this user,
-and there is a bound on their bytes and number. Only this process may write in the root meanwhile.
+No path leaves the root: ``..`` is refused, and links are followed as a process inside the root would follow them,
+never as the host would. Devices, fifos and set-id bits are dropped, all files belong to this user, and their size
+and number are limited. No other process may write to the root while it is unpacked.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ MAX_BYTES: Final = 16 * 1024**3
 MAX_ENTRIES: Final = 1_000_000
 MAX_DEPTH: Final = 128
 MAX_LINKS: Final = 40
-"""How many symbolic links one path may lead over, as in path_resolution(7)."""
+"""The maximum number of symbolic links that one path may follow, as in path_resolution(7)."""
 
 MAX_METADATA: Final = 1024 * 1024
-"""The longest name or extended header, in bytes; content is read in pieces of this size."""
+"""The maximum size of a name or extended header, in bytes; content is read in pieces of this size."""
 
 WHITEOUT: Final = ".wh."
 OPAQUE: Final = ".wh..wh..opq"
-"""The OCI image specification's marks for what a layer deletes."""
+"""The marks of the OCI image specification for what a layer deletes."""
 
 
 @dataclass(slots=True)
 class UnpackBudget:
-    """What an image may still take: one for all of its layers."""
+    """The remaining size and number of files of an image, for all of its layers."""
 
     bytes_left: int = MAX_BYTES
     entries_left: int = MAX_ENTRIES
 
     def spend(self, size: int) -> None:
-        """Take one entry of ``size`` bytes off. Raises ``InfrastructureError`` where that is too much."""
+        """Subtract one entry of ``size`` bytes. Raises ``InfrastructureError`` if that exceeds the limits."""
         if size < 0:
-            # Numbers in a header are signed, and this one would be given back.
+            # Numbers in a header are signed; a negative size would increase the budget.
             raise InfrastructureError("a layer of the image has a file of less than no bytes; it is refused")
         self.bytes_left -= size
         self.entries_left -= 1
@@ -54,17 +54,17 @@ class UnpackBudget:
 
 
 class LayerReader:
-    """A layer's bytes, read once from front to back, hashed and counted; what ``tarfile`` reads from."""
+    """The bytes of a layer, read once from start to end, hashed and counted; ``tarfile`` reads from it."""
 
     def __init__(self, source: IO[bytes], limit: int) -> None:
-        """``limit`` is how many bytes there may be; more is refused, however well they were packed."""
+        """``limit`` is the maximum number of bytes after decompression; more are refused."""
         self._source = source
         self._limit = limit
         self._position = 0
         self._digest = hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
-        """The next ``size`` bytes, fewer only at the end."""
+        """Return the next ``size`` bytes, fewer only at the end."""
         if not 0 <= size <= MAX_METADATA:
             raise InfrastructureError("a layer of the image has a header of more than a megabyte; it is refused")
         data = self._source.read(size)
@@ -75,11 +75,11 @@ class LayerReader:
         return data
 
     def tell(self) -> int:
-        """How many bytes were read."""
+        """Return how many bytes were read."""
         return self._position
 
     def seek(self, position: int) -> int:
-        """Read on to ``position``; there is no way back."""
+        """Read on to ``position``; seeking back is not possible."""
         if position < self._position:
             raise InfrastructureError("a layer of the image is damaged: it leads backwards")
         while self._position < position and self.read(min(position - self._position, MAX_METADATA)):
@@ -87,7 +87,7 @@ class LayerReader:
         return self._position
 
     def digest(self) -> str:
-        """The digest of all bytes, read to the end."""
+        """Read to the end and return the digest of all bytes."""
         while self.read(MAX_METADATA):
             pass
         return "sha256:" + self._digest.hexdigest()
@@ -95,7 +95,7 @@ class LayerReader:
 
 @dataclass(slots=True)
 class _Layer:
-    """A layer being unpacked: the root, and the paths in it that this layer has made (with all above them)."""
+    """A layer being unpacked: the root, and the paths in it that this layer has created, with their parents."""
 
     root: str
     tar: tarfile.TarFile
@@ -132,9 +132,9 @@ class _Layer:
         with content, os.fdopen(descriptor, "wb") as file:
             shutil.copyfileobj(content, file, MAX_METADATA // 4)
             file.flush()
-            # Never set-id; always readable for whoever unpacked it, so that it can be looked at and copied.
+            # Never set-id; always readable for this user, so that it can be inspected and copied.
             os.fchmod(file.fileno(), member.mode & 0o777 | 0o400)
-            # Python takes its compiled files only where the time of their source is the one it knows.
+            # Python uses compiled files only if they contain the exact modification time of their source.
             os.utime(file.fileno(), (_time(member), _time(member)))
 
     def _link(self, path: str, target: str) -> None:
@@ -175,7 +175,7 @@ def unpack(layer: LayerReader, root: str, budget: UnpackBudget) -> None:
         with tarfile.open(fileobj=layer, mode="r:", errors="surrogateescape") as tar:  # type: ignore[call-overload]
             work = _Layer(root, tar)
             while (member := tar.next()) is not None:
-                # Else all headers stay in memory, each with what a global one said.
+                # Otherwise all headers would stay in memory, each with the values of a global header.
                 tar.members.clear()
                 budget.spend(member.size)
                 work.place(member)
@@ -184,7 +184,8 @@ def unpack(layer: LayerReader, root: str, budget: UnpackBudget) -> None:
 
 
 def split(name: str) -> list[str]:
-    """The parts of a path in a layer. Raises ``InfrastructureError`` for one that could lead elsewhere."""
+    """Return the parts of a path in a layer. Raises ``InfrastructureError`` for a path that could leave the
+    root."""
     parts = [part for part in name.split("/") if part not in {"", "."}]
     if ".." in parts or "\0" in name:
         raise InfrastructureError(f"the image has a path that leads out of it: {name!r:.200}; it is refused")
@@ -194,9 +195,9 @@ def split(name: str) -> list[str]:
 
 
 def resolve(root: str, parts: list[str]) -> str:
-    """The folder that ``parts`` lead to for a process whose root is ``root``; made where it is missing.
+    """Return the folder that ``parts`` lead to for a process with the root ``root``; create missing folders.
 
-    Raises ``InfrastructureError`` where a file stands in the way, or links go round in a circle.
+    Raises ``InfrastructureError`` if there is a file in place of a folder, or the links form a cycle.
     """
     at: list[str] = []
     todo = parts[::-1]

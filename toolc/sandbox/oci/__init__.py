@@ -1,1 +1,1 @@
-"""The package ``toolc.sandbox.oci``."""
+"""The oci engine: sandboxes without a daemon, run by runc."""

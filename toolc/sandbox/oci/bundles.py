@@ -1,6 +1,7 @@
 """The runtime folder of one engine in one process: skeleton roots, bundles, and the runtime's own state.
 
-A bundle says nothing about one sandbox, so all of a kind share it; so do all roots of one identity.
+A bundle contains nothing that is specific to one sandbox, so all sandboxes of a kind share it. All sandboxes with
+the same user share a root.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ from toolc.sandbox.oci.sandbox import SandboxPaths
 from toolc.sandbox.oci.user_namespace import UNUSED, SandboxUser, outside
 
 SWEEP_SECONDS: Final = 5.0
-"""How long it may take to remove what one dead owner left."""
+"""How long removing the leftovers of one dead owner may take."""
 
 _NUMBERS: Final = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleDirectory:
-    """The folder, and what was made in it so far. Gone with its owner, whatever that one dies of.
+    """The folder, and what was created in it so far. It is removed after its owner has ended, however it ended.
 
-    ``controllers`` are those of the control groups that can be used.
+    ``controllers`` are the cgroup controllers that can be used.
     """
 
     owner: Owner
@@ -51,7 +52,10 @@ class BundleDirectory:
 
     @staticmethod
     def make() -> BundleDirectory:
-        """A new home for this process, after what dead owners left was removed. Raises ``InfrastructureError``."""
+        """Create a folder for this process, after removing what dead owners have left.
+
+        Raises ``InfrastructureError``.
+        """
         for dead, left in dead_directories():
             if sweep.sweep_until_gone(_prefix(dead), SWEEP_SECONDS):
                 remove_tree(left)
@@ -68,16 +72,16 @@ class BundleDirectory:
         return BundleDirectory(owner=owner, directory=directory, controllers=probe.enforceable())
 
     def is_of_this_process(self) -> bool:
-        """False in a forked child, which must not touch its parent's."""
+        """Return False in a forked child, which must not modify the folder of its parent."""
         return self.owner.pid == os.getpid()
 
     @property
     def mount_point(self) -> Path:
-        """Where a workspace with mapped ids stands, in the mount namespace of its own sandbox only."""
+        """The mount point of a workspace with mapped ids, in the mount namespace of its own sandbox only."""
         return self.directory / "workspace"
 
     def make_ready(self, mount: Mount, who: SandboxUser) -> None:
-        """Let a sandbox in to its call's scratch folder, and make an overlay's writable side there.
+        """Give a sandbox access to its call's scratch folder, and create the writable side of an overlay there.
 
         Raises ``InfrastructureError``.
         """
@@ -91,7 +95,7 @@ class BundleDirectory:
     def place(
         self, profile: Profile, who: SandboxUser, arguments: tuple[str, ...], runtime: str, fitting: RootSpec
     ) -> SandboxPaths:
-        """A name and a bundle for a sandbox that is to be started. Raises ``InfrastructureError``."""
+        """Return a name and a bundle for a sandbox that is to be started. Raises ``InfrastructureError``."""
         _have_swept(self.owner)
         try:
             with self.lock:
@@ -115,14 +119,14 @@ class BundleDirectory:
         return resources(limits, swap=swap, controllers=self.controllers)
 
     def remove(self) -> None:
-        """Remove the folder; only when no sandbox of it is left."""
+        """Remove the folder. Call it only when none of its sandboxes is left."""
         remove_tree(self.directory)
 
     def _naming(self, profile: Profile, fitting: RootSpec) -> RootSpec:
-        """``fitting`` with an ``/etc/hosts`` of the profile's own, where it needs one."""
+        """Return ``fitting`` with a separate ``/etc/hosts`` if the profile needs one."""
         if not profile.hosts:
             return fitting
-        # Beside the roots, which whoever sets the sandbox up can reach.
+        # In the folder of the roots, which the process that sets up the sandbox can reach.
         path = self.directory / "roots" / f"hosts-{next(_NUMBERS)}"
         path.write_text(isolation.hosts(profile.hosts), encoding="utf-8")
         path.chmod(0o644)
@@ -135,7 +139,7 @@ class BundleDirectory:
             if python is None:
                 raise InfrastructureError("the oci engine needs Python 3.9 or later in /usr")
             if who not in self.roots:
-                # A number of its own: one that a full disk left half made is not begun again.
+                # A new number for each: one left incomplete by a full disk is not used again.
                 root = self.directory / "roots" / str(next(_NUMBERS))
                 oci_root.build(root, who, python)
                 self.roots[who] = root
@@ -151,21 +155,21 @@ class BundleDirectory:
                 resources=self._resources(profile.limits),
             )
             if mount and mount.scratch:
-                # Of this call only, and gone with it.
+                # It belongs to this call only, and is removed with it.
                 return _write_bundle(Path(mount.scratch) / "bundle", lowered)
             self.bundles[key] = _write_bundle(self.directory / "bundles" / str(len(self.bundles)), lowered)
         return self.bundles[key]
 
 
 def owner_of(name: str) -> Owner | None:
-    """Whose sandbox, or control group, this name is; None if it is none of ours."""
+    """Return the owner of the sandbox or control group with this name; None if it is not from toolc."""
     return Owner.parse(name.removeprefix(sweep.PREFIX).rpartition("-")[0])
 
 
 def stands_apart(mount: Mount, who: SandboxUser) -> bool:
-    """Whether the workspace is mounted apart first: to map its ids, or to be the lower side of an overlay.
+    """Return whether the workspace needs a separate mount: to map its ids, or as the lower side of an overlay.
 
-    Root's sandboxes are set up by a user who may not pass through to a private folder.
+    Sandboxes of root are set up by a user who may not have access to a private folder.
     """
     return who.workspace_uid is not None or (mount.mode == "overlay" and os.geteuid() == 0)
 
@@ -185,7 +189,7 @@ def _prefix(owner: Owner) -> str:
 
 
 def _let_setup_pass(*directories: Path) -> None:
-    """As root: let the user that sets a sandbox up pass through to the skeleton, and nobody else."""
+    """As root, let the user that sets up a sandbox, and no other user, pass through to the skeleton."""
     if os.geteuid() == 0:
         for directory in directories:
             os.chown(directory, 0, UNUSED)

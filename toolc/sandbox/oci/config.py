@@ -1,4 +1,4 @@
-"""A profile lowered to the ``config.json`` of the OCI runtime specification, version 1.0.2."""
+"""Convert a profile to a ``config.json`` of the OCI runtime specification, version 1.0.2."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOOL_BYTES: Final = 16 * MIB
 SHM_BYTES: Final = 16 * MIB
 
 TERMINALS: Final = 64
-"""So many pseudo terminals a sandbox may open: the kernel has only some thousands for the whole machine."""
+"""The maximum number of pseudo terminals in a sandbox: the kernel has only some thousands for the whole machine."""
 
 READ_ONLY_BIND: Final = ("rbind", "rro", "rnosuid", "rnodev", "rprivate")
 WRITABLE_BIND: Final = ("rbind", "rw", "rnosuid", "rnodev", "rprivate")
@@ -45,10 +45,10 @@ def config(
     arguments: Sequence[str],
     resources: JsonObject,
 ) -> JsonObject:
-    """The whole configuration.
+    """Return the whole configuration.
 
-    ``fitting`` starts the guest and says what is bound into ``root``. ``workspace`` is the host path to bind,
-    ``resources`` is what the function of that name says.
+    ``fitting`` has the command of the guest and the folders to bind into ``root``. ``workspace`` is the host path
+    to bind, ``resources`` the result of the function ``resources``.
     """
     mounts = [*_own_mounts(profile.limits), *_fitted(fitting)]
     if profile.workspace and workspace:
@@ -64,7 +64,7 @@ def config(
             "uidMappings": [_mapping(pair) for pair in identity.uids],
             "gidMappings": [_mapping(pair) for pair in identity.gids],
             "resources": resources,
-            # The guest has no privilege, and listens where the tool's programs expect a server.
+            # The guest has no privilege, and listens on the ports where the tool's programs expect a server.
             **({"sysctl": {"net.ipv4.ip_unprivileged_port_start": "0"}} if profile.loopback.forwards else {}),
             "seccomp": seccomp.profile(),
             "maskedPaths": [*MASKED_PATHS],
@@ -80,7 +80,7 @@ def _process(identity: SandboxUser, argv: list[str], search_path: str | None) ->
         "terminal": False,
         "user": {"uid": identity.uid, "gid": identity.gid, "umask": 0o022},
         "args": [*argv],
-        # Of one name, the last counts.
+        # The last entry of a name counts.
         "env": [*ENVIRONMENT, *own],
         "cwd": "/",
         "capabilities": {name: [] for name in sets},
@@ -91,7 +91,7 @@ def _process(identity: SandboxUser, argv: list[str], search_path: str | None) ->
 
 
 def _fitted(fitting: RootSpec) -> list[JsonValue]:
-    # An image's volumes are writable in its own words; here each is a bounded tmpfs, as with the docker engine.
+    # Volumes of an image would be writable; here each is a tmpfs of limited size, as in the docker engine.
     options = ["nosuid", "nodev", "noexec", "mode=1777", f"size={TOOL_BYTES}"]
     volumes = [_tmpfs(path, options) for path in fitting.volumes]
     return [*volumes, *(_bind(source, target, READ_ONLY_BIND) for source, target in fitting.binds)]
@@ -101,9 +101,10 @@ def _own_mounts(limits: Limits) -> list[JsonValue]:
     flags = ["nosuid", "nodev"]
     return [
         {"destination": "/proc", "type": "proc", "source": "proc", "options": [*flags, "noexec"]},
-        # Read-only, for an ordinary user's tool owns it; the runtime makes the devices before.
+        # Read-only, because it belongs to the tool if toolc runs as an ordinary user; the runtime creates the
+        # devices first.
         _tmpfs("/dev", ["nosuid", "noexec", "ro", "mode=755", "size=65536"]),
-        # Terminals of the sandbox's own, for programs that talk to one (script, expect, ssh).
+        # Terminals of the sandbox, for programs that need one (script, expect, ssh).
         {
             "destination": "/dev/pts",
             "type": "devpts",
@@ -129,7 +130,8 @@ def _workspace(mount: Mount, source: str, root: Path) -> list[JsonObject]:
         return [_bind(source, "/workspace", WRITABLE_BIND if mount.mode == "rw" else READ_ONLY_BIND)]
     below: list[JsonObject] = []
     if source == mount.source:
-        # By its path, which somebody may swap: the guest tells what stands below, and the host compares.
+        # Another process may replace the folder at this path: the guest reports what it finds, and the host
+        # compares.
         below = [_bind(source, LOWER, READ_ONLY_BIND)]
         source = f"{root}{LOWER}"
     options: list[JsonValue] = ["nosuid", "nodev", *kernel.options(mount, source)]
@@ -137,9 +139,9 @@ def _workspace(mount: Mount, source: str, root: Path) -> list[JsonObject]:
 
 
 def resources(limits: Limits, *, swap: JsonObject, controllers: Collection[str] = CONTROLLERS) -> JsonObject:
-    """The limits that ``controllers`` can keep: the runtime refuses one that needs another.
+    """Return the limits that ``controllers`` can enforce: the runtime refuses those that need another one.
 
-    ``swap`` is what ``oci_cgroup.swap_limit`` says.
+    ``swap`` is the result of ``toolc.sandbox.host.cgroups.swap_limit``.
     """
     quota = max(int(limits.cpus * CPU_PERIOD_US), 1000)
     wanted: JsonObject = {

@@ -1,9 +1,9 @@
-"""The oci engine: sandboxes without a daemon, made by runc from the host's own programs.
+"""The oci engine: sandboxes without a daemon, run by runc with the host's own programs or an unpacked image.
 
-Theory of operation: ``oci_home`` is this process's runtime folder, with one skeleton root per identity
-(``oci_rootfs``) and one bundle per kind of sandbox (``oci_config``). A start is one ``runc run`` over a bundle
-(``oci_sandbox``). If this process dies, each sandbox ends by itself because its stream does; the janitor
-removes the folder, and the control groups that a killed runtime leaves (``oci_sweep``).
+``bundles`` is this process's runtime folder, with one skeleton root per user (``root``) and one bundle per kind of
+sandbox (``config``). A start is one ``runc run`` with a bundle (``sandbox``). If this process dies, each sandbox
+ends because its stream ends; the janitor removes the folder, and the control groups that a killed runtime leaves
+(``sweep``).
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from toolc.sandbox.oci.user_namespace import IdMapping, SandboxUser, identity
 
 
 def engine() -> OciEngine:
-    """A new engine of this kind."""
+    """Return a new engine, for ``toolc.sandbox.selection``."""
     return OciEngine()
 
 
 _PLAIN: Final = (None, None, ())
-"""What most tools ask of a root: no image, no folder to build one of, no packages."""
+"""What most tools request of a root: no image, no folder to build one from, no packages."""
 
 
 class OciEngine:
-    """The engine, in the terms of ``toolc.sandbox.base.Engine``."""
+    """An ``Engine`` (see ``toolc.sandbox.base``) that uses runc."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -47,25 +47,25 @@ class OciEngine:
         self._making = threading.Lock()
         self._enforcing: Capabilities | None = None
         self._namespaces: dict[tuple[IdMapping, IdMapping], int] = {}
-        # More starts at once than this slow each other down.
+        # More concurrent starts than this slow each other down.
         self._starting = threading.BoundedSemaphore(2 * (os.cpu_count() or 1))
 
     @property
     def name(self) -> str:
-        """The word for ``--engine``."""
+        """The name for ``--engine``."""
         return "oci"
 
     def probe(self) -> EngineStatus:
-        """Whether there is a runtime, a kernel that allows what it does, and a Python for the guest."""
+        """Return whether there are a runtime, a kernel that allows its operations, and a Python for the guest."""
         return oci_probe.probe()
 
     def capabilities(self) -> tuple[Capabilities, ...]:
-        """What it enforces for this process."""
+        """Return what it enforces for this process."""
         known = self._enforcing
         return (known or self._ability(),) if known or self.probe().available else ()
 
     def refusal(self, profile: Profile) -> str | None:
-        """What of ``profile`` cannot be kept here, and the remedy; None if all can."""
+        """Return which demand of ``profile`` cannot be met here, and the remedy; None if all can."""
         if profile.min_isolation != "namespace":
             return (
                 f"the oci engine isolates by namespaces, the tool demands min_isolation: {profile.min_isolation}; "
@@ -80,12 +80,12 @@ class OciEngine:
             return str(error)
 
     def overlay_obstacle(self, profile: Profile) -> str | None:
-        """Nothing that is known before it is tried."""
+        """Return None: no obstacle is known before an overlay is tried."""
         return None
 
     def pins(self, profile: Profile) -> ContentDigests:
         """See ``Engine``. Raises ``InfrastructureError``."""
-        from toolc.sandbox.python.packages import packages_of  # most calls are of no lock
+        from toolc.sandbox.python.packages import packages_of  # most calls have no lock file
 
         fitting = self._fitting(profile)
         return ContentDigests(
@@ -93,16 +93,17 @@ class OciEngine:
         )
 
     def start(self, profile: Profile, arguments: Sequence[str]) -> OciSandbox:
-        """Start a fresh sandbox in which Python with ``arguments`` is process 1. Raises ``InfrastructureError``."""
+        """Start a new sandbox in which Python with ``arguments`` is process 1. Raises ``InfrastructureError``."""
         return self._start(profile, arguments, self._fitting(profile))
 
     def _fitting(self, profile: Profile) -> RootSpec:
-        """What sandboxes of ``profile`` are made of; a name means one image as long as this engine lives."""
+        """Return the root for sandboxes of ``profile``. A name refers to the same image for the life of this
+        engine."""
         key = (profile.image, profile.build, profile.requirements)
         if key == _PLAIN:
             return HOST
         asking = Profile(accept_unenforced=profile.accept_unenforced)
-        # Many first calls at once ask an image once.
+        # Concurrent first calls inspect an image only once.
         with self._making:
             known = self._fittings.get(key)
             if known is None or (known.image and not known.image.root.is_dir()):
@@ -136,7 +137,8 @@ class OciEngine:
         return retry_transient(start_once, InfrastructureError)
 
     def leftovers(self) -> tuple[Leftover, ...]:
-        """Control groups with what runs in them, and runtimes; the rest is in the owners' runtime folders."""
+        """Return control groups with their processes, and runtimes. All else is in the runtime folders of the
+        owners."""
         found = ((bundles.owner_of(name), name) for name in sorted(sweep.names()))
         return tuple(_leftover(owner, name) for owner, name in found if owner)
 
@@ -151,7 +153,7 @@ class OciEngine:
             home.remove()
 
     def _ability(self) -> Capabilities:
-        """What is enforced; asked for again only while something is not."""
+        """Return what is enforced; check again only while something is not."""
         found = self._enforcing or oci_probe.capabilities()
         if not found.weak:
             self._enforcing = found
@@ -164,17 +166,17 @@ class OciEngine:
             return self._home
 
     def _open_workspace(self, profile: Profile, who: SandboxUser) -> int | None:
-        """A mount of the workspace, attached nowhere, if it needs one. Raises ``InfrastructureError``.
+        """Return a detached mount of the workspace, if it needs one. Raises ``InfrastructureError``.
 
-        It has mapped ids where the folder is root's.
+        It has mapped ids if the folder belongs to root.
         """
         mount = profile.workspace
         if mount is None or not stands_apart(mount, who):
             return None
         if mount.mode == "overlay" and not mount.scratch:
-            # Nothing is mounted yet: where an overlay cannot be had, a copy will do.
+            # Nothing is mounted yet: if an overlay is not available, a copy is used.
             return None
-        from toolc.sandbox.oci import user_namespace  # ctypes is slow to import and seldom needed
+        from toolc.sandbox.oci import user_namespace  # ctypes is slow to import and rarely needed
 
         source = mount.source
         try:
@@ -209,7 +211,7 @@ def _leftover(owner: Owner, name: str) -> Leftover:
 def _missing_image(profile: Profile) -> str | None:
     if profile.image is None:
         return None
-    from toolc.sandbox.oci import images  # most tools name none
+    from toolc.sandbox.oci import images  # most tools name no image
 
     return images.missing(profile)
 
@@ -219,7 +221,7 @@ def _identity(profile: Profile) -> SandboxUser:
 
 
 def _launcher(tree: int | None, home: BundleDirectory) -> Launch:
-    """How a runtime is started: right here, or where ``tree`` is mounted."""
+    """Return the function that starts a runtime: in this mount namespace, or in one where ``tree`` is mounted."""
     if tree is None:
         return lambda spawn: spawn()
     from toolc.sandbox.oci import user_namespace

@@ -1,7 +1,7 @@
-"""Images as the oci engine uses them: unpacked once into the store, under the digest of what they hold.
+"""Images of the oci engine: unpacked once into the store, under the digest of their content.
 
-They come from an archive that was given (``toolc image export NAME --from FILE``), which needs no daemon, or
-from Docker, where it answers: then a name means what it means there, and is unpacked anew when that changes.
+They come from an archive (``toolc image export NAME --from FILE``), without a daemon, or from a running Docker
+daemon. In the second case a name refers to the daemon's image of that name, and is unpacked again when it changes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """An unpacked image: its tag, its digest, and the folder that is its root."""
+    """An unpacked image: its tag, its digest, and its root folder."""
 
     tag: str
     digest: str
@@ -48,15 +48,15 @@ class Exported:
 
 
 def unpacked_images() -> tuple[Stored, ...]:
-    """What is unpacked for the engine that needs no daemon. Raises ``InfrastructureError``."""
+    """Return the images that are unpacked for the oci engine. Raises ``InfrastructureError``."""
     return stored()
 
 
 def export_image(name: str, archive: Path | None) -> Exported:
-    """Unpack an image for the engine that needs no daemon: from ``archive``, or as Docker has it.
+    """Unpack an image for the oci engine: from ``archive``, or from Docker.
 
-    ``name`` is one of toolc's own, or any other. Raises ``InfrastructureError``, and ``UsageError`` where there
-    is no such file.
+    ``name`` is one of toolc's own images, or any other. Raises ``InfrastructureError``, and ``UsageError`` if the
+    file does not exist.
     """
 
     tag = recipe(name).tag if name in image_names() else name
@@ -73,7 +73,7 @@ def export_image(name: str, archive: Path | None) -> Exported:
 
 
 def save_image(name: str, output: Path) -> str:
-    """Write an image to a new file, for ``export_image`` on another host; its tag.
+    """Write an image to a new file, for ``export_image`` on another host; return its tag.
 
     Raises ``InfrastructureError`` and ``UsageError``.
     """
@@ -100,7 +100,8 @@ DOCKER: Final = "docker"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpacked:
-    """An image's root folder: ``search_path`` is its own ``PATH``, ``volumes`` are its ``VOLUME`` lines."""
+    """The root folder of an image. ``search_path`` is the image's ``PATH``, ``volumes`` are its ``VOLUME``
+    paths."""
 
     name: str
     digest: str
@@ -111,15 +112,15 @@ class Unpacked:
 
     @property
     def used(self) -> ImageUsed:
-        """For ``details``."""
+        """The image as shown in ``details``."""
         return ImageUsed(self.name, self.digest, self.names or (f"{CONFIG}{self.digest}",))
 
 
 def missing(profile: Profile) -> str | None:
-    """Why the image of ``profile`` cannot be had, with the remedy; None if it can. Unpacks nothing."""
+    """Return why the image of ``profile`` is not available, with the remedy; None if it is. Unpack nothing."""
     name = profile.image
     if name is None or _known(name):
-        # What is built at the first call is not missing before it.
+        # An image that the first call builds is not missing before it.
         return None
     try:
         client = _client()
@@ -136,9 +137,9 @@ def missing(profile: Profile) -> str | None:
 
 
 def obtain(profile: Profile) -> Unpacked | None:
-    """The image of ``profile``, unpacked if it is not yet; None where it names none.
+    """Return the image of ``profile``, unpacked if necessary; None if it names none.
 
-    Raises ``InfrastructureError`` with the command that brings the image.
+    Raises ``InfrastructureError`` with the command that gets the image.
     """
     try:
         if profile.build:
@@ -150,7 +151,7 @@ def obtain(profile: Profile) -> Unpacked | None:
 
 
 def unpacked(name: str) -> Unpacked:
-    """The image of this name. Raises ``InfrastructureError`` and ``ApiError``."""
+    """Return the unpacked image of this name. Raises ``InfrastructureError`` and ``ApiError``."""
     known = _known(name)
     if known is not None and known.get("source") == ARCHIVE:
         return _load(name, str(known["digest"]))
@@ -166,7 +167,7 @@ def unpacked(name: str) -> Unpacked:
 
 
 def take(name: str, archive: Path) -> Unpacked:
-    """Unpack the image of an archive, and let ``name`` mean it from now on. Raises ``InfrastructureError``."""
+    """Unpack the image of an archive, and let ``name`` refer to it from now on. Raises ``InfrastructureError``."""
     with open_archive(archive) as opened:
         image = opened.image(name)
         store.make("rootfs", image.digest, lambda folder: _fill(folder, archive, name))
@@ -189,7 +190,7 @@ def _built(profile: Profile) -> Unpacked:
 
 
 def _known(name: str) -> JsonObject | None:
-    """What is noted of a name, if what it means is still there."""
+    """Return the note about a name, if the image that it refers to still exists."""
     note = store.read_note("images", name)
     return note if note is not None and store.find("rootfs", str(note.get("digest"))) else None
 
@@ -214,7 +215,7 @@ def _fill(folder: Path, archive: Path, name: str | None) -> None:
         opened.unpack(image, root)
     configuration = image.configuration.get("config")
     described = configuration if isinstance(configuration, dict) else {}
-    # Without a workspace this one is a folder of the read-only root.
+    # Without a mounted workspace, /workspace is a folder of the read-only root.
     kept = [path for path in metadata.volumes(described.get("Volumes")) if path != "/workspace"]
     _finish(root, kept)
     environment = described.get("Env")
@@ -225,12 +226,12 @@ def _fill(folder: Path, archive: Path, name: str | None) -> None:
 
 
 def _finish(root: Path, volumes: list[str]) -> None:
-    """Make what a sandbox needs in its root: the runtime would make a missing mount point here, on disk."""
+    """Create what a sandbox needs in its root: the runtime would create a missing mount point here, on disk."""
     for name in (*MOUNT_POINTS, *volumes):
         if name in MOUNT_POINTS:
             _no_link(root, name)
         folder = Path(resolve(str(root), split(name)))
-        # The runtime gives a mount the mode of its mount point, whatever the mount's options say.
+        # The runtime gives a mount the mode of its mount point, whatever the mount's options are.
         folder.chmod(0o1777 if name in {*WRITABLE, *volumes} else 0o755)
     etc = Path(resolve(str(root), ["etc"]))
     for name, text in FILES.items():
@@ -243,9 +244,9 @@ def _finish(root: Path, volumes: list[str]) -> None:
 
 
 def _no_link(root: Path, name: str) -> None:
-    """Take away a link at or above a mount point: runc before 1.3.6 follows that of ``/dev`` on the host.
+    """Remove a link at or above a mount point: runc before 1.3.6 follows a link at ``/dev`` on the host.
 
-    CVE-2026-41579: it then removes and makes device files wherever the image's link leads.
+    CVE-2026-41579: it then removes and creates device files wherever the image's link leads.
     """
     path = root
     for part in split(name):
@@ -274,7 +275,7 @@ def _load(name: str, digest: str) -> Unpacked:
 
 
 def _client() -> Client | None:
-    """The Docker daemon, if one answers; nobody needs it here."""
+    """Return a client of the Docker daemon, None if none answers; it is optional here."""
     try:
         return connect(find_socket(os.environ)).client
     except NoHostError:

@@ -1,4 +1,4 @@
-"""What this host lacks for the oci engine, and what to do about it."""
+"""What this host lacks for the oci engine, and the remedies."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ __all__ = [
 RUNTIME: Final = "runc"
 SEARCH_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 VERSION_SECONDS: Final = 30.0
-"""How long the runtime may take to say its version."""
+"""How long the runtime may take to print its version."""
 
 CAP_SYS_ADMIN: Final = 21
 
 
 def runtime() -> str | None:
-    """The path of the runtime; None if it is not installed."""
-    # An ordinary user's PATH has no sbin, which is where distributions put it.
+    """Return the path of the runtime; None if it is not installed."""
+    # Distributions install it in sbin, which is not in the PATH of an ordinary user.
     return shutil.which(RUNTIME, path=f"{os.environ.get('PATH', '')}:{SEARCH_PATH}")
 
 
 def probe() -> EngineStatus:
-    """Whether there is a runtime, a kernel that allows what it does, and a Python for the guest."""
+    """Return whether there are a runtime, a kernel that allows its operations, and a Python for the guest."""
     path = runtime()
     if path is None:
         return _lacks("runc is not installed", "Install it with the package manager: apt-get install runc")
@@ -68,7 +68,7 @@ NEEDED_SETTINGS: Final = (
     ("kernel.unprivileged_userns_clone", 0, "sysctl -w kernel.unprivileged_userns_clone=1"),
     ("kernel.apparmor_restrict_unprivileged_userns", 1, "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
 )
-"""A kernel setting, the value that forbids an ordinary user to make user namespaces, and the remedy."""
+"""A kernel setting, the value with which ordinary users cannot create user namespaces, and the remedy."""
 
 
 def _user_lacks() -> EngineStatus | None:
@@ -82,7 +82,7 @@ def _user_lacks() -> EngineStatus | None:
 @functools.cache
 def _version(path: str) -> EngineStatus:
     try:
-        # An environment of its own: toolc's may hold secrets.
+        # With an empty environment: toolc's may contain secrets.
         done = subprocess.run(
             [path, "--version"], env={}, capture_output=True, text=True, timeout=VERSION_SECONDS, check=False
         )
@@ -114,11 +114,11 @@ _LIMITS: Final[dict[str, tuple[LimitName, Level, str]]] = {
     "pids": ("pids", "approximate", "the processes of the tool's user"),
     "cpu": ("cpus", "not", "nothing"),
 }
-"""By controller: the limit that needs it, how well it is kept without, and what is limited instead."""
+"""By controller: the limit that needs it, how well it is enforced without, and what is limited instead."""
 
 
 def capabilities() -> Capabilities:
-    """What it enforces for this process, found by trying."""
+    """Return what it enforces for this process, found by trying."""
     missing = cgroups.unenforceable()
     reason, remedy = _why(missing)
     weak = {
@@ -133,13 +133,13 @@ def capabilities() -> Capabilities:
 
 
 def enforceable() -> frozenset[str]:
-    """The controllers that can be used."""
+    """Return the controllers that can be used."""
     missing = cgroups.unenforceable()
     return frozenset(cgroups.CONTROLLERS) - set(missing)
 
 
 def _why(missing: list[str]) -> tuple[str, str]:
-    """Why these controllers cannot be used, and what to do."""
+    """Return why these controllers cannot be used, and the remedy."""
     if os.geteuid() == 0:
         return (
             f"No control group with {', '.join(missing)} can be made below /sys/fs/cgroup.",

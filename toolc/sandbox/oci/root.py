@@ -1,7 +1,8 @@
-"""The root ``host``: the machine's own programs, read-only, and nothing else of it.
+"""The root file system of a sandbox: the host's own programs, read-only, or an image.
 
-A skeleton folder holds links, mount points and a minimal ``/etc``; what is mounted over it comes from
-``binds``. Every mount point is made here: the runtime would make a missing one in the skeleton, on disk.
+For the host's programs, a skeleton folder holds links, mount points and a minimal ``/etc``; the folders mounted
+over it are in ``binds``. Every mount point is created here: the runtime would create a missing one in the skeleton,
+on disk.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
 
 
 LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-"""What is a link into ``/usr`` on a merged system, and bound as it is on others."""
+"""Names that are links into ``/usr`` on a merged system; on others, the folders are bound."""
 
 ETC_BINDS: Final = ("/etc/alternatives", "/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust")
-"""Folders of ``/etc`` that programs in ``/usr`` need. Not ``/etc/ssl`` whole: it holds private keys."""
+"""Folders of ``/etc`` that programs in ``/usr`` need. Not the whole of ``/etc/ssl``: it contains private keys."""
 
 ETC_COPIES: Final = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/openssl.cnf")
 
@@ -47,7 +48,8 @@ class Interpreter:
 
 
 def interpreter() -> Interpreter | None:
-    """The host's own Python 3.9 or later, else the one that runs toolc; None if neither can be in a sandbox."""
+    """Return the host's own Python 3.9 or later, else the one that runs toolc; None if neither can be in a
+    sandbox."""
     system = os.path.realpath("/usr/bin/python3")
     version = re.fullmatch(r"/usr/(?:local/)?bin/python3\.(\d+)", system)
     if version and int(version[1]) >= 9 and os.access(system, os.X_OK):
@@ -60,14 +62,14 @@ def interpreter() -> Interpreter | None:
 
 
 def python_binds(python: Interpreter) -> list[str]:
-    """The host folders that stand read-only at the same path in the sandbox."""
+    """Return the host folders that are bound read-only at the same path in the sandbox."""
     unmerged = [f"/{name}" for name in LINKS if Path(f"/{name}").is_dir() and not Path(f"/{name}").is_symlink()]
     etc = [path for path in ETC_BINDS if Path(path).is_dir()]
     return ["/usr", *unmerged, *etc, *([python.prefix] if python.prefix else [])]
 
 
 def build(root: Path, identity: SandboxUser, python: Interpreter) -> None:
-    """Make the skeleton at ``root``, which must not exist. Raises ``OSError``."""
+    """Create the skeleton at ``root``, which must not exist. Raises ``OSError``."""
     root.mkdir(mode=0o755)
     for name in (*MOUNT_POINTS, *(path.lstrip("/") for path in python_binds(python))):
         (root / name).mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -78,7 +80,7 @@ def build(root: Path, identity: SandboxUser, python: Interpreter) -> None:
     _write_etc(root / "etc", identity)
     _make_readable(root)
     for name in ("tmp", "tool"):
-        # The runtime gives a mount the mode of its mount point, whatever the mount's options say.
+        # The runtime gives a mount the mode of its mount point, whatever the mount's options are.
         (root / name).chmod(0o1777)
 
 
@@ -105,7 +107,7 @@ def _write_etc(etc: Path, identity: SandboxUser) -> None:
 
 
 def _make_readable(root: Path) -> None:
-    # Whatever umask we run under: the tool is another user than the one who made this.
+    # Regardless of the umask: the tool is another user than the creator of these files.
     for folder, _, files in os.walk(root):
         Path(folder).chmod(0o755)
         for name in files:
@@ -116,9 +118,10 @@ def _make_readable(root: Path) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootSpec:
-    """``image`` None is the host's own programs; ``command`` starts the guest's Python (see ``on_host``).
+    """The root of a sandbox: an image, or the host's own programs if ``image`` is None.
 
-    ``binds`` are host folders (source, target) that are bound read-only.
+    ``command`` starts the guest's Python (see ``on_host``). ``binds`` are host folders (source, target) that are
+    bound read-only.
     """
 
     image: Unpacked | None = None
@@ -127,33 +130,33 @@ class RootSpec:
 
     @property
     def search_path(self) -> str | None:
-        """The image's own ``PATH``, by which its Python is found."""
+        """The image's ``PATH``, by which its Python is found."""
         return self.image.search_path if self.image else None
 
     @property
     def volumes(self) -> tuple[str, ...]:
-        """What the image wants to be writable."""
+        """The paths of the image that must be writable."""
         return self.image.volumes if self.image else ()
 
     def on_host(self, python: Interpreter) -> RootSpec:
-        """The same with the host's own programs in it, and its Python to start the guest."""
+        """Return the same with the host's own programs in it, and its Python to start the guest."""
         programs = tuple((path, path) for path in python_binds(python))
         return RootSpec(command=(python.path,), binds=(*programs, *self.binds))
 
 
 HOST = RootSpec()
-"""The host's own programs, and nothing beside them."""
+"""The host's own programs without anything else."""
 
 
 def build_root_spec(profile: Profile, start: Callable[[RootSpec, Sequence[str]], EngineSandbox]) -> RootSpec:
-    """What a sandbox of ``profile`` is made of, made where it is not there yet. Raises ``InfrastructureError``.
+    """Return the root for sandboxes of ``profile``, created if necessary. Raises ``InfrastructureError``.
 
-    ``start`` starts a small sandbox, to find out about an image.
+    ``start`` starts a small sandbox that inspects an image.
     """
     if profile.image is None and profile.build is None and not profile.requirements:
         return HOST
     from toolc.sandbox.oci.images import obtain
-    from toolc.sandbox.python.interpreter import OWN  # most calls need none
+    from toolc.sandbox.python.interpreter import OWN  # most calls do not need it
     from toolc.sandbox.python.packages import RootFilesystem, prepare_guest_environment
 
     def host() -> RootFilesystem:
@@ -169,7 +172,7 @@ def build_root_spec(profile: Profile, start: Callable[[RootSpec, Sequence[str]],
 
 
 def _host_key() -> str:
-    """Tells the host's Python from another, as after an update of it."""
+    """Return a key of the host's Python that changes when it is updated."""
     python = interpreter()
     if python is None:
         raise InfrastructureError("the oci engine needs Python 3.9 or later in /usr")

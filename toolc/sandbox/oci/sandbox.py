@@ -1,8 +1,8 @@
-"""One live sandbox of the oci engine: a runtime in the foreground, and the stream to what it runs.
+"""One live sandbox of the oci engine: a runtime in the foreground, and the stream to its process 1.
 
-The runtime is never killed first: it removes its state and control groups when its process 1 has ended, and
-that ends when the stream does. So closing is: end the stream, wait half a second, kill process 1, and
-only if all of that failed the runtime too, with ``oci_sweep`` doing its work.
+The runtime is never killed first: it removes its state and control groups when its process 1 has ended, and process
+1 ends when the stream does. To close a sandbox, end the stream, wait half a second, and kill process 1. Only if all
+of that failed, kill the runtime too, and remove what it leaves with ``toolc.sandbox.oci.sweep``.
 """
 
 from __future__ import annotations
@@ -30,32 +30,33 @@ from toolc.sandbox.host.kernel import KILLED_FROM_OUTSIDE, kernel_kills, oom_kil
 from toolc.sandbox.oci.sweep import sweep, sweep_until_gone
 
 STREAM: Final = 3
-"""The first descriptor that a runtime can be told to pass on."""
+"""The first descriptor that a runtime can pass on."""
 
 RUN_OPTIONS: Final = ("--preserve-fds", "1")
-"""What tells it to."""
+"""The options that make the runtime pass it on."""
 
 _TAKE_STREAM: Final = "import os\nos.dup2(3, 0)\nos.dup2(3, 1)\nos.close(3)\n"
 
 
 def taking_stream(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Python's ``arguments``, whose program (after ``-c``) first makes the stream its stdin and stdout."""
+    """Return Python's ``arguments`` changed so that the program (after ``-c``) first uses the stream as stdin and
+    stdout."""
     program = arguments.index("-c") + 1
-    # As a program of its own: its first statements may have to be the first.
+    # Run as a separate program: its first statements may have to be the first ones of a program.
     taken = f"{_TAKE_STREAM}exec({arguments[program]!r})"
     return (*arguments[:program], taken, *arguments[program + 1 :])
 
 
 class RuntimeProcess:
-    """A child process in a session of its own. ``returncode`` is as ``subprocess`` has it, None until ``wait``."""
+    """A child process in a new session. ``returncode`` is like that of ``subprocess``, None until ``wait``."""
 
     def __init__(self, command: Sequence[str], stream: int, errors: int) -> None:
         """Start ``command`` with an empty environment. Raises ``OSError``.
 
-        What a terminal or a supervisor sends to our group must not reach it: hence the session.
+        In a new session, signals of a terminal or supervisor to this process group do not reach it.
         """
         self.returncode: int | None = None
-        # Out of the way of the numbers that they are about to get.
+        # Move them away from the descriptor numbers that are assigned below.
         stream, errors = (fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, STREAM + 1) for each in (stream, errors))
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         places = ((null, 0), (null, 1), (errors, 2), (stream, STREAM))
@@ -74,15 +75,15 @@ class RuntimeProcess:
                 os.close(each)
 
     def wait(self) -> None:
-        """Wait for its end."""
+        """Wait until it ends."""
         if self.returncode is None:
             self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 def _inheritable() -> Iterator[int]:
-    """The descriptors that a child would get beside those it is given; Python's own are none of them (PEP 446)."""
+    """Yield the descriptors that a child would inherit in addition; Python's own are not inheritable (PEP 446)."""
     for name in (each.name for each in Path("/proc/self/fd").iterdir()):
-        # The one that lists them is gone by now.
+        # The one that lists them is closed by now.
         with suppress(OSError):
             if int(name) > STREAM and os.get_inheritable(int(name)):
                 yield int(name)
@@ -92,13 +93,13 @@ START_SECONDS: Final = 30.0
 """How long the runtime may take until process 1 runs."""
 
 CLOSE_SECONDS: Final = 0.5
-"""How long process 1 and the runtime may take to end by themselves, once their stream has."""
+"""How long process 1 and the runtime may take to end after their stream has ended, before they are killed."""
 
 KILL_SECONDS: Final = 2.0
-"""How long each of what follows may take: to kill process 1, then all its control groups, then the runtime."""
+"""How long each further step may take: killing process 1, then all its control groups, then the runtime."""
 
 GIVE_UP_SECONDS: Final = 10.0
-"""How long processes that were killed may take to die, and their control groups to become removable."""
+"""How long killed processes may take to end, and their control groups to become removable."""
 
 POLL_MS: Final = 2
 
@@ -108,9 +109,9 @@ KILLED: Final = 128 + signal.SIGKILL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxPaths:
-    """What one sandbox is called, and where the runtime keeps what about it.
+    """The name of one sandbox, and the paths of what the runtime keeps about it.
 
-    ``memory_events`` is the kernel's file of counters for it, None where its memory is not limited.
+    ``memory_events`` is the kernel's file of counters for it, None if its memory is not limited.
     """
 
     name: str
@@ -122,20 +123,20 @@ class SandboxPaths:
     image: ImageUsed | None = None
 
     def command(self) -> list[str]:
-        """The command that runs the sandbox until it is over."""
+        """Return the command that runs the sandbox until it ends."""
         options = ["--bundle", str(self.bundle), "--pid-file", str(self.pid_file), *RUN_OPTIONS]
         return [self.runtime, "--root", str(self.state), "run", *options, self.name]
 
 
 Launch: TypeAlias = Callable[[Callable[[], RuntimeProcess]], RuntimeProcess]
-"""Calls what it is given, in this mount namespace or in another."""
+"""Calls the given function, in this mount namespace or in another."""
 
 
 class OciSandbox(SocketStream):
-    """A sandbox as ``toolc.sandbox.base.EngineSandbox`` has it."""
+    """An ``EngineSandbox`` (see ``toolc.sandbox.base``) that is run by runc."""
 
     def __init__(self, place: SandboxPaths, user: str, launch: Launch) -> None:
-        """Start it and wait until its process 1 runs. Raises ``InfrastructureError``; then nothing is left."""
+        """Start it and wait until process 1 runs. Raises ``InfrastructureError``; then nothing is left."""
         self._place = place
         self._user = user
         self._lock = threading.Lock()
@@ -169,21 +170,21 @@ class OciSandbox(SocketStream):
 
     @property
     def image(self) -> ImageUsed | None:
-        """The image that its root is, None where it is the host's own programs."""
+        """The image of its root, None if it is the host's own programs."""
         return self._place.image
 
     @property
     def created(self) -> float:
-        """When all was ready for the runtime, which makes the rest and starts it in one step."""
+        """When all was ready for the runtime, which creates and starts the rest in one step."""
         return self._created
 
     def out_of_memory(self) -> bool:
-        """Whether the kernel killed anything in here for want of memory."""
+        """Return whether the kernel killed a process in it because memory ran out."""
         with self._lock:
             return self._out_of_memory if self._closed else self._ran_out_of_memory()
 
     def complaint(self) -> str:
-        """The runtime's own error if it had one, else what the guest said on its error stream."""
+        """Return the runtime's own error if there was one, else the guest's error output."""
         self._errors.drain()
         said = _message(self._errors.text())
         if self._killed_by_nobody() and not self.out_of_memory():
@@ -191,7 +192,7 @@ class OciSandbox(SocketStream):
         return said
 
     def close(self) -> None:
-        """End the sandbox and wait until it is gone. Raises ``InfrastructureError`` if it cannot be ended."""
+        """End the sandbox and wait for it. Raises ``InfrastructureError`` if it cannot be ended."""
         with self._lock:
             if self._closed:
                 return
@@ -221,18 +222,18 @@ class OciSandbox(SocketStream):
             kills = cgroups.oom_kills(self._memory_events)
             if kills is not None:
                 return kills > 0
-            # Its group is gone, so the runtime is about to exit.
+            # Its group was removed, so the runtime is about to exit.
             self._wait_for_exit(CLOSE_SECONDS)
         return self._killed_by_nobody() and oom_kill_possible(self._kernel_kills)
 
     def _killed_by_nobody(self) -> bool:
-        # Only from outside can process 1 be killed.
+        # Process 1 can only be killed from outside.
         return self._runtime.returncode == KILLED and not self._killed
 
     def _end(self) -> None:
         if not self._wait_for_exit(CLOSE_SECONDS):
             self._kill()
-        # Normally the runtime has removed both; one that was killed by somebody else has not.
+        # Normally the runtime has removed both, but not if another process killed it.
         groups = self._memory_events.parent if self._memory_events else None
         if (self._place.state / self._place.name).exists() or (groups and groups.exists()):
             self._sweep()
@@ -261,7 +262,7 @@ class OciSandbox(SocketStream):
         remove_tree(self._place.state / self._place.name)
 
     def _wait_for_exit(self, seconds: float) -> bool:
-        """Whether the runtime exited within this time; meanwhile nothing blocks on its error stream."""
+        """Return whether the runtime exited within this time. Read its error stream so that it does not block."""
         deadline = time.monotonic() + seconds
         poller = select.poll()
         poller.register(self._runtime_fd, select.POLLIN)
@@ -279,7 +280,7 @@ class OciSandbox(SocketStream):
 
 
 class _BoundedPipe:
-    """The reading end of an error stream: what came first is kept, the rest is read and dropped."""
+    """The reading end of an error stream: keeps the beginning, reads and drops the rest."""
 
     def __init__(self, fd: int) -> None:
         os.set_blocking(fd, False)
@@ -287,18 +288,18 @@ class _BoundedPipe:
         self._kept = b""
 
     def drain(self) -> bool:
-        """Read what is there; False once the stream has ended."""
+        """Read what is there; return False once the stream has ended."""
         if self.fd < 0:
             return False
         with contextlib.suppress(BlockingIOError):
-            # One pipe's worth at a time: who never stops writing must not keep us here.
+            # At most one pipe buffer per call: a process that never stops writing must not block this one.
             data = os.read(self.fd, 64 * 1024)
             self._kept = (self._kept + data)[:COMPLAINT_BYTES]
             return data != b""
         return True
 
     def text(self) -> str:
-        """What was kept, at most 4 KiB."""
+        """Return the beginning of the stream, at most 4 KiB."""
         return self._kept.decode("utf-8", "replace").strip()
 
     def close(self) -> None:
@@ -307,7 +308,7 @@ class _BoundedPipe:
 
 
 def _message(text: str) -> str:
-    """The first error in the runtime's own log lines, without their frame; else the text as it is."""
-    # The first is the cause, what follows is what failed because of it.
+    """Return the first error in the runtime's log lines, without the log format; else the text unchanged."""
+    # The first error is the cause; the later ones are its consequences.
     found = re.search(r'level=(?:error|fatal) msg="((?:[^"\\]|\\.)*)"', text)
     return found[1].replace('\\"', '"').replace("\\\\", "\\") if found else text

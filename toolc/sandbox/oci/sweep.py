@@ -1,8 +1,8 @@
-"""Remove what a sandbox leaves where it was not closed: ``python -I -S oci_sweep.py NAME``, exit 0 if nothing.
+"""Remove what a sandbox leaves if it was not closed: ``python -I -S sweep.py NAME``, exit 0 if nothing is left.
 
-NAME is a sandbox's, or the common beginning of all those of one owner. Left are control groups and what
-still runs in them, and perhaps a runtime that is ending by itself: everything else is in the owner's folder.
-Run by its path by the janitor, so it imports nothing but the standard library.
+NAME is the name of a sandbox, or the common prefix of all sandboxes of one owner. What remains are control groups
+with their processes, and perhaps a runtime that is ending; everything else is in the owner's folder. The janitor
+runs this file by its path, so it imports only the standard library.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Final
 
 PREFIX: Final = "toolc-"
-"""How the name of each of toolc's sandboxes begins."""
+"""The prefix of the names of toolc's sandboxes."""
 
 PAUSE_SECONDS: Final = 0.005
 
 
 def sweep(name: str) -> bool:
-    """Kill and remove what is left of ``name``; True if anything was found, gone by now or not."""
+    """Kill and remove what is left of ``name``; return True if anything was found, even if it is removed now."""
     left = list(_groups(lambda candidate: _is_ours(candidate, name)))
     for group in left:
         _remove(group)
@@ -31,7 +31,7 @@ def sweep(name: str) -> bool:
 
 
 def sweep_until_gone(name: str, seconds: float) -> bool:
-    """Sweep until nothing was found; False if this long was not enough."""
+    """Sweep until nothing is found; return False if that takes longer than ``seconds``."""
     deadline = time.monotonic() + seconds
     while sweep(name):
         if time.monotonic() > deadline:
@@ -41,7 +41,7 @@ def sweep_until_gone(name: str, seconds: float) -> bool:
 
 
 def names() -> set[str]:
-    """The names of all sandboxes that have a control group or a runtime, whoever's they are."""
+    """Return the names of all sandboxes that have a control group or a runtime, of any owner."""
     groups = _groups(lambda candidate: candidate.startswith(PREFIX))
     return {group.name for group in groups} | {name for name in _running() if name.startswith(PREFIX)}
 
@@ -51,7 +51,7 @@ def _is_ours(candidate: str, name: str) -> bool:
 
 
 def _groups(wanted: Callable[[str], bool]) -> Iterator[Path]:
-    """The control groups with such a name, in every mounted hierarchy of either version."""
+    """Yield the control groups with such a name, in every mounted hierarchy of either version."""
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
         before, _, after = line.partition(" - ")
         if after.startswith("cgroup"):
@@ -67,13 +67,13 @@ def _remove(group: Path) -> None:
             for pid in Path(folder, "cgroup.procs").read_text(encoding="utf-8").split():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)
-        # It is refused as long as a process is dying in there: the next pass removes it.
+        # The kernel refuses it while a process in it is ending: the next pass removes it.
         with contextlib.suppress(OSError):
             Path(folder).rmdir()
 
 
 def _running() -> Iterator[str]:
-    """The sandboxes that a runtime is still at work for: the name is its last argument."""
+    """Yield the sandboxes that still have a runtime: the name is the runtime's last argument."""
     for entry in os.listdir("/proc"):  # noqa: PTH208  names are enough, and there are many
         if entry.isdigit():
             with contextlib.suppress(OSError):

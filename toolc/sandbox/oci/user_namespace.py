@@ -1,9 +1,9 @@
-"""A folder that belongs to root, shown to a sandbox as if it were an unused user's: an idmapped mount.
+"""The user of a sandbox, and idmapped mounts: a folder of root is shown to a sandbox as an unused user's.
 
-Whatever the sandbox's user makes there is root's on disk, and the user is nobody's elsewhere. The mount
-lives in a mount namespace of its own, which only the sandbox's processes hold: nothing is ever mounted where
-the host could see it, and it is gone with them. Needs Linux 5.12, root, and a file system that can do it.
-See mount_setattr(2) and user_namespaces(7); glibc has no names for these calls yet.
+What the sandbox's user creates there belongs to root on disk, and that user owns nothing elsewhere. The mount is in
+a separate mount namespace that only the sandbox's processes hold, so it is never visible on the host, and ends with
+them. This needs Linux 5.12, root, and a file system that supports it. See mount_setattr(2) and user_namespaces(7);
+glibc has no names for these calls yet.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Final, TypeVar
 from toolc.model.plan import Mount
 
 UNUSED: Final = 2_100_000_000
-"""First of the host uids (and gids) that nobody has: above the ranges that systemd and SSSD hand out."""
+"""First of the host uids (and gids) that no user has: above the ranges that systemd and SSSD assign."""
 
 NOBODY: Final = 65534
 TOOL: Final = 1000
-"""The uid of a tool inside whose workspace belongs to root outside."""
+"""The uid of a tool inside if its workspace belongs to root outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class IdMapping:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxUser:
-    """The ids a tool has, all that are mapped into its user namespace, and how its workspace is shown to it.
+    """The ids of a tool, all ids that are mapped into its user namespace, and the mapping of its workspace.
 
-    ``workspace_uid`` and ``workspace_gid`` are set where the workspace must be mounted with mapped ids:
-    the folder's own id (``inside``, as it is on disk) and the kernel's id that is to own it (``outside``).
+    ``workspace_uid`` and ``workspace_gid`` are set if the workspace must be mounted with mapped ids: the folder's
+    own id (``inside``, as on disk) and the kernel's id that becomes its owner (``outside``).
     """
 
     uid: int
@@ -57,15 +57,15 @@ class SandboxUser:
 
 
 def outside(pairs: tuple[IdMapping, ...], inside: int) -> int:
-    """The kernel's id of one that is mapped."""
+    """Return the kernel's id for an id that is mapped."""
     return next(pair.outside for pair in pairs if pair.inside == inside)
 
 
 def identity(workspace: Mount | None, *, euid: int, egid: int) -> SandboxUser:
-    """Who a tool with this workspace is, when started by a process of ``euid`` and ``egid``."""
+    """Return the user of a tool with this workspace, if started by a process of ``euid`` and ``egid``."""
     if euid != 0:
         return SandboxUser(uid=0, gid=0, uids=(IdMapping(0, euid),), gids=(IdMapping(0, egid),))
-    # The runtime sets the sandbox up as its uid 0, which must exist; the tool itself never has it.
+    # The runtime sets up the sandbox as uid 0 inside, which must be mapped; the tool itself never runs as it.
     setup = IdMapping(0, UNUSED)
     if workspace is None:
         nobody = IdMapping(NOBODY, UNUSED + NOBODY)
@@ -84,7 +84,7 @@ def identity(workspace: Mount | None, *, euid: int, egid: int) -> SandboxUser:
     )
 
 
-# The same numbers on every architecture.
+# The numbers are the same on every architecture.
 SYS_OPEN_TREE: Final = 428
 SYS_MOVE_MOUNT: Final = 429
 SYS_MOUNT_SETATTR: Final = 442
@@ -113,13 +113,13 @@ class _MountAttr(ctypes.Structure):
 
 
 def open_user_namespace(uid: IdMapping, gid: IdMapping) -> int:
-    """A descriptor of a new user namespace that maps these two ids and no other. Raises ``OSError``."""
+    """Return a descriptor of a new user namespace that maps only these two ids. Raises ``OSError``."""
     unshare = shutil.which("unshare", path=os.defpath)
     if unshare is None:
         raise OSError(errno.ENOENT, "unshare is not installed, its package is util-linux")
-    # A namespace needs a process to be made by; this one ends at once, the descriptor keeps the namespace.
+    # A process must create the namespace; it ends immediately, and the descriptor keeps the namespace.
     pipe, argv = subprocess.PIPE, [unshare, "--user", "cat"]
-    # Nothing of toolc's environment, which may hold secrets.
+    # Nothing of toolc's environment, which may contain secrets.
     environment = {"PATH": os.defpath}
     with subprocess.Popen(
         argv, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
@@ -140,12 +140,12 @@ def open_user_namespace(uid: IdMapping, gid: IdMapping) -> int:
 
 
 def open_tree(source: str) -> int:
-    """A descriptor of a mount of ``source``, attached nowhere. Raises ``OSError``."""
+    """Return a descriptor of a detached mount of ``source``. Raises ``OSError``."""
     return _syscall(SYS_OPEN_TREE, AT_FDCWD, os.fsencode(source), OPEN_TREE_CLONE | os.O_CLOEXEC | AT_RECURSIVE)
 
 
 def open_mapped_tree(source: str, user_namespace: int) -> int:
-    """A descriptor of a mount of ``source`` with mapped ids, attached nowhere. Raises ``OSError``."""
+    """Return a descriptor of a detached mount of ``source`` with mapped ids. Raises ``OSError``."""
     tree = open_tree(source)
     try:
         attributes = _MountAttr(attr_set=MOUNT_ATTR_IDMAP, userns_fd=user_namespace)
@@ -158,9 +158,9 @@ def open_mapped_tree(source: str, user_namespace: int) -> int:
 
 
 def with_mount(tree: int, target: Path, launch: Callable[[], Result]) -> Result:
-    """What ``launch`` returns, run where ``tree`` is mounted at ``target``: a mount namespace of its own.
+    """Return the result of ``launch``, run in a new mount namespace where ``tree`` is mounted at ``target``.
 
-    A process that ``launch`` starts stays there. Raises ``OSError``, and what ``launch`` raises.
+    A process that ``launch`` starts remains in that namespace. Raises ``OSError``, and what ``launch`` raises.
     """
     results: list[Result] = []
     errors: list[BaseException] = []
@@ -174,7 +174,7 @@ def with_mount(tree: int, target: Path, launch: Callable[[], Result]) -> Result:
         except BaseException as error:  # noqa: BLE001  handed to the caller's thread, whatever it is
             errors.append(error)
 
-    # Namespaces belong to threads: one that ends takes its own along, and no other thread ever sees it.
+    # Namespaces belong to threads: this one ends with its thread, and no other thread ever sees it.
     thread = threading.Thread(target=run, name="toolc-mount")
     thread.start()
     thread.join()

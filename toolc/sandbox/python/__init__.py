@@ -1,1 +1,1 @@
-"""The package ``toolc.sandbox.python``."""
+"""The Python that runs the guest in a sandbox, and the packages of Python tools."""

@@ -1,8 +1,8 @@
-"""Which Python runs the guest: the image's own, else one that toolc brings along, mounted at ``/.toolc``.
+"""Which Python runs the guest: the image's own, else a portable one from toolc, mounted at ``/.toolc``.
 
-Whether an image has a Python is found out by starting it, once per image, in a sandbox like any other. The one
-that is brought along is that of the base, with its own loader and libraries: it needs nothing of the image,
-and a tool's programs see nothing of it in their environment.
+An image's Python is detected by starting it in an ordinary sandbox, once per image. The portable one is that of the
+base image, with its own loader and libraries: it needs nothing of the image, and programs of the tool see nothing
+of it in their environment.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from toolc.sandbox.images.unpack import LayerReader, UnpackBudget, unpack
 from toolc.sandbox.python import portable
 
 RUNTIME: Final = "/.toolc"
-"""Where the Python that toolc brings along stands in a sandbox."""
+"""The mount point of the portable Python in a sandbox."""
 
 OWN: Final = ("python3",)
 BROUGHT: Final = (
     f"{RUNTIME}/ld.so", "--inhibit-cache", "--library-path", f"{RUNTIME}/so", f"{RUNTIME}/bin/python3",
 )  # fmt: skip
-"""How each is started."""
+"""The command of each."""
 
 OLDEST: Final = (3, 9)
 RUNTIME_BYTES: Final = 256 * 1024 * 1024
@@ -45,7 +45,7 @@ print(json.dumps({"version": list(sys.version_info[:2]), "libc": libc, "machine"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonInfo:
-    """A Python as packages see it; ``libc`` is ``glibc 2.36``, or empty for another C library."""
+    """A Python as package tags describe it; ``libc`` is ``glibc 2.36``, or empty for another C library."""
 
     version: tuple[int, int]
     libc: str
@@ -53,29 +53,29 @@ class PythonInfo:
 
 
 class ByteStream(Protocol):
-    """What is asked of a sandbox here (see ``toolc.sandbox.base.EngineSandbox``)."""
+    """The methods of a sandbox that are used here (see ``toolc.sandbox.base.EngineSandbox``)."""
 
     def fileno(self) -> int:
-        """The descriptor to poll."""
+        """Return the descriptor to poll."""
 
     def read(self) -> bytes | None:
-        """What has arrived."""
+        """Return the bytes that have arrived."""
 
     def out_of_memory(self) -> bool:
-        """Whether the kernel killed anything in it for want of memory."""
+        """Return whether the kernel killed a process in it because memory ran out."""
 
     def close(self) -> None:
-        """End it."""
+        """End the sandbox."""
 
 
 Start: TypeAlias = Callable[[Sequence[str]], ByteStream]
-"""Starts a sandbox in which ``python3 ARGUMENTS...`` is process 1. Raises ``NoPythonError`` where there is none."""
+"""Starts a sandbox in which ``python3 ARGUMENTS...`` is process 1. Raises ``NoPythonError`` if there is none."""
 
 
 def facts(digest: str, start: Start) -> PythonInfo | None:
-    """What is known of the Python of this image; None where it has none that will do.
+    """Return the description of the Python of this image; None if it has none that is suitable.
 
-    Asks it the first time, and remembers. Raises ``InfrastructureError`` where it could not be asked.
+    The first call runs it, and stores the result. Raises ``InfrastructureError`` if it cannot be run.
     """
     known = store.read_note("pythons", digest)
     if known is None:
@@ -89,9 +89,9 @@ def facts(digest: str, start: Start) -> PythonInfo | None:
 
 
 def runtime(key: str, start: Start) -> Path:
-    """The folder to mount at ``/.toolc``, made of the Python of the sandboxes that ``start`` starts.
+    """Return the folder to mount at ``/.toolc``, created from the Python of the sandboxes of ``start``.
 
-    ``key`` says which Python that is. Raises ``InfrastructureError``.
+    ``key`` identifies that Python. Raises ``InfrastructureError``.
     """
     program = Path(portable.__file__).read_text(encoding="utf-8")
     digest = hashlib.sha256(f"{key}\0{program}".encode()).hexdigest()
@@ -106,7 +106,7 @@ def runtime(key: str, start: Start) -> Path:
 
 
 def _said(sandbox: ByteStream, limit: int) -> bytes:
-    """All that a program writes, until it ends; b"" where it fails. Raises ``InfrastructureError``."""
+    """Return all that a program writes, until it ends; b"" if it fails. Raises ``InfrastructureError``."""
     collected = bytearray()
     deadline = time.monotonic() + SECONDS
     try:
@@ -127,7 +127,7 @@ def _said(sandbox: ByteStream, limit: int) -> bytes:
 
 
 def _parsed(answer: bytes) -> JsonObject:
-    """The probe's answer, believed only where it has the form of one."""
+    """Return the probe's answer if it is valid, else an empty object."""
     try:
         value: JsonValue = json.loads(answer)
     except (ValueError, RecursionError):

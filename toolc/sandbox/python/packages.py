@@ -1,7 +1,8 @@
-"""The packages of a Python tool: a folder of them, made once, and bound read-only at ``/opt/toolc/site``.
+"""The packages of a Python tool: installed once into a folder, which is bound read-only at ``/opt/toolc/site``.
 
-pip runs here, on the host, and installs wheels only, for the sandbox's Python: so none of their code runs, and
-no sandbox needs a network. What a spec asks for can only be packages of an index, and pip can start no program.
+pip runs on the host and installs only wheels for the sandbox's Python. So no code of the packages runs on the host,
+and no sandbox needs a network. The requirements of a spec can only be packages of an index, and pip cannot start
+programs.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from toolc.sandbox.python import interpreter, wheels_only
 from toolc.sandbox.python.interpreter import BROUGHT, OWN, RUNTIME, PythonInfo, Start, facts, runtime
 
 KIND: Final = "site"
-"""The store's word for a folder of packages."""
+"""The store's kind of package folders."""
 
 UNUSED_DAYS: Final = 30
-"""After so many days without a call a folder is unused: which specs are elsewhere, nobody can say."""
+"""A folder is unused after this many days without a call, because it is unknown which specs on this host need
+it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,10 @@ class Packages:
 
 
 def make(key: str, fill: Callable[[Path], None]) -> Path:
-    """The folder under this key, used now; ``fill`` makes what is not there. Raises ``InfrastructureError``."""
+    """Return the folder of this key, marked as used now; ``fill`` creates it if necessary.
+
+    Raises ``InfrastructureError``.
+    """
     while True:
         folder = store.make(KIND, key, fill)
         try:
@@ -59,7 +64,7 @@ def make(key: str, fill: Callable[[Path], None]) -> Path:
 
 
 def installed() -> tuple[Packages, ...]:
-    """All that are in the store, by name. Raises ``InfrastructureError``."""
+    """Return all package folders in the store, by name. Raises ``InfrastructureError``."""
     found = []
     for folder in (store.place() / KIND).glob("*"):
         with contextlib.suppress(FileNotFoundError):
@@ -69,7 +74,7 @@ def installed() -> tuple[Packages, ...]:
 
 
 def remove(packages: Packages) -> None:
-    """Remove an unused folder. Raises ``InfrastructureError`` where a call uses it, or it cannot be removed."""
+    """Remove an unused folder. Raises ``InfrastructureError`` if a call uses it, or it cannot be removed."""
     store.remove(KIND, packages.key, packages.folder, is_wanted=lambda folder: not _is_old(folder.stat().st_mtime))
 
 
@@ -78,36 +83,36 @@ def _is_old(last_used: float) -> bool:
 
 
 def _names(folder: Path) -> tuple[str, ...]:
-    """``name-version`` of each, by the folder with its metadata (Binary distribution format, PEP 427)."""
+    """Return ``name-version`` of each package, from the name of its metadata folder (PEP 427)."""
     return tuple(sorted(each.name.removesuffix(".dist-info") for each in folder.glob("*.dist-info")))
 
 
 SITE: Final = "/opt/toolc/site"
-"""Where the packages stand in a sandbox."""
+"""The mount point of the packages in a sandbox."""
 
 _LIST: Final = ".toolc-packages"
-"""The file beside the packages that says which they are."""
+"""The file in the package folder that lists the packages."""
 
 _PINNED: Final = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9._,-]*\])?==[A-Za-z0-9.!_+-]+(?: --hash=sha256:[0-9a-f]{64})*"
 )
-"""No option of pip's but a digest, no address and no path, each of which could run code here."""
+"""Of pip's options only digests, and neither addresses nor paths: each of them could run code on the host."""
 
 _UNLISTED: Final = re.compile(r"In --require-hashes mode, all .*\n\s+([A-Za-z0-9._-]+)")
 _ANOTHER: Final = re.compile(r"DO NOT MATCH THE HASHES.*\n\s+(\S+) from (?:.*\n)*?\s+Got\s+([0-9a-f]{64})")
-"""What pip says of digests, over several lines."""
+"""pip's error messages about digests, which have several lines."""
 
 OLDEST_GLIBC: Final = 5
 SECONDS: Final = 600.0
 _ENVIRONMENT: Final = re.compile(
     r"(?:PIP_|SSL_|XDG_)\w+|(?:https?|all|no)_proxy|PATH|HOME|REQUESTS_CA_BUNDLE", re.IGNORECASE
 )
-"""What pip may know of this process's environment: where its index is, and how to get there."""
+"""The variables that pip gets from this process's environment: for its index, and how to reach it."""
 
 
 def site(requirements: Sequence[str], python: PythonInfo) -> Path:
-    """The folder of these packages and of those that they need. Raises ``InfrastructureError``."""
-    # A compiled spec can hold no other, but one may come from somewhere else.
+    """Return the folder of these packages and their dependencies. Raises ``InfrastructureError``."""
+    # A compiled spec contains only such requirements, but they may have another source.
     if strange := next((each for each in requirements if not _PINNED.fullmatch(each)), None):
         raise InfrastructureError(f"{strange!r:.100} is no package of one version; write it as in pandas==2.2.3")
     key = hashlib.sha256(
@@ -123,12 +128,12 @@ def site(requirements: Sequence[str], python: PythonInfo) -> Path:
 
 
 def packages_in(folder: Path) -> tuple[str, ...]:
-    """What stands in a folder that ``site`` made, each as ``name==version@sha256:...``, sorted."""
+    """Return the packages in a folder that ``site`` created, each as ``name==version@sha256:...``, sorted."""
     return tuple((folder / _LIST).read_text(encoding="utf-8").split())
 
 
 def _listed(report: Path) -> str:
-    """The packages of pip's installation report, a line each."""
+    """Return the packages of pip's installation report, one per line."""
     installed = json.loads(report.read_text(encoding="utf-8"))["install"]
     lines = []
     for each in installed:
@@ -138,7 +143,7 @@ def _listed(report: Path) -> str:
 
 
 def pip_options(python: PythonInfo) -> list[str]:
-    """The options that make pip choose wheels for this Python, and never for its own."""
+    """Return the options with which pip chooses wheels for this Python, and never for its own."""
     number = f"{python.version[0]}{python.version[1]}"
     options = ["--python-version", ".".join(map(str, python.version)), "--implementation", "cp"]
     options += [word for abi in (f"cp{number}", "abi3", "none") for word in ("--abi", abi)]
@@ -146,7 +151,7 @@ def pip_options(python: PythonInfo) -> list[str]:
 
 
 def platforms(python: PythonInfo) -> list[str]:
-    """The platform tags of wheels that this Python can load, best first (PEP 600)."""
+    """Return the platform tags of wheels that this Python can load, best first (PEP 600)."""
     found = re.fullmatch(r"glibc 2\.(\d+)", python.libc)
     if found is None:
         return [f"musllinux_1_{minor}_{python.machine}" for minor in (2, 1)]
@@ -173,7 +178,7 @@ def _install(wanted: Path, folder: Path, python: PythonInfo) -> None:
     report = wanted.parent / "report.json"
     argv += ["--report", str(report), "--no-warn-conflicts", "--progress-bar", "off", *pip_options(python)]
     environment = {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name)}
-    # Where this process is killed, who works for the folder is found by its TMPDIR.
+    # If this process is killed, processes that work for the folder are found by their TMPDIR.
     environment |= {"TMPDIR": str(wanted.parent), "LANG": "C.UTF-8"}
     try:
         done = subprocess.run(
@@ -189,7 +194,7 @@ def _install(wanted: Path, folder: Path, python: PythonInfo) -> None:
 
 
 def _explained(said: str, wanted: Path, python: PythonInfo) -> str:
-    """pip's last words in a user's."""
+    """Turn the last error message of pip into a message for the user."""
     names = ", ".join(line.partition(" ")[0] for line in wanted.read_text(encoding="utf-8").splitlines())
     version = ".".join(map(str, python.version))
     return (
@@ -208,25 +213,25 @@ def _reason(said: str) -> str:
 
 
 PLACES = (RUNTIME, SITE)
-"""Where folders of the host's are bound, read-only."""
+"""The mount points of host folders, bound read-only."""
 
 
 @dataclass(frozen=True, slots=True)
 class GuestEnvironment:
-    """How the guest's Python is started, and which host folders stand where: (source, target)."""
+    """The command of the guest's Python, and the host folders to bind: (source, target)."""
 
     command: tuple[str, ...] = OWN
     binds: tuple[tuple[str, str], ...] = ()
 
 
 def packages_of(binds: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """The packages among host folders that are bound."""
+    """Return the packages among the bound host folders."""
     return next((packages_in(Path(source)) for source, target in binds if target == SITE), ())
 
 
 @dataclass(frozen=True, slots=True)
 class RootFilesystem:
-    """A root that sandboxes can be made of: what tells it from others, and how one is started."""
+    """A root for sandboxes: a key that identifies it, and a function that starts a sandbox of it."""
 
     key: str
     start: Start
@@ -235,9 +240,9 @@ class RootFilesystem:
 def prepare_guest_environment(
     root: RootFilesystem, base: Callable[[], RootFilesystem], requirements: Sequence[str]
 ) -> GuestEnvironment:
-    """What a sandbox of ``root`` needs; ``base`` is the root whose Python is brought along if need be.
+    """Return what a sandbox of ``root`` needs; ``base`` is the root with the Python to use if ``root`` has none.
 
-    Made once and then found. Raises ``InfrastructureError``.
+    Everything is created once and then reused. Raises ``InfrastructureError``.
     """
     command: tuple[str, ...] = OWN
     binds: list[tuple[str, str]] = []

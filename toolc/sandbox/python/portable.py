@@ -1,11 +1,12 @@
-"""Writes a Python that runs in any root to stdout, as a tar: run as source in a sandbox that has Python.
+"""Write a Python that runs in any root to stdout, as a tar: run as source in a sandbox that has Python.
 
-    ld.so                 its loader, which the guest is started through
+    ld.so                 its loader, which starts the guest
     bin/python3           the interpreter
     so/*                  every library that it and its modules need
     lib/python3.N/        the standard library
 
-Standard library only. What is small and of no use to a tool (tests, editors, packages) is left out.
+It uses only the standard library. Parts that are small and useless for a tool (tests, editors, packages) are left
+out.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ SKIPPED = frozenset(
     | {"turtledemo", "pydoc_data"}
 )
 LOADER, LIBRARIES = b"/.toolc/ld.so", b"/.toolc/so"
-"""Where these stand in a sandbox."""
+"""The paths of the loader and the libraries in a sandbox."""
 
 LOADED, DYNAMIC, INTERPRETER = 1, 2, 3
 """Types of program headers."""
 
 NEEDED, STRING_TABLE, SEARCH_PATH = 1, 5, 15
-"""Tags of the dynamic section. The search path is the old kind, which holds for what is loaded later too."""
+"""Tags of the dynamic section. The search path is DT_RPATH, which also applies to libraries loaded later."""
 
 ALWAYS = ("libgcc_s.so.1", "libpthread.so.0", "libdl.so.2", "libnss_files.so.2")
-"""What the C library itself opens by name while a program runs, where it is there."""
+"""Libraries that the C library opens by name while a program runs, if they exist."""
 
 
 def segments(data: bytes) -> list[tuple[int, ...]]:
-    """An ELF file's program headers, by elf(5): type, flags, offset, address, physical address, size."""
+    """Return an ELF file's program headers, by elf(5): type, flags, offset, address, physical address, size."""
     if data[:6] != b"\x7fELF\x02\x01":
         return []
     (offset,) = struct.unpack_from("<Q", data, 32)
@@ -45,7 +46,7 @@ def segments(data: bytes) -> list[tuple[int, ...]]:
 
 
 def dynamic_entries(data: bytes) -> list[tuple[int, int, int]]:
-    """The dynamic section: where each entry stands in the file, its tag, its value."""
+    """Return the dynamic section: the position of each entry in the file, its tag, its value."""
     return [
         (place, *struct.unpack_from("<qQ", data, place))
         for kind, _, start, _, _, length in segments(data)
@@ -55,7 +56,7 @@ def dynamic_entries(data: bytes) -> list[tuple[int, int, int]]:
 
 
 def needed(path: str) -> tuple[str, list[str]]:
-    """An ELF file's loader (empty if it names none) and libraries; nothing of any other file."""
+    """Return an ELF file's loader (empty if it names none) and libraries; nothing for other files."""
     data = Path(path).read_bytes()
     entries = dynamic_entries(data)
     loader = "".join(text(data, start) for kind, _, start, *_ in segments(data) if kind == INTERPRETER)
@@ -68,10 +69,11 @@ def needed(path: str) -> tuple[str, list[str]]:
 
 
 def portable(data: bytes) -> bytes:
-    """The interpreter so that it can be started by itself too, as ``sys.executable`` is.
+    """Return the interpreter changed so that it can also be started directly, as ``sys.executable`` is.
 
-    Where the name of its loader stood go those of ours and of our libraries' folder; a spare entry of the dynamic
-    section is made to point to the second, counted from the table of strings. One without room stays as it was.
+    The paths of the portable loader and its library folder replace the name of the loader. A spare entry of the
+    dynamic section is changed to point to the second path, as an offset in the string table. A file without room
+    for this is returned unchanged.
     """
     names = LOADER + b"\0" + LIBRARIES + b"\0"
     found = next((each for each in segments(data) if each[0] == INTERPRETER), None)
@@ -88,12 +90,12 @@ def portable(data: bytes) -> bytes:
 
 
 def text(data: bytes, start: int) -> str:
-    """The text that ends with a NUL."""
+    """Return the text that ends with a NUL."""
     return data[start : data.index(b"\0", start)].decode()
 
 
 def library_folders() -> list[Path]:
-    """Where this system's loader looks for libraries."""
+    """Return the folders where this system's loader looks for libraries."""
     multiarch = sysconfig.get_config_var("MULTIARCH") or "none"
     own = sysconfig.get_config_var("LIBDIR") or "/usr/lib"
     usual = ["/lib/" + multiarch, "/usr/lib/" + multiarch, "/lib64", "/usr/lib64", "/lib", "/usr/lib", own]
@@ -101,7 +103,7 @@ def library_folders() -> list[Path]:
 
 
 def libraries(programs: list[str]) -> dict[str, str]:
-    """The libraries that these files need, and those need in turn: by name, the file of each."""
+    """Return the libraries that these files need, and their dependencies: the file of each, by name."""
     found: dict[str, str] = {}
     folders = library_folders()
     todo = [*ALWAYS, *(name for program in programs for name in needed(program)[1])]
@@ -115,7 +117,7 @@ def libraries(programs: list[str]) -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the tar."""
+    """Write the tar to stdout."""
     python = os.path.realpath("/proc/self/exe")
     stdlib = sysconfig.get_paths()["stdlib"]
     name = "python%d.%d" % sys.version_info[:2]  # noqa: UP031  older Pythons run this
@@ -135,7 +137,7 @@ def main() -> None:
 
 
 def plain(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """An entry without an owner; None for what is left out."""
+    """Return an entry without an owner; None for what is left out."""
     name = member.name.rpartition("/")[2]
     if name in SKIPPED or name.startswith("config-"):
         return None

@@ -1,8 +1,8 @@
-"""pip, kept from starting any program: ``python -I wheels_only.py install ...``.
+"""Run pip without letting it start any program: ``python -I wheels_only.py install ...``.
 
-``--only-binary`` holds for what an index offers, but a wheel's own metadata may name its dependencies by address,
-and pip would build what lies there, which runs its code on the host. To install wheels pip starts nothing. Run by
-its path, so it imports only the standard library and pip.
+``--only-binary`` applies to packages of an index, but the metadata of a wheel may name its dependencies by address,
+and pip would build a source package from there, which runs its code on the host. pip starts no program to install
+wheels. This file is run by its path, so it imports only the standard library and pip.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ STARTS: Final = frozenset({"subprocess.Popen", "os.system", "os.exec", "os.fork"
 
 
 def refuse(event: str, _arguments: object) -> None:
-    """Raise ``PermissionError`` where a program is about to be started; pip goes on without those it only asks."""
+    """Raise ``PermissionError`` if a program is about to be started. pip continues without those that are
+    optional."""
     if event in STARTS:
         raise PermissionError("pip may start no program on this host, as to build a package that is no wheel")
 
