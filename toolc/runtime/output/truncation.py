@@ -57,7 +57,7 @@ class ResultStore:
 
     def keep(self, text: str) -> str | None:
         """Store a text without secrets and return its id, or None if there is no room or writing fails."""
-        from toolc.runtime.workspace import scratch  # start-up time: few results are that long
+        from toolc.runtime.workspace import scratch  # lazy import: few results are that long
 
         data = text.encode("utf-8", "replace")
         name = f"result_{token_hex(8)}"

@@ -228,7 +228,7 @@ class SandboxedCall:
             heard = EventEmitter(self.tool.spec.name, self.bound.call_id, context.tell, egress.redactor)
             egress = replace(egress, on_attempt=heard.attempt)
         if self.tool.spec.sandbox.lifetime == "session" or isinstance(self.plan.invocation, PluginCall):
-            from toolc.runtime.wire.session import SessionCall  # start-up time: most tools have no session
+            from toolc.runtime.wire.session import SessionCall  # lazy import: most tools have no session
 
             turn = SessionCall(
                 timeout_ms=timeout_ms,
@@ -255,7 +255,7 @@ class SandboxedCall:
         profile = self.plan.profile
         if not self.patterns or profile.workspace is None:
             return result
-        from toolc.runtime.sandboxed.result_files import with_files  # start-up time: most tools return none
+        from toolc.runtime.sandboxed.result_files import with_files  # lazy import: most tools return none
 
         return with_files(result, self.patterns, profile.workspace, profile.limits.output_bytes, transaction)
 
@@ -374,7 +374,7 @@ def _start(engine: Engine, profile: Profile, arguments: Sequence[str]) -> tuple[
 def _transaction(call: BoundCall, profile: Profile) -> Transaction | None:
     if call.tool.sandbox.transaction is None or profile.workspace is None:
         return None
-    from toolc.runtime.workspace.transaction.transaction import Transaction  # start-up time: most tools have none
+    from toolc.runtime.workspace.transaction.transaction import Transaction  # lazy import: most tools have none
 
     return Transaction(call.tool, call.call_id, profile.workspace)
 

@@ -73,7 +73,7 @@ class Sessions:
 
         Time in the queue counts towards the call's timeout. Raises ``InfrastructureError``, which ends the session.
         """
-        from toolc.runtime.sessions.server import idle_state  # start-up time: most tools have no session
+        from toolc.runtime.sessions.server import idle_state  # lazy import: most tools have no session
 
         # The tools of one plugin share its process.
         session = self._session(("" if isinstance(plan.invocation, PluginCall) else owner, idle_state(plan)))
