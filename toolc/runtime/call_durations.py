@@ -1,4 +1,4 @@
-"""``details`` of a call: what was measured of it, and whose it is."""
+"""Entries of a result's ``details``: durations, measurements, and the identity of the call."""
 
 from __future__ import annotations
 
@@ -11,39 +11,42 @@ from toolc.sandbox.base import EngineSandbox
 
 
 class Timing:
-    """Laps of one call, in their order. Each begins where the one before ended, so nothing is left out."""
+    """Consecutive laps of one call. Each begins where the previous one ended, so no time is left out."""
 
     def __init__(self) -> None:
         self._last = perf_counter()
         self._ms: dict[str, float] = {}
 
     def lap(self, name: str, *, until: float | None = None) -> None:
-        """What was done since the last lap is called ``name``.
+        """Record the time since the last lap as ``name``.
 
-        ``until`` is a moment of ``perf_counter`` that has passed, else it is now. What was over before the lap
-        began took no time of it.
+        ``until`` is a past moment of ``perf_counter``; the default is now. If it lies before the start of the lap,
+        the lap took 0 ms.
         """
         now = perf_counter() if until is None else max(until, self._last)
         self._ms[name] = (now - self._last) * 1000
         self._last = now
 
     def split(self, name: str, rest: str, rest_ms: float) -> None:
-        """The last ``rest_ms`` of the lap ``name`` are a lap of their own."""
+        """Move the last ``rest_ms`` of the lap ``name`` to a separate lap ``rest``."""
         self._ms[name] -= rest_ms
         self._ms[rest] = rest_ms
 
     def to_json(self) -> JsonObject:
-        """Milliseconds by name, in the order of the call."""
+        """Return the durations in milliseconds by name, in the order of the call."""
         return {name: round(milliseconds, 3) for name, milliseconds in self._ms.items()}
 
 
 def identity(tool: RegisteredTool, call_id: str) -> JsonObject:
-    """Which call this is, and of which reviewed tool; a function of the host's process has no effect digest."""
+    """Return the call id and the digests of the reviewed tool.
+
+    A function of the host process has no effect digest.
+    """
     return {"call_id": call_id, "digests": {"surface": tool.surface_digest, "effect": tool.effect_digest or None}}
 
 
 def sandbox_details(sandbox: EngineSandbox) -> JsonObject:
-    """Who the tool was in its sandbox, and of which image that was made."""
+    """Return the user in the sandbox and the image it was made from, if any."""
     told: JsonObject = {"user": sandbox.user}
     if sandbox.image is not None:
         told["image"] = {"name": sandbox.image.name, "digest": sandbox.image.digest}
@@ -51,7 +54,10 @@ def sandbox_details(sandbox: EngineSandbox) -> JsonObject:
 
 
 def call_details(outcome: Outcome, *, is_error: bool) -> JsonObject:
-    """What a sandbox saw of a call. stderr is there on success only: a failure's content has both streams."""
+    """Return what was measured of a call in its sandbox.
+
+    ``stderr`` is included on success only, because the content of a failure already has both streams.
+    """
     streams = [outcome.stdout, outcome.stderr] + ([outcome.reply] if outcome.reply else [])
     told: JsonObject = {
         "outcome": outcome.ending,

@@ -1,7 +1,7 @@
-"""Calls that make calls: what such a call is given, and how it makes others.
+"""Interfaces for backends whose calls make further calls.
 
-A composite or a sub-agent has no sandbox of its own. It is given a ``CallContext``, and a ``Caller`` for tools
-of the same registry, each of which runs as any call does.
+A composite or a sub-agent has no sandbox. It receives a ``CallContext`` and a ``Caller`` for tools of the same
+registry. Each of these tools runs like any other call.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
-    """The call that is under way.
+    """The state of a running call.
 
-    ``tell`` is ``nobody`` where nobody listens. ``deadline`` is when it must be over, in seconds of
-    ``time.monotonic``; ``math.inf`` where only the tool's own limit counts. ``depth`` is 0 for a call that stands
-    in no other. ``secrets`` are those of its tool, whose values may leave for their hosts and nowhere else.
+    ``tell`` is ``no_caller`` if there is no listener. ``deadline`` is when the call must end, in seconds of
+    ``time.monotonic``, or ``math.inf`` if only the tool's own limit applies. ``depth`` is 0 for a call that is not
+    nested in another. ``secrets`` are the secrets of the call's tool; their values may be sent only to their hosts.
     """
 
     call_id: str
@@ -42,46 +42,48 @@ class CallContext:
 
 
 class Caller(Protocol):
-    """Calls tools of one registry, for calls of that registry."""
+    """Calls tools of one registry on behalf of a call of that registry."""
 
     def call(
         self, name: str, arguments: JsonValue, context: CallContext, *, step: str, timeout_ms: int | None = None
     ) -> ToolResult:
         """Call the tool ``name`` (or alias) as the part ``step`` of the call ``context``, from any thread.
 
-        Its call id is ``CALL_ID.STEP``, and its events say whose part it is. It shares the cancellation, and is
-        over at the earliest of its tool's own limit, ``timeout_ms`` and ``context.deadline``. To give several
-        parts a cancellation of their own, hand on a context with ``context.cancellation.child()``. Deny-lists,
-        confirmation and retries hold for it as for any call. A tool that does not exist is a ``not_found``
-        result, calls that stand deeper in each other than ``toolc.model.call_graph.MAX_DEPTH`` an ``execution``
-        one.
-        Raises what ``Executor.run`` raises beside that.
+        The call id is ``CALL_ID.STEP``, and its events name the parent call. It shares the parent's cancellation.
+        It ends at the earliest of its tool's own limit, ``timeout_ms`` and ``context.deadline``. To cancel several
+        parts together, pass a context with ``context.cancellation.child()``. Deny-lists, confirmation and retries
+        apply as for any call. An unknown tool gives a ``not_found`` result. Calls nested deeper than
+        ``toolc.model.call_graph.MAX_DEPTH`` give an ``execution`` error.
+        Raises what ``Executor.run`` raises otherwise.
         """
 
     def tools(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
-        """The tools of these names (or aliases) that ``call`` would call now: not those that are denied."""
+        """Return the tools with these names (or aliases) that ``call`` would call now, without those denied."""
 
 
 Kind_contra = TypeVar("Kind_contra", contravariant=True)
 
 
 class ComposedBackend(Protocol[Kind_contra]):
-    """How one kind of backend runs whose calls make calls. See ``toolc.runtime.composite.composite``."""
+    """Runs one kind of backend whose calls make calls. See ``toolc.runtime.composite.composite``."""
 
     def run(self, backend: Kind_contra, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
-        """The result of ``call``; ``details`` here are only those that this backend knows of.
+        """Return the result of ``call``; its ``details`` hold only the entries of this backend.
 
-        ``context.deadline`` has the tool's own limit in it. Raises what ``caller.call`` raises, once nothing of
-        the call runs any more.
+        ``context.deadline`` already includes the tool's own limit. Raises what ``caller.call`` raises, after all
+        parts of the call have ended.
         """
 
 
 def no_caller(_: Event) -> None:
-    """The listener of a call that nobody listens to."""
+    """Ignore an event: the listener of a call without a listener."""
 
 
 def as_part(context: CallContext) -> Listener:
-    """Tells ``context.tell`` of a call that is part of ``context``. That one's own parts have a parent already."""
+    """Return a listener that passes events of a part of ``context`` to ``context.tell``.
+
+    Sets ``parent_call_id``, except on events of deeper parts, which already have one.
+    """
     if context.tell is no_caller:
         return no_caller
 
@@ -92,7 +94,7 @@ def as_part(context: CallContext) -> Listener:
 
 
 def one_at_a_time(tell: Listener) -> Listener:
-    """``tell`` for calls on several threads: it is told of one event after the other."""
+    """Return ``tell`` for calls on several threads: it receives one event at a time."""
     lock = threading.Lock()
 
     def locked(event: Event) -> None:

@@ -1,4 +1,4 @@
-"""A call's cancellation: asked for anywhere, noticed by whoever polls."""
+"""Cancellation of calls, waits with a deadline, and a fair lock."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ __all__ = [
 ]
 
 _LONGEST_MS: Final = 2_000_000_000
-"""About the longest that poll(2) can wait: 23 days."""
+"""The longest timeout that is passed to poll(2), in milliseconds: about 23 days."""
 
 
 def poll_ms(seconds: float) -> float:
-    """What poll(2) is told so that it waits ``seconds``, or as long as it can: milliseconds, 0 at least."""
+    """Return the timeout in milliseconds that makes poll(2) wait ``seconds``, limited to 0 and ``_LONGEST_MS``."""
     return min(max(0.0, seconds * 1000), _LONGEST_MS)
 
 
 class Cancellation:
-    """A flag with a descriptor. ``cancel`` takes no lock: any thread or signal handler may call it.
+    """A cancellation flag with a file descriptor to poll.
 
-    Holds two descriptors until ``close``, which the ``with`` statement calls.
+    ``cancel`` takes no lock, so any thread or signal handler may call it. Holds two descriptors until ``close``,
+    which the ``with`` statement calls.
     """
 
     def __init__(self) -> None:
@@ -48,17 +49,20 @@ class Cancellation:
         return self._cancelled
 
     def cancel(self) -> None:
-        """End the calls that this was given to; twice, or after ``close``, is the same as once."""
+        """Cancel the calls that use this object. Further calls, also after ``close``, have no effect."""
         self._cancelled = True
-        # Closed, or full of earlier calls of this: either way the flag says it.
+        # The socket may be closed or full; the flag is set in both cases.
         with suppress(OSError):
             self._sender.send(b"\0")
-        # Copied in one step of the interpreter: a child that comes meanwhile looks at the flag itself.
+        # The interpreter copies the list in one step. A child added concurrently checks the flag itself.
         for child in list(self._children):
             child.cancel()
 
     def child(self) -> Cancellation:
-        """A cancellation that this one cancels too, and not the other way round; close it before this one."""
+        """Return a child that is cancelled together with this one, but not the reverse.
+
+        Close the child before its parent.
+        """
         child = Cancellation()
         self._children[child] = None
         child._left = lambda: self._children.pop(child, None)
@@ -67,7 +71,7 @@ class Cancellation:
         return child
 
     def wait(self, seconds: float) -> bool:
-        """Wait for so long, or until cancelled; whether it was."""
+        """Wait for ``seconds`` or until cancelled. Return whether it was cancelled."""
         argument_checks.number("the time to wait", seconds)
         if not self._cancelled:
             poll = select.poll()
@@ -76,11 +80,11 @@ class Cancellation:
         return self._cancelled
 
     def fileno(self) -> int:
-        """A descriptor that is readable once cancelled, for ever; nobody is to read it. -1 when closed."""
+        """Return a descriptor that stays readable once cancelled, or -1 when closed. Do not read from it."""
         return self._receiver.fileno()
 
     def close(self) -> None:
-        """Give the descriptors back."""
+        """Close the descriptors."""
         self._left()
         self._receiver.close()
         self._sender.close()
@@ -95,11 +99,11 @@ class Cancellation:
 
 
 _LONGEST_SECONDS: Final = 3600.0
-"""How long one wait is: a deadline may be infinitely far away, and poll takes no such number."""
+"""The longest single wait, in seconds. A deadline may be infinite, which poll(2) does not accept."""
 
 
 class InterruptedWaitError(Exception):
-    """The call was cancelled, or its time is up."""
+    """A wait ended because the call was cancelled or timed out; ``ending`` says which."""
 
     def __init__(self, ending: Literal["cancelled", "timed_out"]) -> None:
         super().__init__(ending)
@@ -108,13 +112,13 @@ class InterruptedWaitError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """How long a call waits: until it is cancelled, or until ``deadline`` (of ``time.monotonic``)."""
+    """Waits that end when the call is cancelled or ``deadline`` (of ``time.monotonic``) passes."""
 
     cancellation: Cancellation
     deadline: float
 
     def wait(self, descriptor: int, events: int, seconds: float | None = None) -> bool:
-        """Wait for ``events`` of a descriptor, at most so long; whether they came.
+        """Wait for ``events`` of a descriptor, for at most ``seconds``. Return whether they occurred.
 
         Raises ``InterruptedWaitError``.
         """
@@ -127,20 +131,20 @@ class Deadline:
         return any(each == descriptor for each, _ in found)
 
     def check(self) -> None:
-        """Raise ``InterruptedWaitError`` where nothing is to be waited for any more."""
+        """Raise ``InterruptedWaitError`` if the call was cancelled or its deadline has passed."""
         if self.cancellation.is_cancelled:
             raise InterruptedWaitError("cancelled")
         if monotonic() >= self.deadline:
             raise InterruptedWaitError("timed_out")
 
     def sleep(self, seconds: float) -> None:
-        """Wait for nothing. Raises ``InterruptedWaitError``."""
+        """Sleep for ``seconds``. Raises ``InterruptedWaitError``."""
         self.cancellation.wait(min(seconds, max(0.0, self.deadline - monotonic())))
         self.check()
 
 
 class FairLock:
-    """Who is inside has the turn; ``waiting`` is how many are before it or inside."""
+    """A first-in, first-out lock with a timeout and a cancellation for each waiter."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -148,12 +152,15 @@ class FairLock:
 
     @property
     def waiting(self) -> int:
-        """How many are inside or waiting."""
+        """The number of callers that hold the lock or wait for it."""
         return len(self._queue)
 
     @contextmanager
     def turn(self, seconds: float, cancellation: Cancellation | None) -> Iterator[bool]:
-        """Wait for the turn and have it; False, and no turn, where time or cancellation came first."""
+        """Wait for the lock and hold it during the ``with`` block.
+
+        Yields False, without the lock, if ``seconds`` passed or the cancellation came first.
+        """
         waiter = _Ticket()
         try:
             with self._lock:

@@ -1,4 +1,7 @@
-"""A function on a thread of its own, and what it says while somebody waits for it."""
+"""The backend ``function``: run a Python function of the host process on a separate thread.
+
+Progress reports and text are passed to the listener while the function runs.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,10 @@ from toolc.runtime.secrets.redaction import Redactor
 
 
 def shown(value: object) -> object:
-    """``value`` with toolc's own blocks, alone, in a list or in ``ctx.result``, as a guest writes them."""
+    """Return ``value`` with toolc's content blocks in the form a guest writes.
+
+    Converts single blocks, lists of blocks, and the content of ``ctx.result``.
+    """
     match value:
         case Result():
             return Result(shown(value.content), value.structured, value.details)
@@ -63,11 +69,11 @@ def _block(value: object) -> object:
 
 
 NO_PIPE: Final = -1
-"""The descriptor of what is told in this process."""
+"""The descriptor of reports that stay in this process."""
 
 
 class HostUpdates(Updates):
-    """Passes on what a function tells; both sinks do nothing once its call is over."""
+    """Passes a function's reports to sinks that do nothing once its call has ended."""
 
     def __init__(self, text: Callable[[str], None], update: UpdateSink) -> None:
         super().__init__(NO_PIPE)
@@ -75,11 +81,14 @@ class HostUpdates(Updates):
         self._update = update
 
     def text(self, words: str) -> None:
-        """Tell a piece of text."""
+        """Pass on a piece of text."""
         self._text(words)
 
     def blocks(self, blocks: list[dict[str, object]], percent: float | None = None, message: str = "") -> None:
-        """Tell content blocks, checked as a result's are, and how far the work is. Raises ``ToolError``."""
+        """Pass on content blocks and the progress in percent.
+
+        Blocks are checked like those of a result. Raises ``ToolError``.
+        """
         try:
             content = read_content(cast("JsonValue", blocks))
         except MalformedError as error:
@@ -88,7 +97,7 @@ class HostUpdates(Updates):
 
 
 class FunctionContext(Context):
-    """The call as the function may see it."""
+    """The ``ctx`` object of a host function."""
 
     def __init__(self, call_id: str, updates: HostUpdates, is_over: Callable[[], bool]) -> None:
         super().__init__(call_id, NO_PIPE, updates)
@@ -96,39 +105,42 @@ class FunctionContext(Context):
 
     @property
     def cancelled(self) -> bool:
-        """Whether nobody waits for the result any more: the call was cancelled, or its time is up."""
+        """Whether the call was cancelled or its time is up, so its result is no longer used."""
         return self._is_over()
 
     def progress(self, percent: float | None, message: str = "", content: object = None) -> None:
-        """Tell the caller how far the work is: 0 to 100, or None where that is unknown, and a few words.
+        """Report progress: 0 to 100 percent, or None if unknown, and a short message.
 
-        ``content`` is what there is to show already, as ``result`` takes it, or of toolc's own blocks.
+        ``content`` is shown right away. It takes the same values as ``result``, or toolc's own blocks.
         """
         blocks = [] if content is None else blocks_of(shown(content))
         percent = None if percent is None else min(100.0, max(0.0, float(percent)))
         self._updates.blocks(blocks, percent, str(message)[:1000])
 
     def log(self, text: object) -> None:
-        """Write to the logger ``toolc.function``: for the tool's author, never for the model."""
+        """Write to the logger ``toolc.function``, for the author of the tool. The model does not see it."""
         logging.getLogger("toolc.function").info("%s: %s", self.call_id, text)
 
 
 GRACE_SECONDS: Final = 0.2
-"""How long an async function has, once cancelled, to clean up before its caller goes on."""
+"""How many seconds a cancelled async function has to clean up before its caller continues."""
 
 _Said: TypeAlias = tuple[float | None, str, tuple[Content, ...]] | str
-"""A report of progress and what there is to show, or a piece of text that a generator yielded."""
+"""A progress report with content, or a piece of text that a generator yielded."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapturedException:
-    """What a function raised, which is no value of its own."""
+    """Wraps the exception of a function, to distinguish it from a returned value."""
 
     error: BaseException
 
 
 class RunningFunction:
-    """One call on its thread; ``value`` is what came of it. Closed, nothing of it is heard any more."""
+    """One call on its thread. ``value`` is what the function returned, or a ``CapturedException``.
+
+    Once the block is left, further reports of the function are dropped.
+    """
 
     def __init__(self, backend: HostFunction, call: BoundCall) -> None:
         self.value: object = None
@@ -140,7 +152,7 @@ class RunningFunction:
         self._sender.settimeout(0)
         self._updates = HostUpdates(self._say, self._report)
         self._context = FunctionContext(call.call_id, self._updates, lambda: self._over)
-        # Bounded before they wait for a listener, who may be slower than the function.
+        # Limit reports before they are queued, because the listener may be slower than the function.
         limit = call.tool.sandbox.limits.output_bytes
         self._text = LiveText(limit)
         self._reports = Reports(limit, Redactor(), lambda *said: self._put(said))
@@ -164,11 +176,14 @@ class RunningFunction:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the function runs on though its call is over."""
+        """Whether the function still runs although its call has ended."""
         return self._thread.is_alive()
 
     def wait(self, context: CallContext) -> bool:
-        """Pass reports on until the function is done: True; or the call is cancelled or its time is up: False."""
+        """Pass reports on while the function runs.
+
+        Return True if it finished, False if the call was cancelled or its time is up.
+        """
         poll = select.poll()
         for each in (context.cancellation, self._receiver):
             poll.register(each, select.POLLIN)
@@ -188,7 +203,7 @@ class RunningFunction:
         return update(self._name, self._call_id, *said)
 
     def _say(self, words: str) -> None:
-        # One that is left to itself may go on for ever.
+        # A function whose call has ended may continue to write.
         with self._saying:
             if not self._over and (text := self._text.add(words.encode("utf-8", "replace"))):
                 self._put(text)
@@ -200,7 +215,7 @@ class RunningFunction:
 
     def _put(self, said: _Said | None) -> None:
         self._said.put(said)
-        # Full, it wakes the reader anyway; closed, nobody reads.
+        # A full socket wakes the reader anyway, and a closed one has no reader.
         with suppress(OSError):
             self._sender.send(b"\0")
 
@@ -220,7 +235,7 @@ class RunningFunction:
         self._put(None)
 
     def _completed(self, value: object) -> object:
-        """Wait for a coroutine, or run a generator to its end, as far as anybody waits for it."""
+        """Await a coroutine, or run a generator until it ends or the call does."""
         yields = _Yields(self._context, self._updates)
         if isinstance(value, GeneratorType):
             return self._generated(value, yields)
@@ -252,7 +267,7 @@ async def _generated_async(generator: AsyncGeneratorType[object, None], yields: 
 
 
 class _Yields(GeneratorOutput):
-    """Takes toolc's own blocks too."""
+    """Also accepts toolc's own content blocks."""
 
     def take(self, item: object) -> None:
         match item:
@@ -265,14 +280,14 @@ class _Yields(GeneratorOutput):
 
 
 ENGINE: Final = "host process"
-"""What ``details.engine`` says of such a call."""
+"""The value of ``details.engine`` for these calls."""
 
 
 class HostFunctionBackend:
     """The backend kind ``function``."""
 
     def run(self, backend: HostFunction, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
-        """The function's result, or an error result; raises only what a listener raises."""
+        """Return the function's result, or an error result. Raises only what a listener raises."""
         with RunningFunction(backend, call) as running:
             if running.wait(context):
                 result = _result(running.value, call)
@@ -284,7 +299,7 @@ class HostFunctionBackend:
 
 
 def _left(seconds: float, *, is_cancelled: bool) -> ToolResult:
-    """The result of a call that is waited for no longer."""
+    """Return the result of a call that was cancelled or timed out."""
     if is_cancelled:
         return ToolResult.failure("the call was cancelled before it was done", kind="cancelled")
     message = f"the call was not done after {seconds:.3g} s, and nobody waits for it any more; ask for less at once"
@@ -292,7 +307,7 @@ def _left(seconds: float, *, is_cancelled: bool) -> ToolResult:
 
 
 def _result(value: object, call: BoundCall) -> ToolResult:
-    """What a function returned or raised, read as a sandboxed one's answer is."""
+    """Return the result for a returned value or an exception, as for a sandboxed Python tool."""
     raised = value.error if isinstance(value, CapturedException) else None
     try:
         if isinstance(value, ToolResult):
@@ -305,14 +320,14 @@ def _result(value: object, call: BoundCall) -> ToolResult:
     result = Python().read(backend, call.tool.result, outcome)
     if raised is None:
         return result
-    # The first frame is toolc's own.
+    # Skip the first frame, which is toolc's own.
     trace = raised.__traceback__ and raised.__traceback__.tb_next
     told = "".join(traceback.format_exception(type(raised), raised, trace))
     return replace(result, details=result.details | {"traceback": told[-answer.MAX_TRACEBACK :]})
 
 
 def _checked(result: ToolResult) -> ToolResult:
-    """A result that the function made itself. Raises ``ToolError`` for what no caller could read."""
+    """Return a ``ToolResult`` made by the function. Raises ``ToolError`` if it cannot be serialized."""
     dump(result.data, "the data of the ToolResult")
     dump(result.details, "the details of the ToolResult")
     content: tuple[object, ...] = result.content
@@ -324,7 +339,10 @@ def _checked(result: ToolResult) -> ToolResult:
 
 
 def _plain(value: object) -> object:
-    """``value`` with enums and lists of dataclasses in it as plain data; what else there is, ``answer`` knows."""
+    """Return ``value`` with its enums and dataclasses as plain data.
+
+    ``answer`` handles all other types.
+    """
     if isinstance(value, Enum):
         return _plain(value.value)
     if is_dataclass(value) and not isinstance(value, type):

@@ -1,4 +1,7 @@
-"""What a failed validation means, in words that a model can act on: what was expected and what came."""
+"""Validate arguments and results of calls, with error messages that a model can act on.
+
+A message says what was expected and what was received.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +36,10 @@ MAX_LISTED: Final = 20
 """How many allowed values a message lists."""
 
 MAX_COMPARED: Final = 200
-"""Among how many names a message looks for the one that was meant."""
+"""How many known names are compared with an unknown one to suggest the intended name."""
 
 MAX_REASONS: Final = 5
-"""How many reasons a message gives why a value fits none of several forms."""
+"""How many reasons a message gives why a value does not match any of several forms."""
 
 _TYPES: Final = {
     "array": "an array",
@@ -51,10 +54,10 @@ _TYPES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """One keyword of a schema that a value did not satisfy.
+    """One keyword of a schema that a value does not satisfy.
 
-    ``value`` is the keyword's own value in ``schema``; ``causes`` are the failures inside an ``anyOf`` or
-    ``oneOf``; ``message`` is the validator's own.
+    ``value`` is the keyword's value in ``schema``. ``causes`` are the failures inside an ``anyOf`` or ``oneOf``.
+    ``message`` is the validator's own message.
     """
 
     keyword: str
@@ -67,7 +70,7 @@ class Failed:
 
 
 def failed(error: ValidationError) -> Failed:
-    """A validator's error as plain data."""
+    """Return a validator's error as plain data."""
     return Failed(
         keyword=str(error.validator),
         value=cast("JsonValue", error.validator_value),
@@ -80,7 +83,7 @@ def failed(error: ValidationError) -> Failed:
 
 
 def problems_of(error: Failed) -> Iterator[str]:
-    """One failed keyword as one line per parameter it is about."""
+    """Yield one line for each parameter that a failed keyword is about."""
     where = problem_path(error.path)
     got = describe(error.instance)
     match error.keyword:
@@ -101,12 +104,12 @@ def problems_of(error: Failed) -> Iterator[str]:
 
 
 def problem_path(path: Iterable[str | int]) -> str:
-    """``filters.0.name``; the arguments as a whole are ``arguments``."""
+    """Return a path such as ``filters.0.name``, or ``arguments`` for the arguments as a whole."""
     return ".".join(map(str, path)) or "arguments"
 
 
 def describe(value: JsonValue) -> str:
-    """A value with its type, for ``got ...``: ``the string 'abc'``, ``an object with 2 keys``, ``null``."""
+    """Return a value with its type for ``got ...``: ``the string 'abc'``, ``an empty object``, ``null``."""
     match value:
         case None:
             return "null"
@@ -187,11 +190,11 @@ _BOUNDS: Final[Mapping[str, Callable[[JsonValue], str]]] = {
     "maxItems": lambda bound: f"at most {_count(bound, 'item')}",
     "uniqueItems": lambda _: "items that all differ",
 }
-"""Keywords of one value each, and what they demand."""
+"""The expected value for keywords that apply to one value."""
 
 
 def _close(name: str, known: list[str]) -> str:
-    """The most similar of ``known``; empty where none is, or to look would take long."""
+    """Return the most similar of ``known``, or an empty string if none is similar or ``name`` is too long."""
     if len(name) > 2 * MAX_SHOWN:
         return ""
     return next(iter(difflib.get_close_matches(name, known[:MAX_COMPARED], n=1)), "")
@@ -216,17 +219,17 @@ def _list(value: JsonValue) -> list[JsonValue]:
 
 
 MAX_DEPTH: Final = 64
-"""How deep arguments may nest: far beyond any tool's need, far below what exhausts a stack."""
+"""How deep arguments may be nested: far more than tools need, far less than exhausts the stack."""
 
 MAX_BITS: Final = 1023
-"""How large an integer may be: as large as the largest floating-point number, which is what JSON readers have."""
+"""How many bits an integer may have: those of the largest floating-point number, which JSON readers use."""
 
 MAX_PROBLEMS: Final = 50
-"""How many problems one answer tells: more than a model mends at once."""
+"""How many problems one message lists: more than a model can fix in one step."""
 
 
 class BindError(ValueError):
-    """Arguments that do not fit. ``problems`` has one line each, and each names its parameter."""
+    """Invalid arguments. ``problems`` has one line per problem, and each names its parameter."""
 
     def __init__(self, tool: str, problems: tuple[str, ...]) -> None:
         super().__init__(f"wrong arguments for {tool}:\n" + "\n".join(f"- {problem}" for problem in problems))
@@ -234,11 +237,11 @@ class BindError(ValueError):
 
 
 def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
-    """Fill in defaults, validate, and read ``2.0`` as ``2`` where an integer is meant.
+    """Fill in defaults, validate, and convert ``2.0`` to ``2`` where the schema requires an integer.
 
-    The caller's ``arguments`` are left as they were.
-    Raises ``BindError`` with every problem at once, up to ``MAX_PROBLEMS``, and ``RegistryError`` where the
-    schema itself is broken.
+    Does not change the caller's ``arguments``.
+    Raises ``BindError`` with all problems, up to ``MAX_PROBLEMS``, and ``RegistryError`` if the schema itself is
+    broken.
     """
     problems = tuple(islice(_not_json(arguments, ()), MAX_PROBLEMS))
     if problems:
@@ -261,7 +264,10 @@ def bind(tool: ToolSpec, arguments: JsonValue, call_id: str) -> BoundCall:
 
 
 def _no_object(arguments: JsonValue) -> str:
-    """What arguments are that are no object; of a text, as models write it, whether and why it is no JSON."""
+    """Describe arguments that are not an object.
+
+    For a string, which models sometimes send, say whether it is JSON and why not.
+    """
     if isinstance(arguments, str):
         try:
             meant = parse_json(arguments.encode())
@@ -281,7 +287,7 @@ def _invalid(tool: ToolSpec, arguments: JsonObject) -> Iterator[str]:
 
 
 def _decoded(tool: ToolSpec, arguments: JsonObject) -> JsonObject:
-    """``arguments`` as the tool means them: under a strict mode null stands for what is left out."""
+    """Return ``arguments`` without the nulls that represent omitted values under a strict mode."""
     if not any(choice.strict for choice in tool.providers):
         return arguments
     return without_nulls(tool.parameters.value, arguments)
@@ -309,7 +315,10 @@ def _fill_inner_defaults(schema: JsonObject, value: JsonValue) -> None:
 
 
 def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
-    """What no JSON text in UTF-8 can hold, or no reader of it; a program, unlike a model, can pass such things."""
+    """Yield what JSON text in UTF-8 cannot hold, or JSON readers do not accept.
+
+    A program can pass such values; a model cannot.
+    """
     where = problem_path(path)
     if len(path) > MAX_DEPTH:
         yield f"{where}: nested deeper than {MAX_DEPTH} levels"
@@ -327,7 +336,7 @@ def _not_json(value: object, path: tuple[str | int, ...]) -> Iterator[str]:
 
 
 def _not_scalar(value: object) -> str:
-    """Why ``value`` is no text, number, boolean or null of JSON; empty where it is."""
+    """Return why ``value`` is not a JSON string, number, boolean or null; an empty string if it is."""
     match value:
         case None | bool():
             return ""
@@ -351,13 +360,13 @@ def _is_unicode(text: str) -> bool:
 
 
 MAX_RESULT_PROBLEMS: Final = 10
-"""How many problems one answer tells."""
+"""How many problems one message about a result lists."""
 
 
 def as_promised(result: ToolResult, tool: ToolSpec) -> ToolResult:
-    """``result``, or an error where its data does not satisfy the schema.
+    """Return ``result``, or an error if its data does not satisfy ``result.schema``.
 
-    Raises ``RegistryError`` where the schema itself is broken.
+    Raises ``RegistryError`` if the schema itself is broken.
     """
     schema = tool.result_schema
     if schema is None or result.is_error:

@@ -1,1 +1,1 @@
-"""The package ``toolc.runtime.agents``."""
+"""Sub-agents: a model that answers a call and may call tools."""

@@ -1,9 +1,4 @@
-"""``backend.agent``: a model that is asked, calls tools, and is asked again, until it answers.
-
-The model is told ``instructions``, and asked what the call's arguments say. Each of its answers is a turn: calls of
-tools are made and their results go back, text without calls is the result. What the model does wrong is told to
-it; what ends the loop otherwise is an error of the call, with what was done until then in ``details.agent``.
-"""
+"""``backend.agent``: send a task to a model, run the calls it makes, and return its final answer."""
 
 from __future__ import annotations
 
@@ -34,13 +29,13 @@ from toolc.runtime.sandboxed.plugin_description import interrupted
 from toolc.runtime.validation import as_promised
 
 NO_TASK: Final = "Begin."
-"""What a model is asked by a call without arguments: the APIs want something."""
+"""The task for a call without arguments, because the APIs require a message."""
 
 _FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n```\s*", re.DOTALL)
 
 
 def task(call: BoundCall) -> str:
-    """The call's arguments, for the model: the text of the one that is all there is, or all as a JSON object."""
+    """Return the task for the model: the text of the only argument, or all arguments as a JSON object."""
     arguments = call.arguments
     if not arguments:
         return NO_TASK
@@ -50,12 +45,12 @@ def task(call: BoundCall) -> str:
 
 
 def is_json(tool: ToolSpec) -> bool:
-    """Whether the final answer is to be data."""
+    """Return whether the final answer must be data."""
     return tool.result_schema is not None or tool.result.select is not None or tool.result.format == "json"
 
 
 def schema_words(tool: ToolSpec) -> str:
-    """What a model is told about the data that its answer must be."""
+    """Return the instructions for an answer that must be data."""
     words = "Your final answer is one JSON value and nothing else: no words around it, no code fence."
     if tool.result_schema is None or tool.result.select is not None:
         return words
@@ -63,7 +58,7 @@ def schema_words(tool: ToolSpec) -> str:
 
 
 def final(text: str, tool: ToolSpec) -> ToolResult:
-    """The result of a final answer. One that is not the promised data is an error of kind ``serialization``."""
+    """Return the result for a final answer. An answer without the promised data is a ``serialization`` error."""
     if not is_json(tool):
         return ToolResult(content=() if tool.result.format == "none" else (Text(text),))
     data = _unfenced(text).encode("utf-8", "replace")
@@ -73,12 +68,12 @@ def final(text: str, tool: ToolSpec) -> ToolResult:
         return failure("serialization", f"the model's answer is not JSON ({error})")
     answer = ToolResult(content=(Text(as_text(value)),), structured=(value,))
     answer = truncate_result(answer, tool.sandbox.limits.output_bytes)
-    # The schema is about what is selected, which is not the model's business.
+    # The schema describes the selected part, which the model does not know.
     return answer if tool.result.select is not None else as_promised(answer, tool)
 
 
 def _unfenced(text: str) -> str:
-    """``text`` without the code fence around it that models like to write in spite of all."""
+    """Return ``text`` without a surrounding code fence, which models often add despite the instructions."""
     match = _FENCED.fullmatch(text)
     return match[1] if match else text
 
@@ -87,7 +82,7 @@ MAX_CALLS: Final = 64
 """How many calls of one answer are made."""
 
 MAX_AT_ONCE: Final = 8
-"""How many of them run at the same time."""
+"""How many of these calls run at the same time."""
 
 
 def answered(
@@ -99,10 +94,10 @@ def answered(
     turn: int,
     parallel: bool,
 ) -> list[CallMessage]:
-    """What came of each of ``calls``, in their order; only tools of ``names`` are called.
+    """Make ``calls`` and return their results in order. Only tools in ``names`` are called.
 
-    ``turn`` is the number of the answer that they stand in, and the first part of their ids; ``parallel`` says
-    whether they may run at once. Raises what ``caller.call`` raises, once none of them runs any more.
+    ``turn`` is the number of the model's answer, and the first part of the call ids. ``parallel`` allows the calls
+    to run concurrently. Raises what ``caller.call`` raises, after all of them have ended.
     """
     with context.cancellation.child() as own:
         context = replace(context, cancellation=own, tell=one_at_a_time(context.tell))
@@ -124,7 +119,7 @@ def _at_once(
 ) -> list[ToolResult]:
     with ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix="toolc agent") as pool:
         try:
-            # Also what begins them: Ctrl-C comes while a thread starts, too.
+            # Inside the try block, because Ctrl-C may also arrive while a thread starts.
             futures = [pool.submit(make, number) for number in numbers]
             done, _ = wait(futures, return_when=FIRST_EXCEPTION)
             for each in done:
@@ -147,7 +142,7 @@ def _made(call: ToolCall, names: frozenset[str], step: str, context: CallContext
 
 
 def _object(arguments: JsonValue) -> JsonObject | str:
-    """The arguments, or what is wrong with them. What a model wrote that is no JSON is still its text."""
+    """Return the arguments, or why they are not valid. Invalid JSON of a model is passed as a string."""
     if isinstance(arguments, dict):
         return arguments
     if isinstance(arguments, str):
@@ -166,12 +161,12 @@ class Agent:
     """The backend kind ``agent``."""
 
     def run(self, backend: AgentBackend, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
-        """The model's final answer. Raises ``MissingExtraError``, and what ``caller.call`` raises."""
+        """Return the model's final answer. Raises ``MissingExtraError``, and what ``caller.call`` raises."""
         patience = Deadline(context.cancellation, context.deadline)
         told = AgentEvents(call, context)
         with ExitStack() as until_over:
             try:
-                from toolc.runtime.agents.turns import opened  # the SDKs are an extra, and slow to import
+                from toolc.runtime.agents.turns import opened  # optional, and slow to import
 
                 api = until_over.enter_context(opened(backend, call.tool, context.secrets, patience, told.attempt))
             except ModuleNotFoundError as error:
@@ -186,7 +181,7 @@ class Agent:
 
 @dataclass(slots=True)
 class _Conversation:
-    """One call's: the messages so far, and the calls that were made."""
+    """The conversation of one call: the messages so far, and the calls that were made."""
 
     backend: AgentBackend
     call: BoundCall
@@ -197,7 +192,7 @@ class _Conversation:
     made: list[JsonValue] = field(default_factory=list)
 
     def result(self) -> ToolResult:
-        """What came of it, with details of all that was done."""
+        """Run the conversation and return its result, with the model's usage, calls and connections in details."""
         begun = monotonic()
         try:
             result = self._converse()
@@ -245,7 +240,7 @@ class _Conversation:
         return failure("execution", why)
 
     def _tools(self) -> tuple[ToolSpec, ...]:
-        """What may be called now, and toolc's own tool to read on in what was cut, where results are kept."""
+        """Return the tools that may be called now, with toolc's own tool that reads stored results, if enabled."""
         own = (each for each in self.caller.tools((READ_RESULT,)) if isinstance(each.backend, HostFunction))
         return (*self.caller.tools(self.backend.tools), *own)
 
@@ -253,7 +248,7 @@ class _Conversation:
         self.messages.append({"role": "user", "content": text})
 
     def _hand_back(self, answers: list[CallMessage]) -> None:
-        """Put what came of the calls into the conversation, and on record. Raises ``InterruptedWaitError``."""
+        """Add the results of the calls to the conversation and to the details. Raises ``InterruptedWaitError``."""
         for each in answers:
             error = each.result.error
             self.made.append(
@@ -269,6 +264,6 @@ class _Conversation:
 
 
 def _asks(calls: Sequence[ToolCall], tools: Sequence[ToolSpec]) -> bool:
-    """Whether a person is asked about one of the calls: of two questions at once, none could be answered."""
+    """Return whether a call needs confirmation. Then calls run one at a time, so that questions do not overlap."""
     asking = {name for each in tools if each.confirm for name in (each.name, *each.aliases)}
     return any(each.name in asking for each in calls)

@@ -1,4 +1,7 @@
-"""OpenAI's Chat Completions, which is also what most other servers of models speak."""
+"""The APIs of model providers: Anthropic Messages, OpenAI Chat Completions, and OpenAI Responses.
+
+Most other model servers implement Chat Completions.
+"""
 
 from __future__ import annotations
 
@@ -33,24 +36,24 @@ _READ: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input
 
 
 class AnthropicDialect:
-    """``POST BASE_URL/v1/messages``."""
+    """The Anthropic Messages API: ``POST BASE_URL/v1/messages``."""
 
     provider: Provider = load_provider("anthropic")
 
     def key_header(self, key: str) -> tuple[str, str]:
-        """A header of its own."""
+        """Return the ``X-Api-Key`` header."""
         return "X-Api-Key", key
 
     def body(
         self, backend: AgentBackend, instructions: str, messages: Sequence[JsonValue], tools: Sequence[JsonValue]
     ) -> JsonObject:
-        """The request; empty instructions would be refused."""
+        """Return the request body. Empty instructions are omitted, because the API rejects them."""
         body: JsonObject = {"model": backend.model, "max_tokens": backend.max_tokens, "messages": [*messages]}
         body |= {"system": instructions} if instructions else {}
         return body | {"tools": [*tools]} if tools else body
 
     def read(self, response: JsonObject) -> ModelResponse:
-        """The message, whose blocks go back as they came: thinking is signed."""
+        """Return the message. Its blocks are sent back unchanged, because thinking blocks are signed."""
         if not isinstance(response.get("content"), list):
             raise unreadable("it has no list 'content'")
         blocks = members(response, "content")
@@ -70,7 +73,7 @@ class AnthropicDialect:
 
 
 def _anthropic_results(block: JsonObject, call_id: str | None) -> JsonObject:
-    """A block as it goes back. The input of a call must be an object there, also where it was none."""
+    """Return a block to send back. The input of a call must be an object there, even if the model sent none."""
     if call_id is None:
         return block
     given = block.get("input")
@@ -78,7 +81,7 @@ def _anthropic_results(block: JsonObject, call_id: str | None) -> JsonObject:
 
 
 def open_anthropic(url: str, http: httpx2.Client) -> Post:
-    """The SDK's client, which is given no key and tries nothing twice."""
+    """Return a function that sends requests with the SDK's client, without a key and without retries."""
     client = anthropic.Anthropic(api_key=KEY_STAND_IN, base_url=url, max_retries=0, timeout=None, http_client=http)
 
     def post(body: JsonObject) -> bytes:
@@ -99,18 +102,18 @@ _OPENAI_STOPS: Final[dict[object, Stop]] = {"length": "length", "content_filter"
 
 
 class OpenAIDialect:
-    """``POST BASE_URL/chat/completions``."""
+    """The OpenAI Chat Completions API: ``POST BASE_URL/chat/completions``."""
 
     provider: Provider = load_provider("openai_chat")
 
     def key_header(self, key: str) -> tuple[str, str]:
-        """A bearer token."""
+        """Return the ``Authorization`` header with a bearer token."""
         return "Authorization", f"Bearer {key}"
 
     def body(
         self, backend: AgentBackend, instructions: str, messages: Sequence[JsonValue], tools: Sequence[JsonValue]
     ) -> JsonObject:
-        """The request; an empty list of tools would be refused."""
+        """Return the request body. An empty list of tools is omitted, because the API rejects it."""
         system: list[JsonValue] = [{"role": "system", "content": instructions}] if instructions else []
         body: JsonObject = {
             "model": backend.model,
@@ -120,7 +123,7 @@ class OpenAIDialect:
         return body | {"tools": [*tools]} if tools else body
 
     def read(self, response: JsonObject) -> ModelResponse:
-        """The message of the first choice."""
+        """Return the message of the first choice."""
         choice = next(iter(members(response, "choices")), None)
         message = choice.get("message") if choice else None
         if choice is None or not isinstance(message, dict):
@@ -142,9 +145,9 @@ class OpenAIDialect:
         )
 
     def _calls(self, message: JsonObject) -> tuple[list[JsonObject], tuple[ToolCall, ...]]:
-        """The calls as they go back, and as they are made.
+        """Return the calls as they are sent back, and as they are made.
 
-        Arguments that are no object do not go back: servers read them again, and fail.
+        Arguments that are not an object are not sent back, because servers parse them again and fail.
         """
         found = [each for each in members(message, "tool_calls") if isinstance(each.get("function"), dict)]
         named = [each | {"id": own} for each, own in zip(found, normalise_ids(found), strict=True)]
@@ -162,7 +165,7 @@ class OpenAIDialect:
 
 
 def _text(content: JsonValue) -> str | None:
-    """The text of a message, which some servers have in parts; None where it is none."""
+    """Return the text of a message, which some servers send in parts, or None if it is invalid."""
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list):
@@ -172,7 +175,7 @@ def _text(content: JsonValue) -> str | None:
 
 
 def open_openai(path: str, url: str, http: httpx2.Client) -> Post:
-    """The SDK's client for ``path`` below ``url``, which is given no key and tries nothing twice."""
+    """Return a function that sends requests to ``path`` below ``url``, without a key and without retries."""
     client = openai.OpenAI(api_key=KEY_STAND_IN, base_url=url, max_retries=0, timeout=None, http_client=http)
 
     def post(body: JsonObject) -> bytes:
@@ -190,18 +193,21 @@ def open_openai(path: str, url: str, http: httpx2.Client) -> Post:
 
 
 class ResponsesDialect:
-    """``POST BASE_URL/responses``. Nothing is stored there: the whole conversation is in each request."""
+    """The OpenAI Responses API: ``POST BASE_URL/responses``.
+
+    Nothing is stored on the server: each request contains the whole conversation.
+    """
 
     provider: Provider = load_provider("openai_responses")
 
     def key_header(self, key: str) -> tuple[str, str]:
-        """A bearer token."""
+        """Return the ``Authorization`` header with a bearer token."""
         return "Authorization", f"Bearer {key}"
 
     def body(
         self, backend: AgentBackend, instructions: str, messages: Sequence[JsonValue], tools: Sequence[JsonValue]
     ) -> JsonObject:
-        """The request."""
+        """Return the request body."""
         body: JsonObject = {
             "model": backend.model,
             "input": [*messages],
@@ -212,7 +218,7 @@ class ResponsesDialect:
         return body | {"tools": [*tools]} if tools else body
 
     def read(self, response: JsonObject) -> ModelResponse:
-        """The items of the output, which go back in their order: a call belongs to the thoughts before it."""
+        """Return the output items. They are sent back in order: a call belongs to the reasoning before it."""
         if not isinstance(response.get("output"), list):
             raise unreadable("it has no list 'output'")
         items = members(response, "output")
@@ -236,7 +242,7 @@ class ResponsesDialect:
 
 
 def _responses_results(item: JsonObject, arguments: dict[str, JsonObject]) -> JsonObject:
-    """An item as it goes back: without the id of what is not stored, with arguments that are an object."""
+    """Return an item to send back: without an id, because nothing is stored, and with an object as arguments."""
     if item.get("type") == "reasoning":
         return item
     kept: JsonObject = {key: value for key, value in item.items() if key not in {"id", "status"}}

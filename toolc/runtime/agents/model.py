@@ -1,4 +1,4 @@
-"""A model behind an API: what it is asked, what it answers, and what can go wrong in between."""
+"""The interface to a model's API: requests, responses, and errors."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from toolc.model.spec.composed_backends import AgentBackend
 from toolc.providers.base import Provider
 
 MAX_WORDS: Final = 500
-"""How much of a server's own words an error quotes, in characters."""
+"""How much of a server's message an error quotes, in characters."""
 
 Stop: TypeAlias = Literal["done", "length", "refusal"]
-"""Why a model stopped: it had said what it wanted, it was cut off, or it would not answer."""
+"""Why a model stopped: it had finished, it reached a length limit, or it refused to answer."""
 
 
 class ModelError(Exception):
-    """No answer, for a reason of ``kind``. ``again`` says whether to ask again may help.
+    """The model gave no usable answer. ``again`` says whether a retry may help.
 
-    ``wait_seconds`` is how long the server wants to be left alone before, None where it does not say.
+    ``wait_seconds`` is the delay before a retry that the server requests, or None.
     """
 
     def __init__(
@@ -38,10 +38,10 @@ class ModelError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelResponse:
-    """One answer: what was ``said``, as it goes back into the conversation, and what that means.
+    """One answer: ``said`` is what is sent back as part of the conversation; the rest is parsed from it.
 
-    ``calls`` are in the order of the answer, each with an id of its own in it. ``tokens_in`` and ``tokens_out`` are
-    0 where the server does not count.
+    ``calls`` are in the order of the answer and have unique ids. ``tokens_in`` and ``tokens_out`` are 0 if the
+    server does not report them.
     """
 
     said: tuple[JsonObject, ...]
@@ -53,30 +53,30 @@ class ModelResponse:
 
 
 class ModelApi(Protocol):
-    """How one provider's API is spoken. Nothing here sends anything."""
+    """The format of one provider's API. Does not send anything."""
 
     @property
     def provider(self) -> Provider:
-        """How tools are declared, and what came of calls is told."""
+        """The provider, which defines the format of tool declarations and call results."""
 
     def key_header(self, key: str) -> tuple[str, str]:
-        """The header that a key is sent in."""
+        """Return the header that contains the key."""
 
     def body(
         self, backend: AgentBackend, instructions: str, messages: Sequence[JsonValue], tools: Sequence[JsonValue]
     ) -> JsonObject:
-        """The request for the next answer."""
+        """Return the request for the next answer."""
 
     def read(self, response: JsonObject) -> ModelResponse:
-        """The answer in a response. Raises ``ModelError`` for one that is not of the API."""
+        """Return the answer in a response. Raises ``ModelError`` if it does not follow the API."""
 
 
 Post: TypeAlias = Callable[[JsonObject], bytes]
-"""Sends a request by an SDK and gives the body of the response. Raises ``ModelError``, ``InterruptedWaitError``."""
+"""Sends a request with an SDK and returns the response body. Raises ``ModelError``, ``InterruptedWaitError``."""
 
 
 def ask(dialect: ModelApi, post: Post, body: JsonObject) -> ModelResponse:
-    """The model's next answer. Raises ``ModelError`` and ``InterruptedWaitError``."""
+    """Request the model's next answer. Raises ``ModelError`` and ``InterruptedWaitError``."""
     data = post(body)
     try:
         response = parse_json(data)
@@ -88,12 +88,12 @@ def ask(dialect: ModelApi, post: Post, body: JsonObject) -> ModelResponse:
 
 
 def unreadable(what: str) -> ModelError:
-    """The error for a response that is not of the API."""
+    """Return the error for a response that does not follow the API."""
     return ModelError("serialization", f"the model's API gave an answer that cannot be read: {what}")
 
 
 def token_count(usage: JsonValue, *names: str) -> int:
-    """The sum of these numbers of an answer's ``usage``; what is no number there counts for nothing."""
+    """Return the sum of these entries of an answer's ``usage``. Ignores values that are not positive integers."""
     if not isinstance(usage, dict):
         return 0
     found = [usage.get(name) for name in names]
@@ -101,7 +101,7 @@ def token_count(usage: JsonValue, *names: str) -> int:
 
 
 def normalise_ids(calls: Sequence[JsonObject]) -> list[str]:
-    """The ids of the calls of one answer; one that is missing or stands twice is replaced, so that each has one."""
+    """Return unique ids for the calls of one answer. Replaces missing and duplicate ones."""
     ids: dict[str, None] = {}
     for number, call in enumerate(calls, 1):
         given = call.get("id")
@@ -113,7 +113,7 @@ def normalise_ids(calls: Sequence[JsonObject]) -> list[str]:
 
 
 def failed_status(status: int, body: bytes, retry_after: str | None) -> ModelError:
-    """What a response without an answer means."""
+    """Return the error for a response with a status other than success."""
     message = f"the model's API answered {status} {responses.get(status, '')}".rstrip() + f": {_words(body)}"
     if status in {401, 403}:
         return ModelError("authentication", f"{message}; check the secret of 'api_key'")
@@ -131,13 +131,13 @@ def failed_status(status: int, body: bytes, retry_after: str | None) -> ModelErr
 
 
 def first_bytes(data: bytes) -> str:
-    """The beginning of what a server said, for an error."""
+    """Return the beginning of a server's response, for an error message."""
     text = data[: 4 * MAX_WORDS].decode("utf-8", "replace").strip()
     return f"{text[:MAX_WORDS]}…" if len(text) > MAX_WORDS else text or "nothing"
 
 
 def _words(body: bytes) -> str:
-    """The server's own message: both providers' errors have it in ``error.message``."""
+    """Return the server's error message, which both providers have in ``error.message``."""
     try:
         value = parse_json(body)
     except ValueError:
@@ -148,5 +148,5 @@ def _words(body: bytes) -> str:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """``Retry-After`` in seconds (RFC 9110, 10.2.3); a date, which these APIs do not send, is not read."""
+    """Return ``Retry-After`` in seconds (RFC 9110, 10.2.3). Dates, which these APIs do not send, are ignored."""
     return float(retry_after) if retry_after and retry_after.isdecimal() and len(retry_after) < 6 else None

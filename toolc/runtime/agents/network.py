@@ -1,8 +1,8 @@
-"""Connections of a sub-agent to its model's API: httpcore's network, with the egress broker's rules.
+"""Connections of a sub-agent to its model's API: a network backend for httpcore with the egress broker's rules.
 
-The host says who may be connected to (``toolc.runtime.egress.policy``), looks each name up once, connects to an
-address that it has judged, and checks the certificate by the name. Whatever is waited for, the call's cancellation
-and its deadline end the wait.
+The host process decides which destinations are allowed (``toolc.runtime.egress.policy``), resolves each name once,
+connects to an address that it has checked, and verifies the certificate against the name. All waits end with the
+call's cancellation or deadline.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from toolc.runtime.http.request import MAX_BODY
 from toolc.runtime.http.transport import TlsTransport
 
 MAX_RESPONSE: Final = 16 * 1024 * 1024
-"""The longest answer of a model's API, in bytes."""
+"""The longest response of a model's API, in bytes."""
 
 _EITHER: Final = select.POLLIN | select.POLLOUT
 
 
 @dataclass(slots=True)
 class Connection:
-    """One connection that was asked for, and what has come of it so far."""
+    """One requested connection and its state."""
 
     decision: Decision
     begun: float = field(default_factory=monotonic)
@@ -53,7 +53,7 @@ class Connection:
     bytes_out: int = 0
 
     def attempt(self) -> ConnectionAttempt:
-        """As ``details.network`` and events have it."""
+        """Return the entry for ``details.network`` and for events."""
         entry = self.decision.entry
         return ConnectionAttempt(
             host=self.decision.host,
@@ -70,7 +70,7 @@ class Connection:
 
 
 class EgressNetwork(httpcore2.NetworkBackend):
-    """Connects where ``allow`` lets it. ``on_attempt`` is told of each connection once it is made or failed."""
+    """Connects to the destinations in ``allow``. ``on_attempt`` receives each connection once made or failed."""
 
     def __init__(
         self, allow: Sequence[Destination], patience: Deadline, on_attempt: Callable[[ConnectionAttempt], None]
@@ -81,7 +81,7 @@ class EgressNetwork(httpcore2.NetworkBackend):
         self._contacts: list[Connection] = []
 
     def attempts(self) -> tuple[ConnectionAttempt, ...]:
-        """The connections so far, in the order in which they were asked for."""
+        """Return the connections so far, in the order of the requests."""
         return tuple(each.attempt() for each in self._contacts)
 
     def connect_tcp(
@@ -92,7 +92,7 @@ class EgressNetwork(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        """A connection to ``host``. Raises ``RefusedError`` and ``InterruptedWaitError``."""
+        """Connect to ``host``. Raises ``RefusedError`` and ``InterruptedWaitError``."""
         contact = Connection(decide(self._allow, show_host(host), port))
         self._contacts.append(contact)
         try:
@@ -151,7 +151,7 @@ class EgressNetwork(httpcore2.NetworkBackend):
 
 
 class EgressStream(httpcore2.NetworkStream):
-    """One connection, over TLS once ``start_tls`` was called. Of one response at most ``MAX_RESPONSE`` is read."""
+    """One connection, over TLS after ``start_tls``."""
 
     def __init__(
         self, connection: socket.socket, transport: Transport, contact: Connection, patience: Deadline
@@ -164,7 +164,10 @@ class EgressStream(httpcore2.NetworkStream):
         self._failure: str | None = None
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """What comes next; ``b""`` at the end. Raises ``httpcore2.ReadError`` and ``InterruptedWaitError``."""
+        """Return the next bytes, or ``b""`` at the end.
+
+        Raises ``httpcore2.ReadError`` and ``InterruptedWaitError``.
+        """
         while (data := self._read(max_bytes)) is None:
             self._wait(select.POLLIN)
         self._received += len(data)
@@ -174,7 +177,7 @@ class EgressStream(httpcore2.NetworkStream):
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send all of it. Raises ``httpcore2.WriteError`` and ``InterruptedWaitError``."""
+        """Send all of ``buffer``. Raises ``httpcore2.WriteError`` and ``InterruptedWaitError``."""
         self._received = 0
         self._contact.bytes_out += len(buffer)
         left = memoryview(buffer)
@@ -191,14 +194,14 @@ class EgressStream(httpcore2.NetworkStream):
             raise httpcore2.WriteError(self._failure)
 
     def close(self) -> None:
-        """Give the connection up."""
+        """Close the connection."""
         self._contact.ended = self._contact.ended or monotonic()
         self._transport.close()
 
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
-        """TLS to the host that was asked for, by the broker's own rules and authorities."""
+        """Start TLS to the requested host, with the broker's own rules and certificate authorities."""
         transport = TlsTransport(self._connection, self._contact.decision.host)
         return EgressStream(self._connection, transport, self._contact, self._patience)
 
@@ -220,7 +223,7 @@ class EgressStream(httpcore2.NetworkStream):
 
 
 KEY_STAND_IN: Final = "toolc-puts-the-key-in"
-"""What an SDK is given for a key. It never leaves this process."""
+"""The placeholder that an SDK receives instead of a key. It never leaves this process."""
 
 _EXPECTED: Final = (
     httpcore2.NetworkError,
@@ -234,28 +237,28 @@ _HEARD: Final = frozenset({b"content-type", b"retry-after"})
 
 
 class EgressTransport(httpx2.BaseTransport):
-    """Sends requests by ``network``; ``key_header`` is a header with the key in it, and None without a key.
+    """Sends requests over ``network``. ``key_header`` is the header with the key, or None without a key.
 
-    What has come is passed through ``redact`` before anybody reads it.
+    Responses pass through ``redact`` before they are read.
     """
 
     def __init__(
         self, network: EgressNetwork, key_header: tuple[str, str] | None, redact: Callable[[bytes], bytes]
     ) -> None:
-        # A connection that waited for tools to end could be closed by then: each request has its own.
+        # Each request has a new connection, because servers may close one that is idle while tools run.
         self._headers = [(b"User-Agent", b"toolc"), (b"Accept-Encoding", b"identity"), (b"Connection", b"close")]
         if key_header is not None:
             name, value = key_header
             self._headers.append((name.encode(), value.encode()))
         self._redact = redact
-        # The network brings its own TLS, and httpcore would load the system's authorities for nothing.
+        # The network has its own TLS; without a context, httpcore would load the system's authorities needlessly.
         unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self._pool = httpcore2.ConnectionPool(ssl_context=unused, network_backend=network)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The response, read to its end.
+        """Send a request and return its complete response.
 
-        Raises ``httpx2.TransportError``, the only kind that all SDKs take for one, whose cause is what happened.
+        Raises ``httpx2.TransportError``, the only error that all SDKs handle; its cause is the original error.
         """
         try:
             return self._answered(request)
@@ -286,12 +289,12 @@ class EgressTransport(httpx2.BaseTransport):
         return httpx2.Response(answered.status, headers=told, content=self._redact(data))
 
     def close(self) -> None:
-        """End every connection."""
+        """Close all connections."""
         self._pool.close()
 
 
 def failed_request(error: BaseException) -> BaseException:
-    """What to raise for an SDK's error of its connection: what ended a request, in words for the model's caller."""
+    """Return the error to raise for an SDK's connection error, with a message for the caller of the model."""
     told = error.__cause__
     match told.__cause__ if isinstance(told, httpx2.TransportError) else None:
         case None:

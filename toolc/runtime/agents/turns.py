@@ -1,4 +1,4 @@
-"""The answers of a sub-agent's model: asked for, again where that may help, counted, judged, and told of."""
+"""Request the answers of a sub-agent's model: keys, retries, token counts, and events."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KEY: Final = re.compile(r"[\x21-\x7e]+")
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """How the model's API is spoken, how a request is sent there, and the connections that were made."""
+    """An open API: its format, a function that sends requests, and the connections that were made."""
 
     dialect: ModelApi
     post: Post
@@ -49,9 +49,9 @@ def opened(
     patience: Deadline,
     on_attempt: Callable[[ConnectionAttempt], None],
 ) -> Iterator[Api]:
-    """The API of ``tool``'s model, until the end of the block; nothing is sent yet.
+    """Open the API of ``tool``'s model until the end of the block. Sends nothing yet.
 
-    Raises ``ModelError`` where the key may not go there, and ``UsageError`` where it can be no key.
+    Raises ``ModelError`` if the key may not be sent there, and ``UsageError`` if it is not a valid key.
     """
     dialect, connect = _spoken(backend.provider)
     url = backend.base_url
@@ -64,7 +64,7 @@ def opened(
 
 
 def _spoken(provider: AgentProvider) -> tuple[ModelApi, Callable[[str, httpx2.Client], Post]]:
-    """How the provider's API is spoken, and what opens it. Its SDK is imported here, for that takes seconds."""
+    """Return the provider's API format and what opens it. The SDK is imported here because that takes seconds."""
     match provider:
         case "anthropic":
             from toolc.runtime.agents.dialects import AnthropicDialect, open_anthropic
@@ -83,7 +83,7 @@ def _spoken(provider: AgentProvider) -> tuple[ModelApi, Callable[[str, httpx2.Cl
 def _key_header(
     backend: AgentBackend, tool: ToolSpec, secrets: CallSecrets, dialect: ModelApi
 ) -> tuple[str, str] | None:
-    """The header with the key, if it may go where requests go. Raises ``ModelError`` and ``UsageError``."""
+    """Return the header with the key, if its host is allowed. Raises ``ModelError`` and ``UsageError``."""
     if backend.api_key is None:
         return None
     (name,) = backend.api_key.secrets
@@ -102,20 +102,20 @@ def _key_header(
 
 
 ATTEMPTS: Final = 3
-"""How often one answer is asked for, where the API is busy or out of reach."""
+"""How often one answer is requested if the API is busy or not reachable."""
 
 BACKOFF_SECONDS: Final = 0.5
-"""How long before the second attempt, where the API does not say; twice as long before the third."""
+"""The delay before the second attempt if the API specifies none; doubled before the third."""
 
 MAX_WAIT_SECONDS: Final = 60.0
-"""An API that wants to be left alone for longer is not waited for."""
+"""The longest delay that the API may request, in seconds. If it requests more, the call fails."""
 
 MAX_ANSWERED: Final = 4096
-"""An answer with more calls than this is none that could be answered."""
+"""The maximum number of calls in an answer. With more, the answer is an error."""
 
 
 class AgentEvents:
-    """What listeners hear of the call itself; its parts tell of themselves."""
+    """Emits the events of the call itself. Its parts emit their own."""
 
     def __init__(self, call: BoundCall, context: CallContext) -> None:
         self._name = call.tool.name
@@ -123,11 +123,11 @@ class AgentEvents:
         self._text = LiveText(call.tool.sandbox.limits.output_bytes)
 
     def attempt(self, attempt: ConnectionAttempt) -> None:
-        """A connection to the API was made or failed."""
+        """Emit a connection to the API that was made or failed."""
         self._context.tell(ToolConnect(name=self._name, call_id=self._context.call_id, attempt=attempt))
 
     def turn(self, number: int, turn: ModelResponse) -> None:
-        """The model has answered."""
+        """Emit an answer of the model."""
         update = ToolUpdate(name=self._name, call_id=self._context.call_id)
         words = f"{turn.text}\n" if turn.text and turn.calls else turn.text
         if text := self._text.add(words.encode("utf-8", "replace")):
@@ -140,7 +140,7 @@ class AgentEvents:
 
 @dataclass(slots=True)
 class AgentLoop:
-    """The answers so far, by their number, and what they have cost."""
+    """The model's answers so far: their number and their tokens."""
 
     backend: AgentBackend
     api: Api
@@ -151,11 +151,11 @@ class AgentLoop:
     tokens_out: int = 0
 
     def are_over(self) -> bool:
-        """Whether the model may not answer any more."""
+        """Return whether the model has used all its turns."""
         return self.number >= self.backend.max_turns
 
     def next(self, instructions: str, messages: Sequence[JsonValue], tools: Sequence[ToolSpec]) -> ModelResponse:
-        """The next answer, if it is one. Raises ``ModelError`` and ``InterruptedWaitError``."""
+        """Return the next answer if it is usable. Raises ``ModelError`` and ``InterruptedWaitError``."""
         used, budget = self.tokens_in + self.tokens_out, self.backend.token_budget
         if used >= budget:
             message = f"the model used {used} tokens and may use {budget}; ask for less, or raise 'token_budget'"
@@ -170,7 +170,7 @@ class AgentLoop:
         return self._judged(turn)
 
     def details(self) -> JsonObject:
-        """Whose answers they are, and what they have cost."""
+        """Return the model and its usage for ``details``."""
         return {
             "provider": self.backend.provider,
             "model": self.backend.model,

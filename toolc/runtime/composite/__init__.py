@@ -1,1 +1,1 @@
-"""The package ``toolc.runtime.composite``."""
+"""Calls that consist of calls of other tools."""

@@ -1,4 +1,4 @@
-"""A call that makes calls: it has no sandbox, and its parts have theirs."""
+"""Run a call whose backend makes further calls. It has no sandbox; its parts have their own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from toolc.runtime.validation import as_promised
 def in_words(
     tool: RegisteredTool, call: BoundCall, result: ToolResult, setting: CallOptions, context: CallContext
 ) -> ToolResult:
-    """``result`` as the spec wants it: itself where it wants nothing else, and every error.
+    """Return ``result`` shaped as the spec requires. Errors, and results without a shape, are unchanged.
 
     Raises ``InfrastructureError``.
     """
@@ -52,11 +52,11 @@ def in_words(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposedCall:
-    """One attempt of such a call, ready to start."""
+    """One attempt of a composed call, ready to start."""
 
     tool: RegisteredTool
     bound: BoundCall
-    backend: ComposedBackend[Any]  # the one of the tool's own kind
+    backend: ComposedBackend[Any]  # for the kind of the tool
     secrets: CallSecrets
     caller: Caller
     setting: CallOptions
@@ -70,12 +70,12 @@ class ComposedCall:
         backend: ComposedBackend[Any],
         caller: Caller,
     ) -> ComposedCall:
-        """Find the tool's own secrets; nothing starts. Raises ``UsageError`` that names those without a value."""
+        """Resolve the tool's secrets. Nothing starts. Raises ``UsageError`` that names those without a value."""
         secrets = secrets_of(tool.spec, setting.reveal)
         return cls(tool=tool, bound=bound, backend=backend, secrets=secrets, caller=caller, setting=setting)
 
     def run(self, context: CallContext, timeout_ms: int) -> ToolResult:
-        """The result, once no part of the call runs any more. Raises what its parts raise."""
+        """Run the call and return its result after all parts have ended. Raises what its parts raise."""
         spec, began, redactor = self.tool.spec, monotonic(), self.secrets.redactor
         deadline = min(context.deadline, began + timeout_ms / 1000)
         own = replace(context, deadline=deadline, secrets=self.secrets)

@@ -1,7 +1,7 @@
-"""``backend.composite``: calls of other tools, one after the other, all at once, or the first that fits.
+"""``backend.composite``: call other tools sequentially, in parallel, as a pipeline, or the first that matches.
 
-Each step is a call like any other: its arguments are validated, it runs in a sandbox of its own, and secrets are
-taken out of its result before another step can see it.
+Each step is a normal call: its arguments are validated, it runs in a separate sandbox, and secrets are removed from
+its result before another step can read it.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from toolc.runtime.composite.steps import (
 )
 
 MOST_AT_ONCE: Final = 16
-"""How many steps of one ``parallel`` run at the same time; the others wait for a place."""
+"""How many steps of one ``parallel`` composite run at the same time; the others are queued."""
 
 
 class Composite:
     """The backend kind ``composite``."""
 
     def run(self, backend: CompositeBackend, call: BoundCall, context: CallContext, caller: Caller) -> ToolResult:
-        """Run the steps as the strategy says. Raises what ``caller.call`` raises, once no step runs any more."""
+        """Run the steps with the given strategy. Raises what ``caller.call`` raises, after all steps have ended."""
         run = _Run(backend.steps, call, context, caller)
         match backend.strategy:
             case "sequential":
@@ -54,7 +54,7 @@ class Composite:
 
 
 class _Run:
-    """One call of a composite. ``_seen`` grows only between steps, so those that run at once share it."""
+    """One call of a composite. ``_seen`` changes only between steps, so parallel steps may share it."""
 
     def __init__(self, steps: Sequence[Step], call: BoundCall, context: CallContext, caller: Caller) -> None:
         self._steps = steps
@@ -64,13 +64,13 @@ class _Run:
         self._seen: dict[str, StepResult] = {}
 
     def in_order(self) -> list[StepResult]:
-        """One after the other; after a failure that counts, none."""
+        """Run the steps in order. Skip the rest after a failure without ``continue_on_error``."""
         for step in self._steps:
             self._note(self._skipped(step) if self._is_over else self._one(step, self._context))
         return [*self._seen.values()]
 
     def handing_on(self) -> list[StepResult]:
-        """The same, where each is handed what the last one that succeeded gave."""
+        """Run the steps in order and pass each the output of the last step that succeeded."""
         before: StepResult | None = None
         for step in self._steps:
             ran = self._skipped(step) if self._is_over else self._one(step, self._context, before)
@@ -79,7 +79,7 @@ class _Run:
         return [*self._seen.values()]
 
     def first_that_holds(self) -> list[StepResult]:
-        """The first whose condition holds, and no other."""
+        """Run only the first step whose condition is true."""
         is_chosen = False
         for step in self._steps:
             ran = self._skipped(step) if is_chosen else self._one(step, self._context)
@@ -88,13 +88,13 @@ class _Run:
         return [*self._seen.values()]
 
     def at_once(self) -> list[StepResult]:
-        """All at the same time; a failure that counts cancels the others."""
+        """Run all steps in parallel. A failure without ``continue_on_error`` cancels the others."""
         ran: dict[str, StepResult] = {}
         with self._context.cancellation.child() as together:
             context = replace(self._context, cancellation=together, tell=_one_at_a_time(self._context.tell))
             with ThreadPoolExecutor(min(len(self._steps), MOST_AT_ONCE), "toolc step") as threads:
                 try:
-                    # Also what begins them: Ctrl-C comes while a thread starts, too.
+                    # Inside the try block, because Ctrl-C may also arrive while a thread starts.
                     waiting = [threads.submit(self._one, step, context) for step in self._steps]
                     for done in as_completed(waiting):
                         each = done.result()
@@ -103,7 +103,7 @@ class _Run:
                         if each.stops:
                             together.cancel()
                 except BaseException:
-                    # The threads are waited for: nothing of this call outlives it.
+                    # The executor waits for its threads, so nothing of this call outlives it.
                     together.cancel()
                     raise
         return [ran[step.id] for step in self._steps]
@@ -113,7 +113,7 @@ class _Run:
         return any(ran.stops for ran in self._seen.values())
 
     def _one(self, step: Step, context: CallContext, before: StepResult | None = None) -> StepResult:
-        """Run a step if its condition holds; what is wrong with either is its failure."""
+        """Run a step if its condition is true. An error in its condition or templates is its failure."""
         if context.cancellation.is_cancelled:
             return StepResult(step=step, outcome="cancelled")
         seen: JsonObject = {each.step.id: each.seen() for each in self._seen.values()}
@@ -161,7 +161,7 @@ def _outcome(result: ToolResult) -> StepOutcome:
 
 
 def _one_at_a_time(tell: Listener) -> Listener:
-    """A listener hears one event after the other, also where several threads have something to say."""
+    """Return a listener that receives one event at a time, also from several threads."""
     if tell is no_caller:
         return no_caller
     lock = Lock()
@@ -178,11 +178,11 @@ COMPOSED: Final[Mapping[str, tuple[str, str]]] = {
     "composite": ("toolc.runtime.composite.composite", "Composite"),
     "function": ("toolc.runtime.host_function", "HostFunctionBackend"),
 }
-"""Module and class of each kind: loaded at its first call, since most registries have none."""
+"""Module and class of each kind. Loaded at the first call, because most registries do not use them."""
 
 
 def composed(tag: str) -> ComposedBackend[Any] | None:  # Any: each takes the spec type of its tag
-    """How backends with this tag are run; None for one that runs in a sandbox."""
+    """Return the backend for a tag, or None for a backend that runs in a sandbox."""
     if tag not in COMPOSED:
         return None
     module, name = COMPOSED[tag]

@@ -1,4 +1,4 @@
-"""What came of a composite's steps: as other steps see it, as the result says it, and as ``details`` list it."""
+"""Conditions, arguments, and results of the steps of a composite."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import STEPS, JsonEntry, JsonList, JsonMap, JsonTemplate, Placeholder, Template, fill
 
 MAX_WORK: Final = 1_000_000
-"""How many steps an evaluation may take and values it may make, all in all: about a second."""
+"""How many steps an evaluation may take and values it may create, in total: about one second."""
 
 MAX_TEXT: Final = 16 * 1024 * 1024
-"""The longest text that ``join`` may make, in characters."""
+"""The longest text that ``join`` may create, in characters."""
 
 _CHARACTERS: Final = 1000
-"""So much text is as much work as one value."""
+"""How many characters count as one value."""
 
 
 class ConditionError(Exception):
-    """An expression that does not fit the values; ``str(error)`` says why, in one line."""
+    """An expression that cannot be applied to the values; ``str(error)`` says why, in one line."""
 
 
 def holds(expression: str, values: JsonObject) -> bool:
-    """Whether ``expression`` finds something: not false, null, or empty. Raises ``ConditionError``."""
+    """Return whether the value of ``expression`` is not false, null, or empty. Raises ``ConditionError``."""
     try:
         found: JsonValue = _Bounded().visit(jmespath.compile(expression).parsed, values)
     except (JMESPathError, RecursionError, TypeError, ValueError, OverflowError) as error:
         words = " ".join(str(error).split())[:200]
         raise ConditionError(f"{expression[:100]} does not fit what came: {words}") from None
-    # JMESPath's own truth, in which 0 is something.
+    # The truth values of JMESPath, in which 0 is true.
     return not (found is None or found is False or found in ("", [], {}))
 
 
 class _Bounded(TreeInterpreter):
-    """Gives up after ``MAX_WORK``."""
+    """An interpreter that raises ``ConditionError`` after ``MAX_WORK``."""
 
     def __init__(self) -> None:
         super().__init__(Options(custom_functions=_Measured()))
@@ -62,7 +62,7 @@ class _Bounded(TreeInterpreter):
 
 
 class _Measured(Functions):
-    """The library's functions; none makes a text longer than ``MAX_TEXT``."""
+    """The functions of JMESPath, which may not create a text longer than ``MAX_TEXT``."""
 
     def call_function(self, function_name: str, resolved_args: Any) -> Any:  # as above
         if function_name == "join" and _joined_size(resolved_args) > MAX_TEXT:
@@ -81,12 +81,12 @@ def _joined_size(arguments: list[object]) -> int:
 _END: Final = "\n"
 
 StepOutcome: TypeAlias = Literal["success", "failure", "skipped", "cancelled"]
-"""In GitHub Actions' words (``steps.ID.outcome``): of the step itself, whether or not others go on after it."""
+"""Outcomes as in GitHub Actions (``steps.ID.outcome``): the step's own, regardless of ``continue_on_error``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
-    """One step and what came of it; ``result`` is None where no call was made, ``call_id`` is empty then."""
+    """A step and its result. Without a call, ``result`` is None and ``call_id`` is empty."""
 
     step: Step
     outcome: StepOutcome
@@ -96,18 +96,18 @@ class StepResult:
 
     @property
     def data(self) -> JsonValue:
-        """What the step gave: its structured data, or its text where it has none. None where it did not succeed."""
+        """The step's structured data, or its text if it has none. None if the step did not succeed."""
         if self.result is None or self.outcome != "success":
             return None
         return self.result.structured[0] if self.result.structured else self.result.text
 
     @property
     def stops(self) -> bool:
-        """Whether the composite is over with this step, without those that follow."""
+        """Whether the composite ends with this step, without running the following ones."""
         return self.outcome == "cancelled" or (self.outcome == "failure" and not self.step.continue_on_error)
 
     def seen(self) -> JsonObject:
-        """The step as templates and conditions see it, under ``steps.ID``."""
+        """Return the value of ``steps.ID`` in templates and conditions."""
         error = self.result.error if self.result else None
         return {
             "outcome": self.outcome,
@@ -117,7 +117,7 @@ class StepResult:
         }
 
     def to_json(self) -> JsonObject:
-        """The step as ``details.steps`` lists it."""
+        """Return the entry in ``details.steps``."""
         error = self.result.error if self.result else None
         return {
             "id": self.step.id,
@@ -131,7 +131,7 @@ class StepResult:
 
 
 def of_all(ran: Sequence[StepResult]) -> ToolResult:
-    """The result of steps of which each counts: their outputs by id, and their content one after the other."""
+    """Return the combined result of all steps: their outputs by id, and their content in order."""
     stopped = _stopped(ran)
     if stopped is not None:
         return stopped
@@ -150,7 +150,7 @@ def of_all(ran: Sequence[StepResult]) -> ToolResult:
 
 
 def of_last(ran: Sequence[StepResult]) -> ToolResult:
-    """The result of steps of which the last one that succeeded counts: what it gave, as it gave it."""
+    """Return the result of the last step that succeeded."""
     stopped = _stopped(ran)
     if stopped is not None:
         return stopped
@@ -162,7 +162,7 @@ def of_last(ran: Sequence[StepResult]) -> ToolResult:
 
 
 def _stopped(ran: Sequence[StepResult]) -> ToolResult | None:
-    """The failure of the first step that ended the composite; a cancellation counts only where nothing failed."""
+    """Return the failure of the step that ended the composite, if any. Failures precede cancellations."""
     over = [each for each in ran if each.stops]
     failed = next((each for each in over if each.outcome == "failure"), over[0] if over else None)
     if failed is None:
@@ -182,7 +182,7 @@ _RESULTS: Final = frozenset({"outputs", "text"})
 
 
 def arguments_of(step: Step, arguments: JsonObject, ran: Mapping[str, StepResult]) -> JsonObject:
-    """What ``step`` passes on. Left out is what names an absent argument, or the result of a step without one.
+    """Return the arguments of ``step``. Omits keys whose template refers to an absent argument or result.
 
     Raises ``TemplateError``.
     """
@@ -193,10 +193,10 @@ def arguments_of(step: Step, arguments: JsonObject, ran: Mapping[str, StepResult
 
 
 def handed_on(arguments: JsonObject, before: StepResult, called: Sequence[ToolSpec]) -> JsonObject:
-    """``arguments`` with what the step ``before`` gave as the one parameter that is required and not among them.
+    """Return ``arguments`` with the output of the step ``before`` as the only missing required parameter.
 
-    A parameter that is a string takes it as text, any other as data. What a tool wrote decides nothing else: not
-    which parameter it becomes, and no other one.
+    A string parameter receives the text, any other the data. The output of a tool cannot influence which parameter
+    it becomes, and cannot set another one.
     """
     for tool in called:
         open_to_it = sorted(tool.parameters.required - arguments.keys())
@@ -209,7 +209,7 @@ def handed_on(arguments: JsonObject, before: StepResult, called: Sequence[ToolSp
 
 
 def _present(template: JsonTemplate, ran: Mapping[str, StepResult]) -> JsonTemplate:
-    """``template`` without the keys, at any depth, whose own text names a result that is not there."""
+    """Return ``template`` without keys, at any depth, whose text refers to a missing result."""
     match template:
         case JsonMap(entries=entries):
             kept = (entry for entry in entries if _is_there(entry, ran))

@@ -1,1 +1,1 @@
-"""The package ``toolc.runtime.execution``."""
+"""Run calls: single calls, batches, and calls from ``asyncio``."""

@@ -1,4 +1,4 @@
-"""Whether what a tool calls is what was reviewed with it: registries are put together, and changed."""
+"""Decide whether a tool may be called: deny-lists, reviewed callees, and supported features."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ __all__ = [
 
 
 class DenyList:
-    """Names and tags that are denied, changeable at any time and from any thread.
+    """Denied names and tags of tools. May be changed at any time and from any thread.
 
-    A call looks here before anything of it starts; what has started is left alone.
+    The list is checked before a call starts. Running calls are not affected.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # Replaced, never changed: to read them takes no lock.
+        # Replaced, never modified, so reading needs no lock.
         self._names: frozenset[str] = frozenset()
         self._tags: frozenset[str] = frozenset()
 
     def deny(self, names: Iterable[str], tags: Iterable[str]) -> None:
-        """Refuse the tools of these names, and all that have one of these tags.
+        """Deny the tools with these names, and all tools with one of these tags.
 
-        Raises ``UsageError`` for tags that are no list of texts; then nothing has changed.
+        Raises ``UsageError`` if ``tags`` is not a list of strings; the list is then unchanged.
         """
         with self._lock:
             names, tags = frozenset(names), _tags(tags)
@@ -44,14 +44,14 @@ class DenyList:
             self._tags |= tags
 
     def allow(self, names: Iterable[str], tags: Iterable[str]) -> None:
-        """Take these names and tags off the list; what is not on it is no mistake. Raises what ``deny`` raises."""
+        """Remove names and tags from the list; unknown ones are ignored. Raises what ``deny`` raises."""
         with self._lock:
             names, tags = frozenset(names), _tags(tags)
             self._names -= names
             self._tags -= tags
 
     def reason(self, tool: ToolSpec) -> str | None:
-        """Why ``tool`` is refused, in words for a model; None where it is not."""
+        """Return a message for the model that says why ``tool`` is denied, or None if it is not."""
         if not self._names.isdisjoint((tool.name, *tool.aliases)):
             return f"the tool {tool.name!r} is denied here; do without it"
         tag = next((tag for tag in tool.tags if tag in self._tags), None)
@@ -61,7 +61,10 @@ class DenyList:
 
 
 def _tags(given: object) -> frozenset[str]:
-    """The tags. Raises ``UsageError`` for a text alone, which letter by letter would deny nothing."""
+    """Return the tags as a set.
+
+    Raises ``UsageError`` for anything but a list of strings. A single string would deny its letters.
+    """
     tags = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)
     if not all(isinstance(tag, str) for tag in tags):
         raise UsageError(f"tags are a list of texts, and not {given!r:.60}; write e.g. tags=['danger']")
@@ -69,9 +72,9 @@ def _tags(given: object) -> frozenset[str]:
 
 
 def check_calls(tool: RegisteredTool, find: Callable[[str], RegisteredTool]) -> None:
-    """Raise ``RegistryError`` where ``tool`` would call other tools than those it was registered with, or itself.
+    """Raise ``RegistryError`` if ``tool`` would call itself, or other tools than it was registered with.
 
-    ``find`` finds them, and raises ``UsageError`` where there is none of a name.
+    ``find`` returns a tool by name, and raises ``UsageError`` if there is none.
     """
     found = ReviewedTools(find)
     if names := circle(tool.spec, found):
@@ -89,8 +92,9 @@ def check_calls(tool: RegisteredTool, find: Callable[[str], RegisteredTool]) -> 
 
 
 class ReviewedTools:
-    """Tools as ``toolc.model.call_graph`` looks for them, by a function that raises ``UsageError``; remembers its
-    answers.
+    """Finds tools for ``toolc.model.call_graph`` and caches the results.
+
+    ``find`` raises ``UsageError`` for an unknown name.
     """
 
     def __init__(self, find: Callable[[str], RegisteredTool]) -> None:
@@ -98,7 +102,10 @@ class ReviewedTools:
         self._specs: dict[str, ToolSpec | None] = {}
 
     def get(self, name: str, /) -> ToolSpec | None:
-        """The tool of this name or alias, or None, also for a function of the host's process: none is reviewed."""
+        """Return the tool with this name or alias, or None.
+
+        Also None for functions of the host process, because they are not reviewed.
+        """
         if name not in self._specs:
             try:
                 spec = self._find(name).spec
@@ -108,20 +115,20 @@ class ReviewedTools:
         return self._specs[name]
 
     def names(self) -> Iterator[str]:
-        """The names that were found."""
+        """Yield the names that were found."""
         return (name for name, spec in self._specs.items() if spec)
 
     def lost(self) -> Iterator[str]:
-        """The names that were not."""
+        """Yield the names that were not found."""
         return (name for name, spec in self._specs.items() if not spec)
 
 
 SERVED: Final = frozenset({PluginBackend.tag, PythonBackend.tag, ShellBackend.tag})
-"""The kinds of backend that can have a sandbox for several calls."""
+"""The kinds of backend that can keep a sandbox for several calls."""
 
 
 def unsupported_features(tool: ToolSpec) -> str | None:
-    """Why this version cannot call ``tool``, fit to show to a user; None where it can."""
+    """Return a message that says why this version cannot call ``tool``, or None if it can."""
     features = tuple(_features(tool))
     if not features:
         return None

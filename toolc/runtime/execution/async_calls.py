@@ -1,7 +1,7 @@
-"""A call on a thread of its own, followed from an event loop of ``asyncio``.
+"""Run calls on a separate thread and follow their events, from ``asyncio`` or from a generator.
 
-Who stops waiting, by ``task.cancel()`` or by closing an iterator, cancels the call and waits until it is over:
-no sandbox outlives the task that wanted it.
+Cancelling the task or closing the iterator cancels the call and waits until it has ended. No sandbox outlives
+the task that started it.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ __all__ = [
 T = TypeVar("T")
 
 CallRunner: TypeAlias = Callable[[Listener, Cancellation], T]
-"""Runs a call; what it raises, is raised where it is awaited."""
+"""Runs a call. Its exceptions are raised where the call is awaited."""
 
 MAX_AHEAD: Final = 64
-"""So many events may wait to be looked at; then the tool waits."""
+"""How many events may be queued before the tool has to wait for the reader."""
 
 
 async def async_events(call: CallRunner[object]) -> AsyncGenerator[Event, None]:
-    """The events of ``call``, which starts with the first ``anext``. See ``AsyncCall``."""
+    """Yield the events of ``call``, which starts with the first ``anext``. See ``AsyncCall``."""
     async with AsyncCall(call, listens=True) as running:
         async for event in running:
             yield event
@@ -53,7 +53,7 @@ async def async_events(call: CallRunner[object]) -> AsyncGenerator[Event, None]:
 
 
 async def result(call: CallRunner[T], on_event: Listener | None) -> T:
-    """What ``call`` returns; ``on_event`` is told on this event loop's thread. See ``AsyncCall``."""
+    """Return the result of ``call``. ``on_event`` is called on the thread of this event loop. See ``AsyncCall``."""
     argument_checks.listener("on_event", on_event)
     async with AsyncCall(call, listens=on_event is not None) as running:
         async for event in running:
@@ -63,10 +63,10 @@ async def result(call: CallRunner[T], on_event: Listener | None) -> T:
 
 
 class AsyncCall(Generic[T]):
-    """A call under way: an asynchronous iterator of its events, and then its result.
+    """A running call: an asynchronous iterator of its events, followed by its result.
 
-    Without ``listens`` it tells of nothing. To leave the block cancels the call and waits until it is over,
-    however often the waiting itself is cancelled.
+    Without ``listens`` it yields no events. Leaving the block cancels the call and waits until it has ended, even
+    if the waiting task is cancelled repeatedly.
     """
 
     def __init__(self, call: CallRunner[T], *, listens: bool) -> None:
@@ -81,7 +81,7 @@ class AsyncCall(Generic[T]):
         self._failures: list[BaseException] = []
         self._cancellation = Cancellation()
         run = contextvars.copy_context().run
-        # If the whole program ends first, so does the sandbox, and nobody has to wait for either.
+        # A daemon thread: if the program exits first, its sandbox ends too and there is nothing to wait for.
         self._thread = threading.Thread(target=run, args=(self._run,), name="toolc call", daemon=True)
 
     async def __aenter__(self) -> Self:
@@ -93,7 +93,7 @@ class AsyncCall(Generic[T]):
     ) -> None:
         self._left = True
         self._cancellation.cancel()
-        # What the call has still to say must not keep it from ending.
+        # Remaining events of the call must not block its end.
         self._room.release(MAX_AHEAD)
         cancelled: asyncio.CancelledError | None = None
         while not self._over.is_set():
@@ -101,7 +101,7 @@ class AsyncCall(Generic[T]):
                 await self._over.wait()
             except asyncio.CancelledError as again:
                 cancelled = again
-        self._thread.join()  # it has nothing left to do
+        self._thread.join()  # the call has ended, so this does not block
         if cancelled:
             raise cancelled
 
@@ -116,7 +116,7 @@ class AsyncCall(Generic[T]):
         return event
 
     def result(self) -> T:
-        """What the call returned, after its last event. Raises what it raised."""
+        """Return the call's result, after its last event. Raises the call's exception."""
         if self._failures:
             raise self._failures[0]
         return self._results[0]
@@ -127,7 +127,7 @@ class AsyncCall(Generic[T]):
         except BaseException as error:  # noqa: BLE001  raised again where it is awaited
             self._failures.append(error)
         finally:
-            # Here, since an iterator that is forgotten while its loop ends never gets further.
+            # Close here, because an iterator that is dropped while its loop ends does not run any further.
             self._cancellation.close()
             self._post(self._events.put_nowait, None)
             self._post(self._over.set)
@@ -140,23 +140,21 @@ class AsyncCall(Generic[T]):
     def _post(self, function: Callable[..., None], *arguments: object) -> None:
         try:
             self._loop.call_soon_threadsafe(function, *arguments)
-        except RuntimeError:  # the loop was closed, so nobody waits for anything any more
+        except RuntimeError:  # the loop is closed, so the events have no reader
             self._left = True
             self._cancellation.cancel()
 
 
-"""So many events may wait to be looked at; then the tool waits."""
-
 POLL_SECONDS: Final = 0.005
 
 EventCall: TypeAlias = Callable[[Callable[[Event], None], Cancellation], T]
-"""Runs a call; what it raises, the iterator raises."""
+"""Runs a call. Its exceptions are raised by the iterator."""
 
 
 def stream_events(call: EventCall[T]) -> Generator[Event, None, T]:
-    """The events of ``call``, which starts with the first ``next``; what it returns is the generator's own value.
+    """Yield the events of ``call``, which starts with the first ``next``. Return its result.
 
-    To close the iterator cancels the call and waits until its sandbox is gone.
+    Closing the iterator cancels the call and waits until its sandbox is closed.
     """
     waiting: Queue[Event | None] = Queue(MAX_AHEAD)
     returned: list[T] = []
@@ -171,7 +169,7 @@ def stream_events(call: EventCall[T]) -> Generator[Event, None, T]:
             waiting.put(None)
 
     with Cancellation() as cancellation:
-        # If the whole program ends first, so does the sandbox, and nobody has to wait for either.
+        # A daemon thread: if the program exits first, its sandbox ends too and there is nothing to wait for.
         thread = Thread(target=run, name="toolc call", daemon=True)
         try:
             thread.start()
@@ -180,7 +178,7 @@ def stream_events(call: EventCall[T]) -> Generator[Event, None, T]:
         finally:
             cancellation.cancel()
             while thread.is_alive():
-                # What it has still to say must not keep it from ending.
+                # Remaining events of the call must not block its end.
                 while not waiting.empty():
                     waiting.get_nowait()
                 thread.join(POLL_SECONDS)
@@ -191,7 +189,7 @@ def stream_events(call: EventCall[T]) -> Generator[Event, None, T]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeBatch:
-    """Calls to be made in this order, each with an id of its own; ``timeout`` is in seconds, for all together."""
+    """A batch of calls with unique ids. ``timeout`` is in seconds, for all calls together."""
 
     calls: Sequence[ToolCall]
     order: Order
@@ -199,7 +197,7 @@ class WholeBatch:
     made: CallPipeline
 
     def run(self, tell: Listener, cancellation: Cancellation) -> list[ToolResult]:
-        """All results, in the order of the calls. Raises ``BatchError`` where calls could not be made."""
+        """Return all results in the order of the calls. Raises ``BatchError`` if calls could not be made."""
         deadline = math.inf if self.timeout is None else monotonic() + self.timeout
         tell = tell if tell is no_caller else one_at_a_time(tell)
         with in_use(), cancellation.child() as own:
@@ -216,12 +214,12 @@ class WholeBatch:
             return run_batch(self.calls, make, self.order, own, skip)
 
     def events(self) -> Generator[BatchEvent, None, None]:
-        """All calls' events, and at last a ``BatchEnd``. Raises what ``run`` raises."""
+        """Yield the events of all calls, then a ``BatchEnd``. Raises what ``run`` raises."""
         results = yield from stream_events(self.run)
         yield BatchEnd(results=tuple(results))
 
     async def aevents(self) -> AsyncGenerator[BatchEvent, None]:
-        """``events`` for ``asyncio``."""
+        """Yield the same as ``events``, for ``asyncio``."""
         async with AsyncCall(self.run, listens=True) as running:
             async for event in running:
                 yield event

@@ -1,7 +1,7 @@
-"""Many calls at once, or one group after another; each call's result stands where the call stood.
+"""Run several calls in parallel, sequentially, or in groups. Results keep the order of the calls.
 
-A call that fails leaves the others alone, one that could not be made at all too: what was raised for it is
-kept in its place, and raised with everything else once the last call is over.
+A call that fails, or that could not be made, does not affect the others. Its exception is kept in its place and
+raised with all results after the last call has ended.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ __all__ = [
 ]
 
 Mode: TypeAlias = Literal["parallel", "sequential", "batched"]
-"""All as soon as there is room, one after the other, or group after group."""
+"""All calls in parallel up to a limit, one after the other, or group after group."""
 
 Steer: TypeAlias = Callable[[Sequence[ToolResult]], str | None]
-"""Given the results so far, says why the rest is to be skipped, or None to go on."""
+"""Receives the results so far. Returns why the remaining calls are skipped, or None to continue."""
 
 MAX_AT_ONCE: Final = 32
-"""The most that run at once by default, however many processors there are."""
+"""The default limit for calls in parallel, independent of the number of processors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """In which order a batch runs.
+    """The order in which a batch runs.
 
-    ``size`` is how many calls run at once, or are in a group; None is the number of processors and four, for a
-    call mostly waits. Raises ``UsageError`` for what makes no sense together.
+    ``size`` is how many calls run in parallel, or form a group. None is the number of processors plus four, because
+    most calls spend their time waiting. Raises ``UsageError`` for values that contradict each other.
     """
 
     mode: Mode = "parallel"
@@ -65,28 +65,28 @@ class Order:
 
     @property
     def at_once(self) -> int:
-        """How many calls run at once."""
+        """How many calls run in parallel."""
         return self.size or min(MAX_AT_ONCE, processors() + 4)
 
     def groups(self, count: int) -> Iterator[range]:
-        """The calls that are begun together, by their places."""
+        """Yield the indices of the calls of each group."""
         size = {"parallel": count, "sequential": 1, "batched": self.size or 1}[self.mode]
         return (range(start, min(start + size, count)) for start in range(0, count, max(1, size)))
 
 
 Make: TypeAlias = Callable[[ToolCall], ToolResult]
-"""Makes one call, on any thread. What it raises is that call's alone."""
+"""Makes one call, on any thread. An exception affects this call only."""
 
 Skip: TypeAlias = Callable[[ToolCall, str], ToolResult]
-"""The result of a call that is not made, for a reason."""
+"""Returns the result of a call that is skipped for the given reason."""
 
 
 def run_batch(
     calls: Sequence[ToolCall], make: Make, order: Order, cancellation: Cancellation, skip: Skip
 ) -> list[ToolResult]:
-    """The results of ``calls``, in their order. Cancels ``cancellation`` where it is interrupted itself.
+    """Return the results of ``calls``, in their order. Sets ``cancellation`` if it is interrupted.
 
-    Raises ``BatchError``, with every result in it, where calls could not be made.
+    Raises ``BatchError``, which holds all results, if calls could not be made.
     """
     batch = _Batch(calls, make)
     for group in order.groups(len(calls)):
@@ -99,7 +99,10 @@ def run_batch(
 
 
 def _steered(order: Order, batch: _Batch) -> str | Exception | None:
-    """Why the rest is not to be made; what the callback raises must not lose what was done."""
+    """Return why the remaining calls are skipped, or None to continue.
+
+    An exception of the callback is returned, so that finished results are not lost.
+    """
     try:
         said = order.steer(batch.so_far) if order.steer else None
     except Exception as error:  # noqa: BLE001  the caller's own; it is the outcome of the rest
@@ -108,10 +111,10 @@ def _steered(order: Order, batch: _Batch) -> str | Exception | None:
 
 
 def with_ids(calls: Iterable[ToolCall]) -> list[ToolCall]:
-    """``calls``, each with an id of its own: servers that know none send none, or the same for all.
+    """Return ``calls`` with unique ids.
 
-    A call without an id gets one. One whose id another has already gets a number behind it. Raises ``UsageError``
-    for what is no call.
+    Some servers send no ids, or the same for all calls. A call without an id gets one. A duplicate id gets a
+    numeric suffix. Raises ``UsageError`` for anything that is not a call.
     """
     if not isinstance(calls, Iterable):
         raise UsageError(f"a batch is a list of ToolCall(name=..., arguments=...), and not {calls!r:.60}")
@@ -138,12 +141,12 @@ def _tool_call(given: object) -> ToolCall:
 
 
 def new_call_id() -> str:
-    """An id for a call that came without one."""
+    """Return a new random call id."""
     return f"call_{token_hex(8)}"
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Return how many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -154,7 +157,7 @@ def _not_made(reason: str | Exception, skip: Skip, call: ToolCall) -> ToolResult
 
 
 class _Batch:
-    """What came of each call so far: its result, or what was raised for it."""
+    """The outcome of each call so far: its result or its exception."""
 
     def __init__(self, calls: Sequence[ToolCall], make: Make) -> None:
         self._calls = calls
@@ -163,13 +166,14 @@ class _Batch:
 
     @property
     def so_far(self) -> list[ToolResult]:
-        """The results that there are, in the order of their calls."""
+        """The results so far, in the order of the calls."""
         return [each for each in self._outcomes if isinstance(each, ToolResult)]
 
     def run(self, group: range, at_once: int, cancellation: Cancellation) -> None:
-        """Make the calls of ``group``; ends when all of them have.
+        """Make the calls of ``group`` and wait for all of them.
 
-        Raises what one of them raised to end the program: then those under way are cancelled, and no other starts.
+        Re-raises an exception that ends the program, such as ``KeyboardInterrupt``, after running calls were
+        cancelled; no further calls start.
         """
         todo = _Todo(group)
         if len(group) == 1:
@@ -195,13 +199,13 @@ class _Batch:
             raise
 
     def fill(self, outcome: Callable[[ToolCall], ToolResult | BaseException]) -> None:
-        """Give each call that has not been made the outcome that stands for that."""
+        """Set the outcome of each call that has not been made."""
         for place, known in enumerate(self._outcomes):
             if known is None:
                 self._outcomes[place] = outcome(self._calls[place])
 
     def results(self) -> list[ToolResult]:
-        """All results. Raises ``BatchError`` where there is not one for each call."""
+        """Return all results. Raises ``BatchError`` if a call has none."""
         raised = [each for each in self._outcomes if isinstance(each, Exception)]
         if raised:
             told = [
@@ -228,10 +232,10 @@ class _Batch:
 
 
 class _Todo:
-    """The places of a group that nobody has taken yet, and how many that were taken are not done.
+    """The indices of a group that have not been started, and the number of running calls.
 
-    Waiting for these and not for the threads: Ctrl-C may come while a thread starts, which then makes a call
-    though nobody was handed the thread.
+    ``join`` waits for the calls rather than for threads. Ctrl-C may arrive while a thread starts; that thread then
+    makes a call although the caller has no reference to it.
     """
 
     def __init__(self, places: Iterable[int]) -> None:
@@ -240,7 +244,7 @@ class _Todo:
         self._changed = threading.Condition()
 
     def take(self) -> int | None:
-        """The next place, which is to be ``done``; None where none is left."""
+        """Return the next index, or None if none is left. Call ``done`` when its call has ended."""
         with self._changed:
             if not self._waiting:
                 return None
@@ -248,17 +252,17 @@ class _Todo:
             return self._waiting.popleft()
 
     def done(self) -> None:
-        """A place that was taken is over."""
+        """Mark a started call as ended."""
         with self._changed:
             self._running -= 1
             self._changed.notify_all()
 
     def clear(self) -> None:
-        """Let nobody take another place."""
+        """Remove all indices that have not been started."""
         with self._changed:
             self._waiting.clear()
 
     def join(self) -> None:
-        """Wait until every place was taken and is done."""
+        """Wait until every call was started and has ended."""
         with self._changed:
             self._changed.wait_for(lambda: not self._waiting and not self._running)

@@ -1,10 +1,9 @@
-"""Calls of one registry's tools.
+"""Call the tools of one registry.
 
-What the caller or the tool did wrong ends as a ``ToolResult`` with ``is_error``: bad arguments before
-anything started, a failure of the tool, a limit that ended it. What *we* could not do (no engine, a
-sandbox that would not start or died) is raised as ``InfrastructureError`` and cannot be mistaken for a
-tool's output. Nothing here is shared between calls: any number of threads may execute at once.
-The steps of a call are told in ``toolc.runtime.execution.single_call``.
+Errors of the caller or the tool give a ``ToolResult`` with ``is_error``: invalid arguments, a failure of the tool,
+or an exceeded limit. Errors of toolc or its environment (no engine, a sandbox that did not start or died) raise
+``InfrastructureError``, so they cannot be confused with a tool's output. Calls share no state: any number of
+threads may run calls in parallel. See ``toolc.runtime.execution.single_call`` for the steps of a call.
 """
 
 from __future__ import annotations
@@ -37,16 +36,16 @@ __all__ = [
 ]
 
 Find: TypeAlias = Callable[[str], RegisteredTool]
-"""The tool of a name or alias. Raises ``UsageError`` where there is none."""
+"""Returns the tool with a name or alias. Raises ``UsageError`` if there is none."""
 
 
 def no_tools(name: str) -> RegisteredTool:
-    """A ``Find`` that knows none."""
+    """Raise ``UsageError`` for every name: a ``Find`` without tools."""
     raise UsageError(f"there is no tool {name!r}")
 
 
 class CallPipeline:
-    """Calls the tools that ``find`` finds; the ``Caller`` of ``owner`` where that is one which calls others."""
+    """Calls the tools that ``find`` returns. Serves as the ``Caller`` of ``owner`` if that tool calls others."""
 
     def __init__(self, setting: CallOptions, find: Find = no_tools, owner: RegisteredTool | None = None) -> None:
         self._setting = setting
@@ -56,11 +55,11 @@ class CallPipeline:
     def run(
         self, tool: RegisteredTool, call: ToolCall, context: CallContext, *, timeout_ms: int | None = None
     ) -> ToolResult:
-        """Run ``call``; its events go to ``context.tell``, the last is its ``ToolEnd``.
+        """Run ``call``. Its events go to ``context.tell``; the last one is its ``ToolEnd``.
 
-        Raises ``UsageError`` (a workspace that is missing or refused, a tool that this version cannot run),
-        ``RegistryError`` (it calls others than those it was reviewed with), ``LockError`` (it is not what was
-        approved), ``PolicyError`` (a policy does not allow it) and ``InfrastructureError``.
+        Raises ``UsageError`` (a workspace is missing or refused, or this version cannot run the tool),
+        ``RegistryError`` (the tool calls other tools than it was reviewed with), ``LockError`` (the tool is not the
+        approved one), ``PolicyError`` (a policy forbids it) and ``InfrastructureError``.
         """
         if not self._is_own(tool.spec):
             self._check_approved(tool)
@@ -79,7 +78,7 @@ class CallPipeline:
         return result
 
     def named(self, call: ToolCall, context: CallContext, *, timeout_ms: int | None = None) -> ToolResult:
-        """Run ``call`` of a tool that may not exist: then its result is of kind ``not_found``."""
+        """Run ``call`` by tool name. An unknown tool gives a result of kind ``not_found``."""
         try:
             tool = self._find(call.name)
         except UsageError as error:
@@ -89,7 +88,7 @@ class CallPipeline:
     def call(
         self, name: str, arguments: JsonValue, context: CallContext, *, step: str, timeout_ms: int | None = None
     ) -> ToolResult:
-        """See ``toolc.runtime.caller.Caller``."""
+        """Call a tool as a part of ``context``. See ``toolc.runtime.caller.Caller``."""
         call = ToolCall(name=name, arguments=arguments, call_id=f"{context.call_id}.{step}")
         part = CallContext(
             call_id=call.call_id,
@@ -110,12 +109,12 @@ class CallPipeline:
         return self.named(call, part, timeout_ms=timeout_ms)
 
     def tools(self, names: Sequence[str]) -> tuple[ToolSpec, ...]:
-        """See ``toolc.runtime.caller.Caller``."""
+        """Return the tools that may be called. See ``toolc.runtime.caller.Caller``."""
         found = (self._found(name) for name in names)
         return tuple(tool for tool in found if tool and self._may_call(tool) and not self._setting.denied(tool))
 
     def _check_approved(self, tool: RegisteredTool) -> None:
-        """Raise ``LockError`` or ``PolicyError`` where the caller's lock or policy is against it."""
+        """Raise ``LockError`` or ``PolicyError`` if the caller's lock or policy does not allow ``tool``."""
         lock, policy = self._setting.lock, self._setting.policy
         if lock is not None:
             lock.check(tool)
@@ -123,12 +122,15 @@ class CallPipeline:
             refuse(tool.spec, ReviewedTools(self._find), (policy,))
 
     def _may_call(self, tool: ToolSpec) -> bool:
-        """Whether the owner may: a function of the program is called by the program's own tools alone."""
+        """Return whether the owner may call ``tool``.
+
+        Only tools of the program itself may call functions of the program.
+        """
         is_the_hosts = isinstance(tool.backend, HostFunction) and not self._is_own(tool)
         return not is_the_hosts or (self._owner is not None and self._owner.is_of_this_program)
 
     def _is_own(self, tool: ToolSpec) -> bool:
-        """Whether it is toolc's own, by which long results are read on."""
+        """Return whether ``tool`` is toolc's own tool that reads stored results."""
         is_named = self._setting.shelf is not None and tool.name == READ_RESULT
         return is_named and isinstance(tool.backend, HostFunction)
 
@@ -148,7 +150,7 @@ def execute(
     cancellation: Cancellation | None = None,
     find: Find = no_tools,
 ) -> ToolResult:
-    """Run ``call``, which stands in no other. Raises what ``Calls.run`` raises."""
+    """Run a top-level ``call``. Raises what ``CallPipeline.run`` raises."""
     with nullcontext(cancellation) if cancellation else Cancellation() as given:
         context = CallContext(
             call_id=call.call_id, tell=on_event or no_caller, cancellation=given, deadline=math.inf
@@ -157,7 +159,7 @@ def execute(
 
 
 def ignore_events(call: ToolCall, context: CallContext, kind: ErrorKind, message: str) -> ToolResult:
-    """The result of a call that no tool has heard of, told as its end."""
+    """Return an error result for a call that does not reach a tool, and emit its ``ToolEnd``."""
     result = failure(kind, message, {"call_id": call.call_id})
     context.tell(ToolEnd(name=call.name, call_id=call.call_id, result=result))
     return result

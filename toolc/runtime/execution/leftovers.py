@@ -1,7 +1,7 @@
-"""All that calls of this user's processes have made outside of their sandboxes, and whether it may be removed.
+"""Find everything that calls of this user's processes left outside of their sandboxes.
 
-Normally there is nothing but what living processes use: each removes its own, and a janitor what a killed one
-could not. A power cut kills both, and what is on disk stays until somebody looks for it here.
+Normally these are only resources of running processes. Each process removes its own, and a janitor removes those
+of a killed process. After a power cut both are missing, and files stay on disk until they are found here.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What was found, in the order in which it is to be removed, and where nobody could look: a sentence each."""
+    """The leftovers in order of removal, and a message for each place that could not be checked."""
 
     leftovers: tuple[Leftover, ...]
     unseen: tuple[str, ...] = ()
 
 
 def survey() -> Survey:
-    """Look everywhere; nothing is changed."""
+    """Return all leftovers. Changes nothing."""
     found: list[Leftover] = []
     unseen: list[str] = []
-    # A runtime folder is what tells the next start that its owner left anything: it goes after all the rest.
+    # Runtime folders come last: they mark that their owner left something behind.
     for look in (*_engines(), _views, _drafts, _runtime_folders):
         try:
             found += look()
@@ -46,14 +46,14 @@ def survey() -> Survey:
 
 
 def _engines() -> Iterator[Callable[[], tuple[Leftover, ...]]]:
-    """The engines that work here: one that doesn't has nothing either, or nobody can ask it."""
+    """Yield a lookup for each available engine. An unavailable one has no leftovers or cannot be queried."""
     for name in ENGINES:
         if selection.probe(name).available:
             yield selection.load(name).leftovers
 
 
 def _views() -> Iterator[Leftover]:
-    """What transactions show to tools, with what a commit that was cut short put aside in its workspace."""
+    """Yield the views of transactions, with files that an interrupted commit moved aside in its workspace."""
     for whose, folder in scratch.directories():
         yield _folder(whose, folder, partial(_sweep, folder))
 
@@ -64,7 +64,7 @@ def _sweep(folder: Path) -> None:
 
 
 def _drafts() -> Iterator[Leftover]:
-    """What was being made in the store: an image while it was unpacked, packages while they were installed."""
+    """Yield unfinished entries of the store: images being unpacked and packages being installed."""
     for whose, folder in store.scratch_folders():
         yield _folder(whose, folder, partial(store_sweep.remove, folder))
 

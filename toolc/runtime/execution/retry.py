@@ -1,4 +1,4 @@
-"""``retry``: whether a call that failed is tried again, and how long it waits before."""
+"""The ``retry`` key of a spec: whether a failed call is repeated, and how long to wait before."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from toolc.model.result import ToolResult
 from toolc.model.spec.tool import Retry, ToolSpec
 
 MAX_WAIT_MS: Final = 60_000
-"""A server that wants a longer wait is not waited for: the model is told when to try again."""
+"""The longest wait. If a server requests more, the call is not repeated and the model gets the server's delay."""
 
 
 def retry_of(tool: ToolSpec) -> Retry | None:
-    """The tool's retries; none, whatever it says, where nothing says that it is idempotent."""
+    """Return the retry settings of a tool, or None if it is not declared idempotent."""
     return tool.retry if tool.annotations.idempotent else None
 
 
 def wait_ms(retry: Retry, result: ToolResult, attempt: int) -> int | None:
-    """How long to wait after ``attempt`` (from 1) came to ``result``; None where that is final.
+    """Return the milliseconds to wait after ``attempt`` (from 1), or None if ``result`` is final.
 
-    Twice as long each time, and at least as long as the server asked for (Retry-After; RFC 9110, 10.2.3).
+    Doubles with each attempt, and is at least the server's Retry-After (RFC 9110, section 10.2.3).
     """
     if result.error is None or result.error.kind not in retry.kinds or attempt >= retry.attempts:
         return None
@@ -29,7 +29,7 @@ def wait_ms(retry: Retry, result: ToolResult, attempt: int) -> int | None:
 
 
 def told(result: ToolResult, waited_ms: int) -> JsonObject:
-    """One attempt as it stands in ``details.attempts``: what it came to, and the wait that followed."""
+    """Return an entry of ``details.attempts``: the error of an attempt and the wait after it."""
     error: JsonValue = {"kind": result.error.kind, "message": result.error.message} if result.error else None
     return {"error": error, "duration_ms": result.details.get("duration_ms"), "wait_ms": waited_ms}
 

@@ -1,16 +1,16 @@
-"""One call, from its arguments to its result: may it run, is it right, is it allowed, and how often is it tried.
+"""One call from its arguments to its result: checks, validation, confirmation, and retries.
 
 ::
 
-    denied    is the tool on a deny-list?                                       toolc.runtime.execution.admission
-    bind      arguments  -> BoundCall    validated, defaults filled in          toolc.runtime.validation
-    prepare   BoundCall  -> an attempt   planned, its engine chosen             toolc.runtime.sandboxed.call
-    confirm   where the spec says so, a person allows, denies or changes it     toolc.model.call
-    run       an attempt -> ToolResult   in a sandbox of its own                toolc.runtime.sandboxed.call
-                                         or by calls of other tools             toolc.runtime.composite.call
-    retry     where the spec says so, and the tool is idempotent                toolc.runtime.execution.retry
+    denied    is the tool on a deny-list?                                 toolc.runtime.execution.admission
+    bind      arguments  -> BoundCall    validated, defaults filled in    toolc.runtime.validation
+    prepare   BoundCall  -> an attempt   planned, its engine chosen       toolc.runtime.sandboxed.call
+    confirm   if the spec requires it, a user allows, denies or edits it  toolc.model.call
+    run       an attempt -> ToolResult   in a new sandbox                 toolc.runtime.sandboxed.call
+                                         or by calls of other tools       toolc.runtime.composite.call
+    retry     if the spec has it and the tool is idempotent               toolc.runtime.execution.retry
 
-Up to the first attempt nothing starts, and whatever keeps it from starting is a result that says so.
+Nothing starts before the first attempt. A check that fails before it gives an error result.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from toolc.runtime.sandboxed.plugin_description import NOT_STARTED
 from toolc.runtime.validation import BindError, bind
 
 _OUTCOMES: Final[dict[ErrorKind, str]] = {"cancelled": "cancelled", "timeout": "timed_out"}
-"""What ``details.outcome`` says of a call that ended before it began."""
+"""The value of ``details.outcome`` for a call that ended before it started."""
 
 NOBODY_TO_CONFIRM: Final = (
     "a person must allow each call of it, and nobody can be asked here; toolc run asks on a terminal or "
@@ -49,7 +49,7 @@ NOBODY_TO_CONFIRM: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A call of ``tool`` that nobody has looked at. ``timeout_ms`` None is as long as the tool may take."""
+    """A call of ``tool`` that is not validated yet. ``timeout_ms`` None means the tool's own limit."""
 
     tool: RegisteredTool
     call: ToolCall
@@ -59,7 +59,7 @@ class Call:
     timeout_ms: int | None = None
 
     def result(self) -> ToolResult:
-        """Run it. Raises ``UsageError`` and ``InfrastructureError``; see ``Executor.run``."""
+        """Run the call. Raises ``UsageError`` and ``InfrastructureError``; see ``Executor.run``."""
         if refused := self._refused():
             return refused
         if reason := unsupported_features(self.tool.spec):
@@ -74,7 +74,7 @@ class Call:
                     return self._denied(answer)
                 if answer.arguments is not None:
                     ready = self._prepared(answer.arguments, timing)
-                # A person takes his time.
+                # Check again, because the confirmation may have taken long.
                 if refused := self._refused():
                     return refused
         except (BindError, PlanError) as error:
@@ -115,7 +115,7 @@ class Call:
         return replace(result, details=result.details | {"attempts": attempts})
 
     def _until(self) -> float:
-        """When the last attempt must be over: what the caller allows counts for all of them together."""
+        """Return when the last attempt must end. The caller's timeouts apply to all attempts together."""
         allowed = [each for each in (self.setting.timeout_ms, self.timeout_ms) if each is not None]
         return min([self.context.deadline, *(monotonic() + each / 1000 for each in allowed)])
 
@@ -127,7 +127,7 @@ class Call:
         )
 
     def _answer(self, bound: BoundCall) -> Allow | str:
-        """``Allow``, or why the call may not run."""
+        """Return ``Allow``, or a message that says why the call may not run."""
         if self.setting.confirm is None:
             return f"the tool {bound.tool.name!r} was not called: {NOBODY_TO_CONFIRM}"
         answer = self.setting.confirm(bound)
@@ -138,7 +138,7 @@ class Call:
         return f"this call of {bound.tool.name!r} was denied{said}"
 
     def _refused(self) -> ToolResult | None:
-        """Why nothing more may start: a deny-list, a cancellation, or the time is up."""
+        """Return an error result if the call may not go on: denied, cancelled, or out of time."""
         if reason := self.setting.denied(self.tool.spec):
             return self._denied(reason)
         if self.context.cancellation.is_cancelled:

@@ -1,1 +1,1 @@
-"""The package ``toolc.runtime.output``."""
+"""Output of tools: streams, progress, and truncation."""

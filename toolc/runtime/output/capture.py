@@ -1,4 +1,4 @@
-"""Keeps the beginning and the end of a stream of any length."""
+"""Capture the beginning and the end of a stream of any length."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from toolc.model.result import Capture
 
 
 class HeadTailBuffer:
-    """Collects a stream's bytes under a cap: all of it while it fits, else half head and half tail.
+    """Collects a stream's bytes up to a limit: all of it if it fits, else half head and half tail.
 
-    ``limit`` is in bytes; a little over twice as much is the most that is ever held.
+    ``limit`` is in bytes. The buffer holds slightly more than twice as much at most.
     """
 
     def __init__(self, limit: int) -> None:
@@ -20,19 +20,19 @@ class HeadTailBuffer:
         self._total = 0
 
     def add(self, data: bytes) -> None:
-        """Take the next bytes of the stream."""
+        """Add the next bytes of the stream."""
         self._total += len(data)
         room = self._head_size - len(self._head)
         if room:
             self._head += data[:room]
             data = data[room:]
         self._tail += data[max(0, len(data) - self._tail_size) :]
-        # Only now and then, so that the cost of a byte does not grow with the limit.
+        # Trim only occasionally, so that the cost per byte does not grow with the limit.
         if len(self._tail) > 2 * self._tail_size:
             del self._tail[: len(self._tail) - self._tail_size]
 
     def capture(self) -> Capture:
-        """What was kept up to now."""
+        """Return what was captured so far."""
         if self._total <= self._limit:
             return Capture(bytes(self._head + self._tail), b"", self._total)
         tail = bytes(self._tail[len(self._tail) - self._tail_size :])

@@ -1,4 +1,4 @@
-"""What a guest sends of a tool's output, stream by stream: how much it may send, and what is kept of it."""
+"""The output streams that a guest may send: their flow control, and what is kept of each."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from toolc.runtime.output.progress import ProgressLines, Reports, UpdateSink
 from toolc.runtime.secrets.redaction import RedactedStream, Redactor
 
 TextSink: TypeAlias = Callable[[bytes], None]
-"""Told the next piece of a tool's text, in UTF-8."""
+"""Receives the next piece of a tool's text, in UTF-8."""
 
 
 class UpdateLines:
-    """A stream of such lines; see ``Output``. ``longest`` is a line's, in bytes."""
+    """A stream of JSON lines with text or content; see ``Output``.
+
+    ``longest`` is the maximum length of a line, in bytes.
+    """
 
     def __init__(self, limit: int, longest: int, redactor: Redactor, text: TextSink, update: UpdateSink) -> None:
         self.window = frames.WINDOW_BYTES
@@ -33,7 +36,7 @@ class UpdateLines:
         self._is_too_long = False
 
     def add(self, payload: bytes) -> bytes:
-        """Tell what came next; nothing of it is left to be kept."""
+        """Pass on the updates in ``payload``. Nothing of it is captured."""
         *ends, rest = payload.split(b"\n")
         for end in ends:
             self._append(end)
@@ -46,14 +49,14 @@ class UpdateLines:
         return b""
 
     def finish(self) -> bytes:
-        """Tell what was held back, and the last report; twice is the same as once."""
+        """Pass on held back text and the last report. Further calls have no effect."""
         if held := self._stream.finish():
             self._text(held)
         self._reports.finish()
         return b""
 
     def capture(self) -> Capture:
-        """Nothing: the answer has it all."""
+        """Return an empty capture: the answer contains everything."""
         return Capture()
 
     def _append(self, piece: bytes) -> None:
@@ -88,27 +91,27 @@ class UpdateLines:
 
 
 REPLY_SLACK: Final = 64 * 1024
-"""What a reply may have beyond twice the output limit (base64, JSON's escapes, a traceback), in bytes."""
+"""How much longer than twice the output limit a reply may be (base64, JSON escapes, a traceback), in bytes."""
 
 
 class Output(Protocol):
-    """One stream of the guest's: ``window`` is how much more it may send, in bytes; ``ended`` whether it has."""
+    """One stream of the guest. ``window`` is how many more bytes it may send; ``ended`` is whether it has ended."""
 
     window: int
     ended: bool
 
     def add(self, payload: bytes) -> bytes:
-        """Keep what came next; returns what of it is output of the tool's."""
+        """Store the next bytes and return the part that is output of the tool."""
 
     def finish(self) -> bytes:
-        """Keep what may be waiting for the rest of something, and return it; twice is the same as once."""
+        """Store and return what was held back. Further calls have no effect."""
 
     def capture(self) -> Capture:
-        """What was kept."""
+        """Return what was captured."""
 
 
 class ByteOutput:
-    """A stream of which the beginning and the end are kept: ``limit`` bytes."""
+    """A stream whose beginning and end are kept, up to ``limit`` bytes."""
 
     def __init__(self, limit: int, redactor: Redactor, lines: ProgressLines | None = None) -> None:
         self.window = frames.WINDOW_BYTES
@@ -118,26 +121,29 @@ class ByteOutput:
         self._lines = lines
 
     def add(self, payload: bytes) -> bytes:
-        """See ``Output``."""
+        """Store the next bytes. See ``Output``."""
         data = self._stream.feed(payload)
         data = self._lines.feed(data) if self._lines else data
         self._kept.add(data)
         return data
 
     def finish(self) -> bytes:
-        """See ``Output``."""
+        """Store what was held back. See ``Output``."""
         data = self._stream.finish()
         data = self._lines.feed(data) + self._lines.finish() if self._lines else data
         self._kept.add(data)
         return data
 
     def capture(self) -> Capture:
-        """See ``Output``."""
+        """Return what was captured. See ``Output``."""
         return self._kept.capture()
 
 
 class DelimitedOutput:
-    """One call's part of a session's stream, which ``output`` keeps, up to a mark. ``rest`` is the next call's."""
+    """One call's part of a session's stream, up to a mark. ``rest`` belongs to the next call.
+
+    ``output`` captures the call's part.
+    """
 
     def __init__(self, mark: bytes, output: Output) -> None:
         self.window = frames.WINDOW_BYTES
@@ -148,10 +154,10 @@ class DelimitedOutput:
         self._output = output
 
     def add(self, payload: bytes) -> bytes:
-        """See ``Output``."""
+        """Store the next bytes. See ``Output``."""
         data = self.rest + payload
         if self.is_done:
-            # From what the call has left running: it has no end, and the next call sees its beginning.
+            # Output of processes that the call left running is unlimited. The next call receives its beginning.
             self.rest = data[: frames.WINDOW_BYTES]
             return b""
         before, mark, after = data.partition(self._mark)
@@ -164,16 +170,16 @@ class DelimitedOutput:
         return self._output.add(data[: len(data) - keep])
 
     def finish(self) -> bytes:
-        """See ``Output``."""
+        """Store what was held back. See ``Output``."""
         return self._output.finish()
 
     def capture(self) -> Capture:
-        """See ``Output``."""
+        """Return what was captured. See ``Output``."""
         return self._output.capture()
 
 
 class LineOutput:
-    """A stream of lines, of which empty ones do not count. ``limit`` is how much may wait to be taken, in bytes."""
+    """A stream of lines, without empty ones. ``limit`` is how many bytes may wait to be read."""
 
     def __init__(self, limit: int) -> None:
         self.window = frames.WINDOW_BYTES
@@ -185,7 +191,7 @@ class LineOutput:
         self._waiting = 0
 
     def add(self, payload: bytes) -> bytes:
-        """See ``Output``; nothing of it is a tool's output."""
+        """Store the next bytes; none of them are output of the tool. See ``Output``."""
         if self._waiting + len(payload) > self._limit:
             self.is_too_long = True
             return b""
@@ -203,38 +209,38 @@ class LineOutput:
 
     @property
     def beginning(self) -> bytes:
-        """The beginning of a line whose end has not come."""
+        """The beginning of an incomplete line."""
         return bytes(self._rest)
 
     @property
     def has_line(self) -> bool:
-        """Whether there is a whole line."""
+        """Whether there is a complete line."""
         return bool(self._whole)
 
     @property
     def waiting(self) -> bytes:
-        """The next line, or what has come of it; empty where that is nothing but space."""
+        """The next line or the beginning of it; empty if that is only whitespace."""
         return self._whole[0] if self._whole else bytes(self._rest).strip()
 
     def take(self) -> bytes:
-        """The next whole line, with its end."""
+        """Remove and return the next complete line, with its newline."""
         line = self._whole.popleft()
         self._waiting -= len(line)
         return line
 
     def finish(self) -> bytes:
-        """See ``Output``."""
+        """Return nothing. See ``Output``."""
         return b""
 
     def capture(self) -> Capture:
-        """See ``Output``: lines are taken, and not kept."""
+        """Return an empty capture: lines are not kept. See ``Output``."""
         return Capture()
 
 
 def call_outputs(plan: Plan, redactor: Redactor, update: UpdateSink, text: TextSink) -> dict[int, Output]:
-    """The streams that the guest of one call may send on.
+    """Return the streams that the guest of one call may send.
 
-    ``update`` and ``text`` are told of what comes as such, and of what a function yields.
+    ``update`` and ``text`` receive progress reports and what a function yields.
     """
     limit = plan.stream_bytes
     outputs: dict[int, Output] = {
@@ -242,7 +248,8 @@ def call_outputs(plan: Plan, redactor: Redactor, update: UpdateSink, text: TextS
         frames.STDERR: ByteOutput(limit, redactor, _reports(plan, update)),
     }
     if not isinstance(plan.invocation, Exec):
-        # Redacted once it is read: a secret in the Base64 of a picture, or as a number, would make no JSON of it.
+        # Redacted after parsing: replacing a number, or part of the Base64 of an image, would make the JSON
+        # invalid.
         outputs[frames.REPLY] = ByteOutput(2 * limit + REPLY_SLACK, Redactor())
         outputs[frames.YIELDED] = _updates(plan, redactor, update, text)
     return outputs
@@ -251,7 +258,7 @@ def call_outputs(plan: Plan, redactor: Redactor, update: UpdateSink, text: TextS
 def session_outputs(
     plan: Plan, mark: bytes, redactor: Redactor, update: UpdateSink, text: TextSink
 ) -> dict[int, Output]:
-    """The streams that the guest of a session may send on, as they are for one call of it; see ``call_outputs``."""
+    """Return the streams that the guest of a session may send during one call; see ``call_outputs``."""
     limit = plan.stream_bytes
     answers = LineOutput(2 * limit + REPLY_SLACK)
     if isinstance(plan.invocation, PluginCall):
@@ -278,7 +285,7 @@ def _updates(plan: Plan, redactor: Redactor, update: UpdateSink, text: TextSink)
 
 
 def _beginning(data: bytes, mark: bytes) -> int:
-    """How many bytes at the end of ``data`` may be the beginning of ``mark``, whose first byte it has once."""
+    """Return how many bytes at the end of ``data`` may be the beginning of ``mark``."""
     at = data.find(mark[:1], max(0, len(data) - len(mark) + 1))
     while at >= 0 and not mark.startswith(data[at:]):
         at = data.find(mark[:1], at + 1)

@@ -1,7 +1,7 @@
-"""A program's reports of progress: lines ``::progress 40 text`` on its stderr, where its spec says so.
+"""Progress reports and live output of a call, passed on while it runs.
 
-``-`` for the number says that it is unknown. A line that is not quite one stays a line of stderr, so that
-its author sees it.
+A program reports with lines such as ``::progress 40 text`` on stderr, if its spec enables that. ``-`` as the number
+means unknown. A malformed line remains in stderr, so that the author of the tool sees it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from toolc.model.result import ConnectionAttempt, Content, Text
 from toolc.runtime.secrets.redaction import Redactor, redacted_block
 
 ProgressSink: TypeAlias = Callable[[float | None, str], None]
-"""Told of a tool's progress: percent (0 to 100, None where unknown) and a message."""
+"""Receives a tool's progress: percent (0 to 100, or None if unknown) and a message."""
 
 MAX_MESSAGE: Final = 1000
-"""A progress message's length, in characters."""
+"""The maximum length of a progress message, in characters."""
 
 MAX_LINE: Final = 4096
-"""The longest line that is kept back until its end has come, in bytes."""
+"""The longest line that is held back until its end has arrived, in bytes."""
 
 _PREFIX: Final = b"::progress "
 _LINE: Final = re.compile(
@@ -34,7 +34,7 @@ _LINE: Final = re.compile(
 
 
 class ProgressLines:
-    """Takes the reports out of a stream of bytes that comes in any pieces."""
+    """Extracts progress reports from a stream of bytes that arrives in pieces."""
 
     def __init__(self, sink: ProgressSink) -> None:
         self._sink = sink
@@ -44,7 +44,7 @@ class ProgressLines:
         self._at_line_start = True
 
     def feed(self, data: bytes) -> bytes:
-        """What came next without its reports. The start of what may become one is kept back."""
+        """Return the next bytes without the reports. The beginning of a possible report is held back."""
         text = self._held + data
         start = 0
         if not self._at_line_start:
@@ -59,7 +59,7 @@ class ProgressLines:
         return whole[:start] + _LINE.sub(self._take, whole[start:])
 
     def finish(self) -> bytes:
-        """The stream has ended: what was kept back and is no report, and the last report is told."""
+        """Emit the last report, and return what was held back and is not a report."""
         held, self._held = self._held, b""
         is_report = bool(held) and not _LINE.sub(self._take, held + b"\n")
         if self._withheld is not None:
@@ -85,16 +85,16 @@ def _may_become_one(line: bytes) -> bool:
 
 
 UpdateSink: TypeAlias = Callable[[float | None, str, tuple[Content, ...]], None]
-"""Told how far a tool is: percent (0 to 100, None where unknown), a message, and content to show by now."""
+"""Receives percent (0 to 100, or None if unknown), a message, and content to show."""
 
 LEAST: Final = 64
-"""What a block counts for at least, in bytes: many that are empty have their price too."""
+"""The minimum size that a block counts for, in bytes, because empty blocks have a cost too."""
 
 
 class Reports:
-    """The reports of one call; ``limit`` is how much of their content is told, in bytes.
+    """The progress reports of one call. ``limit`` is how much of their content is passed on, in bytes.
 
-    One that is not told, since it comes too soon after others, is told if it is the last.
+    Reports that follow too soon after others are dropped, except for the last one.
     """
 
     def __init__(self, limit: int, redactor: Redactor, sink: UpdateSink) -> None:
@@ -105,7 +105,7 @@ class Reports:
         self._withheld: tuple[float | None, str] | None = None
 
     def take(self, percent: float | None, message: str, content: tuple[Content, ...] = ()) -> None:
-        """Tell of one: now if it shows something, else when it is its turn."""
+        """Pass a report on: immediately if it has content to show, else if the rate limit allows it."""
         blocks = (redacted_block(block, self._redactor) for block in content)
         shown = tuple(block for block in blocks if self._takes(max(LEAST, _size(block))))
         says_something = bool(message) or percent is not None or not content
@@ -116,7 +116,7 @@ class Reports:
             self._withheld = percent, self._redactor.head(message, MAX_MESSAGE)
 
     def finish(self) -> None:
-        """There are no more: the last one says how far the work came. Twice is the same as once."""
+        """Pass on the last report if it was held back. Further calls have no effect."""
         if self._withheld:
             self._sink(*self._withheld, ())
             self._withheld = None
@@ -133,30 +133,30 @@ def _size(block: Content) -> int:
 
 
 OutputSink: TypeAlias = Callable[[Stream, str], None]
-"""Told of a tool's output while it comes: the stream, and the next piece of its text."""
+"""Receives a tool's output while it runs: the stream, and the next piece of its text."""
 
 
 class LiveText:
-    """Decodes a stream's first ``limit`` bytes piece by piece; a character that is not whole yet waits."""
+    """Decodes the first ``limit`` bytes of a stream in pieces. An incomplete character is held back."""
 
     def __init__(self, limit: int) -> None:
         self._decoder = getincrementaldecoder("utf-8")("replace")
         self._left = limit
 
     def add(self, data: bytes) -> str:
-        """The text of what came next; what is not UTF-8 is replaced."""
+        """Return the text of the next bytes. Invalid UTF-8 is replaced."""
         piece = data[: self._left]
         self._left -= len(piece)
         return self._decoder.decode(piece)
 
     def finish(self) -> str:
-        """What has waited in vain for the rest of a character; where the limit has cut one, nothing."""
+        """Return a replacement for an incomplete last character, or nothing if the limit was reached."""
         rest = self._decoder.decode(b"", final=True)
         return rest if self._left else ""
 
 
 class LiveTextStream:
-    """Tells of several streams in the order of what came, and at once of what came together."""
+    """Passes on several streams in the order of arrival. Consecutive pieces of one stream are joined."""
 
     def __init__(self, streams: Iterable[Stream], limit: int, sink: OutputSink) -> None:
         self._texts = {stream: LiveText(limit) for stream in streams}
@@ -165,15 +165,15 @@ class LiveTextStream:
         self._pending = ""
 
     def add(self, stream: Stream, data: bytes) -> None:
-        """Take what came next of a stream."""
+        """Add the next bytes of a stream."""
         self._append(stream, self._texts[stream].add(data))
 
     def end(self, stream: Stream) -> None:
-        """A stream has ended."""
+        """Mark a stream as ended."""
         self._append(stream, self._texts[stream].finish())
 
     def tell(self) -> None:
-        """Pass on what has come since."""
+        """Pass on the pending text."""
         text, self._pending = self._pending, ""
         if text:
             self._sink(self._stream, text)
@@ -187,7 +187,7 @@ class LiveTextStream:
 
 @dataclass(frozen=True, slots=True)
 class EventEmitter:
-    """Tells ``tell`` of one call, without its secrets."""
+    """Emits the events of one call to ``tell``, with secrets redacted."""
 
     name: str
     call_id: str
@@ -195,22 +195,22 @@ class EventEmitter:
     redactor: Redactor
 
     def progress(self, percent: float | None, message: str, content: tuple[Content, ...]) -> None:
-        """The tool reported how far it is, or yielded content that is no text."""
+        """Emit progress, or content that a function yielded."""
         self.tell(update(self.name, self.call_id, percent, message, content))
 
     def attempt(self, attempt: ConnectionAttempt) -> None:
-        """A connection was asked for."""
+        """Emit a connection attempt."""
         host, reason, remedy = map(self.redactor.text, (attempt.host, attempt.reason, attempt.remedy))
         attempt = replace(attempt, host=host, reason=reason, remedy=remedy)
         self.tell(ToolConnect(name=self.name, call_id=self.call_id, attempt=attempt))
 
     def output(self, stream: Stream, text: str) -> None:
-        """The next piece of a stream came."""
+        """Emit the next piece of a stream."""
         self.tell(ToolUpdate(name=self.name, call_id=self.call_id, stream=stream, text=text))
 
 
 def update(name: str, call_id: str, percent: float | None, message: str, blocks: tuple[Content, ...]) -> ToolUpdate:
-    """A report of progress; content that comes without any is the next piece of the stream of content."""
+    """Return an update event. Content without percent and message belongs to the stream ``content``."""
     is_report = percent is not None or bool(message) or not blocks
     stream: Stream | None = None if is_report else "content"
     return ToolUpdate(name=name, call_id=call_id, percent=percent, message=message, stream=stream, blocks=blocks)

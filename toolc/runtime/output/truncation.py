@@ -1,7 +1,7 @@
-"""Where one session keeps the texts that were too long for a model, so that it can read on.
+"""Limit the size of results, and store long texts so that a model can read the rest.
 
-A private folder in the user's state directory, made at the first such text, and gone with the session; after a
-``kill -9`` the janitor removes it. The oldest text goes first where there are too many.
+The texts of a session are in a private folder in the user's state directory. It is created for the first text and
+removed with the session, or by the janitor after a ``kill -9``. When the store is full, the oldest text is removed.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ __all__ = [
 
 MAX_BYTES: Final = 64 * MIB
 MAX_TEXTS: Final = 100
-"""How much one session keeps: bytes of all texts together, and texts."""
+"""The limits of one session's store: total bytes and number of texts."""
 
 Keep: TypeAlias = Callable[[str], str | None]
-"""Keeps a text and returns its id; None where it cannot be kept."""
+"""Stores a text and returns its id, or None if it cannot be stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultPage:
-    """A piece of a kept text, from its byte ``offset`` to before ``next_offset``, of ``total_bytes``."""
+    """A page of a stored text: its bytes from ``offset`` to ``next_offset`` (exclusive) of ``total_bytes``."""
 
     text: str
     offset: int
@@ -46,7 +46,7 @@ class ResultPage:
 
 
 class ResultStore:
-    """The kept texts of one session. Safe to use from several threads; ``close`` removes them."""
+    """The stored texts of one session. Safe to use from several threads; ``close`` removes them."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
@@ -56,8 +56,8 @@ class ResultStore:
         self._process = os.getpid()
 
     def keep(self, text: str) -> str | None:
-        """Keep a text, without secrets, and return its id; None where there is no room or the disk says no."""
-        from toolc.runtime.workspace import scratch  # start-up time: few results are that long
+        """Store a text without secrets and return its id, or None if there is no room or writing fails."""
+        from toolc.runtime.workspace import scratch  # lazy import: few results are that long
 
         data = text.encode("utf-8", "replace")
         name = f"result_{token_hex(8)}"
@@ -76,7 +76,7 @@ class ResultStore:
         return name
 
     def read(self, name: str, offset: int, limit: int) -> ResultPage | None:
-        """At most ``limit`` bytes of a text, in whole characters; None where this session has no such text."""
+        """Return at most ``limit`` bytes of a text in whole characters, or None for an unknown id."""
         with self._lock:
             if self._folder is None or name not in self._sizes:
                 return None
@@ -84,7 +84,7 @@ class ResultStore:
                 file.seek(offset)
                 data = file.read(limit)
             total = self._sizes[name]
-        # Only an offset that nobody was told can be within a character.
+        # Only an offset that was not returned by this method can be inside a character.
         start = next((at for at, byte in enumerate(data) if byte & 0xC0 != 0x80), len(data))
         decoder = getincrementaldecoder("utf-8")("replace")
         text = decoder.decode(data[start:], final=offset + len(data) >= total)
@@ -92,11 +92,11 @@ class ResultStore:
         return ResultPage(text, offset + start, offset + len(data) - len(waiting), total)
 
     def close(self) -> None:
-        """Remove every text; nothing is kept any more. Twice is the same as once."""
+        """Remove all texts; no more are stored. Further calls have no effect."""
         with self._lock:
             folder, self._folder, self._closed = self._folder, None, True
             self._sizes.clear()
-        # A fork of this process has a copy of this, and what it ends with must not take the texts away.
+        # A forked child has a copy of this object and must not remove the parent's texts when it exits.
         if folder is not None and self._process == os.getpid():
             from toolc.runtime.workspace.scratch_sweep import discard  # as above
 
@@ -111,16 +111,16 @@ class ResultStore:
 
 
 KEPT_BYTES: Final = 4 * 1024 * 1024
-"""How much of each stream of a tool is kept for reading on; of more, head and tail."""
+"""How many bytes of each stream are kept for later reading. Of a longer stream, head and tail are kept."""
 
 READ_RESULT: Final = "read_result"
-"""The tool that reads what is kept."""
+"""The tool that reads stored results."""
 
 
 def truncate_result(result: ToolResult, limit: int, *, keeps: bool = False) -> ToolResult:
-    """``result``, or an error where its data, a picture or a file is longer than ``limit`` bytes.
+    """Return ``result``, or an error if its data, an image or a file is longer than ``limit`` bytes.
 
-    Where results are kept, the error has the data as text, to be read on.
+    If results are stored (``keeps``), the error contains the data as text.
     """
     if result.is_error:
         return result
@@ -139,9 +139,10 @@ def truncate_result(result: ToolResult, limit: int, *, keeps: bool = False) -> T
 
 
 def fit_to_limit(result: ToolResult, limit: int, keep: Keep | None = None) -> ToolResult:
-    """``result``, whose texts have ``limit`` bytes at most, all together, and so do those in its details.
+    """Return ``result`` with its texts, and those in its details, cut to ``limit`` bytes.
 
-    It must have no secret in it any more: what is cut goes to ``keep`` as it is.
+    The limit applies to all texts of the content together. ``result`` must be redacted, because a text that is cut
+    is passed to ``keep`` unchanged.
     """
     content: list[Content] = []
     cut, left = False, limit

@@ -1,1 +1,1 @@
-"""The package ``toolc.runtime.sandboxed``."""
+"""Run a call in a sandbox."""

@@ -1,17 +1,18 @@
-"""A call that runs in a sandbox: planned, started, conversed with, closed, read.
+"""Run one attempt of a call in a sandbox.
 
 ::
 
     plan      BoundCall  -> Plan         pure, by the tool's backend          toolc.backends
-    choose    Profile    -> Engine       the first that can keep the profile  toolc.sandbox.selection
-    start     Profile    -> Sandbox      fresh, and used for this call only   toolc.sandbox.*
-    converse  Plan       -> Outcome      everything on the one wire           toolc.runtime.wire.call_loop
-    close                                always, whatever was raised
+    choose    Profile    -> Engine       the first that supports the profile  toolc.sandbox.selection
+    start     Profile    -> Sandbox      new, used for this call only         toolc.sandbox.*
+    converse  Plan       -> Outcome      everything over one stream           toolc.runtime.wire.call_loop
+    close                                always, also after an exception
     read      Outcome    -> ToolResult   pure, by the tool's backend          toolc.backends
-    shape     ToolResult -> ToolResult   where the spec says so, sandboxed    toolc.runtime.sandboxed.call
+    shape     ToolResult -> ToolResult   if the spec has it, sandboxed        toolc.runtime.sandboxed.call
 
-The sandbox is closed before the outcome is judged, so no result exists while a process of its call does. Where
-the reviewed spec says ``lifetime: session``, start and close are the session's (``toolc.runtime.sessions.pool``).
+The sandbox is closed before the outcome is read, so no process of a call is running when its result exists. If
+the reviewed spec has ``lifetime: session``, the session starts and closes the sandbox
+(``toolc.runtime.sessions.pool``).
 """
 
 from __future__ import annotations
@@ -60,18 +61,19 @@ if TYPE_CHECKING:
 
 
 MAX_NAMED: Final = 3
-"""How many reasons are named; ``details.network`` has them all."""
+"""How many reasons the result names; ``details.network`` has all of them."""
 
 
 def explain_blocked_connections(result: ToolResult, attempts: Sequence[ConnectionAttempt]) -> ToolResult:
-    """A failed ``result`` with why some of its ``attempts`` came to nothing, unless it says so itself.
+    """Add to a failed ``result`` why ``attempts`` to connect failed, unless its text has the reasons already.
 
-    The reasons stand on a last line of its text. Of a refused CONNECT most clients show the number of its status,
-    which a model takes for the server's. Of a name that is listed they see a reset: the sandbox had answered.
+    The reasons form the last line of the text. Most clients show only the status of a refused CONNECT, which a
+    model attributes to the server. For a host that is on the allow-list they see a reset, because the sandbox
+    accepted the connection first.
     """
     if result.error is None or result.error.kind == "denied":
         return result
-    # Some servers reset every connection that is done with.
+    # Some servers reset every connection after use.
     failed = [each for each in attempts if each.reason and not (each.allowed and each.bytes_in)]
     reasons = [each for each in dict.fromkeys(each.reason for each in failed) if each not in result.text]
     if not reasons:
@@ -89,15 +91,15 @@ ENTRY: Final = PythonBackend(
     function="shape",
     files=(File(path="shape.py", text="from toolc.guest.http.shaping import shape\n"),),
 )
-"""The function that is called: the guest's own."""
+"""The guest's own function that shapes results."""
 
 
 def shaping(call: BoundCall, profile: Profile, result: ToolResult, outcome: Outcome) -> Plan | None:
-    """The call that shapes ``result``; None where it stays as it is, as every error does."""
+    """Return the plan of a call that shapes ``result``, or None if it stays unchanged, like all errors."""
     wanted, backend = call.tool.result, call.tool.backend
     if isinstance(backend, HttpBackend) or (wanted.select is None and wanted.template is None):
         return None
-    # With ``success_exit_codes: any`` a failure is no error, and no data either.
+    # With ``success_exit_codes: any`` a failure is not an error, but it has no data to shape.
     is_failure = isinstance(backend, ShellBackend) and backend.success_exit_codes is None and outcome.status != 0
     if result.is_error or is_failure:
         return None
@@ -114,7 +116,7 @@ def shaping(call: BoundCall, profile: Profile, result: ToolResult, outcome: Outc
 
 
 def arguments(call: BoundCall, result: ToolResult, limit: int) -> JsonObject:
-    """What the function is told: a result, what the spec makes of it, and how many bytes it may have then."""
+    """Return the arguments of the shaping function: the result, how to shape it, and the limit in bytes."""
     wanted = call.tool.result
     return {
         "text": result.text,
@@ -127,7 +129,7 @@ def arguments(call: BoundCall, result: ToolResult, limit: int) -> JsonObject:
 
 
 def shaped(result: ToolResult, outcome: Outcome) -> ToolResult:
-    """``result`` in the words that ``outcome`` brought; its pictures and files stay behind them."""
+    """Return ``result`` with the shaped text of ``outcome``, followed by its images and files."""
     read = Python().read(ENTRY, ResultSpec(), outcome)
     if read.error is not None:
         return failure(read.error.kind, read.error.message, result.details)
@@ -136,11 +138,14 @@ def shaped(result: ToolResult, outcome: Outcome) -> ToolResult:
 
 
 Start: TypeAlias = Callable[[Profile, Sequence[str]], tuple[EngineSandbox, Profile]]
-"""Starts a sandbox, and says with which profile. Raises ``InfrastructureError``."""
+"""Starts a sandbox and returns it with its profile. Raises ``InfrastructureError``."""
 
 
 class _Allowed(NamedTuple):
-    """How long an attempt may take; ``own_ms`` is None where that is not its own limit, but what was left."""
+    """The time limit of an attempt in milliseconds.
+
+    ``own_ms`` is the attempt's own limit, or None if the remaining time of the surrounding call is shorter.
+    """
 
     ms: int
     own_ms: int | None
@@ -148,7 +153,7 @@ class _Allowed(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxedCall:
-    """One attempt of a call, ready to start: there is an engine for it."""
+    """One attempt of a call, planned and with a chosen engine."""
 
     tool: RegisteredTool
     bound: BoundCall
@@ -161,9 +166,9 @@ class SandboxedCall:
 
     @classmethod
     def prepare(cls, tool: RegisteredTool, bound: BoundCall, setting: CallOptions, timing: Timing) -> SandboxedCall:
-        """Plan ``bound`` and choose its engine; nothing starts.
+        """Plan ``bound`` and choose its engine. Nothing starts.
 
-        Raises ``PlanError``, ``UsageError`` (a workspace that is missing or refused, secrets without a value)
+        Raises ``PlanError``, ``UsageError`` (a workspace that is missing or refused, or secrets without a value)
         and ``NoEngineError``.
         """
         spec = tool.spec
@@ -187,7 +192,7 @@ class SandboxedCall:
         )
 
     def run(self, context: CallContext, timeout_ms: int) -> ToolResult:
-        """The result, once the sandbox is gone. Raises ``InfrastructureError``."""
+        """Run the attempt and return its result after the sandbox is closed. Raises ``InfrastructureError``."""
         if self.selection.unenforced:
             _warn(self.tool.spec.name, self.selection)
         redactor = self.egress.redactor
@@ -211,7 +216,8 @@ class SandboxedCall:
                 self.timing.lap("commit")
         result = redacted(replace(result, details=self._details(result, outcome, sandboxed)), redactor)
         shelf = self.setting.shelf
-        # What was cut while it came has its line already, and is a little longer than the limit by it.
+        # Output that was truncated while it arrived already has a note, which makes it slightly longer than the
+        # limit.
         if shelf is None and result.details["truncated"] is True:
             return result
         return fit_to_limit(result, self.tool.spec.sandbox.limits.output_bytes, shelf.keep if shelf else None)
@@ -222,7 +228,7 @@ class SandboxedCall:
             heard = EventEmitter(self.tool.spec.name, self.bound.call_id, context.tell, egress.redactor)
             egress = replace(egress, on_attempt=heard.attempt)
         if self.tool.spec.sandbox.lifetime == "session" or isinstance(self.plan.invocation, PluginCall):
-            from toolc.runtime.wire.session import SessionCall  # start-up time: most tools have no session
+            from toolc.runtime.wire.session import SessionCall  # lazy import: most tools have no session
 
             turn = SessionCall(
                 timeout_ms=timeout_ms,
@@ -245,11 +251,11 @@ class SandboxedCall:
         return sessions.call(self.tool.effect_digest, self.plan, start, turn, egress, self.timing)
 
     def _with_files(self, result: ToolResult, transaction: Transaction | None) -> ToolResult:
-        """``result`` with the files that its spec returns, as the tool left them."""
+        """Return ``result`` with the files that its spec returns."""
         profile = self.plan.profile
         if not self.patterns or profile.workspace is None:
             return result
-        from toolc.runtime.sandboxed.result_files import with_files  # start-up time: most tools return none
+        from toolc.runtime.sandboxed.result_files import with_files  # lazy import: most tools return none
 
         return with_files(result, self.patterns, profile.workspace, profile.limits.output_bytes, transaction)
 
@@ -268,7 +274,7 @@ class SandboxedCall:
 
 
 def _patterns(call: BoundCall, profile: Profile) -> tuple[str, ...]:
-    """The files to return. Raises ``PlanError`` for arguments that name none in the workspace."""
+    """Return the patterns of files to return. Raises ``PlanError`` if arguments lead out of the workspace."""
     if not call.tool.result.files or profile.workspace is None:
         return ()
     from toolc.runtime.sandboxed.result_files import wanted_files  # as above
@@ -277,7 +283,7 @@ def _patterns(call: BoundCall, profile: Profile) -> tuple[str, ...]:
 
 
 def _with_secrets(plan: Plan, tool: ToolSpec, setting: CallOptions) -> tuple[Plan, Egress]:
-    """``plan`` with its allow-list and what the tool is told, and all else that is to leave the call.
+    """Return ``plan`` with its allow-list and environment, and the requests and secrets that may leave the call.
 
     Raises ``UsageError`` that names every secret without a value, and ``PlanError``.
     """
@@ -324,7 +330,7 @@ def _run(
 def _run_again(
     engine: Engine, cancellation: Cancellation, redactor: Redactor, plan: Plan, timeout_ms: int
 ) -> Outcome:
-    """Run what follows a call: nobody hears of it, and it connects to nothing."""
+    """Run a plan that follows a call, without events and without a network."""
     start = partial(_start, engine)
     return _run(plan, start, timeout_ms, cancellation, None, Timing(), Egress(redactor=redactor))[0]
 
@@ -337,9 +343,10 @@ def _judged(
     redactor: Redactor,
     again: Callable[[Plan, int], Outcome],
 ) -> ToolResult:
-    """What came of a call; ``again`` runs a plan within milliseconds, for what the spec makes of a result.
+    """Return the result of a call.
 
-    An answer is without secrets before anybody cuts it, or says what is wrong with it.
+    ``again`` runs a plan with a timeout in milliseconds, to shape the result as the spec requires. Secrets are
+    removed before an answer is truncated or quoted in an error.
     """
     spec = call.tool
     limits = spec.sandbox.limits
@@ -367,13 +374,13 @@ def _start(engine: Engine, profile: Profile, arguments: Sequence[str]) -> tuple[
 def _transaction(call: BoundCall, profile: Profile) -> Transaction | None:
     if call.tool.sandbox.transaction is None or profile.workspace is None:
         return None
-    from toolc.runtime.workspace.transaction.transaction import Transaction  # start-up time: most tools have none
+    from toolc.runtime.workspace.transaction.transaction import Transaction  # lazy import: most tools have none
 
     return Transaction(call.tool, call.call_id, profile.workspace)
 
 
 def _warn(tool: str, selection: EngineSelection) -> None:
-    import logging  # slow to import, and hardly anybody runs without limits
+    import logging  # slow to import, and rarely needed
 
     logging.getLogger("toolc").warning(
         "tool %r runs without %s: the engine %r cannot enforce that here, and your configuration accepts it; "

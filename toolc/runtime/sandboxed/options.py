@@ -1,4 +1,4 @@
-"""The profile of a call's sandbox: what its spec wants, in the folder that the caller gave."""
+"""Options that the caller of a tool chooses, and the sandbox profile derived from them and the spec."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 EngineSelector: TypeAlias = Callable[[Profile], EngineSelection]
-"""Finds the engine for a profile. Raises ``NoEngineError`` or ``UsageError``."""
+"""Returns the engine for a profile. Raises ``NoEngineError`` or ``UsageError``."""
 
 
 def _denies_nothing(_: ToolSpec) -> None:
@@ -35,14 +35,13 @@ def _denies_nothing(_: ToolSpec) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOptions:
-    """What the caller, not the spec, decides: the folder to work in, the engine, a shorter deadline.
+    """Options chosen by the caller rather than by the tool spec, such as the workspace, engine and timeout.
 
-    ``accept_unenforced`` names limits that the user can do without. ``ask`` is asked where a spec says
-    ``commit: ask``; without it such changes never become real. ``confirm`` is asked where a spec says
-    ``confirm: true``; without it such a tool is not called. ``denied`` says why a tool may not be called at all.
-    ``sessions`` are the sandboxes that live for several calls, ``shelf`` keeps long results where they are to be
-    read on; who makes a setting closes both. With a ``lock`` only what it approves is called,
-    and with a ``policy`` only what it allows.
+    ``accept_unenforced`` names limits that the user accepts to run without. ``ask`` decides for specs with
+    ``commit: ask``; without it such changes are discarded. ``confirm`` decides for specs with ``confirm: true``;
+    without it such tools are not called. ``denied`` returns why a tool may not be called. ``sessions`` holds the
+    sandboxes that live for several calls, and ``shelf`` stores long results for later reading; the creator of the
+    options closes both. A ``lock`` restricts calls to approved tools, and a ``policy`` to those it allows.
     """
 
     choose: EngineSelector
@@ -60,13 +59,13 @@ class CallOptions:
 
 
 def limit_ms(tool: ToolSpec, setting: CallOptions) -> int:
-    """How long one attempt of a call may take: what was reviewed, or less where the caller says so."""
+    """Return the time limit of one attempt in milliseconds: the reviewed one, or less if the caller wants it."""
     reviewed = tool.sandbox.limits.timeout_ms
     return reviewed if setting.timeout_ms is None else min(reviewed, setting.timeout_ms)
 
 
 def profile_of(tool: ToolSpec, setting: CallOptions) -> Profile:
-    """What a sandbox for ``tool`` is to be. Raises ``UsageError`` for a workspace that is missing or refused."""
+    """Return the sandbox profile for ``tool``. Raises ``UsageError`` if a workspace is missing or refused."""
     wanted = tool.sandbox
     return Profile(
         image=wanted.image,
@@ -82,7 +81,7 @@ def profile_of(tool: ToolSpec, setting: CallOptions) -> Profile:
 
 
 def _requirements(tool: ToolSpec, lock: Lock | None) -> tuple[str, ...]:
-    """The packages that were approved, where there is a lock: with all that they need, and the digest of each."""
+    """Return the required packages: with a lock, the approved ones with all dependencies and digests."""
     wanted = tool.backend.requirements if isinstance(tool.backend, PythonBackend) else ()
     if not wanted or lock is None:
         return wanted
@@ -93,7 +92,7 @@ def _requirements(tool: ToolSpec, lock: Lock | None) -> tuple[str, ...]:
 
 
 def approve_image(tool: ToolSpec, profile: Profile, engine: Engine, lock: Lock) -> None:
-    """Raise ``LockError`` where the image of ``profile`` is not the one that was approved."""
+    """Raise ``LockError`` if the image of ``profile`` is not the approved one."""
     if profile.image is None:
         return
     approved, found = lock.tools[tool.name].image, engine.pins(profile).image
@@ -119,11 +118,11 @@ _INCOMPARABLE: Final = {
         "registry, pull it from there, and run: toolc lock"
     ),
 }
-"""What to do where an image is not called by what it is approved by: engines know images by different digests."""
+"""What to do if the approved digest is of a kind that the engine does not know for this image."""
 
 
 def _loopback(tool: ToolSpec) -> LoopbackProxy:
-    """What the tool's own programs connect to; without any it needs none."""
+    """Return the addresses that the tool's own programs connect to. Backends without programs need none."""
     has_programs = isinstance(tool.backend, ShellBackend | PythonBackend | PluginBackend)
     return loopback(tool.sandbox.network.allow) if has_programs else LoopbackProxy()
 

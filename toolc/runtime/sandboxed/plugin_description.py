@@ -1,4 +1,4 @@
-"""Calls that were ended from outside: what a model is told, with what the tool had said by then."""
+"""Results of interrupted calls, and the description that a plugin gives of itself."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ __all__ = [
 ]
 
 ENDINGS: Final = frozenset({"timed_out", "out_of_memory", "cancelled"})
-"""The endings that no backend judges."""
+"""The endings that are the same for all backends: the call was stopped from outside."""
 
 
 STDOUT_SO_FAR: Final = "\n[stdout so far]\n"
-"""What stands between the message and what the tool had written."""
+"""The separator between the message and the output so far."""
 
 
 NOT_STARTED: Final = "the call was not started: the time for all of the work was up"
-"""What is told of a call for which no time was left."""
+"""The message for a call that had no time left."""
 
 
 def interrupted(outcome: Outcome, limits: Limits, timeout_ms: int | None) -> ToolResult:
-    """The result of a call whose ending is one of ``ENDINGS``.
+    """Return the result of a call whose ending is one of ``ENDINGS``.
 
-    ``timeout_ms`` is what it was allowed by itself; None where the time of a batch or of a call around it was up.
+    ``timeout_ms`` is the call's own limit, or None if the time of a batch or of a surrounding call was up.
     """
     kind: ErrorKind
     match outcome.ending:
@@ -66,7 +66,7 @@ def interrupted(outcome: Outcome, limits: Limits, timeout_ms: int | None) -> Too
 
 
 def _asked(outcome: Outcome) -> str:
-    """Which server an HTTP call had asked last: it may be the one to try again later, or not at all."""
+    """Return which server an HTTP call contacted last. It may be the one that is slow."""
     return f"; its last request was to {url}" if (url := outcome.about.get("url")) else ""
 
 
@@ -84,9 +84,9 @@ def _mebibytes(size_bytes: int) -> str:
 
 
 def describe(tool: ToolSpec, setting: CallOptions) -> Offer:
-    """Start the plugin that ``tool`` is of, with no network, and ask it what it is.
+    """Start the plugin of ``tool`` without a network and request its description.
 
-    Raises ``UsageError`` where it says nothing that can be read, and ``InfrastructureError``.
+    Raises ``UsageError`` if the description cannot be read, and ``InfrastructureError``.
     """
     backend = tool.backend
     if not isinstance(backend, PluginBackend):

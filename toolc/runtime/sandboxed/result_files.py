@@ -1,4 +1,4 @@
-"""``result.files``: files that a call leaves in its workspace, returned as content."""
+"""``result.files``: return files that a call leaves in its workspace as content."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _TYPES: Final = {
     ".xml": "application/xml",
     ".zip": "application/zip",
 }
-"""Types by the end of a name. Python's own table changes with its version, and a host's with what is installed."""
+"""Media types by suffix. Python's own table depends on its version and on the host."""
 
 
 def wanted_files(call: BoundCall) -> tuple[str, ...]:
-    """The patterns of the files to return. What an argument brings in is a path, and never a pattern.
+    """Return the patterns of the files to return. Arguments are inserted as literal paths, not as patterns.
 
     Raises ``PlanError`` for an argument that leads out of the workspace.
     """
@@ -51,10 +51,11 @@ def wanted_files(call: BoundCall) -> tuple[str, ...]:
 def with_files(
     result: ToolResult, patterns: tuple[str, ...], mount: Mount, limit: int, transaction: Transaction | None = None
 ) -> ToolResult:
-    """``result`` with the files that fit ``patterns``, in their order, each once; else an error that says why not.
+    """Return ``result`` with the files that match ``patterns``, in their order and without duplicates.
 
-    An error stays what it is. ``mount`` is the workspace, in a ``transaction`` the real one, and says whose rights
-    the tool had; ``limit`` is how many bytes the files may have together.
+    Returns an error result if that fails; an error result is returned unchanged. ``mount`` is the workspace (in a
+    ``transaction`` the real one) and defines the tool's access rights. ``limit`` is the maximum size of all files
+    together, in bytes.
     """
     if result.is_error:
         return result

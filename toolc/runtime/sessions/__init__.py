@@ -1,1 +1,1 @@
-"""The package ``toolc.runtime.sessions``."""
+"""Sandboxes that serve several calls."""

@@ -1,10 +1,9 @@
-"""Sessions: sandboxes that live for several calls, each of one tool, or of the tools of one plugin.
+"""The pool of sessions: sandboxes that live for several calls of one tool, or of the tools of one plugin.
 
-A session is known by all that its process is started with (``toolc.runtime.sessions.server.idle_state``): calls of
-which that
-is the same come to the same sandbox, one at a time and in their order. A process that has ended, was late, was
-cancelled or spoke otherwise than it may is never used again; the next call starts another. So does the first after
-``idle_seconds`` without one.
+The key of a session is everything its process is started with (``toolc.runtime.sessions.server.idle_state``). Calls
+with the same key use the same sandbox, one at a time and in order. A process that has ended, was late, was
+cancelled or violated the protocol is not used again; the next call starts a new one. A session that is idle for
+``idle_seconds`` is closed.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ __all__ = [
 
 
 IDLE_SECONDS: Final = 1800.0
-"""A session that nobody has called for so long is ended."""
+"""The default idle time after which a session is closed."""
 
 
 class _Session:
-    """The calls that come to one sandbox, and that sandbox while there is one."""
+    """The calls of one sandbox, and the sandbox while it runs."""
 
     def __init__(self) -> None:
         self.turns = FairLock()
@@ -61,7 +60,7 @@ class Sessions:
         _ALL.add(self)
 
     def forget(self) -> None:
-        """Begin without sessions, and leave those that there are to whoever else has them."""
+        """Start with an empty pool without closing the sessions, which another process still owns."""
         self._sessions: dict[Hashable, _Session] = {}
         self._lock = threading.Lock()
         self._reaper: threading.Thread | None = None
@@ -70,13 +69,13 @@ class Sessions:
     def call(
         self, owner: str, plan: Plan, start: Start, turn: SessionCall, egress: Egress, timing: Timing
     ) -> tuple[Outcome, JsonObject]:
-        """Run the call of ``plan`` in its session, in its turn; ``owner`` is whose sandbox it is.
+        """Run the call of ``plan`` in its session, when it is its turn. ``owner`` identifies the tool.
 
-        The time in the queue is the call's own. Raises ``InfrastructureError``, and then the session is over.
+        Time in the queue counts towards the call's timeout. Raises ``InfrastructureError``, which ends the session.
         """
-        from toolc.runtime.sessions.server import idle_state  # start-up time: most tools have no session
+        from toolc.runtime.sessions.server import idle_state  # lazy import: most tools have no session
 
-        # The tools of one plugin share its process, as it means them to.
+        # The tools of one plugin share its process.
         session = self._session(("" if isinstance(plan.invocation, PluginCall) else owner, idle_state(plan)))
         begun = monotonic()
         try:
@@ -89,12 +88,12 @@ class Sessions:
                     return Outcome(ending="timed_out"), {"user": ""}
                 return self._run(session, plan, start, replace(turn, timeout_ms=left_ms), egress, timing)
         finally:
-            # Whoever is the last to leave a session that was closed meanwhile ends it.
+            # The last call of a session that was closed concurrently ends it.
             if not self._is_kept(session):
                 _end_unused(session)
 
     def close(self) -> None:
-        """End all sessions: those that are being called as soon as they have answered."""
+        """Close all sessions. Those with a running call are closed after it."""
         with self._lock:
             sessions, self._sessions = [*self._sessions.values()], {}
         self._wake.set()
@@ -140,7 +139,7 @@ class Sessions:
             return any(each is session for each in self._sessions.values())
 
     def _reap(self) -> None:
-        """End what nobody has called for long, until there is no session left."""
+        """Close idle sessions until none is left."""
         while True:
             with self._lock:
                 until = monotonic() - self._idle_seconds
@@ -165,7 +164,7 @@ _ALL: Final[WeakSet[Sessions]] = WeakSet()
 
 
 def _forget_all() -> None:
-    """In a forked child: two processes that speak to one sandbox would get each other's answers."""
+    """Forget all sessions in a forked child: processes that share a sandbox would get each other's answers."""
     for sessions in list(_ALL):
         sessions.forget()
 
@@ -174,7 +173,7 @@ os.register_at_fork(after_in_child=_forget_all)
 
 
 def _end_unused(session: _Session) -> None:
-    """End a session that is not being called; who calls it, or is about to, does so afterwards."""
+    """Close a session without a running call; otherwise its last call closes it."""
     with session.turns.turn(0, None) as has_turn:
         if has_turn:
             session.end()

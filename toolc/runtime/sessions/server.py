@@ -1,9 +1,10 @@
-"""One call of a plugin, as a dialogue of lines: describe, compare, call, answer.
+"""One sandbox whose process serves several calls: a plugin, a Python function, or a program.
 
-An answer need not say which call it answers. So what a plugin writes while no call is open ends it, and a call that
-follows such an answer at once first waits a moment for another line. One that comes later still, when the next call
-has been passed on, cannot be told from that call's answer. Where answers have their call's id, there is no doubt
-and no wait; a plugin that begins with that must go on.
+A plugin is called in a dialogue of lines: describe, compare, call, answer. Its answer may omit the call id. So a
+plugin that writes while no call is open is stopped, and a call that follows such an answer closely first waits for
+a moment for another line. A line that arrives even later, after the next call was sent, cannot be distinguished
+from that call's answer. Answers with a call id have no such ambiguity and need no wait. A plugin that once sends
+the id must always send it.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ _ENDINGS: Final[dict[object, Ending]] = {
 
 
 def call_function(wire: SessionWire, plan: Plan, call: PythonCall) -> Outcome:
-    """Call the function that lives in ``wire``'s sandbox. Raises ``EndedError`` where that is over."""
+    """Call the function in ``wire``'s sandbox. Raises ``EndedError`` if the process ends."""
     answer = _ask(wire, {"mark": wire.mark, "call_id": plan.call_id, "arguments": call.arguments})
     return replace(wire.outcome("answered"), reply=Capture(answer, b"", len(answer)))
 
 
 def run_program(wire: SessionWire, plan: Plan, call: Exec) -> Outcome:
-    """Run a program in ``wire``'s sandbox. Raises ``EndedError`` where that is over."""
+    """Run a program in ``wire``'s sandbox. Raises ``EndedError`` if the process ends."""
     asked: JsonObject = {
         "mark": wire.mark,
         "call_id": plan.call_id,
@@ -95,29 +96,29 @@ def _said(wire: SessionWire, answer: bytes) -> JsonObject:
 T = TypeVar("T")
 
 QUIET_SECONDS: Final = 0.005
-"""So long after an answer nothing is passed on: two flushes of a program with no work between are less apart."""
+"""How long to wait for unexpected output after an answer. Two flushes without work in between are closer."""
 
 _LOST: Final = "this call was not passed on, and what the process held is lost; call again, which starts it anew"
 
 
 class PluginTurns:
-    """The calls of one plugin's process, one after another."""
+    """The consecutive calls of one plugin process."""
 
     def __init__(self) -> None:
-        self._offer: Offer | None = None  # what it said of itself at its start, the only time that it is asked
-        self._answered = 0.0  # when, of monotonic
-        self._last_id: str | None = None  # the call's of the last answer, if that said it
+        self._offer: Offer | None = None  # its description, requested only at its start
+        self._answered = 0.0  # when it last answered, of monotonic
+        self._last_id: str | None = None  # the call id in the last answer, if it had one
 
     def take(self, wire: SessionWire, call: PluginCall, call_id: str) -> Outcome:
-        """Pass one call on, which has begun on ``wire``.
+        """Send one call, which has begun on ``wire``, and return its outcome.
 
-        Raises ``EndedError`` where the process is then not to be used again.
+        Raises ``EndedError`` if the process must not be used again.
         """
         offer = self._offer
         if offer is None:
             offer = self._offer = self.describe(wire)
         else:
-            # An id may come twice, from a caller, or of a call that is tried again.
+            # An id may repeat, for example when a call is retried.
             is_plain = self._last_id is not None and self._last_id != call_id
             _unasked(wire, 0.0 if is_plain else self._answered + QUIET_SECONDS, f"after its last answer; {_LOST}")
         if reason := difference(call, offer):
@@ -133,7 +134,7 @@ class PluginTurns:
         return replace(wire.outcome("answered"), reply=Capture(line, b"", len(line)))
 
     def _check_call(self, wire: SessionWire, call_id: str, said: str | None) -> None:
-        """Raise ``EndedError`` where an answer is that of another call, as far as the plugin says whose it is."""
+        """Raise ``EndedError`` if an answer belongs to another call, or lacks the id that earlier answers had."""
         if said is None and self._last_id is not None:
             raise wire.broken("its answer has no 'call_id', which its answers before had")
         if said is not None and said != call_id:
@@ -142,7 +143,7 @@ class PluginTurns:
         self._last_id = said
 
     def describe(self, wire: SessionWire) -> Offer:
-        """Ask the plugin what it is, which its start ends with. Raises ``EndedError``."""
+        """Request the plugin's description, which completes its start. Raises ``EndedError``."""
         wire.say(DESCRIBE)
         line = wire.redactor.data(_waited(wire.line, "before it had described itself"))
         try:
@@ -154,7 +155,7 @@ class PluginTurns:
 
 
 def _answered(wire: SessionWire, call_id: str) -> tuple[bytes, PluginResponse]:
-    """The answer to the open call, as a line and as it is read; updates before it are told."""
+    """Return the answer to the open call, as a line and parsed. Earlier updates are passed on."""
     updates = wire.updates()
     while True:
         line = _waited(wire.line, "before it answered")
@@ -173,7 +174,10 @@ def _answered(wire: SessionWire, call_id: str) -> tuple[bytes, PluginResponse]:
 
 
 def _read(wire: SessionWire, line: bytes) -> PluginResponse | Update:
-    """What a plugin said, with its secrets. Raises ``LineError``, whose words hold none, nor a piece of one."""
+    """Return a parsed message of a plugin, unredacted.
+
+    Raises ``LineError``, whose message contains no secret and no part of one.
+    """
     try:
         return read_message(line)
     except LineError:
@@ -182,14 +186,14 @@ def _read(wire: SessionWire, line: bytes) -> PluginResponse | Update:
 
 
 def _unasked(wire: SessionWire, until: float, when: str) -> None:
-    """Raise ``EndedError`` where the process says anything, or ends, before ``until`` (of ``monotonic``)."""
+    """Raise ``EndedError`` if the process writes or ends before ``until`` (of ``monotonic``)."""
     _waited(lambda: wire.listen(until), when)
     if surplus := wire.surplus:
         raise wire.broken(f"it wrote what no call had asked for, {shown(surplus)}; {_LOST}")
 
 
 def _waited(wait: Callable[[], T], when: str) -> T:
-    """What ``wait`` returns; ``when`` is added to what the process did in place of it."""
+    """Return the result of ``wait``. ``when`` is added to the reason of an ``EndedError``."""
     try:
         return wait()
     except EndedError as error:
@@ -200,15 +204,15 @@ def _waited(wait: Callable[[], T], when: str) -> T:
 
 
 Start: TypeAlias = Callable[[Profile], tuple[EngineSandbox, Profile]]
-"""Starts a sandbox, and says with which profile. Raises ``InfrastructureError``."""
+"""Starts a sandbox and returns it with its profile. Raises ``InfrastructureError``."""
 
 _CALL_ID: Final = "TOOLC_CALL_ID"
 _ARGUMENT: Final = "ARG_"
-"""The variable, and how those begin, that are a call's own."""
+"""The variable, and the prefix of variables, that belong to a single call."""
 
 
 class SandboxServer:
-    """One sandbox with a process that serves call after call, until ``close``."""
+    """One sandbox with a process that serves several calls, until ``close``."""
 
     def __init__(self, plan: Plan, start: Start, egress: Egress, timing: Timing) -> None:
         self.calls = 0
@@ -225,11 +229,11 @@ class SandboxServer:
             self._undo = self._undo.pop_all()
 
     def call(self, plan: Plan, turn: SessionCall) -> Outcome:
-        """One call. Raises ``EndedError`` where no other may follow."""
+        """Run one call. Raises ``EndedError`` if no other call may follow."""
         self.calls += 1
         self._wire.begin(turn)
         outcome = self._call(plan)
-        # Of a process that has lost some of its own nobody can say what it still is.
+        # The state of a process is unknown once a child was killed.
         if outcome.ending == "out_of_memory" or self.sandbox.out_of_memory():
             raise EndedError(self._wire.outcome("out_of_memory"))
         return outcome
@@ -246,18 +250,18 @@ class SandboxServer:
                 raise TypeError(f"a session of {plan.invocation.tag!r} calls")
 
     def about(self) -> JsonObject:
-        """What ``details`` say of the sandbox; ``session.call`` counts from 1 with each new one."""
+        """Return the sandbox's ``details``. ``session.call`` counts from 1 for each new sandbox."""
         return sandbox_details(self.sandbox) | {"session": {"call": self.calls}}
 
     def close(self) -> None:
-        """End the process and its sandbox."""
+        """End the process and close its sandbox."""
         self._undo.close()
 
 
 def call_once(
     plan: Plan, start: Start, turn: SessionCall, egress: Egress, timing: Timing
 ) -> tuple[Outcome, JsonObject]:
-    """One call of a process that could serve more, in a sandbox that is gone afterwards.
+    """Run one call of a process that could serve more, and close its sandbox.
 
     Raises ``InfrastructureError``.
     """
@@ -276,7 +280,7 @@ def call_once(
 
 
 def idle_state(plan: Plan) -> Hashable:
-    """What of a plan is its process's, and not the call's."""
+    """Return the part of a plan that belongs to the process rather than to a single call."""
     invocation: Hashable
     match plan.invocation:
         case PluginCall(argv=argv, files=files):
@@ -291,7 +295,7 @@ def idle_state(plan: Plan) -> Hashable:
 
 
 def start_request(plan: Plan) -> Plan:
-    """The plan of what serves the calls: the first call's, without what is that call's own."""
+    """Return the plan that starts the process: the first call's, without the data of that call."""
     return replace(plan, env=_standing_env(plan), stdin=b"")
 
 

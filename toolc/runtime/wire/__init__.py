@@ -1,1 +1,1 @@
-"""The package ``toolc.runtime.wire``."""
+"""The host's side of the stream to a sandbox."""

@@ -1,4 +1,4 @@
-"""Runs one call over a sandbox's stream: sends, polls, watches the clock, and says how it ended."""
+"""Run one call over a sandbox's stream: send, poll, enforce the deadline, and determine the outcome."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from toolc.sandbox.base import EngineSandbox
 
 
 def verify_workspace_mount(mount: Mount | None, ready: JsonObject) -> None:
-    """Compare ``mount`` with what the guest's READY says of it. Raises ``InfrastructureError``."""
+    """Check that the guest's READY reports the folder of ``mount``. Raises ``InfrastructureError``."""
     if mount is None or not mount.inode:
         return
     seen = ready.get("workspace")
     if mount.mode == "overlay" and isinstance(seen, dict):
         seen = seen.get("lower")
         if seen is None:
-            # Its engine mounted the very folder that this process holds open.
+            # The engine mounted the folder that this process holds open.
             return
     if not isinstance(seen, dict):
         raise InfrastructureError(f"the sandbox has no workspace, though {mount.source} was mounted in it")
@@ -52,7 +52,7 @@ def verify_workspace_mount(mount: Mount | None, ready: JsonObject) -> None:
 
 
 def _is_same_time(seen: object, mount: Mount) -> bool:
-    """Whether a folder changed when this one did, which must still be where it was."""
+    """Return whether both folders have the same modification time and ``mount`` was not replaced."""
     if not isinstance(seen, int):
         return False
     try:
@@ -62,7 +62,7 @@ def _is_same_time(seen: object, mount: Mount) -> bool:
     if (status.st_dev, status.st_ino) != (mount.device, mount.inode):
         return False
     own = status.st_mtime_ns
-    # Shared folders of virtual machines may know whole seconds only.
+    # Shared folders of virtual machines may only have a resolution of whole seconds.
     unit = 1_000_000_000 if seen % 1_000_000_000 == 0 else 1000
     return seen // unit == own // unit
 
@@ -71,14 +71,14 @@ START_SECONDS: Final = 60.0
 """How long a guest may take from its first byte to READY."""
 
 GRACE_SECONDS: Final = 0.5
-"""How long after the deadline the guest's own verdict is waited for."""
+"""How long to wait after the deadline for the guest's own exit report."""
 
 
 DELIVERY_SECONDS: Final = 1.0
-"""How long after a call servers may take for what it has sent."""
+"""How long servers may take after a call to receive what it has sent."""
 
 EXPIRY_SECONDS: Final = 1.0
-"""How often connections are looked at that wait for too long."""
+"""The interval between checks for connections that have waited too long."""
 
 
 def converse(
@@ -91,11 +91,11 @@ def converse(
     on_output: OutputSink | None = None,
     egress: Egress | None = None,
 ) -> Outcome:
-    """Run the call of ``plan`` in a fresh sandbox, which the caller closes whatever comes of it.
+    """Run the call of ``plan`` in a new sandbox, which the caller must close.
 
-    ``timeout_ms`` counts from the moment the guest is ready, less what the sinks take: the guest keeps the
-    deadline meanwhile. Raises ``SandboxDiedError`` if the sandbox ends on its own or breaks the protocol; what a
-    sink raises, and ``KeyboardInterrupt``, pass through.
+    ``timeout_ms`` counts from when the guest is ready, without the time spent in the sinks; the guest enforces the
+    deadline too. Raises ``SandboxDiedError`` if the sandbox ends or breaks the protocol. Exceptions of a sink, and
+    ``KeyboardInterrupt``, are propagated.
     """
     listening = ListenerTime()
     egress = egress or Egress()
@@ -119,7 +119,7 @@ def _converse(
     started = monotonic()
     try:
         until = monotonic() + START_SECONDS
-        # Ready and cancelled in one moment is cancelled: the call's request would be made at once.
+        # If the guest is ready and the call is cancelled, cancel: the request would be sent immediately.
         if not line.run_until(until, lambda: conversation.is_ready) or line.is_over(until):
             if line.cancelled:
                 return outcome_of(conversation, "cancelled")
@@ -153,13 +153,13 @@ _Told = ParamSpec("_Told")
 
 
 class ListenerTime:
-    """How long listeners have kept us: a reader who takes his time has not made the tool late."""
+    """Measures the time spent in listeners, which does not count towards the tool's deadline."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     def timed(self, sink: Callable[_Told, None]) -> Callable[_Told, None]:
-        """``sink``, with a clock."""
+        """Return ``sink`` with its time measured."""
 
         def told(*words: _Told.args, **more: _Told.kwargs) -> None:
             begun = monotonic()
@@ -170,7 +170,7 @@ class ListenerTime:
 
 
 class WireLoop:
-    """The polling: moves bytes between a sandbox and a conversation until something has come true."""
+    """The polling loop: moves bytes between a sandbox and a conversation until a condition is met."""
 
     def __init__(
         self,
@@ -188,14 +188,14 @@ class WireLoop:
         self.cancelled = False
 
     def call(self) -> None:
-        """Send the call; what can be done before the guest is awake is begun. Raises ``CallTooLargeError``."""
+        """Send the call, and start its HTTP request if that needs no guest. Raises ``CallTooLargeError``."""
         self._conversation.call()
         self.send()
         if self._broker is not None and self._conversation.goes_ahead:
             self._broker.begin()
 
     def run_until(self, deadline: float, done: Callable[[], bool]) -> bool:
-        """Move bytes until ``done``; False where ``deadline`` (of ``monotonic``) or the cancellation came first.
+        """Move bytes until ``done``. Return False if ``deadline`` (of ``monotonic``) or a cancellation came first.
 
         Raises ``ProtocolError`` and ``StreamEndError``.
         """
@@ -218,12 +218,12 @@ class WireLoop:
         return True
 
     def is_over(self, deadline: float) -> bool:
-        """Whether ``deadline`` has passed, or the cancellation has come."""
+        """Return whether ``deadline`` has passed or the call was cancelled."""
         self.cancelled = self._cancellation is not None and self._cancellation.is_cancelled
         return self.cancelled or deadline + self._listening.seconds <= monotonic()
 
     def deliver(self, deadline: float) -> None:
-        """Let servers have what the tool sent before it ended, as the kernel would; not if it was cancelled."""
+        """Deliver what the tool sent before it ended, as the kernel would. Does nothing after a cancellation."""
         broker = self._broker
         while broker is not None and broker.has_pending and not self.cancelled:
             self._conversation.outgoing.clear()
@@ -236,7 +236,7 @@ class WireLoop:
             broker.serve()
 
     def send(self) -> None:
-        """Send what the stream takes now."""
+        """Send as much as the stream accepts without blocking."""
         outgoing = self._conversation.outgoing
         while outgoing:
             with memoryview(outgoing) as view:
@@ -261,10 +261,10 @@ class WireLoop:
 
 
 def judged(sandbox: EngineSandbox, conversation: Conversation, duration_ms: float) -> Outcome:
-    """The guest's verdict, unless the kernel killed a process of the call for want of memory.
+    """Return the outcome that the guest reports, or ``out_of_memory`` if the kernel killed a process of the call.
 
-    Then that is what happened, whatever the exit status says: a shell that lost its children ends with 0,
-    and half a result must not pass for a whole one. Raises ``SandboxDiedError`` where the call never began.
+    The exit status does not show this: a shell whose children were killed may exit with 0, and a partial result
+    must not pass as a complete one. Raises ``SandboxDiedError`` if the call never began.
     """
     verdict = conversation.verdict
     assert verdict is not None
@@ -278,7 +278,7 @@ def judged(sandbox: EngineSandbox, conversation: Conversation, duration_ms: floa
 
 
 def outcome_of(conversation: Conversation, ending: Ending, duration_ms: float = 0.0) -> Outcome:
-    """How a call ended, with what was kept of its output, and used as far as the guest has said."""
+    """Return the outcome of a call, with the captured output and the usage that the guest has reported."""
     verdict = conversation.verdict
     usage = Usage(
         duration_ms=duration_ms,
@@ -298,7 +298,7 @@ def outcome_of(conversation: Conversation, ending: Ending, duration_ms: float = 
 
 
 def died(sandbox: EngineSandbox, what: str) -> SandboxDiedError:
-    """The error for a sandbox that failed us, with what it said; closes it, so that it has said everything."""
+    """Close a failed sandbox, which completes its log, and return an error with that log."""
     sandbox.close()
     complaint = _printable(sandbox.complaint())
     return SandboxDiedError(f"{what}; it said:\n{complaint}" if complaint else what)

@@ -1,6 +1,6 @@
-"""The host's side of the wire as a state machine: bytes in, bytes out, no I/O.
+"""The host's side of the wire protocol as a state machine: bytes in, bytes out, no I/O.
 
-It believes nothing beyond its plan. Whatever the guest sends that it may not is a ``ProtocolError``.
+It does not trust the guest. Anything the guest sends that the plan does not allow raises ``ProtocolError``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_CONTROL: Final = 64 * 1024
 """The longest control message a guest may send, in bytes."""
 
 MAX_CALL: Final = frames.MAX_CONTROL // 2
-"""The longest CALL that is sent, in bytes."""
+"""The longest CALL message that is sent, in bytes."""
 
 STDIN_AHEAD: Final = 256 * 1024
 """How much of stdin is put into the outgoing buffer at a time, in bytes."""
@@ -41,21 +41,21 @@ _SHOWN: Final[Mapping[int, Stream]] = {
     frames.STDERR: "stderr",
     frames.YIELDED: "content",
 }
-"""The streams whose text is told while it comes."""
+"""The streams whose text is passed on while it arrives."""
 
 GuestEnding: TypeAlias = Literal["exited", "signaled", "timed_out", "not_started", "failed"]
-"""How the guest says a call ended. ``failed``: the sandbox could not begin it, which is no ending of a tool's."""
+"""How the guest says a call ended. ``failed`` means that the sandbox could not begin it."""
 
 
 class CallTooLargeError(Exception):
-    """A call that does not fit the protocol; ``str(error)`` says so to a user."""
+    """A call that does not fit the protocol; ``str(error)`` is a message for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExitReport:
-    """The guest's EXIT frame. ``oom_kills`` is None where the guest sees no counter.
+    """The guest's EXIT frame. ``oom_kills`` is None if the guest has no counter.
 
-    ``about`` is what it says of an HTTP call that may not have ended by itself.
+    ``about`` has what the guest reports about an HTTP call that may have been interrupted.
     """
 
     ending: GuestEnding
@@ -68,16 +68,16 @@ class ExitReport:
 
 
 class Connections(Protocol):
-    """Who obeys the frames of streams that are connections."""
+    """Handles the frames of streams that are connections."""
 
     def take(self, kind: int, stream: int, payload: bytes) -> None:
-        """Obey one frame. Raises ``ProtocolError``."""
+        """Handle one frame. Raises ``ProtocolError``."""
 
 
 class Conversation:
-    """One call over one wire, from the bundle to EXIT; of a ``session``, call after call before that.
+    """One call over one wire, from the bundle to EXIT. A ``session`` makes several calls before EXIT.
 
-    Bytes to send gather in ``outgoing``; what arrived goes to ``receive``; ``verdict`` is set at the end.
+    Bytes to send are collected in ``outgoing``. Pass received bytes to ``receive``. ``verdict`` is set at the end.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Conversation:
         self._max_reports = 0 if isinstance(plan.invocation, Exec) else max_reports(timeout_ms / 1000)
 
     def call(self) -> None:
-        """Send the call and its stdin; only once the guest is ready. Raises ``CallTooLargeError``."""
+        """Send the call and its stdin. The guest must be ready. Raises ``CallTooLargeError``."""
         message = call_message(self._plan, self._timeout_ms, session=self._session)
         if len(message) > MAX_CALL:
             raise CallTooLargeError(
@@ -127,7 +127,7 @@ class Conversation:
         self.refill()
 
     def begin(self, mark: bytes, timeout_ms: int, on_progress: UpdateSink, on_output: OutputSink | None) -> None:
-        """In a session, the next call begins: what comes is kept as its own, until each stream has its ``mark``."""
+        """Begin the next call of a session. Each stream belongs to it up to ``mark``."""
         self._on_progress = on_progress
         limit = self._plan.profile.limits.output_bytes
         self._live = LiveTextStream(_SHOWN.values(), limit, on_output) if on_output else None
@@ -145,28 +145,28 @@ class Conversation:
                 self._show(stream, output.add(old.rest))
 
     def say(self, data: bytes) -> None:
-        """In a session, send more of stdin."""
+        """Send more of stdin, in a session."""
         self._stdin = memoryview(bytes(self._stdin[self._stdin_sent :]) + data)
         self._stdin_sent = 0
         self.refill()
 
     @property
     def goes_ahead(self) -> bool:
-        """Whether the host makes the call's request unasked."""
+        """Whether the host sends the call's request without waiting for the guest."""
         return isinstance(self._plan.invocation, HttpCall) and self._plan.invocation.goes_ahead
 
     @property
     def answers(self) -> LineOutput:
-        """In a session, the lines in which its process answers."""
+        """The lines with which the process of a session answers."""
         return next(each for each in self._outputs.values() if isinstance(each, LineOutput))
 
     @property
     def is_marked(self) -> bool:
-        """In a session, whether every stream has had its mark."""
+        """Whether every stream of a session has reached its mark."""
         return all(each.is_done for each in self._outputs.values() if isinstance(each, DelimitedOutput))
 
     def refill(self) -> None:
-        """Put more of stdin into ``outgoing``, as far as the guest's window and our own bound allow."""
+        """Move more of stdin to ``outgoing``, within the guest's window and ``STDIN_AHEAD``."""
         while self._called and self._stdin_window and len(self.outgoing) < STDIN_AHEAD:
             size = min(frames.MAX_PAYLOAD, self._stdin_window)
             piece = bytes(self._stdin[self._stdin_sent : self._stdin_sent + size])
@@ -181,7 +181,7 @@ class Conversation:
             self._stdin_ended = True
 
     def receive(self, data: bytes) -> None:
-        """Take what arrived, up to EXIT; nothing after that is looked at. Raises ``ProtocolError``."""
+        """Process received bytes up to EXIT; later ones are ignored. Raises ``ProtocolError``."""
         try:
             for kind, stream, payload in self._reader.feed(data):
                 self._take(kind, stream, payload)
@@ -193,7 +193,7 @@ class Conversation:
             self._live.tell()
 
     def capture(self, stream: int) -> Capture | None:
-        """What was kept of an output stream; None if the plan has no such stream."""
+        """Return the captured part of an output stream, or None if the plan has no such stream."""
         output = self._outputs.get(stream)
         if output is None:
             return None
@@ -201,14 +201,14 @@ class Conversation:
         return output.capture()
 
     def report(self, percent: float | None, message: str, content: tuple[Content, ...] = ()) -> None:
-        """Tell how far the tool is, and what there is to show."""
-        # What the tool wrote before it reported comes before it.
+        """Report the progress of the tool and content to show."""
+        # Output that the tool wrote before the report comes first.
         if self._live:
             self._live.tell()
         self._on_progress(percent, self._redactor.head(message, MAX_MESSAGE), content)
 
     def about(self) -> JsonObject:
-        """What is known of an HTTP call, also where its guest could not answer any more; empty for other calls."""
+        """Return what is known of an HTTP call, even if its guest could not answer; empty for other calls."""
         call = self._plan.invocation
         told = self.verdict.about if self.verdict else {}
         return http_message.so_far(call, told) if isinstance(call, HttpCall) else {}
@@ -251,7 +251,7 @@ class Conversation:
         if output.window < 0:
             raise ProtocolError(f"it sent more on stream {stream} than it was allowed to")
         self._show(stream, output.add(payload))
-        # Half a window at a time: the sender never waits, and acknowledgements stay few.
+        # Grant half a window at a time: the sender does not have to wait, and there are few acknowledgements.
         if output.window <= frames.WINDOW_BYTES // 2:
             granted = frames.WINDOW_BYTES - output.window
             self.outgoing += frames.encode(frames.WINDOW, stream, b"%d" % granted)
@@ -288,9 +288,9 @@ class Conversation:
 
 
 def call_message(plan: Plan, timeout_ms: int, *, session: bool = False) -> bytes:
-    """The CALL frame's JSON (see ``toolc.guest.job``) for a plan and the time it has, in milliseconds.
+    """Return the JSON of the CALL frame (see ``toolc.guest.job``) for a plan and a timeout in milliseconds.
 
-    Of a ``session`` it begins what serves the calls, which come as lines of stdin.
+    For a ``session`` it starts the process that serves the calls, which follow as lines of stdin.
     """
     invocation = plan.invocation
     call: JsonObject = {

@@ -1,8 +1,8 @@
-"""One sandbox's stream for call after call: what a dialogue with the process inside is made of.
+"""The stream of a sandbox that serves several calls.
 
-The process is started by one CALL, whose end would be its own; each call of the session is a line of its stdin.
-Who closes the sandbox ends it, and so does whatever goes wrong: there is no way back to a process that is late,
-was cancelled, or spoke when nobody had asked it.
+One CALL starts the process, and its end would end the process too. Each call of the session is a line of stdin.
+The session ends when its owner closes the sandbox, and on every error: a process that was late, was cancelled, or
+wrote something without a call cannot be used again.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from toolc.runtime.wire.protocol import CallTooLargeError, Conversation
 from toolc.sandbox.base import EngineSandbox
 
 LIFE_MS: Final = 2_000_000_000
-"""How long a session's process may live, in milliseconds: 23 days, about the most that poll(2) can wait."""
+"""How long a session's process may live, in milliseconds: 23 days, about the longest timeout of poll(2)."""
 
 END_SECONDS: Final = 1.0
-"""How long after its output a process may take to end, before that is told and not its end."""
+"""How long to wait for a process to exit after it closed its output, before the closed output is reported."""
 
 
 def _unheard(percent: float | None, message: str, content: tuple[Content, ...]) -> None:
@@ -51,7 +51,7 @@ def _unseen(_: ConnectionAttempt) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionCall:
-    """One call of a session: how long it may take, who may end it, and who hears of it."""
+    """Options of one call of a session: its timeout, its cancellation, and its sinks."""
 
     timeout_ms: int
     cancellation: Cancellation | None = None
@@ -61,7 +61,7 @@ class SessionCall:
 
 
 class EndedError(Exception):
-    """The session's process is over, or must be: ``outcome`` is how the call ended."""
+    """The session's process has ended or must be ended; ``outcome`` is the outcome of the call."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome.ending)
@@ -69,7 +69,7 @@ class EndedError(Exception):
 
 
 class SessionWire:
-    """The stream to a sandbox that the caller closes, whatever comes of it. One thread at a time."""
+    """The stream to a sandbox that the caller must close. For one thread at a time."""
 
     def __init__(self, sandbox: EngineSandbox, plan: Plan, egress: Egress) -> None:
         self.redactor = egress.redactor
@@ -86,7 +86,7 @@ class SessionWire:
             self._conversation.connections = self._broker
 
     def begin(self, turn: SessionCall) -> None:
-        """The next call begins; its time runs from when the sandbox is ready. Raises ``EndedError``."""
+        """Begin the next call. Its time starts when the sandbox is ready. Raises ``EndedError``."""
         listening = ListenerTime()
         self._turn = replace(turn, on_attempt=listening.timed(turn.on_attempt))
         self._line = WireLoop(self._sandbox, self._conversation, turn.cancellation, listening, self._broker)
@@ -102,12 +102,12 @@ class SessionWire:
         self._deadline = self._started + turn.timeout_ms / 1000
 
     def say(self, data: bytes) -> None:
-        """Send more of stdin, now as far as it goes."""
+        """Queue more of stdin, and send as much as the stream accepts now."""
         self._conversation.say(data)
         self._line.send()
 
     def line(self) -> bytes:
-        """The next line in which the process answers, with its secrets. Raises ``EndedError``."""
+        """Return the next line of the process's answer, unredacted. Raises ``EndedError``."""
         answers = self._conversation.answers
         self.wait(lambda: answers.has_line or answers.is_too_long or answers.ended)
         if answers.has_line:
@@ -119,19 +119,22 @@ class SessionWire:
         raise self.broken("it closed its stdout")
 
     def updates(self) -> Reports:
-        """Who tells of what a plugin lets be known in this call."""
+        """Return the reporter for a plugin's progress in this call."""
         limit = self._plan.profile.limits.output_bytes
         return Reports(limit, self.redactor, self._conversation.report)
 
     def insist_on_time(self) -> None:
-        """Raise ``EndedError`` where the call is over: one that always has something to say never lets us wait."""
+        """Raise ``EndedError`` if the call was cancelled or timed out.
+
+        Needed for a process that always has output ready, because then no wait checks the deadline.
+        """
         if self._line.is_over(self._deadline):
             raise EndedError(self.outcome("cancelled" if self._line.cancelled else "timed_out"))
 
     def listen(self, until: float) -> None:
-        """Hear what has come by now, and what comes until ``until`` (of ``monotonic``) or the first of it.
+        """Receive pending output, and wait until ``until`` (of ``monotonic``) or for the first output.
 
-        Raises ``EndedError`` if the process has ended, or if the call has.
+        Raises ``EndedError`` if the process or the call has ended.
         """
         self._reached(min(until, self._deadline), lambda: bool(self.surplus))
         if self._line.cancelled:
@@ -141,47 +144,47 @@ class SessionWire:
 
     @property
     def surplus(self) -> bytes:
-        """What the process has said that nobody has taken: a line, or the beginning of one. Empty for nothing."""
+        """Output of the process that was not read: a line or the beginning of one. Empty if there is none."""
         waiting = self._conversation.answers.waiting
-        # What may be the beginning of a secret is not shown.
+        # Hide what may be the beginning of a secret.
         return self.redactor.settled(waiting)[0] or (waiting and b"...")
 
     def wait_for_marks(self) -> None:
-        """Wait until all that the call wrote has come. Raises ``EndedError``."""
+        """Wait until all output of the call has arrived. Raises ``EndedError``."""
         self.wait(lambda: self._conversation.is_marked)
 
     def wait(self, done: Callable[[], bool]) -> None:
-        """Move bytes until ``done``. Raises ``EndedError`` if the process or the call's time ends before."""
+        """Move bytes until ``done``. Raises ``EndedError`` if the process or the call's time ends first."""
         self._run_until(self._deadline, done)
         if not done() and self._conversation.verdict is not None:
             raise EndedError(self._judged())
 
     def deliver(self) -> None:
-        """Let servers have what the tool has sent in this call, as far as they take it."""
+        """Deliver to servers what the tool has sent in this call, as far as they accept it."""
         broker = self._broker
         if broker and broker.has_pending:
             self._reached(monotonic() + DELIVERY_SECONDS, lambda: not broker.has_pending)
 
     def outcome(self, ending: Ending) -> Outcome:
-        """How the call ended, with what was kept of its output."""
+        """Return an outcome of the call with the captured output."""
         found = outcome_of(self._conversation, ending, (monotonic() - self._started) * 1000)
         if self._broker is None:
             return found
         return replace(found, attempts=self._broker.attempts(), unlisted_attempts=self._broker.unlisted)
 
     def broken(self, reason: str) -> EndedError:
-        """What to raise where the process speaks otherwise than it may."""
+        """Return the error for a process that violates the protocol."""
         return EndedError(replace(self.outcome("broken"), reason=reason))
 
     def close(self) -> None:
-        """End the connections; the sandbox is its owner's."""
+        """Close the connections. The sandbox is closed by its owner."""
         self._open.close()
 
     def _heard(self, attempt: ConnectionAttempt) -> None:
         self._turn.on_attempt(attempt)
 
     def _start(self) -> None:
-        """Wait until the sandbox is ready, and begin its process."""
+        """Wait until the sandbox is ready, and start its process."""
         conversation = self._conversation
         self._run_until(monotonic() + START_SECONDS, lambda: conversation.is_ready)
         verify_workspace_mount(self._plan.profile.workspace, conversation.ready)
@@ -192,7 +195,7 @@ class SessionWire:
             raise EndedError(replace(self.outcome("not_started"), reason=str(error))) from None
 
     def _end_soon(self) -> None:
-        """Raise how the process ended if it has, which is why mostly a stream ends."""
+        """Raise ``EndedError`` if the process exits, which is the most common reason for the end of a stream."""
         if self._reached(min(self._deadline, monotonic() + END_SECONDS), lambda: False):
             raise EndedError(self._judged())
 
@@ -204,7 +207,7 @@ class SessionWire:
             raise EndedError(self.outcome("cancelled" if self._line.cancelled else "timed_out"))
 
     def _reached(self, deadline: float, done: Callable[[], bool]) -> bool:
-        """Move bytes until ``done``, or the process has ended; False where the time has before."""
+        """Move bytes until ``done`` or the process has ended. Return False if the time ended first."""
         try:
             return self._line.run_until(deadline, lambda: done() or self._conversation.verdict is not None)
         except ProtocolError as error:
