@@ -1,4 +1,4 @@
-"""A call's arguments from a command line: ``--args`` in JSON, and ``--arg name=value`` typed by the schema."""
+"""Read a call's arguments from a command line: ``--args`` in JSON, and ``--arg name=value`` typed by the schema."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from toolc.model.json_schema import JsonObject, JsonValue, Schema
 
 
 def read_arguments(args: str | None, pairs: tuple[str, ...], schema: Schema) -> JsonObject:
-    """The arguments of ``--args`` (JSON, ``@FILE``, or ``-`` for stdin) with each ``--arg`` put over them.
+    """Return the arguments of ``--args`` (JSON, ``@FILE``, or ``-`` for stdin), overridden by each ``--arg``.
 
-    Raises ``UsageError`` for what cannot be read; whether the arguments fit is not looked at here.
+    Raise ``UsageError`` for what cannot be read. The arguments are not validated here.
     """
     arguments = _read_args(args) if args is not None else {}
     given: set[str] = set()
@@ -54,7 +54,7 @@ def _read_args(args: str) -> JsonObject:
 
 
 def _source(args: str) -> tuple[str, str]:
-    """What to call the text in a message, and the text."""
+    """Return the name of the text for messages, and the text."""
     try:
         if args == "-":
             return "--args -", sys.stdin.buffer.read().decode("utf-8")
@@ -68,7 +68,7 @@ def _source(args: str) -> tuple[str, str]:
 
 
 def _typed(name: str, text: str, schema: JsonObject | None) -> JsonValue:
-    """``text`` as it stands where the parameter may be a string, else read as JSON."""
+    """Return ``text`` unchanged if the parameter may be a string, else parsed as JSON."""
     types = _types(schema or {})
     if "string" in types:
         return text
@@ -83,7 +83,7 @@ def _typed(name: str, text: str, schema: JsonObject | None) -> JsonValue:
 
 
 def _types(schema: JsonObject) -> set[str]:
-    """The types that a parameter's schema names; empty where it names none."""
+    """Return the types that a parameter's schema names; empty if it names none."""
     declared = schema.get("type")
     if isinstance(declared, str):
         return {declared}
@@ -108,7 +108,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def find_registry(target: str, registry: str | None) -> Registry:
-    """A registry of the one tool that ``target`` names. Raises ``UsageError`` where it names none or several."""
+    """Return a registry of the one tool that ``target`` names. Raise ``UsageError`` if it names none or several."""
     if registry is not None:
         return open_registry(registry).only(target)
     source, name = split_target(target)

@@ -1,4 +1,4 @@
-"""What several commands share: options, findings on a stream, and where tools come from."""
+"""Options, output of findings, and loading of tools, shared by several commands."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ FINDINGS: Final = 1
 """The exit code of ``build``, ``check`` and ``test`` where specs have errors or tests fail."""
 
 CANNOT: Final = 2
-"""The exit code where a command could not do what was asked."""
+"""The exit code if a command could not do what was requested."""
 
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """An option's callback: a duration as specs write it, ``500ms``, ``30s`` or ``10m``, in seconds."""
+    """Parse a duration as in specs (``500ms``, ``30s`` or ``10m``) to seconds; an option callback."""
     if value is None:
         return None
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m)", value)
@@ -57,7 +57,7 @@ def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> f
 
 
 def named(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    """An argument's callback: paths, none of them empty, as a variable that is not set makes them."""
+    """Reject empty paths, which result from unset variables; an argument callback."""
     if "" in value:
         raise click.BadParameter("an empty path names nothing; write . for the current folder", ctx, param)
     return value
@@ -72,7 +72,7 @@ engine_option = click.option(
 
 
 def user_configuration() -> Configuration:
-    """What the user has configured; what it makes a call do without is told on stderr. Raises ``UsageError``."""
+    """Return the user's configuration; warnings about missing isolation go to stderr. Raise ``UsageError``."""
     from toolc.config.user_config import load_configuration  # start-up time
 
     configuration = load_configuration()
@@ -94,9 +94,9 @@ secrets_option = click.option(
 
 
 def secret_store(path: str | None, configuration: Configuration, *, only_given: bool = False) -> SecretStore:
-    """Where secrets come from: the file of ``--secrets``, the configuration, the environment, in this order.
+    """Return the sources of secrets: the file of ``--secrets``, the configuration, the environment, in this order.
 
-    ``only_given`` leaves it at the file. Raises ``UsageError``.
+    With ``only_given``, only the file is used. Raise ``UsageError``.
     """
     from toolc.config.secret_sources import SecretStore, load_secrets  # start-up time
 
@@ -108,7 +108,7 @@ def secret_store(path: str | None, configuration: Configuration, *, only_given: 
 
 
 def _leave_no_core() -> None:
-    """Let neither a core file nor the host's crash handler have the memory of this process, which holds secrets."""
+    """Disable core files and the host's crash handler for this process, whose memory contains secrets."""
     import resource  # as above
 
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
@@ -117,7 +117,7 @@ def _leave_no_core() -> None:
 
 
 def refuse_moved(lock: Lock, registry: Registry) -> None:
-    """Raise ``LockError`` that names everything in a whole registry which is not what was approved."""
+    """Raise ``LockError`` naming every tool in a whole registry that differs from what was approved."""
     from toolc.model.lock_file import LockError, changed_tools  # start-up time
 
     if lines := [*changed_tools(lock, (registry.registered(name) for name in registry.names))]:
@@ -125,7 +125,7 @@ def refuse_moved(lock: Lock, registry: Registry) -> None:
 
 
 def refuse_disallowed(policy: Policy, registry: Registry) -> None:
-    """Raise ``PolicyError`` that names everything in a whole registry which a policy does not allow."""
+    """Raise ``PolicyError`` naming every tool in a whole registry that a policy does not allow."""
     from toolc.policy.policy import PolicyError  # start-up time
     from toolc.policy.rules import refuse
 
@@ -146,7 +146,7 @@ policy_option = click.option(
 
 
 def central_policy(path: str | None) -> Policy | None:
-    """The policy of ``--policy``; None where it is not given. Raises ``UsageError`` where it cannot be used."""
+    """Return the policy of ``--policy``; None without it. Raise ``UsageError`` if it cannot be used."""
     if path is None:
         return None
     from toolc.compiler.project.policy import read_policy  # start-up time
@@ -162,7 +162,7 @@ def lock_options(command: Callable[P, T]) -> Callable[P, T]:
 
 
 def approved(lock_file: str | None, *, locked: bool) -> Lock | None:
-    """What ``--locked`` or ``--lock`` lets be called; None where neither is given. Raises ``LockError``."""
+    """Return the lock of ``--locked`` or ``--lock``; None without them. Raise ``LockError``."""
     if lock_file is None and not locked:
         return None
     from toolc.model.lock_file import NAME, Lock  # start-up time
@@ -197,7 +197,7 @@ def compile_or_exit(
     format_name: str = FORMATS[0],
     settings: Settings | None = None,
 ) -> Compilation:
-    """Compile specs, print every finding, and leave with ``code`` if there are errors."""
+    """Compile specs, print every finding, and exit with status ``code`` if there are errors."""
     from toolc.compiler.cache.parallel import gather_many
     from toolc.compiler.pipeline.compile import compile_specs  # not every command compiles
     from toolc.compiler.project.settings import NO_SETTINGS
@@ -210,10 +210,7 @@ def compile_or_exit(
 
 
 def open_registry(target: str) -> Registry:
-    """A registry file, or specs compiled on the way; ``TARGET#NAME`` takes one tool.
-
-    Specs with errors are reported on stderr, as ``compiled_source`` does.
-    """
+    """Open a registry file, or compile specs; ``TARGET#NAME`` selects one tool."""
     from toolc.client.build import split_target  # start-up time
     from toolc.client.registry import Registry  # start-up time
 
@@ -225,9 +222,9 @@ def open_registry(target: str) -> Registry:
 
 
 def compiled_source(source: Path) -> Compilation:
-    """The specs at ``source``, compiled for a call; errors are reported on stderr, and the command is left.
+    """Compile the specs at ``source`` for a call; report errors on stderr and exit.
 
-    Warnings are for ``check`` and ``build``: who uses a tool did not write it.
+    Warnings are not shown: they are for ``check`` and ``build``, and the user of a tool is often not its author.
     """
     from toolc.compiler.pipeline.compile import compile_specs  # not every command compiles
 
@@ -239,7 +236,7 @@ def compiled_source(source: Path) -> Compilation:
 
 
 def print_findings(diagnostics: Diagnostics, to: TextIO, format_name: str = FORMATS[0]) -> None:
-    """Findings in a format of the reporters' table; as text, nothing where there are none."""
+    """Print findings in a format of the reporters' table; as text, print nothing if there are none."""
     report = Report(
         diagnostics=diagnostics,
         version=__version__,
@@ -257,9 +254,9 @@ def _pages() -> dict[str, Page]:
 
 
 def wants_color(to: TextIO) -> bool:
-    """Whether to colour what is written there: on a terminal, unless the user's environment says otherwise.
+    """Return whether to colour the output: on a terminal, unless the user's environment says otherwise.
 
-    ``NO_COLOR`` (no-color.org) comes before ``FORCE_COLOR`` (force-color.org); an empty one says nothing.
+    ``NO_COLOR`` (no-color.org) has priority over ``FORCE_COLOR`` (force-color.org); empty values are ignored.
     """
     if os.environ.get("NO_COLOR"):
         return False
@@ -267,5 +264,5 @@ def wants_color(to: TextIO) -> bool:
 
 
 def note(message: str) -> None:
-    """One line for the person, beside the output."""
+    """Print one line for the user on stderr."""
     print(f"toolc: {message}", file=sys.stderr)

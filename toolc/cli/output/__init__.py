@@ -1,1 +1,1 @@
-"""The package ``toolc.cli.output``."""
+"""Terminal output of the commands: results, progress, prompts, tools and errors."""

@@ -1,4 +1,4 @@
-"""What an exception means to whoever typed the command: words on stderr and an exit code."""
+"""Report an exception to the user: a message on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ USAGE: Final = 2
 BUG: Final = 3
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
-"""As if SIGPIPE had ended us, as it ends ``cat``: whoever read our output has had enough."""
+"""The exit code for a closed output pipe, as if SIGPIPE had ended the process."""
 
 _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def exit_code(error: BaseException) -> int:
-    """Say on stderr what happened, if there is anything to say, and return the exit code for it."""
+    """Print the error on stderr, if there is anything to print, and return its exit code."""
     match error:
         case click.exceptions.Exit():
             return error.exit_code
@@ -70,13 +70,13 @@ def _bug(error: BaseException) -> int:
 
 
 def _say(message: str) -> None:
-    # stderr may be a closed pipe too, and there is nobody left to tell.
+    # stderr may be a closed pipe too.
     with contextlib.suppress(OSError):
         print(f"toolc: {message}", file=sys.stderr, flush=True)
 
 
 def _abandon_stdout() -> None:
-    """Point stdout at nothing, so that the interpreter's own flush at exit has nothing to complain about."""
+    """Redirect stdout to the null device, so that the interpreter's flush at exit does not fail."""
     with contextlib.suppress(OSError, ValueError):
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, sys.stdout.fileno())

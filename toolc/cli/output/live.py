@@ -1,4 +1,4 @@
-"""What ``toolc run`` shows while a call runs: output as it comes, and how far the work is."""
+"""Show the output and the progress of a call of ``toolc run`` while it runs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ BAR: Final = 24
 
 
 class LiveDisplay:
-    """Writes the start of one stream while it comes. ``shown`` is what was written, as it came.
+    """Write the start of one stream while it arrives. ``shown`` is what was written.
 
-    A result that has grown too long is cut in its middle, so no more than its first half is known before the
-    end: ``limit`` bytes.
+    A result that is too long is truncated in the middle, so only its first half (``limit`` bytes) is known before
+    the end.
     """
 
     def __init__(self, limit: int, to: TextIO) -> None:
@@ -32,7 +32,7 @@ class LiveDisplay:
         self._to = to
 
     def show(self, text: str) -> None:
-        """Write of the next piece what is sure to be in the result."""
+        """Write the part of the next piece that is certain to be in the result."""
         data = text.encode("utf-8", "replace")
         if len(data) > self._left:
             text = data[: self._left].decode("utf-8", "ignore")
@@ -43,19 +43,19 @@ class LiveDisplay:
 
     @property
     def at_line_start(self) -> bool:
-        """Whether a line of somebody else's would not run into one of ours."""
+        """Whether the output is at the start of a line."""
         return not self.shown or self.shown.endswith("\n")
 
 
 def write(text: str, to: TextIO) -> None:
-    """Write a tool's text to stdout or stderr, at once; on a terminal nothing that could move its cursor."""
+    """Write a tool's text to stdout or stderr and flush; on a terminal, escape what could move the cursor."""
     shown = escape_for_terminal(text) if to.isatty() else text
     to.buffer.write(shown.encode("utf-8", "replace"))
     to.buffer.flush()
 
 
 class Progress:
-    """Reports of progress on stderr: on a terminal one line that is drawn anew, elsewhere a line each."""
+    """Show progress on stderr: on a terminal one line that is redrawn, elsewhere one line per report."""
 
     def __init__(self) -> None:
         self._redraws = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -63,7 +63,7 @@ class Progress:
         self._drawn = False
 
     def report(self, percent: float | None, message: str) -> None:
-        """Take a report; a line is written now, what is drawn with the next ``draw``."""
+        """Accept a report; a line is written now, a redrawn line with the next ``draw``."""
         words = escape_for_terminal(" ".join(message.splitlines()).replace("\t", " "))
         if not self._redraws:
             number = "" if percent is None else f"{percent:3.0f}% "
@@ -74,14 +74,14 @@ class Progress:
         self._line = bar + words
 
     def draw(self) -> None:
-        """Draw the last report in the place of the one before."""
+        """Draw the last report over the one before."""
         if self._line:
-            # Before it is: Ctrl-C may come as soon as it stands there.
+            # Set before writing: Ctrl-C may arrive as soon as the line is visible.
             self._drawn = True
             self._write(f"\r\x1b[K{_fitting(self._line, _columns() - 1)}")
 
     def clear(self) -> None:
-        """Take the line away, so that something else can be written there."""
+        """Remove the line, so that other output can be written there."""
         if self._drawn:
             self._write("\r\x1b[K")
             self._drawn = False
@@ -92,7 +92,7 @@ class Progress:
 
 
 class Live:
-    """Shows a call's events: progress, and of the tool's streams those that have a place in ``outputs``."""
+    """Show the events of a call: progress, and the tool's streams that are in ``outputs``."""
 
     def __init__(self, outputs: Mapping[Stream, LiveDisplay]) -> None:
         self._outputs = outputs
@@ -121,16 +121,16 @@ class Live:
             self._progress.draw()
 
     def shown(self, *streams: Stream) -> str:
-        """What was written of these streams, as it came."""
+        """Return what was written of these streams."""
         return "".join(self._outputs[stream].shown for stream in streams if stream in self._outputs)
 
     def close(self) -> None:
-        """The call is over: what is not to stay is taken away."""
+        """Remove temporary output after the call."""
         self._progress.clear()
 
     @property
     def _line_is_free(self) -> bool:
-        # The half line that stands there is the tool's, if both are one screen.
+        # An unfinished line on the terminal belongs to the tool.
         return all(each.at_line_start or not each.on_terminal for each in self._outputs.values())
 
 
@@ -142,7 +142,7 @@ def _columns() -> int:
 
 
 def _fitting(text: str, columns: int) -> str:
-    """As much of a text as fits into so many columns."""
+    """Return as much of a text as fits into ``columns``."""
     used = 0
     for index, character in enumerate(text):
         used += 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1

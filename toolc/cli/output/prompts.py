@@ -1,4 +1,4 @@
-"""What a call changed in its workspace, for people: the question before, and the summary after."""
+"""Ask the user about a call and its workspace changes, and summarise the changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Questions:
-    """Whoever sits at the terminal. ``make_room`` clears what else is on its screen."""
+    """The user at the terminal. ``make_room`` clears other output from the screen."""
 
     def __init__(self, make_room: Callable[[], None]) -> None:
         self._make_room = make_room
@@ -34,11 +34,11 @@ class Questions:
 
     @property
     def can_be_asked(self) -> bool:
-        """Whether there is somebody."""
+        """Whether a user can be asked."""
         return sys.stdin.isatty() and sys.stderr.isatty()
 
     def ask(self, shown: Sequence[str], question: str) -> bool:
-        """Show some lines and ask; no is the default. Nothing else comes onto the screen until the answer."""
+        """Show some lines and ask; the default answer is no. Other output waits for the answer."""
         with self._one:
             with self._screen:
                 self._make_room()
@@ -51,7 +51,7 @@ class Questions:
                 self._go_on()
 
     def behind(self, listener: Listener) -> Listener:
-        """``listener``, which hears what comes during a question once that has its answer."""
+        """Return a listener that delays events during a question until it is answered."""
 
         def listen(event: Event) -> None:
             with self._screen:
@@ -71,7 +71,7 @@ class Questions:
 
 
 def confirmation(questions: Questions, *, yes: bool) -> Confirm | None:
-    """Who answers; None where there is nobody to ask. ``yes`` is the answer given beforehand."""
+    """Return the confirmation callback; None if no user can be asked. ``yes`` confirms in advance."""
     from toolc.model.call import Allow, Deny  # start-up time
 
     def ask(call: BoundCall) -> Allow | Deny:
@@ -91,16 +91,16 @@ _SIGNS: Final[dict[Action, str]] = {"added": "+", "changed": "~", "deleted": "-"
 
 
 class Question:
-    """The question whether a tool's changes may become real, for one call."""
+    """The question whether the changes of one call may be committed."""
 
     def __init__(self, questions: Questions, *, yes: bool) -> None:
-        """``yes`` is the answer given beforehand."""
+        """Create the question; ``yes`` is an answer given in advance."""
         self._questions = questions
         self._yes = yes
         self.was_asked = False
 
     def ask(self) -> Ask | None:
-        """Who decides; None where there is nobody."""
+        """Return the callback that decides; None if no user can be asked."""
         if self._yes:
             return lambda _: True
         return self._ask if self._questions.can_be_asked else None
@@ -116,7 +116,7 @@ class Question:
 
 
 def print_changes(result: ToolResult, *, listed: bool) -> None:
-    """Say on stderr what the call changed, unless it is ``listed`` there, and whether it is in the real files."""
+    """Print on stderr what the call changed, unless already ``listed``, and whether it was committed."""
     told = result.details.get("changes")
     if not isinstance(told, dict):
         return
@@ -158,7 +158,7 @@ def _about(change: FileChange) -> str:
 
 
 def _line(sign: str, path: str, about: str) -> str:
-    # One line each, whatever the name holds.
+    # One line per path, whatever characters the name contains.
     shown = escape_for_terminal(path).replace("\n", "\\n").replace("\t", "\\t")
     return f"  {sign} {shown}" + (f" ({about})" if about else "")
 

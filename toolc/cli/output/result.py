@@ -1,4 +1,4 @@
-"""What ``toolc run --explain-network`` prints: each connection of a call, and the line of the spec it is about."""
+"""Print the result of a call: content, errors, timing, and the connections for ``--explain-network``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def print_content(result: ToolResult, shown: str, noted: str) -> None:
-    """The content, of whose text ``shown`` stands on stdout already, and of stderr's ``noted`` on the terminal."""
+    """Print the content; ``shown`` of its text is on stdout already, and ``noted`` of stderr on the terminal."""
     from toolc.model.result import Audio, Image, Text  # start-up time
 
     terminal = sys.stdout.isatty()
@@ -43,7 +43,7 @@ def print_content(result: ToolResult, shown: str, noted: str) -> None:
 
 
 def _joined(content: tuple[Content, ...]) -> tuple[Content, ...]:
-    """``content`` with its texts as one, as they were shown."""
+    """Return ``content`` with its texts joined into one, as they were shown."""
     from toolc.model.result import Text  # start-up time
 
     texts = [block.text for block in content if isinstance(block, Text)]
@@ -51,21 +51,21 @@ def _joined(content: tuple[Content, ...]) -> tuple[Content, ...]:
 
 
 def _not_shown(text: str, shown: str) -> str:
-    """What of a result's text is still to be printed after ``shown``."""
+    """Return what of a result's text is still to be printed after ``shown``."""
     from toolc.runtime.sandboxed.plugin_description import STDOUT_SO_FAR  # start-up time
 
     if text.startswith(shown):
         return text.removeprefix(shown)
     gap = "" if shown.endswith("\n") else "\n"
     message, _, said = text.partition(STDOUT_SO_FAR)
-    # A call that was stopped says why first; then comes what stands on the screen already.
+    # The text of a stopped call begins with the reason; the output already on the screen follows.
     if said.startswith(shown.rstrip()):
         return f"{gap}{message}{said.removeprefix(shown.rstrip())}"
     return f"{gap}{text}"
 
 
 def _not_noted(text: str, noted: str) -> str:
-    """``text`` without what a failure repeats of stderr, as far as that stands on the screen already."""
+    """Return ``text`` without the repeated stderr of a failure that is already on the screen."""
     said = noted.rstrip()
     if not said:
         return text
@@ -74,9 +74,9 @@ def _not_noted(text: str, noted: str) -> str:
 
 
 def print_rest(result: ToolResult, noted: str) -> None:
-    """What is for the person and not for a model: what the tool printed, that it failed, which engine ran it.
+    """Print what is for the user and not for a model: the tool's output, its failure, and the engine.
 
-    Of stderr ``noted`` stands on the terminal already.
+    ``noted`` of stderr is on the terminal already.
     """
     for stream, known in (("stdout", ""), ("stderr", noted)):
         said = result.details.get(stream)
@@ -85,7 +85,7 @@ def print_rest(result: ToolResult, noted: str) -> None:
             text = escape_for_terminal(text) if sys.stderr.isatty() else text
             print(text, end="" if text.endswith("\n") else "\n", file=sys.stderr)
     if result.error:
-        # A terminal shows why already, as the content; stdout that goes elsewhere leaves nothing to see.
+        # A terminal shows the reason already, as the content; redirected stdout does not.
         why = "" if sys.stdout.isatty() else f": {result.error.message}"
         note(escape_for_terminal(f"the tool failed ({result.error.kind}){why}"))
     notes = result.details.get("engine_notes")
@@ -94,7 +94,7 @@ def print_rest(result: ToolResult, noted: str) -> None:
 
 
 def print_timing(result: ToolResult, load_ms: float) -> None:
-    """Where the time went: ``load`` is reading the spec or registry, the rest is the call's own."""
+    """Print the durations: ``load`` is the time to read the spec or registry, the rest is the call."""
     measured = result.details.get("timing_ms")
     rows = [("load", load_ms)]
     if isinstance(measured, dict):
@@ -110,7 +110,9 @@ UNSEEN: Final = (
 
 
 def explain(result: ToolResult, tool: ToolSpec, target: str, registry: str | None) -> None:
-    """Tell on stderr what came of each connection. ``target`` is a spec, whose lines are named, or a registry's."""
+    """Print the outcome of each connection on stderr. ``target`` is a spec, whose lines are named, or a
+    registry.
+    """
     source, _ = split_target(target)
     spec = _Lines(source, tool.name) if registry is None and source.suffix != ".json" else _NoLines()
     attempts = result.details.get("network")
@@ -126,7 +128,7 @@ def explain(result: ToolResult, tool: ToolSpec, target: str, registry: str | Non
 
 def _line(attempt: JsonObject, spec: _Lines | _NoLines) -> str:
     if not attempt["host"]:
-        # Where a redirect leads to no URL, there is no host to name.
+        # A redirect to an invalid URL does not have a host to name.
         return f"refused a request: {attempt['reason']}"
     address = attempt["address"]
     host = str(attempt["host"])
@@ -139,25 +141,25 @@ def _line(attempt: JsonObject, spec: _Lines | _NoLines) -> str:
     if attempt["reason"] and not attempt["bytes_in"]:
         return f"failed {there}: {attempt['reason']}; {allowed}"
     moved = f"{attempt['bytes_out']} bytes sent, {attempt['bytes_in']} received, {attempt['duration_ms']} ms"
-    # Some servers reset every connection that is done with: what passed before is no failure.
+    # Some servers reset every finished connection: that is not a failure.
     end = f"; at the end {attempt['reason']}" if attempt["reason"] else ""
     return f"connected to {there}, {allowed}; {moved}{end}"
 
 
 class _NoLines:
-    """A registry knows no lines."""
+    """A registry, which does not have line numbers."""
 
     def entry(self, text: JsonValue) -> str:
-        """The entry."""
+        """Return the entry."""
         return str(text)
 
     def remedy(self, text: str) -> str:
-        """What to add, and where."""
+        """Return what to add, and where."""
         return f"to allow it add {text} to sandbox.network.allow"
 
 
 class _Lines:
-    """Where the entries of a tool's allow-list stand in its spec."""
+    """The lines of the entries of a tool's allow-list in its spec."""
 
     def __init__(self, source: Path, name: str) -> None:
         from toolc.compiler.pipeline.compile import compile_specs  # start-up time
@@ -166,19 +168,19 @@ class _Lines:
         self._tool: LocatedTool = next(each for each in located if each.spec.name == name)
 
     def entry(self, text: JsonValue) -> str:
-        """The entry and its line."""
+        """Return the entry and its line."""
         span = next((node.span for node in self._nodes() if _spelled(node) == text), None)
-        # An HTTP tool may reach the host of its own URL, and of its token's, which are no entries.
+        # An HTTP tool may reach the hosts of its own URL and its token's URL, which are not entries.
         span = span or self._own_url(str(text)) or self._tool.key_span("backend")
         return f"{text} ({span})"
 
     def remedy(self, text: str) -> str:
-        """What to add, and where."""
+        """Return what to add, and where."""
         place = self._tool.key_span("sandbox", "network", "allow")
         return f"to allow it add {text} to sandbox.network.allow ({place})"
 
     def _own_url(self, entry: str) -> Span | None:
-        """Where the URL of the backend stands whose host and port ``entry`` is."""
+        """Return the location of the backend's URL with the host and port of ``entry``."""
         backend = self._tool.spec.backend
         if not isinstance(backend, HttpBackend):
             return None
@@ -195,7 +197,7 @@ class _Lines:
 
 
 def _spelled(node: Node) -> str | None:
-    """An entry in the one spelling that it has in a result."""
+    """Return an entry in the canonical form used in results."""
     try:
         return show_destination(parse_destination(str(node.value))) if isinstance(node, Scalar) else None
     except HostError:

@@ -1,4 +1,4 @@
-"""What ``toolc show`` prints for people: what a tool is, what it takes, and what a call of it may do."""
+"""Print a tool for ``toolc show``: its description, its parameters, and the permissions of a call."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _WORDS: Final = {
     "lifetimes": "sandbox for each",
     "limits": "at most",
 }
-"""What stands before the values of each part of ``Authority``."""
+"""The labels of each part of ``Permissions``."""
 
 
 def tool_text(tool: RegisteredTool, granted: Permissions) -> str:
-    """One tool on a screen."""
+    """Return one tool as text."""
     spec = tool.spec
     lines = [f"{spec.name} ({spec.backend.tag})" + (f": {spec.label}" if spec.label else "")]
     lines += [f"  {line}" for line in spec.description.strip().splitlines()]
@@ -90,9 +90,9 @@ _WIDTH: Final = 60
 
 
 def find_located(target: str, paths: tuple[str, ...]) -> LocatedTool:
-    """The tool ``target`` of the specs at ``paths`` (the current folder if none), or a spec file itself.
+    """Return the tool ``target`` of the specs at ``paths`` (default: the current folder), or of a spec file.
 
-    Raises ``UsageError``.
+    Raise ``UsageError``.
     """
     source, name = split_target(target)
     if not paths and source.exists():
@@ -114,7 +114,7 @@ def find_located(target: str, paths: tuple[str, ...]) -> LocatedTool:
 
 
 def effective_text(tool: LocatedTool) -> str:
-    """A line for each value: key, value and origin, in columns."""
+    """Return one line per value: key, value and origin, in columns."""
     rows = [(each.key, _short(each), each.origin) for each in effective(tool)]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = (f"{key:<{widths[0]}}  {value:<{widths[1]}}  {origin}" for key, value, origin in rows)
@@ -122,12 +122,12 @@ def effective_text(tool: LocatedTool) -> str:
 
 
 def as_json(tool: LocatedTool) -> str:
-    """The same as a list of ``key``, ``value`` and ``origin``."""
+    """Return the values as a list of ``key``, ``value`` and ``origin``."""
     rows = [{"key": each.key, "value": each.value, "origin": each.origin} for each in effective(tool)]
     return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
 
 
 def _short(value: ValueOrigin) -> str:
-    """A value on one line, cut where it is long."""
+    """Return a value on one line, truncated if it is long."""
     text = json.dumps(value.value, ensure_ascii=False)
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"

@@ -1,1 +1,1 @@
-"""The package ``toolc.runtime.egress``."""
+"""The network access of a call: allow-list, name lookup, and forwarding of connections."""

@@ -1,9 +1,9 @@
-"""The broker: makes the connections that a call may make, and no other.
+"""Open the connections that a call may make, and refuse all others.
 
-It lives on the thread of its call, which polls it together with the sandbox's stream, so what one call does to
-its broker is nothing to another's. The guest asks for a host and a port; the broker decides by the allow-list,
-looks the name up once, and connects to an address that it has judged. What a client then says to the server
-passes unread, but for the server's name at the beginning of TLS.
+The broker runs on the thread of its call, which polls it together with the stream of the sandbox, so calls do not
+affect each other's brokers. The guest requests a host and a port. The broker checks the allow-list, resolves the
+name once, and connects to an address that it has checked. The data of the connection is passed on without
+inspection, except for the server name at the beginning of TLS.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from toolc.runtime.secrets.redaction import Redactor
 
 
 def parse_open_request(payload: bytes) -> Opening:
-    """What an OPEN frame asks for. Raises ``ProtocolError``."""
+    """Parse an OPEN frame. Raise ``ProtocolError``."""
     try:
         message = parse_json(payload)
     except ValueError:
         message = None
     host, port = (message.get("host"), message.get("port")) if isinstance(message, dict) else (None, None)
-    # Five digits can be written for a port; of thousands, each would be listed.
+    # A port has at most five digits; attempts that differ only in longer numbers would each be listed.
     if not isinstance(host, str) or not isinstance(port, int) or isinstance(port, bool) or not -1 < port < 10**5:
         raise ProtocolError("it opened a connection to nothing that is a host and a port")
     return Opening(host=host, port=port)
 
 
 def begin(address: str, port: int) -> socket.socket:
-    """A socket that is being connected: writable once it is, or cannot be. Raises ``OSError``."""
+    """Return a connecting socket: it becomes writable once connected or failed. Raise ``OSError``."""
     made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
     made.setblocking(False)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -56,7 +56,7 @@ def begin(address: str, port: int) -> socket.socket:
 
 
 def unreachable(decision: Decision, address: str, failure: OSError) -> RefusedError:
-    """Why a server cannot be reached, ``failure`` being what came of ``address``, the last that was tried."""
+    """Return the error for an unreachable server; ``failure`` is the error of ``address``, the last one tried."""
     kind: Kind = "timeout" if isinstance(failure, TimeoutError) else "network"
     at = f" at {address}" if address not in {"", decision.host} else ""
     reason = f"{decision.host}{at}, port {decision.port}: {(failure.strerror or str(failure)).lower()}"
@@ -64,21 +64,21 @@ def unreachable(decision: Decision, address: str, failure: OSError) -> RefusedEr
 
 
 def proxy_hint() -> str:
-    """What to add where a connection failed, and this machine may reach others through a proxy only."""
+    """Return a hint for failed connections on a machine that reaches other hosts only through a proxy."""
     names = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
     name = next((each for each in names if os.environ.get(each)), None)
     return f" ({name} is set, and toolc connects directly: it uses no proxy)" if name else ""
 
 
 MAX_LISTED: Final = 256
-"""How many attempts are listed, and as many refusals beyond; of more, only their number is known."""
+"""The number of attempts listed, and again of refusals; beyond that, only their number is recorded."""
 
 Listener: TypeAlias = Callable[[ConnectionAttempt], None]
-"""Is told of each decision: a connection that was made, refused, or failed."""
+"""Called with every decision: a connection that was made, refused, or failed."""
 
 
 class ConnectionLog:
-    """Keeps account of what was asked for, in that order."""
+    """The log of requested connections, in order."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
@@ -88,21 +88,21 @@ class ConnectionLog:
 
     @property
     def asked(self) -> int:
-        """How many connections were asked for."""
+        """The number of requested connections."""
         return self._asked
 
     @property
     def unlisted(self) -> int:
-        """How many of them are not in ``attempts``."""
+        """The number of requested connections that are not in ``attempts``."""
         return self._asked - len(self._listed)
 
     def attempts(self) -> tuple[ConnectionAttempt, ...]:
-        """What was asked for, and what came of it so far."""
+        """Return the requested connections with their outcome so far."""
         now = monotonic()
         return tuple(each.attempt(now) for each in self._listed)
 
     def add(self, connection: EgressConnection) -> None:
-        """One more was asked for. However many were allowed, what was refused is what somebody will look for."""
+        """Add a requested connection. Refusals have their own limit, because they are what a user looks for."""
         self._asked += 1
         is_refused = connection.decision.entry is None
         self._refused += is_refused
@@ -110,44 +110,44 @@ class ConnectionLog:
             self._listed.append(connection)
 
     def renew(self, connections: Iterable[EgressConnection]) -> None:
-        """Count anew; ``connections`` are open still, and listed again."""
+        """Reset the counts; the still open ``connections`` are listed again."""
         self._listed = [*connections]
         self._asked, self._refused = len(self._listed), 0
 
     def tell(self, connection: EgressConnection) -> None:
-        """Something was decided. Raises what the listener raises."""
+        """Report a decision to the listener. Raise what the listener raises."""
         self._listener(connection.attempt(monotonic()))
 
 
 MAX_IN_ALL: Final = 16 * 1024
-"""How many connections one call may make."""
+"""The number of connections that one call may make."""
 
 MAX_REQUESTS: Final = 16
-"""How many HTTP requests may be under way at once: a guest asks for one after another, and each holds its body."""
+"""The number of concurrent HTTP requests: a guest makes one after another, and each holds its body."""
 
 MAX_BYTES: Final = 4 * 1024 * 1024 * 1024
-"""How much one call may send and receive, in bytes."""
+"""The number of bytes that one call may send and receive."""
 
 CONNECT_SECONDS: Final = 15.0
-"""How long it may take to look a name up and connect, with all of its addresses."""
+"""The time limit for resolving a name and trying all of its addresses, in seconds."""
 
 ADDRESS_SECONDS: Final = 5.0
-"""How long one address is tried while there is another."""
+"""How long one address is tried while others remain, in seconds."""
 
 IDLE_SECONDS: Final = 300.0
-"""How long nothing may pass in either direction."""
+"""How long a connection may be idle in both directions, in seconds."""
 
 MAX_OUT: Final = 64 * 1024
-"""With this much unsent to the guest, servers are left alone, in bytes."""
+"""With this many bytes unsent to the guest, servers are not read."""
 
 MAX_UNHEARD: Final = 32 * MAX_OUT
-"""What may be unsent to a guest that goes on asking, in bytes."""
+"""The limit of unsent bytes for a guest that keeps sending requests."""
 
 Write: TypeAlias = Callable[[memoryview], int]
-"""Sends what fits now, and says how many bytes that was."""
+"""Sends what fits now and returns the number of bytes."""
 
 Requests: TypeAlias = Callable[[bytes], Opening]
-"""Makes the connection of a REQUEST frame's payload. Raises ``RefusedError`` and ``ProtocolError``."""
+"""Creates the connection for the payload of a REQUEST frame. Raises ``RefusedError`` or ``ProtocolError``."""
 
 
 def _nobody(_: ConnectionAttempt) -> None:
@@ -160,7 +160,7 @@ def _later(_: memoryview) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Egress:
-    """Who is told of connections, who makes what REQUEST frames ask for, and what nobody may be told."""
+    """The listener for connections, the handler of REQUEST frames, and the redactor of secrets."""
 
     on_attempt: Listener = _nobody
     requests: Requests | None = None
@@ -168,7 +168,9 @@ class Egress:
 
 
 class Broker:
-    """The connections of one call. Frames for the guest go to ``outgoing``; poll ``fileno`` and call ``serve``."""
+    """The connections of one call. Frames for the guest are written to ``outgoing``; poll ``fileno`` and call
+    ``serve``.
+    """
 
     def __init__(
         self, allow: Sequence[Destination], outgoing: bytearray, egress: Egress, write: Write = _later
@@ -190,32 +192,32 @@ class Broker:
 
     @property
     def has_room(self) -> bool:
-        """Whether the guest takes more at present: where it does not, ``fileno`` is not to be polled."""
+        """Whether the guest accepts more data now; if not, ``fileno`` must not be polled."""
         return len(self._out) < MAX_OUT
 
     @property
     def has_pending(self) -> bool:
-        """Whether something that the tool has sent is still to be delivered to a server.
+        """Whether data that the tool has sent is still to be delivered to a server.
 
-        Of a request that the host makes, nothing is: whoever asked for it waited for the answer, and has ended.
+        Requests made by the host do not count: the program that made one waited for the response, and has exited.
         """
         return any(each.has_pending and each.opening.is_opaque for each in self._connections.values())
 
     @property
     def unlisted(self) -> int:
-        """How many attempts there were beyond those that are listed."""
+        """The number of attempts beyond those that are listed."""
         return self._told.unlisted
 
     def attempts(self) -> tuple[ConnectionAttempt, ...]:
-        """What was asked for, in that order, and what came of it so far."""
+        """Return the requested connections in order, with their outcome so far."""
         return self._told.attempts()
 
     def fileno(self) -> int:
-        """The descriptor to poll for reading."""
+        """Return the descriptor to poll for reading."""
         return self._polling.fileno()
 
     def take(self, kind: int, stream: int, payload: bytes) -> None:
-        """Obey a frame of the guest's. Raises ``ProtocolError``."""
+        """Handle a frame from the guest. Raise ``ProtocolError``."""
         if len(self._out) > MAX_UNHEARD:
             raise ProtocolError("it asks on and on, and does not listen to the answers")
         if kind in {frames.OPEN, frames.REQUEST}:
@@ -247,11 +249,11 @@ class Broker:
         self._advance(connection)
 
     def begin(self) -> None:
-        """Make the call's own request before the guest is awake to ask: the first connection of a new sandbox."""
+        """Make the call's own request before the guest can send one: the first connection of a new sandbox."""
         self._open(frames.REQUEST, frames.FIRST_CONNECTION, b"{}")
 
     def serve(self) -> None:
-        """Do what can be done now, without waiting. Raises what the listener raises."""
+        """Do what is possible without waiting. Raise what the listener raises."""
         for connection in self._polling.ready():
             if connection is None:
                 self._hear()
@@ -263,13 +265,13 @@ class Broker:
         self._expire()
 
     def renew(self) -> None:
-        """Count anew for the next call of a session; what is open stays so, and is listed again."""
+        """Reset the counts for the next call of a session; open connections stay open and are listed again."""
         self._told.renew(each for each in self._connections.values() if not each.close_sent)
         self._bytes = 0
         self._known.clear()
 
     def close(self) -> None:
-        """End every connection."""
+        """Close every connection."""
         now = monotonic()
         for connection in self._connections.values():
             connection.close(bytearray(), now)
@@ -290,7 +292,7 @@ class Broker:
             opening, refusal = Opening(host="", port=0), error
         decision = decide(self._allow, opening.host, opening.port)
         if decision.entry is None:
-            # While it is whole: what is shown of a host may be cut, and a piece of a secret is not known for one.
+            # Redact before truncation: a fragment of a secret would not be recognised.
             decision = decide(self._allow, self._redactor.text(opening.host), opening.port)
         connection = EgressConnection(stream, opening, decision, monotonic())
         self._connections[stream] = connection
@@ -349,7 +351,7 @@ class Broker:
         self._connect(connection, None)
 
     def _connect(self, connection: EgressConnection, failure: OSError | None) -> None:
-        """Begin with the next address, ``failure`` being what came of the last."""
+        """Start connecting to the next address; ``failure`` is the error of the last one."""
         self._forget(connection)
         while connection.addresses:
             connection.address = connection.addresses.pop(0)
@@ -365,7 +367,7 @@ class Broker:
         self._end(connection, unreachable(connection.decision, connection.address, failure))
 
     def _advance(self, connection: EgressConnection) -> None:
-        """Move what can be moved. The connection may be gone afterwards."""
+        """Transfer what is possible now. The connection may be closed afterwards."""
         try:
             if connection.socket is not None and not self._is_connected(connection):
                 return
@@ -393,10 +395,10 @@ class Broker:
         try:
             peer = made.getpeername()
         except OSError:
-            # Not yet: the guest, not the server, was heard.
+            # Not yet: the event came from the guest, not the server.
             return False
         if peer == made.getsockname():
-            # Nobody listens there, and the kernel chose that very port for our own end (RFC 9293, 3.5).
+            # No process listens there, and the kernel chose that port for our own end (RFC 9293, 3.5).
             self._connect(connection, OSError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED)))
             return False
         self._polling.forget(connection)
@@ -405,12 +407,14 @@ class Broker:
         return True
 
     def _pass_on(self, connection: EgressConnection) -> None:
-        """Pass on a piece of what the server says; of a response all there is, which then wakes the guest once."""
+        """Pass on one piece of data from the server; of a response everything, which then wakes the guest only
+        once.
+        """
         is_opaque = connection.opening.is_opaque
         while self.has_room and (size := connection.read(self._room)):
             frame = self._room[:size]
             self._out += connection.unheard()
-            # What the sandbox takes at once need not be kept.
+            # What the sandbox accepts immediately need not be buffered.
             sent = self._write(frame) if is_opaque and not self._out else 0
             self._out += frame[sent:]
             self._charge(size - frames.HEADER.size)
@@ -423,7 +427,7 @@ class Broker:
             raise RefusedError(f"a call may send and receive no more than {MAX_BYTES} bytes")
 
     def _end(self, connection: EgressConnection, error: RefusedError) -> None:
-        """Close for a reason, and tell of it; a reason after the end is none any more."""
+        """Close with a reason and report it; a reason after the end is ignored."""
         if connection.close_sent:
             return
         self._forget(connection)
@@ -433,7 +437,7 @@ class Broker:
         self._retire(connection)
 
     def _drop(self, connection: EgressConnection) -> None:
-        """Close in peace."""
+        """Close without an error."""
         self._forget(connection)
         connection.close(self._out, monotonic())
         self._retire(connection)
@@ -449,7 +453,7 @@ class Broker:
             connection.socket = None
 
     def _expire(self) -> None:
-        """End what has taken too long; looked at once a second."""
+        """Close connections that exceed a time limit; checked once per second."""
         now = monotonic()
         if now - self._looked < 1:
             return

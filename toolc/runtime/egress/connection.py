@@ -1,4 +1,4 @@
-"""One connection of a call: bytes between guest and server within windows, and how each side ends it."""
+"""One connection of a call: data between guest and server within flow windows, and how each side closes it."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from toolc.runtime.egress.transport import Kind, Opening, RefusedError, Transpor
 
 
 class EgressConnection:
-    """What the broker knows of one stream. ``addresses`` are still to be tried, ``socket`` is being connected.
+    """The state of one stream. ``addresses`` are still to be tried, ``socket`` is connecting.
 
-    ``transport`` is there between the server's answer and the end.
+    ``transport`` is set from the connection to the server until the end.
     """
 
     def __init__(self, stream: int, opening: Opening, decision: Decision, now: float) -> None:
         self.stream = stream
-        # What was asked for is listed until the call ends, and a head holds the whole of a request's body.
+        # Requests are listed until the call ends, and a head contains the whole body of a request.
         self.opening = replace(opening, head=b"")
         self.decision = decision
         self.addresses: list[str] = []
@@ -51,7 +51,7 @@ class EgressConnection:
         self.close_sent = self.close_received = False
         self._to_server = bytearray(opening.head)
         self._head_left = len(opening.head)
-        # This machine is called by its addresses too, and its own name has no dot: clients leave both unsaid.
+        # Clients send no server name for addresses or for ``localhost``, so it is not checked for this machine.
         checked = opening.is_opaque and not decision.is_local
         self._name = ClientHelloFilter(decision.host) if checked else None
         self._guest_takes = FIRST_WINDOW
@@ -61,31 +61,31 @@ class EgressConnection:
 
     @property
     def is_gone(self) -> bool:
-        """Whether both sides have said their last."""
+        """Whether both sides have finished."""
         return self.close_sent and self.close_received
 
     @property
     def has_pending(self) -> bool:
-        """Whether there is something for the server that it has not taken yet."""
+        """Whether there is data that the server has not accepted yet."""
         return not self.close_sent and (bool(self._to_server) or (self._guest_ended and not self._finished))
 
     @property
     def is_delivering(self) -> bool:
-        """Whether the guest has sent all it wanted to, and the server is still to take some of it."""
+        """Whether the guest has sent everything, but the server has not accepted all of it."""
         return self._guest_ended and self.has_pending
 
     @property
     def wants_read(self) -> bool:
-        """Whether the server is to be listened to."""
+        """Whether the server is to be read."""
         return not self._server_ended and self._guest_takes > 0
 
     def waits_for(self, host: str) -> bool:
-        """Whether it waits for the addresses of ``host``."""
+        """Return whether it waits for the addresses of ``host``."""
         pending = self.socket is None and self.transport is None and not self.close_sent
         return pending and self.decision.host == host
 
     def attempt(self, now: float) -> ConnectionAttempt:
-        """What has come of it so far."""
+        """Return its outcome so far."""
         entry = self.decision.entry
         return ConnectionAttempt(
             host=self.decision.host,
@@ -101,7 +101,7 @@ class EgressConnection:
         )
 
     def receive(self, payload: bytes) -> None:
-        """Take what the guest sends. Raises ``ProtocolError`` and, for the server's name, ``RefusedError``."""
+        """Accept data from the guest. Raise ``ProtocolError`` and, for the server name, ``RefusedError``."""
         if self.close_received or self._guest_ended or not payload:
             raise ProtocolError("it sent data on a connection after its end, or none")
         if not self.opening.is_opaque:
@@ -112,13 +112,13 @@ class EgressConnection:
             self._to_server += self._name.feed(payload) if self._name else payload
 
     def finish(self) -> None:
-        """The guest sends no more. Raises ``ProtocolError``."""
+        """Note that the guest sends no more. Raise ``ProtocolError``."""
         if self.close_received or self._guest_ended:
             raise ProtocolError("it ended a connection twice")
         self._guest_ended = True
 
     def widen(self, payload: bytes) -> None:
-        """The guest takes more. Raises ``ProtocolError`` where that is more than it was sent."""
+        """Widen the guest's window. Raise ``ProtocolError`` if it exceeds what was sent."""
         granted = payload.decode("ascii", "replace")
         outstanding = WINDOW_BYTES - self._guest_takes
         known = granted.isascii() and granted.isdigit() and len(granted) <= 10
@@ -127,7 +127,7 @@ class EgressConnection:
         self._guest_takes += int(granted)
 
     def opened(self, transport: Transport, out: bytearray) -> None:
-        """The server has answered. Who asked for a request hears of it with the response, and is woken once."""
+        """Note that the server has accepted. For a request, the guest is notified only with the response."""
         self.transport, self.socket = transport, None
         self.addresses.clear()
         if self.opening.is_opaque:
@@ -136,15 +136,15 @@ class EgressConnection:
             self._is_unheard = True
 
     def unheard(self) -> bytes:
-        """What the guest is to hear before anything of the server's; once."""
+        """Return what the guest must receive before any data of the server; only once."""
         said = encode(OPENED, self.stream) if self._is_unheard else b""
         self._is_unheard = False
         return said
 
     def send(self, out: bytearray, wanted: int) -> None:
-        """Pass on to the server what it takes now; acknowledgements go to ``out``. Raises ``OSError``.
+        """Send to the server what it accepts now; acknowledgements are written to ``out``. Raise ``OSError``.
 
-        ``wanted`` is what its window should be.
+        ``wanted`` is the desired size of its window.
         """
         transport = self.transport
         if transport is None:
@@ -166,9 +166,9 @@ class EgressConnection:
             transport.finish()
 
     def read(self, room: memoryview) -> int:
-        """Put the frame of what has come into ``room``, as far as the guest takes it; the frame's length in bytes.
+        """Write a frame with received data to ``room``, within the guest's window. Return its length in bytes.
 
-        0 where nothing has yet. ``room`` has ``MAX_DATA`` bytes beside a header. Raises ``OSError``.
+        Return 0 if no data has arrived. ``room`` holds a header and ``MAX_DATA`` bytes. Raise ``OSError``.
         """
         if self.transport is None or not self.wants_read:
             return 0
@@ -183,11 +183,11 @@ class EgressConnection:
 
     @property
     def is_done(self) -> bool:
-        """Whether everything has gone both ways; of a request, whether its response has."""
+        """Whether all data has been transferred both ways; for a request, whether its response has."""
         return self._server_ended and (self._finished or not self.opening.is_opaque)
 
     def close(self, out: bytearray, now: float, error: RefusedError | None = None) -> None:
-        """Say the last word, with the reason where there is one; twice is the same as once."""
+        """Close, and send the reason if there is one; closing twice has no further effect."""
         if self.socket is not None:
             self.socket.close()
         if self.transport is not None:

@@ -1,8 +1,8 @@
-"""Whether a call may connect somewhere: pure functions of its allow-list and of what was asked for.
+"""Decide whether a call may connect to a host: pure functions of the allow-list and the request.
 
-In two steps, for a name says nothing about where it leads: ``decide`` finds the entry that allows a host and a
-port, ``admit`` those of its addresses that may be connected to. An address that is not of the public internet
-must be named by an entry itself, whatever name led to it.
+There are two steps, because a name does not determine its addresses: ``decide`` finds the entry that allows a host
+and port, ``admit`` selects the addresses that may be used. An address outside the public internet must be named by
+an entry itself, whatever name resolved to it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 LOOPBACK: Final = ("127.0.0.1", "::1")
-"""Where ``localhost`` is looked for, in this order."""
+"""The addresses of ``localhost``, in order."""
 
 METADATA: Final = frozenset(
     {
@@ -65,7 +65,7 @@ _RANGES: Final = (
     ("fec0::/10", "an address of a private site"),
     ("ff00::/8", "a multicast address"),
 )
-"""Every range that is no part of the public internet, the narrower before the wider, and what it is."""
+"""Every range outside the public internet, narrower ranges first, with a description."""
 
 _SPECIAL: Final[tuple[tuple[_Network, str], ...]] = tuple(
     (ipaddress.ip_network(text), words) for text, words in _RANGES
@@ -73,11 +73,11 @@ _SPECIAL: Final[tuple[tuple[_Network, str], ...]] = tuple(
 _GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
 _ISATAP: Final = 0x5EFE
 _ISATAP_BITS: Final = 0xFDFFFFFF
-"""Of the upper half of an interface's identifier; one bit says whether the IPv4 address in the lower is public."""
+"""Mask for the upper half of an interface identifier: one bit says whether the IPv4 address below is public."""
 
 
 def why_not_public(address: Address) -> str | None:
-    """What this address is, in words that follow "is", where it is not one of the public internet; else None."""
+    """Return what a non-public address is, as text that follows "is"; None for a public address."""
     if str(address).partition("%")[0] in METADATA:
         return "where a cloud hands out the credentials of the machine that toolc runs on"
     for network, words in _SPECIAL:
@@ -88,16 +88,16 @@ def why_not_public(address: Address) -> str | None:
             return "a reserved address"
         if (int(address) >> 32) & _ISATAP_BITS == _ISATAP:
             return "an ISATAP tunnel to an IPv4 address"
-    # Whatever else Python's own tables say, which are older or newer than ours.
+    # Python's own tables may be older or newer than these.
     return None if address.is_global else "a reserved address"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What the allow-list says: the ``entry`` that allows it; or the ``reason``, and the one that would.
+    """The decision of the allow-list: the ``entry`` that allows it, or the ``reason`` and the entry that would.
 
-    ``remedy`` is that one, as a spec writes it. ``host`` is canonical, or cut to a sensible length where it is no
-    host at all.
+    ``remedy`` is the missing entry, as written in a spec. ``host`` is canonical, or truncated if it is not a valid
+    host.
     """
 
     host: str
@@ -108,18 +108,18 @@ class Decision:
 
     @property
     def is_literal(self) -> bool:
-        """Whether the host is an address, which no certificate names and nobody looks up."""
+        """Whether the host is an address, which is not in certificates and needs no lookup."""
         return _address(self.host) is not None
 
     @property
     def is_local(self) -> bool:
-        """Whether nobody is asked where the host is: an address, or ``localhost``."""
+        """Whether the host needs no lookup: an address, or ``localhost``."""
         return self.is_literal or self.host == LOCALHOST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """The addresses to try, in order; where there is none, why, and the entry that would admit one."""
+    """The addresses to try, in order; if there are none, the reason and the entry that would admit one."""
 
     addresses: tuple[str, ...] = ()
     reason: str = ""
@@ -127,7 +127,7 @@ class Admission:
 
 
 def decide(allow: Sequence[Destination], host: str, port: int) -> Decision:
-    """What ``allow`` says of a host, in whatever spelling, and a port. An empty list allows nothing."""
+    """Return the decision of ``allow`` for a host, in any spelling, and a port. An empty list allows nothing."""
     try:
         name = canonical_host(host)
     except HostError as error:
@@ -142,7 +142,7 @@ def decide(allow: Sequence[Destination], host: str, port: int) -> Decision:
 
 
 def admit(decision: Decision, allow: Sequence[Destination], addresses: Sequence[str]) -> Admission:
-    """Which of the ``addresses`` of an allowed host may be connected to."""
+    """Return which of the ``addresses`` of an allowed host may be used."""
     admitted, reason, remedy = [], "", ""
     for text in addresses:
         address = _address(text)
@@ -150,7 +150,7 @@ def admit(decision: Decision, allow: Sequence[Destination], addresses: Sequence[
             continue
         what = why_not_public(address)
         if decision.host == LOCALHOST:
-            # It always means this machine, whatever anybody answers.
+            # The name always means this machine, whatever a resolver returns.
             what = None if address.is_loopback else "not the machine that toolc runs on"
         if what is None or _is_named(decision, allow, str(address)):
             admitted.append(str(address))
@@ -172,7 +172,7 @@ def _covers(entry: Destination, host: str, port: int) -> bool:
         case "wildcard":
             return _address(host) is None and host.endswith(f".{entry.host}")
         case "public":
-            # A name of one part is looked up among a machine's own neighbours.
+            # A name without a dot is resolved among the machine's local names.
             return _address(host) is not None or "." in host
 
 
@@ -188,5 +188,5 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _shown(host: str) -> str:
-    """What is no host, so that it can be shown: it comes from the tool."""
+    """Return an invalid host in a form that can be displayed: it comes from the tool."""
     return ascii(host[:80])[1:-1]

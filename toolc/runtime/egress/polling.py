@@ -1,4 +1,6 @@
-"""Looks names up, on threads of its own: the system's resolver blocks, and one name must not wait for another."""
+"""Resolve names on separate threads and poll connections: the system resolver blocks, and lookups must not
+queue.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,10 @@ from typing import Final
 from toolc.runtime.egress.connection import EgressConnection
 
 MAX_THREADS: Final = 4
-"""How many names of one call are looked up at once."""
+"""The number of concurrent lookups of one call."""
 
 MAX_ADDRESSES: Final = 16
-"""So many addresses of a name are looked at."""
+"""The number of addresses of a name that are considered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class ResolvedHost:
 
 
 def look_up(host: str) -> ResolvedHost:
-    """Ask the system, as every program of this machine does. Blocks."""
+    """Resolve ``host`` with the system resolver. Blocks."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -40,7 +42,7 @@ def look_up(host: str) -> ResolvedHost:
 
 
 class Names:
-    """Asks for names and gets answers, which a descriptor announces. Threads are started as they are needed."""
+    """A queue of lookups; a descriptor signals results. Threads are started as needed."""
 
     def __init__(self) -> None:
         self._questions: queue.SimpleQueue[str | None] = queue.SimpleQueue()
@@ -53,20 +55,20 @@ class Names:
         self._lock = threading.Lock()
 
     def fileno(self) -> int:
-        """Readable when there is an answer."""
+        """Return a descriptor that is readable when there is a result."""
         return self._receiver.fileno()
 
     def ask(self, host: str) -> None:
-        """Have ``host`` looked up; each question gets one answer."""
+        """Request a lookup of ``host``; each request gets one result."""
         self._questions.put(host)
         self._waiting += 1
         if self._threads < min(self._waiting, MAX_THREADS):
             self._threads += 1
-            # Nobody waits for one that hangs in the resolver, neither the call nor the end of the process.
+            # A daemon: neither the call nor the exit of the process waits for a hanging resolver.
             threading.Thread(target=self._serve, daemon=True, name="toolc names").start()
 
     def answers(self) -> list[ResolvedHost]:
-        """What has come since the last time."""
+        """Return the results since the last call."""
         with suppress(BlockingIOError):
             while self._receiver.recv(4096):
                 pass
@@ -78,7 +80,7 @@ class Names:
         return found
 
     def close(self) -> None:
-        """Let the threads go. What still waits is looked up no more: nobody may ask for names after a call."""
+        """Stop the threads. Pending names are not resolved: no lookup may happen after a call."""
         with suppress(queue.Empty):
             while True:
                 self._questions.get_nowait()
@@ -91,41 +93,41 @@ class Names:
     def _serve(self) -> None:
         while (host := self._questions.get()) is not None:
             self._answers.put(look_up(host))
-            # Full of news already, or nobody is there any more.
+            # The pipe is already full, or closed.
             with self._lock, suppress(OSError):
                 self._sender.send(b"\0")
 
 
 class Polling:
-    """One descriptor for all of it: readable when ``ready`` has something to yield."""
+    """One descriptor for all events: readable when ``ready`` has something to yield."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
 
     def fileno(self) -> int:
-        """The descriptor to poll for reading."""
+        """Return the descriptor to poll for reading."""
         return self._selector.fileno()
 
     def close(self) -> None:
-        """Wait for nothing any more."""
+        """Stop waiting for anything."""
         self._selector.close()
 
     def ready(self) -> Iterator[EgressConnection | None]:
-        """What need not be waited for now; None stands for names."""
+        """Yield the connections with an event; None represents the names."""
         for key, _ in self._selector.select(0):
             yield key.data
 
     def add_names(self, names: Names) -> None:
-        """Wait for answers too."""
+        """Wait for lookup results too."""
         self._selector.register(names, selectors.EVENT_READ)
 
     def await_connected(self, connection: EgressConnection) -> None:
-        """Wait until its socket is connected, or cannot be."""
+        """Wait until the socket is connected or has failed."""
         assert connection.socket is not None
         self._selector.register(connection.socket, selectors.EVENT_WRITE, connection)
 
     def await_served(self, connection: EgressConnection) -> None:
-        """Wait for what a connection with a server wants next, which may be nothing."""
+        """Wait for what an open connection needs next, which may be nothing."""
         transport = connection.transport
         if transport is None:
             return
@@ -143,7 +145,7 @@ class Polling:
             self._selector.modify(transport, mask, connection)
 
     def forget(self, connection: EgressConnection) -> None:
-        """Wait for nothing of a connection's."""
+        """Stop waiting for a connection."""
         for end in (connection.socket, connection.transport):
             if end is not None and end.fileno() in self._selector.get_map():
                 self._selector.unregister(end)

@@ -1,6 +1,7 @@
-"""The server's name that a TLS client says, checked before the server hears of it (RFC 8446, RFC 6066).
+"""Check the server name that a TLS client sends, before it reaches the server (RFC 8446, RFC 6066).
 
-Many hosts share an address. Who may talk to one of them could say another's name, and be talking to that one.
+Many hosts share an address: a client allowed to reach one of them could send the name of another and reach that
+one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from toolc.model.destinations import HostError, canonical_host
 from toolc.runtime.egress.transport import RefusedError
 
 MAX_BYTES: Final = 32 * 1024
-"""The longest beginning of a stream that is withheld. Today's ClientHellos have some 2 KiB."""
+"""The longest beginning of a stream that is withheld, in bytes. Today's ClientHellos have some 2 KiB."""
 
 _CHANGE_CIPHER: Final = 20
 _ALERT: Final = 21
@@ -22,7 +23,7 @@ _CLIENT_HELLO: Final = 1
 _HEADER_BYTES: Final = 5
 _MAX_RECORD: Final = 1 << 14
 _NO_VERSION: Final = 0x10
-"""From here on the first byte of a version is none that any server takes; Go's takes all below."""
+"""From here on, servers reject the first byte of a version; Go's server accepts all below."""
 
 _LEAST_ENCRYPTED: Final = 16
 """An encrypted handshake message is longer than this, whatever the cipher: it ends in 12 bytes and a tag."""
@@ -34,9 +35,9 @@ _HIDDEN_NAMES: Final = frozenset({0xFE0D, 0xFFCE, *range(0xFE08, 0xFE0D)})
 
 
 class ClientHelloFilter:
-    """Looks at the beginning of what a client sends to ``host``. What is not TLS passes as it is.
+    """A filter for the beginning of what a client sends to ``host``. Data that is not TLS passes unchanged.
 
-    A server may ask for a second greeting (RFC 8446, 4.1.4), and some take its name for the one that counts.
+    A server may request a second ClientHello (RFC 8446, 4.1.4), and some servers use the name in that one.
     """
 
     def __init__(self, host: str) -> None:
@@ -47,7 +48,7 @@ class ClientHelloFilter:
         self.is_settled = False
 
     def feed(self, data: bytes) -> bytes:
-        """What of the stream may go on now that ``data`` has come. Raises ``RefusedError``."""
+        """Return what may be passed on after ``data`` has arrived. Raise ``RefusedError``."""
         if self.is_settled:
             return data
         self._withheld += data
@@ -69,7 +70,7 @@ class ClientHelloFilter:
         return passed
 
     def _greet(self) -> bytes:
-        """The first greeting, once it is whole."""
+        """Return the first ClientHello, once it is complete."""
         hello = _client_hello(self._withheld)
         if hello is None:
             return b""
@@ -82,7 +83,7 @@ class ClientHelloFilter:
         return self._pass(end)
 
     def _follow(self) -> bytes:
-        """What comes after the greeting, as far as it may pass; settled once no second one can follow."""
+        """Return what may pass after the ClientHello; checking ends once no second one can follow."""
         stream, at = self._withheld, 0
         while at < len(stream):
             if self._unread:
@@ -106,13 +107,13 @@ class ClientHelloFilter:
         return self._pass(at)
 
     def _greet_again(self, stream: bytearray, length: int) -> None:
-        """Check a handshake record if it is a greeting; settled as soon as that is known."""
+        """Check a handshake record if it is a ClientHello; checking ends as soon as that is known."""
         if self._changed and length < _LEAST_ENCRYPTED:
             raise RefusedError("the client's TLS greeting is damaged")
         start = stream[_HEADER_BYTES : _HEADER_BYTES + 2]
         if len(start) < min(length, 2):
             return
-        # After a change of cipher it may be encrypted: then it looks like a greeting once in 65,536 times.
+        # After a change of cipher it may be encrypted: then it looks like a ClientHello once in 65,536 times.
         if start[0] == _CLIENT_HELLO and not (self._changed and start[1]):
             hello = _client_hello(stream)
             if hello is None:
@@ -128,7 +129,7 @@ class ClientHelloFilter:
         try:
             said = canonical_host(_one_name(extensions[_SERVER_NAME]))
         except HostError:
-            # Not in its own words: a piece of the name may be a piece of a secret, which is not redacted.
+            # Without the original message: a fragment of the name may be part of a secret, which is not redacted.
             raise RefusedError("the client's TLS names no host") from None
         if said != self._host:
             raise RefusedError(f"the client's TLS names {said}, and the connection is to {self._host}", remedy=said)
@@ -137,9 +138,9 @@ class ClientHelloFilter:
 
 
 def _client_hello(stream: bytearray) -> tuple[bytes, int] | None:
-    """The body of the ClientHello at the beginning and where it ends in the stream; None if more must come.
+    """Return the body of the ClientHello at the beginning and where it ends; None if more data is needed.
 
-    The body is empty where there is no ClientHello, and no TLS. Raises ``RefusedError``.
+    The body is empty if the stream is not TLS. Raise ``RefusedError``.
     """
     if not stream:
         return None
@@ -155,9 +156,9 @@ def _client_hello(stream: bytearray) -> tuple[bytes, int] | None:
 
 
 def _odd_version(stream: bytearray) -> tuple[bytes, int] | None:
-    """As ``_client_hello`` where the record's version is none of TLS's: some servers do not look at it.
+    """Do as ``_client_hello`` for a record version that TLS does not define, which some servers ignore.
 
-    It may as well be another protocol: a MySQL client's packet begins with its length.
+    It may also be another protocol: a MySQL client's packet begins with its length.
     """
     if len(stream) <= _HEADER_BYTES:
         return None
@@ -170,7 +171,7 @@ def _odd_version(stream: bytearray) -> tuple[bytes, int] | None:
 
 
 def _message(stream: bytearray) -> tuple[bytes, int] | None:
-    """The body of the message in the records at the beginning, and where it ends. Raises ``RefusedError``."""
+    """Return the body of the message in the first records, and where it ends. Raise ``RefusedError``."""
     message = bytearray()
     start = 0
     while len(stream) >= start + _HEADER_BYTES:
@@ -193,7 +194,7 @@ def _message(stream: bytearray) -> tuple[bytes, int] | None:
 
 
 def _not_sslv2(stream: bytearray) -> tuple[bytes, int] | None:
-    """As ``_client_hello``; SSL 2's form of it (RFC 5246, E.2) has no place for a name."""
+    """Do as ``_client_hello``; the SSL 2 form of it (RFC 5246, E.2) has no field for a name."""
     if len(stream) > 2 and stream[2] != _CLIENT_HELLO:
         return b"", 0
     if len(stream) < 4:
@@ -204,34 +205,34 @@ def _not_sslv2(stream: bytearray) -> tuple[bytes, int] | None:
 
 
 class _FieldReader:
-    """Reads fields one after another. Raises ``RefusedError`` beyond the end."""
+    """A reader of consecutive fields. Raises ``RefusedError`` beyond the end."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
 
     def is_empty(self) -> bool:
-        """Whether all of it was taken."""
+        """Return whether everything was read."""
         return self._at == len(self._data)
 
     def take(self, size: int) -> bytes:
-        """The next ``size`` bytes."""
+        """Return the next ``size`` bytes."""
         if self._at + size > len(self._data):
             raise RefusedError("the client's TLS greeting is damaged")
         self._at += size
         return self._data[self._at - size : self._at]
 
     def number(self, size: int) -> int:
-        """A number of ``size`` bytes."""
+        """Return a number of ``size`` bytes."""
         return int.from_bytes(self.take(size), "big")
 
     def vector(self, size: int) -> bytes:
-        """Bytes behind their own length, which has ``size`` bytes."""
+        """Return bytes that follow their own length, which has ``size`` bytes."""
         return self.take(self.number(size))
 
 
 def _extensions(hello: bytes) -> dict[int, bytes]:
-    """The extensions of a ClientHello by their types. Raises ``RefusedError``."""
+    """Return the extensions of a ClientHello by type. Raise ``RefusedError``."""
     cut = _FieldReader(hello)
     cut.take(2 + 32)
     for size in (1, 2, 1):
@@ -251,7 +252,9 @@ def _extensions(hello: bytes) -> dict[int, bytes]:
 
 
 def _one_name(body: bytes) -> str:
-    """The one name of a ``server_name`` extension: of several, servers take different ones."""
+    """Return the only name of a ``server_name`` extension: if there were several, servers would use different
+    ones.
+    """
     outer = _FieldReader(body)
     names = _FieldReader(outer.vector(2))
     kind, name = names.number(1), names.vector(2)

@@ -1,4 +1,4 @@
-"""The far side of a connection: a server, in whatever way it is spoken to."""
+"""The server side of a connection, independent of the protocol."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 Kind: TypeAlias = Literal["denied", "network", "timeout"]
-"""Why there is no connection, or no more of it: nobody may; it failed; it took too long."""
+"""Why a connection was not made or ended: not allowed, failed, or timed out."""
 
 
 class RefusedError(Exception):
-    """A connection that is not made, or ended; ``str(error)`` is the reason."""
+    """A connection that was refused or ended; ``str(error)`` is the reason."""
 
     def __init__(self, reason: str, kind: Kind = "denied", remedy: str = "") -> None:
         super().__init__(reason)
@@ -23,41 +23,41 @@ class RefusedError(Exception):
 
 
 class Transport(Protocol):
-    """A connection to a server; nothing of it blocks. All but ``close`` may raise ``OSError``."""
+    """A non-blocking connection to a server. All methods except ``close`` may raise ``OSError``."""
 
     @property
     def wants_write(self) -> bool:
-        """Whether it has something of its own to send: then it is to be read or written to once it can."""
+        """Whether it has data of its own to send: then read or write once the socket is writable."""
 
     @property
     def failure(self) -> str:
-        """Why the connection broke, where that is told in what is read; else empty."""
+        """Why the connection broke, if the reader is informed of it in the data; else empty."""
 
     @property
     def received(self) -> int:
-        """How many bytes the server has said by now."""
+        """The number of bytes received from the server."""
 
     def fileno(self) -> int:
-        """The descriptor to poll."""
+        """Return the descriptor to poll."""
 
     def read_into(self, room: memoryview) -> int | None:
-        """Put what has come into ``room``; how many bytes that was, 0 at the end, None when nothing has yet."""
+        """Read into ``room``. Return the number of bytes, 0 at the end, None if nothing has arrived."""
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send what can be sent now, and say how much that was."""
+        """Send what can be sent now and return the number of bytes."""
 
     def finish(self) -> None:
-        """Say that nothing more will be sent."""
+        """Signal that nothing more will be sent."""
 
     def close(self) -> None:
-        """Give it up at its end."""
+        """Close after the regular end."""
 
     def abort(self) -> None:
-        """Give it up before its end, so that the server sees that this was none."""
+        """Close early, so that the server can detect it."""
 
 
 class PlainTransport:
-    """A TCP connection as it stands."""
+    """A plain TCP connection."""
 
     wants_write = False
     failure = ""
@@ -67,11 +67,11 @@ class PlainTransport:
         self.received = 0
 
     def fileno(self) -> int:
-        """The socket's."""
+        """Return the descriptor of the socket."""
         return self._socket.fileno()
 
     def read_into(self, room: memoryview) -> int | None:
-        """What has come."""
+        """Read what has arrived."""
         try:
             size = self._socket.recv_into(room)
         except BlockingIOError:
@@ -87,16 +87,16 @@ class PlainTransport:
             return 0
 
     def finish(self) -> None:
-        """Half close."""
+        """Shut down the sending side."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
-        """Close."""
+        """Close the socket."""
         self._socket.close()
 
     def abort(self) -> None:
-        """Reset."""
+        """Reset the connection."""
         reset(self._socket)
 
 
@@ -109,10 +109,10 @@ def reset(connection: socket.socket) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """A connection that is asked for: ``host`` in whatever spelling.
+    """A requested connection to ``host``, in any spelling.
 
-    ``head`` is sent before all that comes from the guest. ``wrap`` makes the transport of the connected socket.
-    ``is_opaque``: what the guest sends is whatever its program says, and a server's name in it is looked at.
+    ``head`` is sent before the data of the guest. ``wrap`` makes the transport from the connected socket.
+    ``is_opaque``: the guest's program sends arbitrary data, and the TLS server name in it is checked.
     """
 
     host: str

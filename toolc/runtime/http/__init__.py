@@ -1,1 +1,1 @@
-"""The package ``toolc.runtime.http``."""
+"""HTTP tools: the host makes the requests and adds the secrets; the guest reads the responses."""

@@ -1,7 +1,7 @@
-"""The host's part of an HTTP tool: makes the request that the guest asks for, out of the plan and nothing else.
+"""Make the requests of an HTTP tool on the host, as the guest requests them, within the limits of the plan.
 
-What the guest may decide is where a redirect or a page leads, and one field of the query or one value of the body.
-The request's own secrets go to the origin of the plan's URL, and there only.
+The guest decides only where a redirect or a page leads, and one query field or one value of the body. The secrets
+of the request are sent only to the origin of the plan's URL.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from toolc.runtime.http.transport import FramedTransport, transport
 from toolc.runtime.secrets.redaction import Redactor
 
 MAX_TOKENS: Final = 4
-"""How often one call may ask for an access token: for the first, for one more after a 401, each in two ways."""
+"""How often one call may request an access token: once, and once more after a 401, each in two ways."""
 
 _PRIVATE_HEADERS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 
 
 class HttpBroker:
-    """The requests of one call. ``values`` are its secrets, ``declared`` where each may go.
+    """The requests of one call. ``values`` are its secrets, ``declared`` where each may be sent.
 
-    ``redactor`` learns the access token, which no spec and no user knows.
+    ``redactor`` also learns the access token, which neither the spec nor the user provides.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class HttpBroker:
 
     @property
     def needs_token(self) -> bool:
-        """Whether an access token must be asked for before the first request."""
+        """Whether an access token must be requested before the first request."""
         return self._call.token is not None and self._token is None
 
     def open(self, payload: bytes) -> Opening:
-        """The connection, and what is sent on it, for a REQUEST. Raises ``RefusedError`` and ``ProtocolError``."""
+        """Return the connection for a REQUEST and the data to send. Raise ``RefusedError`` or ``ProtocolError``."""
         ask = _asked(payload)
         if ask.get("token") is True:
             return self._open_token(in_form=ask.get("in_form") is True)
@@ -88,13 +88,14 @@ class HttpBroker:
         return self._open_other(self._led(url), method, self._checked_cursor(ask.get("cursor")))
 
     def _led(self, url: str) -> Target:
-        """Where a URL of the server's leads, if it may. Raises ``RefusedError``, whose words hold no secret."""
+        """Return the target of a URL sent by the server. Raise ``RefusedError`` without secrets in its message."""
         has_secret = self._has_secret(url)
         try:
             target = parse_url(url)
         except RefusedError:
             if has_secret:
-                # Not in its own words: they hold a piece of the URL, and a piece of a secret is not redacted.
+                # Without the original message: it contains a part of the URL, and a part of a secret is not
+                # redacted.
                 raise RefusedError("the server redirected to no URL, with a secret in it") from None
             raise
         if has_secret and target.origin != self._origin.origin:
@@ -102,11 +103,13 @@ class HttpBroker:
         return target
 
     def _has_secret(self, text: str) -> bool:
-        """Whether a server sent a secret back; it may have encoded it once more."""
+        """Return whether a server sent a secret back; it may have encoded it once more."""
         return any(self._redactor.text(each) != each for each in (text, unquote(text)))
 
     def _open_own(self, query: Mapping[str, str], cursor: JsonValue) -> Opening:
-        """The plan's request, ``query`` in the place of its fields of these names, ``cursor`` in its body."""
+        """Return the plan's request with ``query`` replacing its fields of these names and ``cursor`` in its
+        body.
+        """
         call = self._call
         target = self._origin
         fields = [each for each in call.query if each.name not in query]
@@ -119,7 +122,7 @@ class HttpBroker:
         return self._opening(target, call.method, call.headers, with_body=True, cursor=cursor)
 
     def _open_other(self, target: Target, method: str, cursor: JsonValue) -> Opening:
-        """Where a redirect or a link leads, ``cursor`` in the body if there is one."""
+        """Return the request for a redirect or a link, with ``cursor`` in the body if there is one."""
         headers, has_body = self._call.headers, method == self._call.method
         if target.origin == self._origin.origin:
             return self._opening(target, method, headers, with_body=has_body, cursor=cursor)
@@ -203,7 +206,7 @@ class HttpBroker:
                 )
 
     def _pointer(self) -> str:
-        """Where in the body a page's cursor stands; empty where it does not."""
+        """Return the JSON pointer of the page cursor in the body; empty if it is not in the body."""
         style = self._call.reading.pagination.style if self._call.reading.pagination else None
         return (isinstance(style, CursorPages) and style.pointer) or ""
 
@@ -235,9 +238,9 @@ def _asked(payload: bytes) -> JsonObject:
 
 
 def set_json_pointer(body: bytes, pointer: str, cursor: JsonValue) -> bytes:
-    """``body``, which is JSON, with ``cursor`` where ``pointer`` leads; objects that are missing or null are made.
+    """Return the JSON ``body`` with ``cursor`` at ``pointer``; objects that are missing or null are created.
 
-    Raises ``RefusedError`` where it leads into something that has no places.
+    Raise ``RefusedError`` if the pointer leads into a value without members.
     """
     whole = [parse_json(body)]
     place: JsonValue = whole
@@ -250,7 +253,7 @@ def set_json_pointer(body: bytes, pointer: str, cursor: JsonValue) -> bytes:
 
 
 def written(value: JsonValue) -> str:
-    """A cursor, or a body with one, as JSON. Raises ``RefusedError`` where it is nested too deeply."""
+    """Return a cursor, or a body with one, as JSON. Raise ``RefusedError`` if it is nested too deeply."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:
@@ -258,7 +261,7 @@ def written(value: JsonValue) -> str:
 
 
 def _child(place: JsonValue, key: str, pointer: str) -> JsonValue:
-    """What stands in ``place`` under ``key``; an object that is put there where that is nothing or null."""
+    """Return the value of ``key`` in ``place``; if it is missing or null, add an object."""
     found: JsonValue = None
     if isinstance(place, dict):
         found = place.get(key)

@@ -1,4 +1,4 @@
-"""Makes an HTTP call ready to be sent: its secrets with the host, its libraries with the guest."""
+"""Prepare an HTTP call: the secrets stay on the host, the libraries go to the guest."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from toolc.runtime.workspace.dir_handle import DirHandle
 def prepare_http_call(
     plan: Plan, secrets: CallSecrets, declared: tuple[SecretSpec, ...]
 ) -> tuple[Plan, Requests | None]:
-    """``plan`` with what its guest needs, and who makes its requests: nobody, for a call of another kind.
+    """Return ``plan`` with what the guest needs, and the handler of its requests; None for other kinds of calls.
 
-    Raises ``PlanError`` where the caller's URL is none.
+    Raise ``PlanError`` if the caller's URL is invalid.
     """
     call = plan.invocation
     if not isinstance(call, HttpCall):

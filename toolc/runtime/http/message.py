@@ -1,4 +1,4 @@
-"""What the guest of an HTTP call is sent: how to read responses, and the libraries it needs for that."""
+"""Create what the guest of an HTTP call receives: how to read responses, and the libraries needed for that."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from toolc.model.spec.code_backends import File
 from toolc.model.spec.http_backend import CursorPages, LinkPages, NumberedPages, OffsetPages, Pagination
 
 ADDRESS: Final = ("127.0.0.1", 3129)
-"""Where the supervisor takes requests, inside the sandbox, whose loopback interface is its own."""
+"""The address of the supervisor for requests, on the loopback interface of the sandbox."""
 
 FOLDER: Final = "lib"
-"""The libraries' folder, below ``/tool``."""
+"""The folder of the libraries, below ``/tool``."""
 
 
 _ABOUT: Final[Mapping[str, type]] = {
@@ -28,9 +28,9 @@ _ABOUT: Final[Mapping[str, type]] = {
 
 
 def libraries(reading: Reading) -> tuple[File, ...]:
-    """The source of what the guest needs: they are pure Python, and the image need not have them.
+    """Return the source files that the guest needs. They are pure Python and need not be in the image.
 
-    The guest runs them, because they work on what a server says.
+    They run in the guest because they process data from a server.
     """
     names: list[str] = []
     pages = reading.pagination
@@ -55,7 +55,7 @@ def _package(name: str) -> tuple[File, ...]:
 
 
 def message(call: HttpCall, output_bytes: int) -> JsonObject:
-    """The ``http`` of a CALL. There is no secret in it, nor what is sent to the server."""
+    """Return the ``http`` value of a CALL. It contains neither secrets nor what is sent to the server."""
     reading = call.reading
     return {
         "address": [*ADDRESS],
@@ -86,7 +86,7 @@ def message(call: HttpCall, output_bytes: int) -> JsonObject:
 
 
 def so_far(call: HttpCall, told: JsonObject) -> JsonObject:
-    """What ``details.http`` says of a call without an answer: what its guest has ``told``, where it makes sense."""
+    """Return ``details.http`` of a call without a response: the valid values that its guest has reported."""
     first = call.token.url if call.token is not None and call.needs_token else call.url
     about: JsonObject = {"url": first.partition("?")[0], "redirects": 0, "retries": 0}
     for name, kind in _ABOUT.items():
@@ -113,7 +113,7 @@ def _next(pagination: Pagination) -> str | None:
 
 
 def _start(call: HttpCall, style: OffsetPages | NumberedPages) -> int:
-    """The number that the first request asks for: that of its own query, or where the style begins."""
+    """Return the number of the first page request: that in its own query, or where the style begins."""
     own = [each.partition("=") for each in call.url.partition("?")[2].split("&")]
     said = {name: value for name, _, value in own}
     said |= {each.name: "".join(map(str, each.value)) for each in call.query if not slots(each.value)}

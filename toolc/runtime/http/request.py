@@ -1,4 +1,4 @@
-"""The bytes of a request: the plan's pieces, with secrets in their places."""
+"""Build the bytes of a request from the pieces of the plan and the secrets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where a request goes: ``origin`` in canonical form, and path and query as they stand in the request line."""
+    """The target of a request: a canonical ``origin``, and path and query as in the request line."""
 
     scheme: str
     host: str
@@ -38,7 +38,7 @@ class Target:
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """What two URLs must share for a secret of one to go to the other."""
+        """What two URLs must share for a secret of one to be sent to the other."""
         return (self.scheme, self.host, self.port)
 
     @property
@@ -49,12 +49,12 @@ class Target:
 
     @property
     def is_private(self) -> bool:
-        """Whether nobody on the way can read what is sent: TLS, or this machine itself."""
+        """Whether the data cannot be read on the network: TLS, or a connection to this machine."""
         return self.scheme == "https" or is_loopback(self.host)
 
 
 def parse_url(text: str) -> Target:
-    """The target of an ``http`` or ``https`` URL. Raises ``RefusedError`` that says what is wrong."""
+    """Return the target of an ``http`` or ``https`` URL. Raise ``RefusedError`` with the problem."""
     shown = ascii(text[:100])
     match = _URL.fullmatch(text)
     if match is None:
@@ -94,7 +94,7 @@ _LINE_END: Final = re.compile(rb"[\r\n\0]")
 
 
 def fill(pieces: Pieces, secrets: Mapping[str, str]) -> bytes:
-    """The bytes of ``pieces``, each secret escaped for its place."""
+    """Return the bytes of ``pieces``, with each secret escaped for its position."""
     return b"".join(_fill_one(piece, secrets) for piece in pieces)
 
 
@@ -109,7 +109,7 @@ def _fill_one(piece: str | Slot | Base64, secrets: Mapping[str, str]) -> bytes:
 
 
 def fill_header(header: Named, secrets: Mapping[str, str]) -> bytes:
-    """A header's line. Raises ``RefusedError`` for a secret that would end it."""
+    """Return a header line. Raise ``RefusedError`` for a secret that would end the line."""
     value = fill(header.value, secrets)
     if _LINE_END.search(value):
         raise RefusedError(f"the secret in the header {header.name!r} holds a line end, which no header can")
@@ -117,12 +117,12 @@ def fill_header(header: Named, secrets: Mapping[str, str]) -> bytes:
 
 
 def fill_query(fields: Sequence[Named], secrets: Mapping[str, str]) -> str:
-    """The fields of a query, escaped."""
+    """Return the fields of a query, escaped."""
     return "&".join(f"{each.name}={fill(each.value, secrets).decode()}" for each in fields)
 
 
 def request(method: str, target: Target, headers: Sequence[bytes], body: bytes | None, content_type: str) -> bytes:
-    """A request's bytes (RFC 9112). ``headers`` are whole lines, and come before toolc's own."""
+    """Return the bytes of a request (RFC 9112). ``headers`` are whole lines, and precede toolc's own."""
     names = {line.partition(b":")[0].lower() for line in headers}
     lines = [f"{method} {target.path} HTTP/1.1\r\nHost: {target.authority}\r\n".encode(), *headers]
     defaults = {"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "User-Agent": "toolc"}
@@ -138,14 +138,14 @@ def request(method: str, target: Target, headers: Sequence[bytes], body: bytes |
 
 
 def pieces_of(body: RequestBody) -> Pieces:
-    """All pieces of a body, whatever stands between them."""
+    """Return all pieces of a body, without the text between them."""
     if isinstance(body, PlainBody):
         return body.pieces
     return tuple(piece for part in body.parts for piece in part.value)
 
 
 def fill_body(body: RequestBody, secrets: Mapping[str, str], read_file: ReadFile) -> tuple[bytes, str]:
-    """A body's bytes and its media type. Raises ``RefusedError`` for a file that cannot be sent."""
+    """Return the bytes and the media type of a body. Raise ``RefusedError`` for a file that cannot be sent."""
     if isinstance(body, PlainBody):
         return fill(body.pieces, secrets), body.content_type
     return _multipart(body, secrets, read_file)
@@ -174,12 +174,12 @@ def _part_data(part: FormPart, secrets: Mapping[str, str], read_file: ReadFile) 
 
 
 def _quoted(text: str) -> str:
-    """A name in quotes as browsers write it (WHATWG HTML, multipart/form-data encoding algorithm)."""
+    """Return a quoted name as browsers write it (WHATWG HTML, multipart/form-data encoding algorithm)."""
     return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _boundary(contents: Sequence[bytes]) -> bytes:
-    """A boundary that stands in none of ``contents``: the same for the same."""
+    """Return a boundary that occurs in none of ``contents``; the same contents give the same boundary."""
     digest = hashlib.sha256()
     for data in contents:
         digest.update(len(data).to_bytes(8, "big") + data)

@@ -1,4 +1,4 @@
-"""Access tokens by client credentials (RFC 6749, 4.4): asked for, kept in memory, never shown to a guest."""
+"""Request access tokens with client credentials (RFC 6749, 4.4) and cache them in memory, hidden from the guest."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from toolc.runtime.http.request import Target, fill, request
 from toolc.runtime.http.transport import OuterTransport
 
 MAX_LINE: Final = 1000
-"""The longest line that may say a chunk's length, in bytes."""
+"""The longest line with the length of a chunk, in bytes."""
 
 _INTERIM: Final = re.compile(rb"HTTP/1\.[0-9] 1[0-9]{2}(?: |$)")
 _CHUNK: Final = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
 
 
 class AnswerError(Exception):
-    """No answer; ``str(error)`` says what happened, as the rest of a sentence about the server."""
+    """An invalid response; ``str(error)`` completes a sentence about the server."""
 
 
 class HttpResponse:
-    """An answer as it comes. ``max_bytes`` is for all of it."""
+    """A response that is received in parts. ``max_bytes`` limits the total."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -42,7 +42,7 @@ class HttpResponse:
         self._chunk = -1
 
     def feed(self, data: bytes | memoryview) -> bool:
-        """Take what came next; whether the answer is whole. Raises ``AnswerError``."""
+        """Add received data. Return whether the response is complete. Raise ``AnswerError``."""
         start = max(0, len(self._data) - 3)
         self._data += data
         if len(self._data) > self._max_bytes:
@@ -54,7 +54,9 @@ class HttpResponse:
         return self._end is not None and len(self._data) >= self._end
 
     def read(self) -> tuple[int, bytes]:
-        """Status and body, once the answer is whole or the connection has ended. Raises ``AnswerError``."""
+        """Return status and body, once the response is complete or the connection has ended. Raise
+        ``AnswerError``.
+        """
         if not self._data:
             raise AnswerError("ended the connection without an answer")
         response = _begun(bytes(self._data))
@@ -66,7 +68,7 @@ class HttpResponse:
             raise AnswerError("answered with what is not HTTP") from None
 
     def _find_head(self, start: int) -> bool:
-        """Whether the head is whole, without interim ones before it."""
+        """Return whether the head is complete, after removing interim responses before it."""
         while (end := self._data.find(b"\r\n\r\n", start)) >= 0:
             if not _INTERIM.match(self._data):
                 break
@@ -83,9 +85,9 @@ class HttpResponse:
         return True
 
     def _skip_chunks(self, start: int) -> None:
-        """Go on to the next chunk that has not come yet; the last one, with its trailer, is the end.
+        """Skip to the next chunk that has not arrived yet; the last one, with its trailer, is the end.
 
-        What came before ``start`` has been looked at.
+        The data before ``start`` was processed already.
         """
         while self._end is None and self._chunk < len(self._data):
             line_end = self._data.find(b"\r\n", self._chunk, self._chunk + MAX_LINE)
@@ -111,12 +113,12 @@ class _Source:
         self._data = data
 
     def makefile(self, *_: object) -> io.BytesIO:
-        """The whole answer."""
+        """Return the whole response."""
         return io.BytesIO(self._data)
 
 
 def _begun(data: bytes) -> http.client.HTTPResponse:
-    """The answer with its head read. Raises ``AnswerError``."""
+    """Return the response with its head parsed. Raise ``AnswerError``."""
     response = http.client.HTTPResponse(_Source(data))  # type: ignore[arg-type]
     try:
         response.begin()
@@ -126,13 +128,13 @@ def _begun(data: bytes) -> http.client.HTTPResponse:
 
 
 MAX_SECONDS: Final = 366 * 24 * 3600
-"""A token is not taken to live longer, whatever the server says: a number can be longer than any clock's."""
+"""The longest lifetime of a token, whatever the server states: the number may exceed the range of a clock."""
 
 MAX_RESPONSE: Final = 64 * 1024
-"""The longest answer of a token server, in bytes."""
+"""The longest response of a token server, in bytes."""
 
 SLACK_SECONDS: Final = 30.0
-"""A token is not used any more when it has so long to live."""
+"""A token with less than this time to live is not used, in seconds."""
 
 _TOKEN: Final = re.compile(r"[\x21-\x7e]{8,16384}")
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -145,32 +147,32 @@ class _Kept:
 
 
 class TokenCache:
-    """Tokens by who asked for what, in this process's memory. Safe to use from several threads."""
+    """Tokens by request, in the memory of this process. Thread-safe."""
 
     def __init__(self) -> None:
         self._kept: dict[str, _Kept] = {}
         self._lock = threading.Lock()
 
     def key(self, call: TokenRequest, secrets: Mapping[str, str]) -> str:
-        """Under which a token is kept: server, client and scope."""
+        """Return the key of a token: server, client and scope."""
         form = b"&".join(each.name.encode() + b"=" + fill(each.value, secrets) for each in call.form)
         parts = (call.url.encode(), form, fill(call.client_id, secrets), fill(call.client_secret, secrets))
         return hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in parts)).hexdigest()
 
     def get(self, key: str) -> str | None:
-        """A token that is still good, or None."""
+        """Return a token that is still valid, or None."""
         with self._lock:
             kept = self._kept.get(key)
             return kept.token if kept and kept.expires > time.monotonic() else None
 
     def keep(self, key: str, token: str, seconds: float | None) -> None:
-        """Keep a token for as long as it lives; None is until it is refused."""
+        """Store a token for its lifetime; with None until it is refused."""
         lives = float("inf") if seconds is None else seconds - min(SLACK_SECONDS, seconds / 2)
         with self._lock:
             self._kept[key] = _Kept(token, time.monotonic() + lives)
 
     def forget(self, key: str) -> None:
-        """The token is of no use any more."""
+        """Remove a token that is no longer valid."""
         with self._lock:
             self._kept.pop(key, None)
 
@@ -180,7 +182,7 @@ TOKENS: Final = TokenCache()
 
 
 def token_request(call: TokenRequest, target: Target, secrets: Mapping[str, str], *, in_form: bool) -> bytes:
-    """The request for a token: the client in the header (which every server must take), or in the form."""
+    """Return the token request, with the client in the header (which every server must support) or in the form."""
     client, secret = fill(call.client_id, secrets), fill(call.client_secret, secrets)
     form = b"&".join(each.name.encode() + b"=" + fill(each.value, secrets) for each in call.form)
     headers = [b"Accept: application/json\r\n", b"Accept-Encoding: identity\r\n"]
@@ -193,7 +195,7 @@ def token_request(call: TokenRequest, target: Target, secrets: Mapping[str, str]
 
 
 class TokenTransport(OuterTransport):
-    """Reads a token server's answer on the host, and tells the guest only whether there is a token."""
+    """Read the response of a token server on the host, and report to the guest only whether there is a token."""
 
     def __init__(self, inner: Transport, keep: Callable[[str, float | None], None]) -> None:
         super().__init__(inner)
@@ -203,7 +205,7 @@ class TokenTransport(OuterTransport):
         self._told: bytes | None = None
 
     def read_into(self, room: memoryview) -> int | None:
-        """A status without a body. Raises ``OSError``, also where the answer is none."""
+        """Read the response; return a status without a body. Raise ``OSError``, also for an invalid response."""
         while self._told is None:
             try:
                 size = self._inner.read_into(self._room)
@@ -240,7 +242,7 @@ class TokenTransport(OuterTransport):
 
 
 def _error_code(body: bytes) -> str:
-    """What went wrong by RFC 6749, 5.2, and no more: an answer may hold anything else."""
+    """Return the error code of RFC 6749, 5.2, and nothing else: a response may contain any other data."""
     try:
         answer = parse_json(body)
     except ValueError:

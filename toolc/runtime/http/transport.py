@@ -1,4 +1,4 @@
-"""A server of an HTTP tool, over TLS or plain, and how the guest hears of its end."""
+"""Connect to the server of an HTTP tool, with or without TLS, and report the end of the connection to the guest."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from toolc.runtime.egress.transport import PlainTransport, Transport, reset
 
 
 class TlsTransport:
-    """TLS to ``host``, whose certificate is checked with the system's authorities or ``SSL_CERT_FILE``.
+    """TLS to ``host``. The certificate is verified with the system's authorities or ``SSL_CERT_FILE``.
 
-    ``write`` takes all that it is given, so that nobody waits for the handshake.
+    ``write`` buffers all data, so that the caller does not wait for the handshake.
     """
 
     failure = ""
@@ -32,11 +32,11 @@ class TlsTransport:
         self.wants_write = False
 
     def fileno(self) -> int:
-        """The socket's."""
+        """Return the descriptor of the socket."""
         return self._socket.fileno()
 
     def read_into(self, room: memoryview) -> int | None:
-        """What has come. Raises ``OSError``."""
+        """Read what has arrived. Raise ``OSError``."""
         if not self._flush():
             return None
         try:
@@ -52,31 +52,31 @@ class TlsTransport:
         return size
 
     def write(self, data: bytes | memoryview) -> int:
-        """Take ``data``, and send what can be sent now. Raises ``OSError``."""
+        """Buffer ``data``, and send what can be sent now. Raise ``OSError``."""
         self._unsent += data
         self._flush()
         return len(data)
 
     def finish(self) -> None:
-        """Nothing: a server that answers HTTP/1.1 may take half a connection for none."""
+        """Do nothing: an HTTP/1.1 server may treat a half-closed connection as closed."""
 
     def close(self) -> None:
-        """Close."""
+        """Close the connection."""
         self._socket.close()
 
     def abort(self) -> None:
-        """Reset."""
+        """Reset the connection."""
         reset(self._socket)
 
     def _flush(self) -> bool:
-        """Agree with the server, then send; whether they agree by now."""
+        """Complete the handshake, then send. Return whether the handshake is complete."""
         self.wants_write = False
         try:
             if not self._is_agreed:
                 self._socket.do_handshake()
                 self._is_agreed = True
             while self._unsent:
-                # A copy of a little: a write that is to be repeated must be repeated as it was.
+                # A small copy: an interrupted TLS write must be repeated with the same data.
                 sent = self._socket.send(bytes(self._unsent[:16384]))
                 del self._unsent[:sent]
         except ssl.SSLWantReadError:
@@ -94,7 +94,7 @@ class TlsTransport:
 
 
 class OuterTransport:
-    """A transport that changes what another one says, and passes on the rest."""
+    """A transport that changes the data of an inner one, and delegates everything else."""
 
     failure = ""
 
@@ -103,40 +103,40 @@ class OuterTransport:
 
     @property
     def wants_write(self) -> bool:
-        """As the inner one."""
+        """Delegated to the inner transport."""
         return self._inner.wants_write
 
     @property
     def received(self) -> int:
-        """As the inner one: what it says itself is no server's."""
+        """Delegated to the inner transport: data that this one adds is not from the server."""
         return self._inner.received
 
     def fileno(self) -> int:
-        """As the inner one."""
+        """Delegate to the inner transport."""
         return self._inner.fileno()
 
     def write(self, data: bytes | memoryview) -> int:
-        """As the inner one."""
+        """Delegate to the inner transport."""
         return self._inner.write(data)
 
     def finish(self) -> None:
-        """As the inner one."""
+        """Delegate to the inner transport."""
         self._inner.finish()
 
     def close(self) -> None:
-        """As the inner one."""
+        """Delegate to the inner transport."""
         self._inner.close()
 
     def abort(self) -> None:
-        """As the inner one."""
+        """Delegate to the inner transport."""
         self._inner.abort()
 
 
 class FramedTransport(OuterTransport):
-    """What a server says, in pieces behind their length (u32), so that the guest learns how it ended.
+    """The data of a server in frames with a length prefix (u32), so that the guest learns how it ended.
 
-    The last piece has no length, and JSON behind it: ``{}``, or ``{"reason": "...", "kind": "network"}`` where the
-    connection broke. What had come before is the guest's to judge: many servers end without a word.
+    The last frame has length zero, followed by JSON: ``{}``, or ``{"reason": "...", "kind": "network"}`` if the
+    connection broke. The guest judges the data received before: many servers close without notice.
     """
 
     def __init__(self, inner: Transport) -> None:
@@ -146,9 +146,9 @@ class FramedTransport(OuterTransport):
         self._error: OSError | None = None
 
     def read_into(self, room: memoryview) -> int | None:
-        """What has come, framed; never raises."""
+        """Read what has arrived, framed; never raises."""
         if not self._rest and not self._has_ended:
-            # A window may have less left than a piece needs.
+            # The window may have less room than a frame needs.
             piece = room if len(room) > LENGTH.size else memoryview(bytearray(LENGTH.size + 1))
             size = self._frame(piece)
             if size is None or piece is room:
@@ -174,7 +174,7 @@ class FramedTransport(OuterTransport):
         return LENGTH.size + size
 
     def write(self, data: bytes | memoryview) -> int:
-        """Send what can be sent now; an error waits for ``read`` to tell it."""
+        """Send what can be sent now; an error is reported by the next read."""
         try:
             return self._inner.write(data)
         except OSError as error:
@@ -190,13 +190,13 @@ class FramedTransport(OuterTransport):
 
 
 def transport(connection: socket.socket, scheme: str, host: str) -> Transport:
-    """What a connected socket to ``host`` becomes."""
+    """Return the transport of a connected socket to ``host``."""
     return TlsTransport(connection, host) if scheme == "https" else PlainTransport(connection)
 
 
 @lru_cache(maxsize=4)
 def _context(file: str, folder: str) -> ssl.SSLContext:
-    """The authorities to trust, read once. OpenSSL reads these variables itself; here they tell sets apart."""
+    """Return the TLS context, created once. OpenSSL reads these variables itself; here they are cache keys."""
     del file, folder
     context = ssl.create_default_context()
     with suppress(NotImplementedError):

@@ -1,1 +1,1 @@
-"""The package ``toolc.runtime.secrets``."""
+"""Secrets of a call: their values, their encodings, and their removal from all output."""

@@ -1,4 +1,4 @@
-"""The forms in which programs write a value by themselves: what redaction looks for."""
+"""The encodings in which programs commonly write a value; redaction searches for all of them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Final
 from urllib.parse import quote, quote_plus
 
 MIN_FORM: Final = 8
-"""A shorter form could not be told from ordinary words, in characters."""
+"""The minimum length in characters: a shorter form could not be distinguished from ordinary words."""
 
 MIN_LINE: Final = 16
-"""A line of a value of several lines is looked for by itself if it has so many characters."""
+"""The minimum length of a line of a multi-line value to be searched for separately, in characters."""
 
 _NOT_ENCODED: Final = ("", "/", "!'()*", ";,/?:@&=+$#!'()*")
-"""What stays beside letters and digits in a URL: by most programs, in paths, by JavaScript's two functions."""
+"""Characters besides letters and digits left unescaped in URLs: by most programs, in paths, by JavaScript."""
 
 _JSON_OF_GO: Final = str.maketrans({each: f"\\u{ord(each):04x}" for each in "<>&"})
 _JSON_OF_GSON: Final = str.maketrans({each: f"\\u{ord(each):04x}" for each in "<>&='"})
@@ -36,13 +36,13 @@ _LOWER_UNIT: Final = re.compile(r"\\u[0-9a-f]{4}")
 
 @lru_cache(maxsize=32)
 def secret_encodings(value: str) -> tuple[bytes, ...]:
-    """``value`` as it is, and as programs encode it. Kept, for each call of a tool asks."""
+    """Return ``value`` and its common encodings. Cached, because each call of a tool needs them."""
     return tuple(dict.fromkeys(_forms(value)))
 
 
 @lru_cache(maxsize=32)
 def base64_forms(value: str) -> tuple[bytes, ...]:
-    """What is always the same in the Base64 of any text in which ``value`` stands: as it is, or escaped."""
+    """Return the constant part of the Base64 of any text that contains ``value``, as it is or escaped."""
     return tuple(dict.fromkeys(_base64_forms(value)))
 
 
@@ -70,7 +70,7 @@ def _base64_forms(value: str) -> Iterator[bytes]:
 
 
 def _spellings(value: str) -> Iterator[str]:
-    """``value``, and what is left of its spaces and line ends by programs that take them for nothing."""
+    """Yield ``value``, and its variants in programs that ignore spaces and line ends."""
     yield value
     for other in (value.strip(), " ".join(value.split()), "\r\n".join(value.split("\n"))):
         if other != value and len(other) >= MIN_FORM:
@@ -79,7 +79,7 @@ def _spellings(value: str) -> Iterator[str]:
 
 def _texts(value: str) -> Iterator[bytes]:
     for written in (value, value.lower(), value.upper()):
-        # In small letters as the name of a host, in capitals as the name of a variable.
+        # Lower case as in host names, upper case as in variable names.
         yield written.encode()
     for escaped in (*_in_urls(value), *_in_json(value), *_in_html(value), *_in_code(value)):
         yield escaped.encode()
@@ -100,7 +100,7 @@ def _in_json(value: str) -> Iterator[str]:
     for escaped in dict.fromkeys((ascii_only, plain)):
         yield escaped
         yield escaped.replace("/", "\\/")
-        # JSON in JSON, as a log in a result is.
+        # JSON inside JSON, such as a log in a result.
         yield json.dumps(escaped, ensure_ascii=False)[1:-1]
     yield plain.translate(_JSON_OF_GO)
     yield plain.translate(_JSON_OF_GSON)
@@ -119,7 +119,7 @@ def _in_html(value: str) -> Iterator[str]:
 
 
 def _in_code(value: str) -> Iterator[str]:
-    """As Python's exceptions show it, and as a shell's trace does."""
+    """Yield the value as shown by Python's exceptions and by a shell's trace."""
     yield repr(value)[1:-1]
     yield repr(value.encode())[2:-1]
     yield value.replace("'", "'\\''")
@@ -129,28 +129,28 @@ def _in_code(value: str) -> Iterator[str]:
 
 
 def _base64(data: bytes) -> Iterator[bytes]:
-    """For each of three alignments."""
+    """Yield the Base64 for each of three alignments."""
     for before in range(3):
         padded = b"\0" * before + data
         encoded = base64.b64encode(padded)
-        # The first characters hold bits of what stands before, the last of what comes after.
+        # The first characters contain bits of the data before, the last of the data after.
         start = (before * 8 + 5) // 6
         end = len(padded) * 8 // 6
         yield encoded[start:end]
 
 
 _HEAD: Final = 8
-"""By how many of its first bytes a form is known, in bytes."""
+"""The number of first bytes by which a form is indexed."""
 
 _MANY: Final = 500
-"""From so many forms on, looking at each place once is faster than looking for each form once.
+"""From this number of forms on, one pass over the data is faster than one search per form.
 
-So it is in data that has fewer bytes than there are forms.
+The same holds for data with fewer bytes than there are forms.
 """
 
 
 class EncodingMatcher:
-    """A set of forms, which are not empty."""
+    """A set of non-empty forms."""
 
     def __init__(self) -> None:
         self._all: dict[bytes, None] = {}
@@ -160,7 +160,7 @@ class EncodingMatcher:
         self._longest = 0
 
     def add(self, form: bytes) -> None:
-        """Look for one more; twice is the same as once."""
+        """Add a form; adding it twice has no further effect."""
         if form in self._all:
             return
         self._all[form] = None
@@ -172,9 +172,9 @@ class EncodingMatcher:
         self._longest = max(self._longest, len(form))
 
     def places(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Where forms stand, in no order."""
+        """Yield where forms occur, in no order."""
         are_many = len(self._all) >= min(_MANY, len(data))
-        # One form after the other: ten times as fast as one expression of them all.
+        # One search per form: ten times as fast as one regular expression for all.
         for form in self._short if are_many else self._all:
             at = data.find(form)
             while at >= 0:
@@ -188,7 +188,7 @@ class EncodingMatcher:
                     yield at, form
 
     def begun(self, data: bytes) -> int:
-        """How many bytes at the end of ``data`` are the beginning of a form, but not all of it; 0 for none."""
+        """Return how many bytes at the end of ``data`` are an incomplete beginning of a form; 0 for none."""
         size = len(data)
         for at in range(max(0, size - self._longest + 1), size - _HEAD + 1):
             for form in self._by_head.get(data[at : at + _HEAD], ()):

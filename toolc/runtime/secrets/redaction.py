@@ -1,4 +1,4 @@
-"""Takes the values of secrets out of whatever leaves a call, in every form in which a program might write them."""
+"""Remove the values of secrets from everything that leaves a call, in every common encoding."""
 
 from __future__ import annotations
 
@@ -21,25 +21,24 @@ from toolc.model.template import SECRETS
 from toolc.runtime.secrets.encodings import EncodingMatcher, base64_forms, secret_encodings
 
 _BREAKS: Final = b"\r\n\t \\"
-"""What stands between lines of Base64 (of 64 characters in RFC 7468, of 76 in RFC 2045), which may be indented.
+"""The characters between lines of Base64 (of 64 characters in RFC 7468, of 76 in RFC 2045), with indentation.
 
-And the backslash: in a text of JSON, lines end with ``\\n``, and some write ``\\/``.
+The backslash is included because in JSON text lines end with ``\\n``, and some programs write ``\\/``.
 """
 
 _MAX_BREAKS: Final = 1024
-"""How many of these may stand beside as many characters of Base64, so that no tool has us wait for the next."""
+"""The limit of such characters per run of Base64 characters, so that a tool cannot delay the output."""
 
 _GLANCE: Final = 32
-"""How many bytes of a form are looked at before all of it is."""
+"""How many bytes of a form are compared before all of it is."""
 
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 
 class Redactor:
-    """Knows secrets by name, and replaces each by ``[secret NAME]``: text that can stand in JSON as it is.
+    """Replace each secret by ``[secret NAME]``, which is valid inside JSON text.
 
-    ``cut_mark`` stands in a text where the guest has cut it (``toolc.guest.truncate``); empty where it marks
-    nothing.
+    ``cut_mark`` marks where the guest has truncated a text (``toolc.guest.truncate``); empty for no mark.
     """
 
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
@@ -56,7 +55,7 @@ class Redactor:
         return bool(self._marks or self.cut_mark)
 
     def add(self, name: str, value: str) -> None:
-        """Learn one more secret."""
+        """Add a secret."""
         mark = f"[secret {name}]".encode()
         for form in secret_encodings(value):
             self._marks.setdefault(form, mark)
@@ -68,7 +67,7 @@ class Redactor:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Takes secrets out of the words of toolc's own errors that are raised within."""
+        """Remove secrets from the messages of toolc's own errors raised inside the block."""
         try:
             yield
         except ToolcError as error:
@@ -76,13 +75,13 @@ class Redactor:
             raise
 
     def data(self, data: bytes, first: int = 0) -> bytes:
-        """``data`` from ``first`` without secrets, one that begins before that too."""
+        """Return ``data`` from ``first`` without secrets, including one that begins before."""
         if len(data) < self._shortest or not self._marks:
             return data[first:]
         return self._taken_out(data, len(data), first)[0]
 
     def text(self, text: str) -> str:
-        """``text`` without secrets."""
+        """Return ``text`` without secrets."""
         if self.cut_mark and self.cut_mark in text:
             return "".join(self._at_cuts(text.split(self.cut_mark)))
         if not self._marks:
@@ -90,14 +89,16 @@ class Redactor:
         return self.data(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def head(self, text: str, size: int) -> str:
-        """The first ``size`` characters of a text that may have been cut there by who knows no secrets."""
+        """Return the first ``size`` characters of a text that may have been truncated without knowledge of the
+        secrets.
+        """
         if len(text) < size:
             return self.text(text)
         told = self.settled(text.encode("utf-8", "surrogatepass"))[0]
         return told.decode("utf-8", "surrogatepass")[:size]
 
     def _at_cuts(self, pieces: list[str]) -> Iterator[str]:
-        """The pieces of a text that was cut between them, without what may be a part of a secret there."""
+        """Yield the pieces of a truncated text, without possible parts of a secret at the cuts."""
         for index, piece in enumerate(pieces):
             data = piece.encode("utf-8", "surrogatepass")
             first = max((_ended(data, form) for form in self._marks), default=0) if index else 0
@@ -105,11 +106,11 @@ class Redactor:
             yield self._taken_out(data, limit, first)[0].decode("utf-8", "ignore")
 
     def json(self, value: JsonValue) -> JsonValue:
-        """``value`` without secrets in any text of it, keys too."""
+        """Return ``value`` without secrets in any text, including keys."""
         return self._json(value, self.text) if self else value
 
     def values(self, value: JsonValue) -> JsonValue:
-        """``value`` without secrets but in keys, which are words of toolc's own."""
+        """Return ``value`` without secrets, except in keys, which are toolc's own."""
         return self._json(value, str) if self else value
 
     def _json(self, value: JsonValue, key_of: Callable[[str], str]) -> JsonValue:
@@ -131,9 +132,10 @@ class Redactor:
         return value if told == written else told
 
     def settled(self, data: bytes, first: int = 0) -> tuple[bytes, bytes, int]:
-        """``data`` from ``first`` without secrets as far as they are whole; the rest; how much of that is gone.
+        """Return the final part of ``data`` from ``first`` without secrets, the rest, and how much of the rest is
+        removed.
 
-        The rest may be the beginning of a secret, and another one may end in it: so many bytes are taken out.
+        The rest may be the beginning of a secret, and another one may end in it: that many bytes are removed.
         """
         if not self._marks:
             return data[first:], b"", 0
@@ -142,11 +144,13 @@ class Redactor:
         return told, data[limit:], end - limit
 
     def _taken_out(self, data: bytes, limit: int, first: int = 0) -> tuple[bytes, int]:
-        """``data`` from ``first`` to ``limit`` without the secrets that begin there, and where the last ends."""
+        """Return ``data`` from ``first`` to ``limit`` without secrets that begin there, and where the last one
+        ends.
+        """
         pieces: list[bytes] = []
         at = first
         for start, end, mark in self._found(data):
-            # From there on a longer form may be coming, of which this is only the beginning.
+            # A longer form may follow, of which this is only the beginning.
             if start >= limit:
                 break
             if start >= at:
@@ -156,21 +160,21 @@ class Redactor:
         return b"".join(pieces), max(at, limit)
 
     def _found(self, data: bytes) -> list[tuple[int, int, bytes]]:
-        """Where secrets stand, in order, and their marks; the longest first of those that begin together."""
+        """Return where secrets occur, in order, with their marks; the longest first if several begin together."""
         found = [(at, at + len(form), self._marks[form]) for at, form in self._forms.places(data)]
         if b"\n" in data or b"\\" in data:
             found += [(start, end, self._marks[form]) for start, end, form in _across_lines(data, self._in_lines)]
         return sorted(found, key=lambda each: (each[0], -each[1]))
 
     def _pending(self, data: bytes) -> int:
-        """How many bytes at the end of ``data`` may be the beginning of a secret."""
+        """Return how many bytes at the end of ``data`` may be the beginning of a secret."""
         flat = _flat(data)
         begun = self._in_lines.begun(flat.translate(None, _BREAKS))
         return max(self._forms.begun(data), _size_of_last(flat, begun))
 
 
 def _across_lines(data: bytes, wanted: EncodingMatcher) -> Iterator[tuple[int, int, bytes]]:
-    """Where Base64 stands in lines."""
+    """Yield where Base64 occurs in lines."""
     flat = _flat(data)
     joined = flat.translate(None, _BREAKS)
     places: list[int] = []
@@ -180,10 +184,10 @@ def _across_lines(data: bytes, wanted: EncodingMatcher) -> Iterator[tuple[int, i
 
 
 def _ended(data: bytes, form: bytes) -> int:
-    """How many bytes at the beginning of ``data`` ``form`` ends with, but not all of it."""
+    """Return how many bytes at the beginning of ``data`` are an incomplete end of ``form``."""
     start = max(1, len(form) - len(data))
     while data and (start := form.find(data[:1], start)) >= 0:
-        # A glance first: the rest of a long form is long too.
+        # A short comparison first: the rest of a long form is long too.
         if data.startswith(form[start : start + _GLANCE]) and data.startswith(form[start:]):
             return len(form) - start
         start += 1
@@ -191,7 +195,7 @@ def _ended(data: bytes, form: bytes) -> int:
 
 
 def _size_of_last(data: bytes, count: int) -> int:
-    """How many bytes the last ``count`` take that are no breaks; 0 where these are more than lines have."""
+    """Return the size of the last ``count`` bytes that are not breaks; 0 if there are more breaks than allowed."""
     size, most = 0, 2 * count + _MAX_BREAKS
     while count and size <= most:
         size += 1
@@ -200,12 +204,12 @@ def _size_of_last(data: bytes, count: int) -> int:
 
 
 def _flat(data: bytes) -> bytes:
-    """``data`` with spaces in the place of escaped line ends."""
+    """Return ``data`` with escaped line ends replaced by spaces."""
     return data.replace(b"\\n", b"  ").replace(b"\\r", b"  ")
 
 
 class RedactedStream:
-    """One stream without secrets, also where a secret comes in pieces."""
+    """One stream without secrets, including secrets split over several pieces."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
@@ -213,36 +217,36 @@ class RedactedStream:
         self._gone = 0
 
     def feed(self, data: bytes) -> bytes:
-        """What can be told after ``data`` has come; the rest waits until it is clear what it is."""
+        """Add ``data``; return what is final. The rest is held back."""
         if not self._redactor and not self._held:
             return data
         told, self._held, self._gone = self._redactor.settled(self._held + data, self._gone)
         return told
 
     def finish(self) -> bytes:
-        """What was held back, now that nothing more will come."""
+        """Return what was held back, at the end of the stream."""
         held, first, self._held, self._gone = self._held, self._gone, b"", 0
         return self._redactor.data(held, first)
 
 
 Reveal: TypeAlias = Callable[[Iterable[str]], Mapping[str, str]]
-"""The values of secrets by their names. Raises ``UsageError`` that names all that are missing."""
+"""Returns the values of secrets by name. Raises ``UsageError`` with the names of all that are missing."""
 
 FOLDER: Final = "secrets"
-"""The folder, below ``/tool``, of secrets that are files: a file system in memory, of this sandbox alone."""
+"""The folder of secret files below ``/tool``: a file system in memory, private to the sandbox."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSecrets:
-    """Values by name, and what takes them out of all that leaves the call."""
+    """Values by name, and the redactor for all output of the call."""
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
     redactor: Redactor = field(default_factory=Redactor, repr=False)
 
 
 def secrets_of(tool: ToolSpec, reveal: Reveal) -> CallSecrets:
-    """The secrets that a call of ``tool`` uses. Raises ``UsageError`` that names every one without a value."""
-    on_host = isinstance(tool.backend, HttpBackend | AgentBackend)  # whose requests toolc makes
+    """Return the secrets of a call of ``tool``. Raise ``UsageError`` with the names of all without a value."""
+    on_host = isinstance(tool.backend, HttpBackend | AgentBackend)  # toolc makes their requests
     names = [each.name for each in tool.sandbox.secrets if on_host or each.expose != "broker"]
     if not names:
         return CallSecrets()
@@ -254,12 +258,12 @@ def secrets_of(tool: ToolSpec, reveal: Reveal) -> CallSecrets:
 
 
 def no_secrets(names: Iterable[str]) -> Mapping[str, str]:
-    """A ``Reveal`` that knows none. Raises ``UsageError``."""
+    """Implement ``Reveal`` without any secrets. Raise ``UsageError``."""
     raise UsageError("\n".join(f"the secret {name!r} has no value" for name in sorted(names)))
 
 
 def exposed(plan: Plan, tool: ToolSpec, secrets: CallSecrets) -> Plan:
-    """``plan`` with what its spec exposes to the tool: variables, and files whose paths are in variables."""
+    """Return ``plan`` with what its spec exposes to the tool: variables, and files whose paths are in variables."""
     if isinstance(tool.backend, HttpBackend):
         return plan
     env, files = [*plan.env], []
@@ -276,7 +280,7 @@ def exposed(plan: Plan, tool: ToolSpec, secrets: CallSecrets) -> Plan:
 
 
 def redacted(result: ToolResult, redactor: Redactor) -> ToolResult:
-    """``result`` without a secret anywhere in it."""
+    """Return ``result`` without secrets."""
     if not redactor:
         return result
     error = result.error and ToolFailure(result.error.kind, redactor.text(result.error.message))
@@ -285,7 +289,7 @@ def redacted(result: ToolResult, redactor: Redactor) -> ToolResult:
         content=tuple(redacted_block(block, redactor) for block in result.content),
         structured=structured,
         error=error,
-        # All but a tool's own have keys by which others look for them.
+        # Except for a tool's own details, keys are fixed names that callers look up.
         details={
             key: redactor.json(value) if key == "tool" else redactor.values(value)
             for key, value in result.details.items()
@@ -294,11 +298,11 @@ def redacted(result: ToolResult, redactor: Redactor) -> ToolResult:
 
 
 def redacted_block(block: Content, redactor: Redactor) -> Content:
-    """``block`` without a secret in it."""
+    """Return ``block`` without secrets."""
     if isinstance(block, Text):
         return Text(redactor.text(block.text))
     if isinstance(block, Resource):
-        # A server may name any type; what is left of one with a secret in it would be none.
+        # A server may send any type; with a secret removed it would not be a valid one.
         is_clean = redactor.text(block.mime_type) == block.mime_type
         mime_type = block.mime_type if is_clean else "application/octet-stream"
         return Resource(redactor.data(block.data), mime_type, redactor.text(block.name))

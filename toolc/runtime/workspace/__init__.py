@@ -1,1 +1,1 @@
-"""The package ``toolc.runtime.workspace``."""
+"""The workspace of a call: mounts, safe file access by descriptor, scratch folders and transactions."""

@@ -1,7 +1,7 @@
-"""A folder's files by descriptor: no path is ever resolved anew, and no symbolic link is followed.
+"""Access files below an open folder by descriptor, without following symbolic links or crossing mounts.
 
-Whoever renames a parent, or puts a link in its place, cannot make an operation happen anywhere else: what a
-path leads over is opened as a folder and nothing else, in the same mount.
+A process that renames a parent folder, or replaces it with a link, cannot redirect an operation: every part of a
+path except the last is opened as a folder, in the same mount.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from typing import Final, Self
 FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _OPENAT2: Final = 437
-"""Its number, the same on every architecture."""
+"""The system call number, the same on every architecture."""
 
 _RESOLVE: Final = 0x01 | 0x02 | 0x04 | 0x08
 """RESOLVE_NO_XDEV, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS and RESOLVE_BENEATH."""
 
 _UNAVAILABLE: Final = frozenset({errno.ENOSYS, errno.EPERM})
-"""What an older kernel answers, and a container's filter of system calls. What is denied is so step by step too."""
+"""Errors of older kernels and of system call filters in containers. The step-by-step fallback is used for them."""
 
 
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
@@ -39,10 +39,10 @@ class _How(ctypes.Structure):
 
 
 def openat2_beneath(folder: int, path: bytes, flags: int) -> int:
-    """A descriptor of what stands at ``path`` below the open ``folder``.
+    """Return a descriptor of the file at ``path`` below the open ``folder``.
 
-    Raises ``OSError``: EINVAL for a path with ``.`` or ``..`` or an empty name in it, EXDEV where something else is
-    mounted on the way or at its end, ELOOP or ENOTDIR for a link.
+    Raise ``OSError``: EINVAL for a path that contains ``.``, ``..`` or an empty name, EXDEV where another file
+    system is mounted along the path or at its end, ELOOP or ENOTDIR for a link.
     """
     names = path.split(b"/")
     if not {b"", b".", b".."}.isdisjoint(names):
@@ -81,9 +81,9 @@ def _in_steps(folder: int, names: list[bytes], flags: int) -> int:
 
 
 def _mount(descriptor: int) -> bytes:
-    """What tells a mount from others: its number (proc_pid_fdinfo(5)), and where there is no /proc its device.
+    """Return what identifies the mount: its ID (proc_pid_fdinfo(5)) or, without /proc, its device number.
 
-    Not both: in an overlay, files and folders may be of different devices.
+    The two are not combined: in an overlay, files and folders may have different devices.
     """
     try:
         known = Path(f"/proc/self/fdinfo/{descriptor}").read_bytes()
@@ -93,7 +93,7 @@ def _mount(descriptor: int) -> bytes:
     return number[1] if number else b"%d" % os.fstat(descriptor).st_dev
 
 
-# Not blocking: what was a file a moment ago may be a fifo that nobody writes to.
+# Non-blocking: a regular file may have been replaced by a fifo without a writer.
 READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 RENAME_NOREPLACE: Final = 1
@@ -101,20 +101,20 @@ RENAME_EXCHANGE: Final = 2
 
 
 class DirHandle:
-    """An open folder. Paths are relative to it, bytes, with no ``.`` or ``..`` in them; ``b""`` is itself."""
+    """An open folder. Paths are relative bytes without ``.`` or ``..``; ``b""`` is the folder itself."""
 
     def __init__(self, descriptor: int) -> None:
-        """Take over ``descriptor``, of a folder."""
+        """Take ownership of ``descriptor``, which must refer to a folder."""
         self.descriptor = descriptor
         self.status = os.fstat(descriptor)
 
     @classmethod
     def open(cls, path: str | bytes) -> Self:
-        """Open a folder by its path, which is resolved this once. Raises ``OSError``."""
+        """Open a folder by its path, which is resolved only here. Raise ``OSError``."""
         return cls(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
 
     def close(self) -> None:
-        """Give the descriptor back."""
+        """Close the descriptor."""
         os.close(self.descriptor)
 
     def __enter__(self) -> Self:
@@ -127,7 +127,9 @@ class DirHandle:
 
     @contextmanager
     def folder(self, path: bytes) -> Iterator[int]:
-        """A descriptor of the folder at ``path``. Raises ``OSError``, EXDEV where something else is mounted."""
+        """Yield a descriptor of the folder at ``path``. Raise ``OSError``, EXDEV where another file system is
+        mounted.
+        """
         descriptor = openat2_beneath(self.descriptor, path, FOLDER) if path else os.dup(self.descriptor)
         try:
             yield descriptor
@@ -135,7 +137,11 @@ class DirHandle:
             os.close(descriptor)
 
     def status_of(self, path: bytes) -> os.stat_result | None:
-        """What stands at ``path`` itself; None if nothing does, or its parent is no folder. Raises ``OSError``."""
+        """Return the status of ``path`` without following a link; None if it does not exist or its parent is not a
+        folder.
+
+        Raise ``OSError``.
+        """
         parent, _, name = path.rpartition(b"/")
         try:
             with self.folder(parent) as folder:
@@ -146,9 +152,11 @@ class DirHandle:
             raise
 
     def entries(self, path: bytes, most: int) -> list[tuple[bytes, os.stat_result]]:
-        """What is in the folder at ``path``, by name; what is removed meanwhile is not. Raises ``OSError``.
+        """Return the entries of the folder at ``path``, sorted by name, without those that are removed during the
+        call.
 
-        Of more than ``most`` entries only so many: a folder of millions must not fill the memory.
+        Return no more than ``most`` entries: a folder with millions of entries must not fill the memory. Raise
+        ``OSError``.
         """
         found = []
         with self.folder(path) as folder, os.scandir(folder) as entries:
@@ -158,14 +166,14 @@ class DirHandle:
         return sorted(found, key=lambda each: each[0])
 
     def read_link(self, path: bytes) -> bytes:
-        """Where the symbolic link at ``path`` leads. Raises ``OSError``."""
+        """Return the target of the symbolic link at ``path``. Raise ``OSError``."""
         parent, _, name = path.rpartition(b"/")
         with self.folder(parent) as folder:
             return os.readlink(name, dir_fd=folder)
 
     @contextmanager
     def file(self, path: bytes) -> Iterator[int]:
-        """A descriptor of the regular file at ``path``, for reading. Raises ``OSError``."""
+        """Yield a descriptor of the regular file at ``path``, for reading. Raise ``OSError``."""
         descriptor = openat2_beneath(self.descriptor, path, READ)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -176,16 +184,17 @@ class DirHandle:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write every byte. Raises ``OSError``."""
+    """Write all of ``data``. Raise ``OSError``."""
     left = memoryview(data)
     while left:
         left = left[os.write(descriptor, left) :]
 
 
 def rename(from_folder: int, old: bytes, to_folder: int, new: bytes, flags: int) -> None:
-    """Rename as renameat2(2) does: ``RENAME_NOREPLACE`` or ``RENAME_EXCHANGE``. Raises ``OSError``.
+    """Rename as renameat2(2) does with ``RENAME_NOREPLACE`` or ``RENAME_EXCHANGE``. Raise ``OSError``.
 
-    A file system that knows neither gets the same in two steps, between which another process could act.
+    On a file system that supports neither flag, the rename takes two steps, between which another process could
+    act.
     """
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if call is not None:

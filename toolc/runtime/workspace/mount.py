@@ -1,4 +1,7 @@
-"""Which folder a tool may see. The check is a guard against a slip: a whole home, a system, a disk."""
+"""Check which folder a tool may use as its workspace.
+
+The check guards against mistakes such as mounting a whole home directory, the system or a disk.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +21,24 @@ _SYSTEM: Final = (
     "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run", "/sbin", "/sys",
     "/usr", "/var", "/Applications", "/Library", "/System", "/private",
 )  # fmt: skip
-"""The system's, with everything in them but what is in ``_OPEN`` folders."""
+"""System folders. Everything below them is refused, except what is below the ``_OPEN`` folders."""
 
 _OPEN: Final = (
     "/usr/src", "/var/tmp", "/var/www", "/private/tmp", "/private/var/folders", "/private/var/tmp",
 )  # fmt: skip
-"""Folders whose subfolders are people's own, though they stand in the system's."""
+"""Folders below system folders whose subfolders belong to users."""
 
 _SHARED: Final = ("/tmp", "/mnt", "/media", "/opt", "/srv", "/home", "/Users", "/Volumes")
-"""What everyone on the machine shares: never itself a workspace, but its subfolders may be."""
+"""Folders shared by all users of the machine: not a workspace themselves, but their subfolders may be."""
 
 _REMEDY: Final = "give the folder of one project, or make one for the tool and copy what it needs there"
 
 
 def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
-    """The workspace as an engine mounts it: checked, absolute, free of symbolic links.
+    """Return the mount of the workspace, with an absolute path free of symbolic links.
 
-    Raises ``UsageError`` that says why the folder cannot be one and what to do: it does not exist, the
-    caller may not use it, or it is a root, a home, what holds a home, a shared or a system folder.
+    Raise ``UsageError`` with the reason and a remedy if the folder does not exist, the caller may not use it, or it
+    is the root, a home directory, a folder that contains one, a shared folder or a system folder.
     """
     try:
         real = path.resolve(strict=True)
@@ -48,7 +51,7 @@ def mount(path: Path, mode: Literal["ro", "rw", "overlay"]) -> Mount:
     if refusal := _refusal(real):
         shown = str(path) if path == real else f"{path} ({real})"
         raise UsageError(f"the workspace {shown} is {refusal}, which a tool must not see whole; {_REMEDY}")
-    # A tool runs as the folder's owner: it must not thereby do what its caller could not.
+    # A tool runs as the owner of the folder: it must not gain access that its caller does not have.
     needed = os.R_OK | os.X_OK | (0 if mode == "ro" else os.W_OK)
     if not os.access(real, needed, effective_ids=os.access in os.supports_effective_ids):
         wanted = "read" if mode == "ro" else "write in"
@@ -85,11 +88,13 @@ def _refusal(real: Path) -> str | None:
 
 
 def _homes() -> list[Path]:
-    """The caller's homes, as the environment and the user database have them; not ``/`` or a system folder."""
-    import pwd  # not on Windows, where only what needs no sandbox runs
+    """Return the caller's home directories from the environment and the user database, except ``/`` and system
+    folders.
+    """
+    import pwd  # not available on Windows, where only tools without a sandbox run
 
     named = [os.environ.get("HOME", "")]
-    # A container's made-up uid has no entry.
+    # An arbitrary uid in a container has no entry.
     with contextlib.suppress(KeyError):
         named.append(pwd.getpwuid(os.getuid()).pw_dir)
     homes = [Path(os.path.realpath(home)) for home in named if home.startswith("/")]

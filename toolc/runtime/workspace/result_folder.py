@@ -1,7 +1,8 @@
-"""The folder that a call leaves, as the tool itself could see it: which files fit a pattern, and what they hold.
+"""Find and read result files in the folder that a call leaves, with the access rights of the tool.
 
-Read on the host, by descriptor, once the sandbox is gone: no symbolic link is followed and nothing that is
-mounted is entered. toolc may have more rights than the tool had, so each right is asked of the file's own mode.
+The folder is read on the host, by descriptor, after the sandbox has exited: no symbolic link is followed and no
+mount is entered. toolc may have more rights than the tool had, so every access is checked against the mode of the
+file.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from toolc.model.spec.code_backends import ErrorKind
 from toolc.runtime.workspace.dir_handle import DirHandle
 
 MOST_ENTRIES: Final = 20_000
-"""How many names are looked at for all patterns of one call."""
+"""The number of names inspected for all patterns of one call."""
 
 DEEPEST: Final = 100
-"""How deep ``**`` looks, in folders."""
+"""The number of folder levels that ``**`` descends."""
 
 _Names: TypeAlias = tuple[str, ...]
 
 
 class FolderError(Exception):
-    """Why a file is not returned: a kind of error, and words that a model can act on."""
+    """The reason why a file is not returned: an error kind and a message that a model can act on."""
 
     def __init__(self, kind: ErrorKind, message: str) -> None:
         super().__init__(message)
@@ -36,20 +37,23 @@ class FolderError(Exception):
 
 
 class ResultFolder(Protocol):
-    """Paths are bytes, relative, and ``b""`` is the folder itself. Each method raises ``OSError``."""
+    """A folder to read results from. Paths are relative bytes; ``b""`` is the folder itself.
+
+    Every method raises ``OSError``.
+    """
 
     def status_of(self, path: bytes) -> os.stat_result | None:
-        """What stands at ``path`` itself; None if nothing does."""
+        """Return the status of ``path`` without following a link; None if it does not exist."""
 
     def entries(self, path: bytes, most: int) -> list[tuple[bytes, os.stat_result]]:
-        """What is in the folder at ``path``, by name; of more than ``most`` only so many."""
+        """Return at most ``most`` entries of the folder at ``path``, sorted by name."""
 
     def read(self, path: bytes, most: int) -> bytes:
-        """At most ``most`` bytes of the regular file at ``path``."""
+        """Return at most ``most`` bytes of the regular file at ``path``."""
 
 
 class RealFolder:
-    """A folder that is what it seems."""
+    """A real folder, without an overlay."""
 
     def __init__(self, root: DirHandle) -> None:
         self._root = root
@@ -57,18 +61,21 @@ class RealFolder:
         self.entries = root.entries
 
     def read(self, path: bytes, most: int) -> bytes:
-        """As ``Folder.read``."""
+        """Implement ``ResultFolder.read``."""
         return read_beneath(self._root, path, most)
 
 
 def read_beneath(root: DirHandle, path: bytes, most: int) -> bytes:
-    """At most ``most`` bytes of the regular file at ``path`` below ``root``. Raises ``OSError``."""
+    """Return at most ``most`` bytes of the regular file at ``path`` below ``root``. Raise ``OSError``."""
     with root.file(path) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
         return file.read(most)
 
 
 class FinalFolder:
-    """One call's folder, with the rights of the tool: its owner's and his group's. Looks at so much and no more."""
+    """The folder of one call, read with the rights of the tool: those of the folder's owner and group.
+
+    The number of inspected names and the depth are limited.
+    """
 
     def __init__(self, folder: ResultFolder, mount: Mount) -> None:
         self._folder = folder
@@ -77,7 +84,9 @@ class FinalFolder:
         self._looked_at = 0
 
     def files(self, pattern: str) -> list[bytes]:
-        """The files that fit, sorted. Raises ``FolderError``, also where a pattern that is a path has no file."""
+        """Return the matching files, sorted. Raise ``FolderError``, also if a pattern without wildcards has no
+        file.
+        """
         if has_magic(pattern):
             return sorted(set(self._matching(tuple(pattern.split("/")))))
         path = os.fsencode(pattern)
@@ -92,7 +101,7 @@ class FinalFolder:
         return [path]
 
     def read(self, path: bytes, most: int) -> bytes:
-        """At most ``most`` bytes of a file. Raises ``FolderError``."""
+        """Return at most ``most`` bytes of a file. Raise ``FolderError``."""
         try:
             for at, character in enumerate(path):
                 if character == ord("/") and not self._may(self._folder.status_of(path[:at]), 0o1):
@@ -123,7 +132,7 @@ class FinalFolder:
                 return []
             found = self._folder.entries(path, MOST_ENTRIES + 1 - self._looked_at)
         except OSError:
-            return []  # it is gone by now, or something else is mounted there
+            return []  # removed in the meantime, or something is mounted there
         self._looked_at += len(found)
         if self._looked_at > MOST_ENTRIES:
             raise FolderError(
@@ -139,14 +148,14 @@ class FinalFolder:
 
 
 def shown(path: bytes) -> str:
-    """A path as text."""
+    """Return a path as text."""
     return path.decode("utf-8", "replace")
 
 
 def _rests(pattern: _Names, name: str) -> Iterator[_Names]:
-    """What of a pattern is left below ``name``; nothing comes where it does not fit.
+    """Yield what remains of a pattern to match below ``name``; nothing if ``name`` does not match.
 
-    As in a shell, a name that begins with a dot fits only what does too.
+    As in a shell, a name that begins with a dot matches only a pattern that begins with a dot.
     """
     first, rest = pattern[0], pattern[1:]
     hidden = name.startswith(".")

@@ -1,7 +1,7 @@
-"""Where a transaction keeps its view of a workspace, and a session long results: on disk, private, and gone with
-the process that made it.
+"""Create the private folders on disk for transaction views and long session results.
 
-Not with the other runtime files: those are often in memory, and a view may be as large as what a tool writes.
+They are removed together with the process that created them. They are not stored with the other runtime files,
+which are often in memory: a view may be as large as what a tool writes.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ _NUMBERS: Final = itertools.count(1)
 
 
 def make_scratch(workspace: str) -> Path:
-    """A new empty folder, which ``scratch_sweep.discard`` removes, for a transaction in ``workspace`` (or none).
+    """Return a new empty folder for a transaction in ``workspace`` (which may be empty).
 
-    Raises ``InfrastructureError``, also where the workspace has a part of a killed call's changes in it.
-
-    Nobody else may pass through it: what a view shows may stand in a private home. An engine whose sandboxes
-    are set up by a user of their own lets that one in.
+    ``scratch_sweep.discard`` removes it. Other users cannot enter it, because a view may show files of a private
+    home directory. An engine that sets up its sandboxes as a separate user grants access to that user. Raise
+    ``InfrastructureError``, also if the workspace contains partly committed changes of a killed call.
     """
     directory = _base() / Owner.current().label()
     for entry in _ready(directory):
@@ -37,7 +36,7 @@ def make_scratch(workspace: str) -> Path:
     scratch = directory / str(next(_NUMBERS))
     try:
         directory.mkdir(mode=0o711, exist_ok=True)
-        directory.chmod(0o711)  # whatever the umask says
+        directory.chmod(0o711)  # regardless of the umask
         scratch.mkdir(mode=0o700)
     except OSError as error:
         raise InfrastructureError(_unusable(error)) from error
@@ -45,16 +44,17 @@ def make_scratch(workspace: str) -> Path:
 
 
 def remove_dead() -> None:
-    """Remove what was left by owners that were dead before this process's first transaction.
+    """Remove the folders of owners that had exited before the first transaction of this process.
 
-    To be called once that has started a sandbox, which has ended theirs: what they use must not be gone before.
+    Call it after starting a sandbox, which ends the sandboxes of those owners: their folders must not be removed
+    earlier.
     """
     for entry in _ready(_base() / Owner.current().label()):
         scratch_sweep.sweep(entry)
 
 
 def directories() -> Iterator[tuple[Owner, Path]]:
-    """The folders of all owners of this user, each with its scratch folders. Raises ``InfrastructureError``."""
+    """Yield the folder of every owner of this user, with its scratch folders. Raise ``InfrastructureError``."""
     for entry in sorted(_base().iterdir()):
         owner = Owner.parse(entry.name)
         if owner is not None:
@@ -63,13 +63,17 @@ def directories() -> Iterator[tuple[Owner, Path]]:
 
 @functools.cache
 def _ready(directory: Path) -> tuple[Path, ...]:
-    """Once per process: its own folder is sure to be removed. Returns those of owners that are dead."""
+    """Set up the removal of this process's folder, once per process. Return the folders of owners that have
+    exited.
+    """
     janitor.register_folders(scratch_sweep.command(directory))
     return tuple(entry for owner, entry in directories() if entry != directory and owner.is_dead())
 
 
 def _base() -> Path:
-    """``$XDG_STATE_HOME/toolc/scratch``; by default ``/var/lib/toolc/scratch`` for root, below the home else."""
+    """Return ``$XDG_STATE_HOME/toolc/scratch``; the default is ``/var/lib/toolc/scratch`` for root, else below the
+    home.
+    """
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
     if not state.is_absolute():
         state = Path("/var/lib") if os.geteuid() == 0 else Path("~/.local/state").expanduser()

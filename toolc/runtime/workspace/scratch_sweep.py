@@ -1,7 +1,7 @@
-"""Remove the scratch folders of one owner, after what a commit that was cut short has begun is rolled back.
+"""Roll back the interrupted commits of one owner, then remove its scratch folders.
 
-A tool wrote what is in there, so it may be of any depth and mode. The janitor runs ``main`` in a Python that
-has the standard library and toolc's own folder, so this imports nothing else.
+The contents were written by a tool and may have any depth and mode. The janitor runs ``main`` in a Python that has
+only the standard library and toolc's own folder, so this module imports nothing else.
 """
 
 from __future__ import annotations
@@ -24,26 +24,31 @@ _PROGRAM: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """``found``: whether anything was there to remove. ``unfinished``: what had to stay."""
+    """The outcome of a sweep.
+
+    ``found``: whether there was anything to remove. ``unfinished``: the commits that could not be rolled back.
+    """
 
     found: bool
     unfinished: tuple[Unfinished, ...] = ()
 
 
 def command(directory: Path) -> list[str]:
-    """What the janitor is to run for an owner's ``directory``: exits with 0 if there was nothing to remove."""
+    """Return the janitor's command line for an owner's ``directory``; it exits with 0 if there was nothing to
+    remove.
+    """
     return [sys.executable, "-I", "-S", "-c", _PROGRAM, str(Path(__file__).parents[3]), str(directory)]
 
 
 def main(directory: str) -> None:
-    """What the janitor runs."""
+    """Sweep ``directory``; the entry point for the janitor."""
     sys.exit(sweep(Path(directory)).found)
 
 
 def sweep(directory: Path) -> Swept:
-    """Remove every scratch folder in an owner's ``directory``, and it."""
+    """Remove every scratch folder in an owner's ``directory``, and the directory itself."""
     try:
-        # What was moved up by a removal that was cut short comes first, or it would be in the way of the next.
+        # Folders that an interrupted removal moved up come first; otherwise they would block the next one.
         scratches = sorted(directory.iterdir(), reverse=True)
     except OSError:
         return Swept(found=False)
@@ -54,7 +59,7 @@ def sweep(directory: Path) -> Swept:
 
 
 def roll_back(directory: Path) -> tuple[Unfinished, ...]:
-    """Roll back the commits in an owner's ``directory``, and remove nothing yet; what had to be left unfinished."""
+    """Roll back the commits in an owner's ``directory`` without removing anything. Return those left unfinished."""
     try:
         scratches = sorted(directory.iterdir())
     except OSError:
@@ -64,11 +69,11 @@ def roll_back(directory: Path) -> tuple[Unfinished, ...]:
 
 
 def discard(scratch: Path) -> Unfinished | None:
-    """Remove one scratch folder, and what its commit has left in the workspace.
+    """Remove one scratch folder and the staging folder of its commit in the workspace.
 
-    Where that had to be left unfinished, the journal stays, and what it says is returned.
+    If the commit cannot be rolled back, the journal is kept and the problem is returned.
     """
-    # What has another name was moved there by ``remove_tree``, and a tool may have written a journal in it.
+    # Any other name was given by ``remove_tree``; a tool may have written a journal there.
     unfinished = recover(scratch) if scratch.name.isdigit() else None
     if unfinished is None:
         remove_tree(scratch)
@@ -79,11 +84,11 @@ def discard(scratch: Path) -> Unfinished | None:
 
 
 def remove_tree(top: Path) -> None:
-    """Remove a folder whatever is in it: each folder below is moved up first, so that no path gets long.
+    """Remove a folder with any contents. Every subfolder is moved up first, so that no path gets long.
 
-    Moved beside ``top``, so that one that cannot be removed is found by the next sweep. Two processes may do
-    this at once (what a janitor has started outlives it): none moves a folder onto the other's, and what one
-    has taken away does not keep the other from the rest.
+    Subfolders are moved next to ``top``, so that the next sweep finds those that cannot be removed. Two processes
+    may do this concurrently, because what a janitor has started outlives it: neither moves a folder onto one of the
+    other, and a folder that one has removed does not stop the other.
     """
     waiting, number = [top], 0
     while waiting:
@@ -112,7 +117,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _is_removed(folder: Path) -> bool:
-    # The kernel leaves an empty one of mode 0 that is not ours, and only so can it be removed.
+    # The kernel leaves an empty folder of mode 0 that we do not own; only this removes it.
     try:
         folder.rmdir()
     except OSError:

@@ -1,1 +1,1 @@
-"""The package ``toolc.runtime.workspace.transaction``."""
+"""Workspaces of mode ``transaction``: views, comparison, commit and recovery."""

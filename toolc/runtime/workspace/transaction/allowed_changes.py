@@ -1,7 +1,7 @@
-"""Which paths a transaction may change: the spec's ``writes``, less what is protected whatever it says.
+"""Decide which paths a transaction may change: those in the spec's ``writes``, except protected paths.
 
-Protected is what a program outside of the sandbox runs, or takes its orders from, without being asked: to
-write there would be a way out. It makes no difference whether it exists yet.
+Protected are files that programs outside the sandbox execute, or read as configuration, without asking the user:
+writing them would be a way out of the sandbox. It makes no difference whether they exist yet.
 """
 
 from __future__ import annotations
@@ -26,28 +26,32 @@ PROTECTED: Final = frozenset(
     ".vscode .idea .zed .fleet .nvim.lua .nvimrc .exrc .vim .vimrc .dir-locals.el .devcontainer "
     ".devcontainer.json .mcp.json .claude .cursor .cursorrules .codex .gemini .windsurf .continue .aider.conf.yml "
     ".kiro .roo .opencode opencode.json .amazonq .clinerules "
-    # what runs when somebody enters a folder, commits, or starts a shell or an interpreter
+    # run when a user enters a folder, commits, or starts a shell or an interpreter
     ".envrc .direnv .mise.toml mise.toml .tool-versions .husky .pre-commit-config.yaml .pre-commit-config.yml "
     "lefthook.yml .lefthook.yml .bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zprofile "
     ".zshenv .zlogin .ripgreprc .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pypirc .gdbinit .lldbinit .inputrc "
     ".cargo .mvn .bundle .pdbrc .irbrc .pryrc .rprofile .renviron .ghci .iex.exs .ocamlinit .octaverc "
     ".ssh .gnupg .netrc "
-    # toolc's own
+    # toolc's own files
     "toolc.yaml toolc.toml toolc.lock".split()
 )
-"""Names, in lower case, of what no transaction changes, at any depth, with everything in it."""
+"""Lower-case names that no transaction changes, at any depth, with everything below them."""
 
 _UNSEEN: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""Unicode's Default_Ignorable_Code_Point, which file systems that know no case (ext4, APFS) do not compare."""
+"""Unicode's Default_Ignorable_Code_Point, which case-insensitive file systems (ext4, APFS) ignore in
+comparisons.
+"""
 
 _SHORT: Final = re.compile(r"([^~]{1,6})~[0-9]+(?:\.(.{0,3}))?")
 
 
 def refusal(change: FileChange, writes: tuple[str, ...], target: bytes | None) -> str:
-    """Why this change may not reach the real files; empty if it may. ``target`` is a symbolic link's."""
+    """Return why this change may not reach the real files; empty if it may. ``target`` is the target of a symbolic
+    link.
+    """
     if part := _protected(change.path):
         return f"{part} is protected: programs outside of the sandbox act on it"
     if change.action != "deleted" and change.kind == "special":
@@ -57,7 +61,7 @@ def refusal(change: FileChange, writes: tuple[str, ...], target: bytes | None) -
     if target is not None and _protected(target.decode("utf-8", "surrogateescape")):
         return "it is a symbolic link to what is protected"
     if writes and not any(matches(pattern, change.path) for pattern in writes):
-        # A folder that is new comes with what is in it, and that is judged by itself.
+        # A new folder is created with its contents, and the contents are checked separately.
         if change.kind == "directory" and any(_may_hold(pattern, change.path) for pattern in writes):
             return ""
         return "the spec's writes do not list it"
@@ -65,14 +69,18 @@ def refusal(change: FileChange, writes: tuple[str, ...], target: bytes | None) -
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a pattern of ``writes`` (``*``, ``?``, ``[...]``; ``**`` is any folders, or none) fits ``path``."""
+    """Return whether a pattern of ``writes`` matches ``path``.
+
+    ``*``, ``?`` and ``[...]`` match within a name; ``**`` matches any number of folders, including none.
+    """
     return _fits(tuple(pattern.split("/")), tuple(path.split("/")))
 
 
 def leads_outside(link: bytes, target: bytes) -> bool:
-    """Whether a link could lead out of the workspace: absolute, or up by more than its own folder is deep.
+    """Return whether a link could point outside the workspace.
 
-    Up only at the beginning: what follows a name goes up from wherever a link of that name leads.
+    It could if it is absolute, or if it goes up more levels than its folder is deep. Going up is allowed only at
+    the beginning: a ``..`` after a name starts from wherever a link of that name points.
     """
     parts = target.split(b"/")
     up = 0
@@ -83,7 +91,7 @@ def leads_outside(link: bytes, target: bytes) -> bool:
 
 
 def kind_of(mode: int) -> Kind:
-    """What a file's mode says it is, in the words of ``toolc.model.call.Kind``."""
+    """Return the file kind of a mode, as in ``toolc.model.call.Kind``."""
     if stat.S_ISREG(mode):
         return "file"
     if stat.S_ISDIR(mode):
@@ -92,12 +100,12 @@ def kind_of(mode: int) -> Kind:
 
 
 def _protected(path: str) -> str:
-    """The part of a path that is protected, with everything in it; empty if none is."""
+    """Return the part of a path that is protected with everything below it; empty if there is none."""
     return next((part for part in path.split("/") if _folded(part) in PROTECTED), "")
 
 
 def _may_hold(pattern: str, folder: str) -> bool:
-    """Whether anything below ``folder`` could fit ``pattern``."""
+    """Return whether any path below ``folder`` could match ``pattern``."""
     patterns, names = pattern.split("/"), folder.split("/")
     for index, name in enumerate(names):
         if index == len(patterns) - 1:
@@ -119,9 +127,9 @@ def _fits(patterns: tuple[str, ...], names: tuple[str, ...]) -> bool:
 
 
 def _folded(name: str) -> str:
-    """A name as a file system might read it that knows no case, and drops what cannot be seen or is at the end."""
+    """Return a name as a case-insensitive file system that drops invisible and trailing characters may read it."""
     visible = _UNSEEN.sub("", name)
-    # NTFS has more than one stream of a file, and calls a folder's own by a name of its own.
+    # On NTFS a file has several streams, and ``name:stream`` also refers to a folder itself.
     folded = unicodedata.normalize("NFKC", visible).casefold().partition(":")[0].rstrip(" .")
     short = _SHORT.fullmatch(folded)
     if short is None:
@@ -130,6 +138,6 @@ def _folded(name: str) -> str:
 
 
 def _short(name: str) -> tuple[str, str]:
-    """The beginning of a name of eight letters and three that VFAT and NTFS give to a longer one, and its end."""
+    """Return the beginning and the extension of the 8.3 name that VFAT and NTFS generate for a longer name."""
     stem, _, end = name.lstrip(".").rpartition(".")
     return ((stem or end).replace(".", "")[:6], end[:3] if stem else "")

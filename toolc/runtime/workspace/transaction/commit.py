@@ -1,12 +1,12 @@
-"""Put a call's changes into the real files: each file is the old one or the new one at every moment.
+"""Write the changes of a call to the real files; at every moment each file is either the old or the new one.
 
-Theory of operation. The new files and folders are first made in a staging folder in the workspace, which can
-fail for want of room and then nothing has happened. Then the plan of all steps is written to the scratch
-folder, and each step is one rename: a new file to its place, never over another; a changed one in exchange for
-the old; a deleted one into the staging folder. What came out is compared with what was there when the changes
-were listed; if it is another file, or anything fails, all is rolled back by the plan. When the last step is
-done the plan goes, and then the staging folder with the old files. Whoever finds the plan of a process that
-was killed rolls it back (``transaction_recovery``).
+How it works: the new files and folders are first created in a staging folder in the workspace. This can fail
+because the disk is full, and then nothing has changed. Then the plan of all steps is written to the scratch folder.
+Each step is one rename: a new file moves to its path, never over another; a changed file is exchanged with the old
+one; a deleted file moves to the staging folder. The file that was moved out is compared with the one that was
+present when the changes were listed. If it differs, or anything fails, everything is rolled back by the plan. After
+the last step the plan is removed, then the staging folder with the old files. A process that finds the plan of a
+killed process rolls it back (see ``recovery``).
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ _ACCESS_LIST: Final = "system.posix_acl_access"
 
 
 class ConflictError(Exception):
-    """A real file was changed at the last moment; ``str(error)`` is its path. All is as it was."""
+    """A real file was changed at the last moment; ``str(error)`` is its path. Everything was rolled back."""
 
 
 class RollbackFailedError(Exception):
-    """What was begun could not be undone; ``str(error)`` says which files, and where the old ones are."""
+    """A commit could not be rolled back; ``str(error)`` names the files and the location of the old ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +68,20 @@ class _Commit:
 
 
 def commit(real: DirHandle, made: DirHandle, found: Differences, mount: Mount, scratch: Path) -> None:
-    """Make the changes real, from the files in ``made``.
+    """Write the changes to the real files, from the files in ``made``.
 
-    Raises ``ConflictError`` and ``OSError``: then nothing is done. Raises ``StuckError`` where something is.
+    Raise ``ConflictError`` or ``OSError`` if nothing was changed, ``RollbackFailedError`` if something was.
     """
     name = f"{PREFIX}{secrets.token_hex(8)}"
     with locked(scratch), alone(real.descriptor):
         for change in found.changes:
             _check_unchanged(real, change, found.before.get(change.path))
-        # Before the folder exists: a kill in between leaves a journal of nothing.
+        # Before the folder exists: if the process is killed in between, the journal describes nothing.
         StagingArea(mount.source, real.status.st_ino, name).write(scratch)
         os.mkdir(name, 0o700, dir_fd=real.descriptor)
         staging = os.open(name, FOLDER, dir_fd=real.descriptor)
         try:
-            # Whoever may write in the workspace could have put another folder there at once.
+            # A process that may write to the workspace could have replaced the folder immediately.
             if os.fstat(staging).st_uid != os.geteuid() or holds_anything(staging, b"."):
                 raise ConflictError(name)
             _carry_out(_Commit(real, made, mount, staging, found.before), found.changes, scratch)
@@ -89,14 +89,14 @@ def commit(real: DirHandle, made: DirHandle, found: Differences, mount: Mount, s
             raise RollbackFailedError(f"{error}, in {name}") from error.__cause__
         finally:
             os.close(staging)
-            # As long as there is a plan, the old files are needed.
+            # As long as the plan exists, the old files are needed.
             if not is_planned(scratch):
                 with contextlib.suppress(OSError):
                     remove_staging(real.descriptor, name)
 
 
 def _carry_out(work: _Commit, changes: tuple[FileChange, ...], scratch: Path) -> None:
-    """Stage everything, then rename everything, or nothing."""
+    """Stage everything, then rename everything; if one step fails, change nothing."""
     plan = _staged(work, changes)
     os.fsync(work.staging)
     plan.write(scratch)
@@ -111,7 +111,7 @@ def _carry_out(work: _Commit, changes: tuple[FileChange, ...], scratch: Path) ->
 
 
 def _check_unchanged(real: DirHandle, change: FileChange, was: os.stat_result | None) -> None:
-    """That a path is as it was when the changes were listed: whoever was asked may have thought for long."""
+    """Check that a path is unchanged since the changes were listed: the approval may have taken long."""
     now = real.status_of(change.raw_path)
     if was is None or now is None:
         is_same = was is now
@@ -122,10 +122,10 @@ def _check_unchanged(real: DirHandle, change: FileChange, was: os.stat_result | 
 
 
 def _staged(work: _Commit, changes: tuple[FileChange, ...]) -> CommitPlan:
-    """Make what is new in the staging folder, and say what is to be done with it."""
+    """Create the new files in the staging folder and return the steps to carry out."""
     moves, modes = [], []
     numbered = list(enumerate(changes))
-    # From the inside out, so that folders are empty when their turn comes; then from the outside in.
+    # Innermost first, so that folders are empty when they are handled; then outermost first.
     for number, change in reversed(numbered):
         if change.action == "deleted":
             moves.append(RenameStep(change.path, f"old.{number}"))
@@ -145,12 +145,12 @@ def _staged(work: _Commit, changes: tuple[FileChange, ...]) -> CommitPlan:
             inherited[change.path] = _set_group_id(work.real, change, inherited)
             new = change.mode & 0o777 | inherited[change.path]
             modes.append(ChmodStep(change.path, made.st_ino, stat.S_IMODE(made.st_mode), new))
-    # The last, and from the inside out: a folder may be closed to its owner as well.
+    # Modes last, and innermost first: a folder's mode may deny access to its owner too.
     return CommitPlan(os.fstat(work.staging).st_ino, tuple(moves), tuple(reversed(modes)))
 
 
 def _set_group_id(real: DirHandle, change: FileChange, inherited: dict[str, int]) -> int:
-    """The set-group-id bit of the folder that a new one is made in, which a share may rely on."""
+    """Return the set-group-id bit of the folder in which a new one is created; a shared folder may rely on it."""
     parent = change.path.rpartition("/")[0]
     if parent in inherited:
         return inherited[parent]
@@ -171,7 +171,7 @@ def _apply(work: _Commit, plan: CommitPlan) -> None:
 
 
 def _stage(work: _Commit, change: FileChange, name: bytes) -> os.stat_result:
-    """Make a new file, link or folder in the staging folder, as it shall be, and on disk."""
+    """Create a new file, link or folder with its final attributes in the staging folder, and sync it to disk."""
     if change.kind == "directory":
         os.mkdir(name, 0o700, dir_fd=work.staging)
         folder = os.open(name, FOLDER, dir_fd=work.staging)
@@ -206,7 +206,7 @@ def _copy(source: int, target: int) -> None:
 
 
 def _copy_attributes(source: int, target: int) -> None:
-    """The extended attributes that programs set for themselves; those that mean rights stay behind."""
+    """Copy the extended attributes that programs set for their own use, but not those that grant rights."""
     with contextlib.suppress(OSError):
         for name in os.listxattr(source):
             if name.startswith("user.") and not name.startswith("user.overlay."):
@@ -214,24 +214,26 @@ def _copy_attributes(source: int, target: int) -> None:
 
 
 def _copy_access_list(work: _Commit, change: FileChange, target: int) -> None:
-    """The list of a file that is changed: without it, its group would get the rights of the list's mask."""
+    """Copy the access control list of a changed file: without it, its group would get the rights of the list's
+    mask.
+    """
     if change.path not in work.expected or change.action != "changed":
         return
     with contextlib.suppress(OSError), _parent(work.real, change) as (folder, name):
-        # A name of a file that the caller may perhaps not open.
+        # A path to a file that the caller may not be able to open.
         path = os.fsencode(f"/proc/self/fd/{folder}/") + name
         os.setxattr(target, _ACCESS_LIST, os.getxattr(path, _ACCESS_LIST, follow_symlinks=False))
 
 
 def _give(work: _Commit, change: FileChange, chown: Callable[[int, int], None]) -> None:
-    """The workspace's owner has what a tool made, whoever had the file before."""
+    """Give a file that a tool created to the owner of the workspace, regardless of its previous owner."""
     old = work.expected.get(change.path)
     uid = work.mount.owner
     gid = old.st_gid if old is not None and old.st_uid == uid else work.mount.group
     if os.geteuid() == 0:
         chown(uid, gid)
     else:
-        # A group of the caller's own, perhaps; else the file keeps the group that it has.
+        # The group may be one of the caller's; otherwise the file keeps its group.
         with contextlib.suppress(OSError):
             chown(-1, gid)
 
@@ -264,7 +266,9 @@ def _set_mode(work: _Commit, mode: ChmodStep) -> None:
 
 
 def _check(work: _Commit, move: RenameStep) -> os.stat_result:
-    """That what came out is what was there when the changes were listed; a rename alone moves only its ctime."""
+    """Check that the file moved out is the one present when the changes were listed; a rename changes only its
+    ctime.
+    """
     was = work.expected.get(move.path)
     found = os.stat(move.name, dir_fd=work.staging, follow_symlinks=False)
     if was is None or _stamp(was) != _stamp(found):
@@ -273,7 +277,7 @@ def _check(work: _Commit, move: RenameStep) -> os.stat_result:
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:
-    # What is taken out of a folder moves the folder's own times.
+    # Moving something out of a folder changes the times of that folder.
     times = () if stat.S_ISDIR(status.st_mode) else (status.st_mtime_ns, status.st_size)
     return (status.st_dev, status.st_ino, status.st_mode, *times)
 

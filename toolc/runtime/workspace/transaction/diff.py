@@ -1,4 +1,4 @@
-"""What a call changed: its view compared with the real files, and each difference judged."""
+"""Compare the view of a call with the real files, and decide for each difference whether it may be committed."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from toolc.runtime.workspace.transaction.allowed_changes import kind_of, refusal
 from toolc.runtime.workspace.transaction.view import MOST_ENTRIES, TooManyError, View, ViewEntry, check_depth
 
 _PARTS: Final = ({"objects", "refs"}, {"commondir"})
-"""What stands beside ``HEAD``: one of these."""
+"""What must be next to ``HEAD``: all names of one of these sets."""
 
 
 def repositories(real: DirHandle, changes: Iterable[FileChange]) -> frozenset[str]:
-    """The folders above ``changes`` that git would take for a repository when they are made."""
+    """Return the folders above ``changes`` that git would recognise as a repository after the commit."""
     made: dict[str, set[str]] = {}
     folders: set[str] = set()
     for change in changes:
         folder, _, name = change.path.rpartition("/")
         folders.update(_above(change.path))
-        # A folder is no HEAD, and many are called so.
+        # A folder is not a HEAD file, and many folders have that name.
         if change.action != "deleted" and not (change.kind == "directory" and name.casefold() == "head"):
             made.setdefault(folder, set()).add(name.casefold())
     return frozenset(folder for folder in folders if _is_repository(real, folder, made.get(folder, set())))
 
 
 def is_in(change: FileChange, found: frozenset[str]) -> bool:
-    """Whether a change is somewhere in one of these folders."""
+    """Return whether a change is located below one of these folders."""
     return bool(found) and not found.isdisjoint(_above(change.path))
 
 
@@ -55,7 +55,7 @@ def _is_repository(real: DirHandle, folder: str, made: set[str]) -> bool:
 
 
 def _mode(real: DirHandle, path: str) -> int | None:
-    # What cannot be looked at is judged as a change, by itself.
+    # What cannot be inspected is checked as a separate change.
     with suppress(OSError):
         status = real.status_of(path.encode("utf-8", "surrogateescape"))
         return None if status is None else status.st_mode
@@ -63,27 +63,30 @@ def _mode(real: DirHandle, path: str) -> int | None:
 
 
 MOST_BYTES: Final = 1024 * MIB
-"""How much a call's new files may weigh together."""
+"""The total size of a call's new files, in bytes."""
 
 _PIECE: Final = 1 << 20
 _RAW: Final = ("utf-8", "surrogateescape")
 
 _Found: TypeAlias = tuple[FileChange, bool, os.stat_result | None]
-"""A change, whether the real file is as the tool saw it, and its status."""
+"""A change, whether the real file is as the tool saw it, and the status of the real file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """``changes`` are sorted by path; ``before`` has what stood at their paths when they were listed."""
+    """The changes of a call.
+
+    ``changes`` are sorted by path; ``before`` holds the status of their paths when they were listed.
+    """
 
     changes: tuple[FileChange, ...] = ()
     before: dict[str, os.stat_result] = field(default_factory=dict)
 
 
 def differences(real: DirHandle, view: View, writes: tuple[str, ...]) -> Differences:
-    """Every change, with its refusal if there is one. Raises ``OSError`` and ``TooManyError``.
+    """Return every change, with the reason if it is refused. Raise ``OSError`` or ``TooManyError``.
 
-    What is the same in content and permissions is no change, whatever else was done to it.
+    A file with the same content and permissions counts as unchanged, whatever else was done to it.
     """
     found: dict[tuple[str, Action], FileChange] = {}
     before: dict[str, os.stat_result] = {}
@@ -100,7 +103,7 @@ def differences(real: DirHandle, view: View, writes: tuple[str, ...]) -> Differe
     for key, change in found.items():
         if not change.refused and is_in(change, folders):
             found[key] = replace(change, refused="it is in what git takes for a repository, and acts on")
-    # What is deleted comes before what takes its place.
+    # A deletion comes before the file that replaces it.
     order = sorted(found, key=lambda key: (key[0].encode(*_RAW), key[1] != "deleted"))
     return Differences(tuple(found[key] for key in order), before)
 
@@ -129,7 +132,7 @@ def _judged(view: View, change: FileChange, writes: tuple[str, ...], *, seen: bo
 
 
 def _compare(real: DirHandle, view: View, entry: ViewEntry) -> Iterator[_Found]:
-    """The changes that an entry of the view amounts to."""
+    """Yield the changes that an entry of the view represents."""
     path = entry.path
     old = real.status_of(path)
     seen = view.is_as_seen(path, old, entry)
@@ -164,14 +167,14 @@ def _compare_folder(
     if old.st_mode & 0o777 != new.st_mode & 0o777:
         yield _change(view, path, "changed", new), seen, old
     if entry.alone:
-        # As many as the view may have kept, and still too many.
+        # Enough to include everything that the view may hide, and one more to detect an excess.
         for name, status in real.entries(path, 2 * MOST_ENTRIES + 1):
             if view.root.status_of(path + b"/" + name) is None:
                 yield from _deletions(real, view, path + b"/" + name, status)
 
 
 def _deletions(real: DirHandle, view: View, top: bytes, status: os.stat_result) -> Iterator[_Found]:
-    """That ``top`` and all that is really in it goes."""
+    """Yield the deletions of ``top`` and of everything that the real folder has below it."""
     waiting = [(top, status)]
     while waiting:
         path, found = waiting.pop()
@@ -195,7 +198,7 @@ def _change(view: View, path: bytes, action: Action, status: os.stat_result) -> 
         action=action,
         kind=kind,
         size_bytes=status.st_size if is_file else 0,
-        # A link has no permissions of its own; set-id bits never leave a sandbox.
+        # A link does not have permissions; set-id bits never leave a sandbox.
         mode=0o777 if kind == "symlink" else status.st_mode & 0o777,
         digest=_digest(view.root, path) if is_file else None,
     )
@@ -215,7 +218,7 @@ def _is_same(real: DirHandle, view: View, path: bytes, old: os.stat_result, new:
     if stat.S_ISLNK(new.st_mode):
         return real.read_link(path) == view.root.read_link(path)
     if not stat.S_ISREG(new.st_mode):
-        # A fifo or a socket that a copy has anew; what a device is was never copied.
+        # A copy has new fifos and sockets; devices are never copied.
         return old.st_rdev == new.st_rdev
     if (old.st_size, old.st_mode & 0o777) != (new.st_size, new.st_mode & 0o777):
         return False

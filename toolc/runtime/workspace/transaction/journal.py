@@ -1,11 +1,11 @@
-"""What a commit is about to do, on disk before it does it, so that whoever finds it can undo it.
+"""Write the steps of a commit to disk before they are carried out, so that another process can undo them.
 
-Two files in the transaction's scratch folder, which no tool sees. ``Staging`` is there from before anything is
-made in the workspace. ``Plan`` lists every step, from before the first to after the last: while it is there,
-the commit is to be rolled back, and once it is gone there is no way back. Whoever commits or rolls back holds
-the folder's lock, which the kernel gives up when the last thread of its holder is over.
+There are two files in the transaction's scratch folder, which no tool sees. ``StagingArea`` is written before
+anything is created in the workspace. ``CommitPlan`` lists every step and exists from before the first to after the
+last: while it exists, the commit can be rolled back; once it is removed, it cannot. A process that commits or rolls
+back holds the lock of the folder, which the kernel releases when the last thread of the holder exits.
 
-Imports only the standard library: the janitor reads them too.
+This module imports only the standard library, because the janitor uses it too.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ STAGING: Final = "journal.json"
 PLAN: Final = "plan.json"
 _DRAFT: Final = "draft.json"
 NAMES: Final = frozenset({STAGING, PLAN, _DRAFT})
-"""What this module keeps in a scratch folder."""
+"""The names of the files that this module writes to a scratch folder."""
 
 LOCK_SECONDS: Final = 10.0
-"""How long another process may be at the same journal before this one gives up for now."""
+"""How long to wait for another process that holds the same journal, in seconds."""
 
 WORKSPACE_SECONDS: Final = 60.0
-"""How long a commit waits for others in the same workspace: each takes milliseconds, and many may come at once."""
+"""How long a commit waits for others in the same workspace, in seconds. One commit takes milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class StagingArea:
     """Where a commit keeps new and old files: the folder ``name`` in a workspace with this ``inode``.
 
-    Not its device: that number may be another one after a reboot.
+    The device number is not stored: it may change with a reboot.
     """
 
     workspace: str
@@ -48,12 +48,15 @@ class StagingArea:
     name: str
 
     def write(self, scratch: Path) -> None:
-        """Keep it in ``scratch``. Raises ``OSError``."""
+        """Write it to ``scratch``. Raise ``OSError``."""
         _write(scratch, STAGING, asdict(self))
 
     @staticmethod
     def read(scratch: Path) -> StagingArea | None:
-        """What ``scratch`` keeps, None if no commit began. Raises ``ValueError`` for what toolc has not written."""
+        """Read it from ``scratch``; return None if no commit began.
+
+        Raise ``ValueError`` for content that toolc did not write.
+        """
         match _read(scratch, STAGING):
             case None:
                 return None
@@ -65,7 +68,7 @@ class StagingArea:
 
 @dataclass(frozen=True, slots=True)
 class FileIdentity:
-    """What tells a new file from every other; of a folder, whose times and mode change, only which it is."""
+    """What identifies a new file. For a folder, whose times and mode change, only the inode."""
 
     inode: int
     mode: int
@@ -74,7 +77,7 @@ class FileIdentity:
 
     @staticmethod
     def of(status: os.stat_result) -> FileIdentity:
-        """That of a file as it is now; a rename does not change it."""
+        """Return the identity of a file as it is now; a rename does not change it."""
         if stat.S_ISDIR(status.st_mode):
             return FileIdentity(status.st_ino, stat.S_IFDIR, 0, 0)
         return FileIdentity(status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns)
@@ -82,10 +85,10 @@ class FileIdentity:
 
 @dataclass(frozen=True, slots=True)
 class RenameStep:
-    """One rename between the workspace's ``path`` and ``name`` in the staging folder.
+    """One rename between ``path`` in the workspace and ``name`` in the staging folder.
 
-    Without ``new`` the old file is taken out; else the new one is put in its place (``replaces``), or where
-    nothing is. Bytes of a path that are not UTF-8 are surrogates.
+    Without ``new`` the old file is moved out. Otherwise the new file replaces it (``replaces``) or is moved to a
+    free path. Bytes of a path that are not UTF-8 are surrogates.
     """
 
     path: str
@@ -95,18 +98,18 @@ class RenameStep:
 
     @property
     def raw_path(self) -> bytes:
-        """The path as the file system has it."""
+        """The path as bytes, as the file system stores it."""
         return self.path.encode("utf-8", "surrogateescape")
 
     @property
     def shown_path(self) -> str:
-        """The path for people."""
+        """The path for display."""
         return self.raw_path.decode("utf-8", "backslashreplace")
 
 
 @dataclass(frozen=True, slots=True)
 class ChmodStep:
-    """The permissions that a folder gets when all is moved: ``old`` and ``new`` are the bits of chmod(2)."""
+    """The permissions that a folder gets after all renames: ``old`` and ``new`` are the bits of chmod(2)."""
 
     path: str
     inode: int
@@ -116,21 +119,21 @@ class ChmodStep:
 
 @dataclass(frozen=True, slots=True)
 class CommitPlan:
-    """All steps in their order, and the inode of the staging folder."""
+    """All steps in order, and the inode of the staging folder."""
 
     staging: int
     moves: tuple[RenameStep, ...]
     modes: tuple[ChmodStep, ...]
 
     def write(self, scratch: Path) -> None:
-        """Keep it in ``scratch``: from here on, whoever finds it undoes it. Raises ``OSError``."""
+        """Write it to ``scratch``: from then on, a process that finds it undoes the commit. Raise ``OSError``."""
         _write(scratch, PLAN, asdict(self))
 
     @staticmethod
     def read(scratch: Path) -> CommitPlan | None:
-        """What ``scratch`` keeps; None if there is no way back, or none is needed.
+        """Read it from ``scratch``; return None if nothing can or needs to be rolled back.
 
-        Raises ``ValueError``, ``KeyError`` or ``TypeError`` for what another release has written.
+        Raise ``ValueError``, ``KeyError`` or ``TypeError`` for content written by another release.
         """
         match _read(scratch, PLAN):
             case None:
@@ -142,16 +145,17 @@ class CommitPlan:
 
 
 def is_planned(scratch: Path) -> bool:
-    """Whether there is a plan that may have to be rolled back."""
+    """Return whether there is a plan that may have to be rolled back."""
     return (scratch / PLAN).exists()
 
 
 def forget_plan(scratch: Path, staging: int) -> None:
-    """The point of no return, in either direction. ``staging`` is the open staging folder.
+    """Remove the plan: the point of no return, for a commit and for a rollback.
 
-    What was renamed is on disk before. Raises ``OSError``: then the plan is there still.
+    ``staging`` is the open staging folder. All renames are synced to disk first. Raise ``OSError``, in which case
+    the plan still exists.
     """
-    # A journaling file system writes the folder that every rename went through with all that came before it.
+    # A journaling file system writes the folder that every rename used together with all earlier changes.
     os.fsync(staging)
     (scratch / PLAN).unlink()
     _sync(scratch)
@@ -159,7 +163,7 @@ def forget_plan(scratch: Path, staging: int) -> None:
 
 @contextmanager
 def locked(scratch: Path) -> Iterator[None]:
-    """Be the only one at this journal. Raises ``OSError``: ETIMEDOUT where another process does not get done."""
+    """Hold the lock of this journal. Raise ``OSError``: ETIMEDOUT if another process keeps it too long."""
     descriptor = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         _wait(descriptor, LOCK_SECONDS)
@@ -170,10 +174,11 @@ def locked(scratch: Path) -> Iterator[None]:
 
 @contextmanager
 def alone(workspace: int) -> Iterator[None]:
-    """Be the only one of this host that commits to the open folder ``workspace``, or undoes a commit there.
+    """Hold the lock for commits and rollbacks in the open folder ``workspace``, on this host.
 
-    Two commits of the same files would each find the other's half in its way. Raises ``OSError`` as ``locked``
-    does. A file system that has no locks lets everybody in: then a conflict is still found, if later.
+    Two concurrent commits of the same files would each run into the half-finished steps of the other. Raise
+    ``OSError`` as ``locked`` does. A file system without locks admits every process: a conflict is then still
+    detected, but later.
     """
     descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=workspace)
     try:
@@ -215,7 +220,7 @@ def _read(scratch: Path, name: str) -> object:
 
 
 def _write(scratch: Path, name: str, value: object) -> None:
-    """Write a file that is there whole or not at all, and on disk."""
+    """Write a file atomically and sync it to disk."""
     draft = scratch / _DRAFT
     with draft.open("w", encoding="ascii") as file:
         json.dump(value, file)

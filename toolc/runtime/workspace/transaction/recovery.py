@@ -1,10 +1,10 @@
-"""A commit that did not get done is rolled back: by itself after an error, by whoever finds its plan after a kill.
+"""Roll back an unfinished commit: after an error in the same process, after a kill in the next that finds the plan.
 
-Nothing says how far it came, and nothing needs to: every step is one rename, so where a file is now tells
-whether its step was done. To be killed here is therefore no harm either. What somebody else has changed since
-stays as it is, and what stood there before stays in the staging folder, with the journal that names it.
+The progress of a commit is not recorded. It need not be: every step is one rename, so the location of a file shows
+whether its step was done. For the same reason a rollback may itself be killed. Files that another process has
+changed since are left as they are; the old files then stay in the staging folder, with the journal that names it.
 
-Imports only the standard library: the janitor does it too.
+This module imports only the standard library, because the janitor uses it too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from toolc.runtime.workspace.transaction.journal import (
 )
 
 ASIDE: Final = ".aside"
-"""What ``beneath.rename`` appends to a name in the middle of an exchange, where the file system has none."""
+"""What ``dir_handle.rename`` appends to a name during an exchange on a file system without atomic exchange."""
 
 _OURS: Final = re.compile(r"(new|old)\.[0-9]+(\.aside)*")
 
@@ -42,7 +42,7 @@ _MOST_TOLD: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A path that somebody else has changed; ``kept`` is the old file in the staging folder, if any."""
+    """A path that another process has changed; ``kept`` is the old file in the staging folder, if any."""
 
     path: str
     kept: str = ""
@@ -53,20 +53,22 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A workspace with a part of a call's changes in it; ``told`` says which, and what to do."""
+    """A workspace with partly committed changes of a call; ``told`` is the message with the paths and the
+    remedy.
+    """
 
     workspace: str
     told: str
 
 
 class _ConcurrentChangeError(Exception):
-    """Somebody else's file stands there."""
+    """A file of another process is at the path."""
 
 
 def recover(scratch: Path) -> Unfinished | None:
-    """Finish what a dead commit with this scratch folder has begun, and remove its staging folder.
+    """Roll back or finish what a killed commit with this scratch folder began, and remove its staging folder.
 
-    None where nothing is to be done, or all is; else ``scratch`` and staging folder must stay.
+    Return None if nothing remains to be done; otherwise ``scratch`` and the staging folder must be kept.
     """
     try:
         with locked(scratch):
@@ -81,7 +83,7 @@ def recover(scratch: Path) -> Unfinished | None:
 
 
 def roll_back(workspace: DirHandle, staging: int, plan: CommitPlan) -> list[Conflict]:
-    """Undo what was done of ``plan``, last step first; what could not be is returned, by path.
+    """Undo the completed steps of ``plan``, last step first. Return the steps that could not be undone, by path.
 
     ``staging`` is the open staging folder.
     """
@@ -100,9 +102,9 @@ def roll_back(workspace: DirHandle, staging: int, plan: CommitPlan) -> list[Conf
 
 
 def remove_staging(workspace: int, name: str) -> None:
-    """Remove the folder ``name`` of ours in the open folder ``workspace``, and only what a commit puts there.
+    """Remove our folder ``name`` in the open folder ``workspace``, and only what a commit puts there.
 
-    Raises ``OSError``, ENOTEMPTY where there is more in it.
+    Raise ``OSError``, ENOTEMPTY if it contains anything else.
     """
     with _opened(workspace, name) as staging:
         with os.scandir(staging) as found:
@@ -116,7 +118,7 @@ def remove_staging(workspace: int, name: str) -> None:
 
 
 def told(conflicts: list[Conflict]) -> str:
-    """The conflicts in one line, with nothing in it that a terminal would act on."""
+    """Return the conflicts as one line without terminal control characters."""
     more = f", and {len(conflicts) - _MOST_TOLD} more" if len(conflicts) > _MOST_TOLD else ""
     named = ", ".join(map(str, conflicts[:_MOST_TOLD]))
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in named) + more
@@ -155,7 +157,7 @@ def _rolled_back(workspace: DirHandle, where: StagingArea, plan: CommitPlan, scr
                 )
             forget_plan(scratch, staging)
     except FileNotFoundError:
-        # Whoever was told of conflicts has seen to them, and removed it.
+        # The user was informed of the conflicts, resolved them, and removed the folder.
         return None
     return None
 
@@ -171,9 +173,9 @@ def _lost(where: StagingArea, plan: CommitPlan | None, scratch: Path) -> Unfinis
 
 
 def _undo(workspace: DirHandle, staging: int, move: RenameStep, kept: str | None) -> None:
-    """Bring a path back to what it was, by what is there now. Raises ``_TheirsError`` and ``OSError``."""
+    """Restore a path, judging by what is present now. Raise ``_ConcurrentChangeError`` or ``OSError``."""
     if kept is None and (move.new is None or move.replaces):
-        return  # not done, or undone
+        return  # not done, or undone already
     try:
         with _parent(workspace, move) as (folder, name):
             there = _status(folder, name)
@@ -187,7 +189,7 @@ def _undo(workspace: DirHandle, staging: int, move: RenameStep, kept: str | None
             elif is_ours:
                 _take_out(staging, folder, name, move)
             elif there is not None and move.new is not None and there.st_ino == move.new.inode:
-                raise _ConcurrentChangeError  # they have written in it
+                raise _ConcurrentChangeError  # another process has written to it
     except FileNotFoundError:
         if kept is not None:
             raise
@@ -209,7 +211,7 @@ def _take_out(staging: int, folder: int, name: bytes, move: RenameStep) -> None:
 
 
 def _is_new(folder: int, name: bytes, move: RenameStep) -> bool:
-    """Whether this is the file that the commit has made, with nothing in it if it is a folder."""
+    """Return whether this is the file that the commit created; a folder must also be empty."""
     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     return FileIdentity.of(status) == move.new and not (
         stat.S_ISDIR(status.st_mode) and holds_anything(folder, name)
@@ -217,7 +219,7 @@ def _is_new(folder: int, name: bytes, move: RenameStep) -> bool:
 
 
 def holds_anything(folder: int, name: bytes) -> bool:
-    """Whether there is anything in the folder ``name`` of an open folder. Raises ``OSError``."""
+    """Return whether the folder ``name`` of an open folder contains anything. Raise ``OSError``."""
     opened = os.open(name, FOLDER, dir_fd=folder)
     try:
         with os.scandir(opened) as found:
@@ -227,7 +229,9 @@ def holds_anything(folder: int, name: bytes) -> bool:
 
 
 def _kept(staging: int, move: RenameStep) -> str | None:
-    """The name of what came out of the workspace in this step: whatever is there that is not the new file."""
+    """Return the name under which this step's old file is in the staging folder: any file that is not the new
+    one.
+    """
     for name in (move.name, move.name + ASIDE):
         status = _status(staging, os.fsencode(name))
         if status is not None and (move.new is None or status.st_ino != move.new.inode):
@@ -239,7 +243,7 @@ def _restore_mode(workspace: DirHandle, mode: ChmodStep) -> None:
     raw = mode.path.encode("utf-8", "surrogateescape")
     parent, _, name = raw.rpartition(b"/")
     with workspace.folder(parent) as folder:
-        # Not for reading: it may be closed to us.
+        # Not for reading: we may lack the permission.
         opened = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
         try:
             status = os.fstat(opened)
@@ -263,7 +267,7 @@ def _parent(workspace: DirHandle, move: RenameStep) -> Iterator[tuple[int, bytes
 
 @contextmanager
 def _opened(workspace: int, name: str) -> Iterator[int]:
-    """The staging folder. Raises ``OSError``, ENOENT where another's stands there."""
+    """Yield a descriptor of the staging folder. Raise ``OSError``, ENOENT if it is a folder of another process."""
     staging = os.open(name, FOLDER, dir_fd=workspace)
     try:
         if os.fstat(staging).st_uid != os.geteuid():

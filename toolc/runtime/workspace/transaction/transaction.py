@@ -1,10 +1,11 @@
-"""A workspace of mode ``transaction``: the call works on a view of it, and what it did there is decided after.
+"""A workspace of mode ``transaction``: the call works on a view, and its changes are committed or refused
+afterwards.
 
-Theory of operation. ``Transaction.start`` gives the sandbox a view: an overlay over the real folder, or a
-whole copy where the engine or the file system has none. When the sandbox is gone, ``settle`` compares the view
-with the real files (``transaction_diff``), and the spec's ``commit`` decides. It is all or nothing: one change
-that is refused, or one file that somebody else changed meanwhile, keeps every other from the real files, for
-half of what a tool did is a state that nobody has seen. The view is removed with the transaction.
+How it works: ``Transaction.start`` gives the sandbox a view, which is an overlay over the real folder, or a full
+copy if the engine or the file system does not support overlays. When the sandbox has exited, ``settle`` compares
+the view with the real files (see ``diff``), and the spec's ``commit`` decides. It is all or nothing: one refused
+change, or one file that another process changed concurrently, keeps all changes from the real files, because half
+of the changes of a tool is a state that no program has tested. The view is removed with the transaction.
 """
 
 from __future__ import annotations
@@ -38,34 +39,36 @@ from toolc.runtime.workspace.transaction.view import Overlay, TooManyError, View
 from toolc.sandbox.base import Engine, EngineSandbox
 
 _COARSE: Final = 5
-"""CLOCK_REALTIME_COARSE of clock_gettime(2), which files are stamped with."""
+"""CLOCK_REALTIME_COARSE of clock_gettime(2), the clock of file timestamps."""
 
 _TOLERANCE_NS: Final = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeClock:
-    """``stamp_ns``: every file that was changed before bears an earlier time, and after it this one or later."""
+    """A time of the file clock. Earlier changes have a timestamp before ``stamp_ns``; later ones do not."""
 
     stamp_ns: int
     running_ns: int
 
     @staticmethod
     def now() -> ChangeClock:
-        """This moment, as soon as the clock of files has ticked: a few milliseconds."""
+        """Return the current time after the next tick of the file clock, which takes a few milliseconds."""
         before = time.clock_gettime_ns(time.CLOCK_REALTIME)
         while (both := _read(_COARSE)).stamp_ns <= before:
             time.sleep(0.0005)
         return both
 
     def clock_was_set_back(self) -> bool:
-        """Whether later changes may bear an earlier time than this."""
+        """Return whether later changes may have a timestamp before this one."""
         now = _read(time.CLOCK_REALTIME)
         return now.stamp_ns - self.stamp_ns < now.running_ns - self.running_ns - _TOLERANCE_NS
 
 
 def _read(clock: int) -> ChangeClock:
-    """``clock`` and the one that nobody sets at one moment: read again where a busy machine held us up between."""
+    """Read ``clock`` and CLOCK_BOOTTIME, which cannot be set, together; repeat if a busy machine delayed the
+    reads.
+    """
     while True:
         before = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         stamp = time.clock_gettime_ns(clock)
@@ -75,12 +78,14 @@ def _read(clock: int) -> ChangeClock:
 
 
 def final_view(view: View) -> ResultFolder:
-    """What the tool saw in the end. Raises ``OSError``, and ``TooManyError`` where it changed too much."""
+    """Return the folder as the tool saw it at the end. Raise ``OSError``, and ``TooManyError`` for too many
+    changes.
+    """
     return _Overlaid(view) if isinstance(view, Overlay) else RealFolder(view.root)
 
 
 class _Overlaid:
-    """Both sides of an overlay as one folder, as the kernel showed them."""
+    """Both sides of an overlay as one folder, as the kernel presented them."""
 
     def __init__(self, overlay: Overlay) -> None:
         self._upper = overlay.root
@@ -88,14 +93,14 @@ class _Overlaid:
         self._changed = {entry.path: entry for entry in overlay.scan()}
 
     def status_of(self, path: bytes) -> os.stat_result | None:
-        """As ``Folder.status_of``."""
+        """Implement ``ResultFolder.status_of``."""
         entry = self._changed.get(path)
         if entry is not None:
             return entry.status
         return self._real.status_of(path) if self._shows_real(path) else None
 
     def entries(self, path: bytes, most: int) -> list[tuple[bytes, os.stat_result]]:
-        """As ``Folder.entries``."""
+        """Implement ``ResultFolder.entries``."""
         entry = self._changed.get(path)
         found: dict[bytes, os.stat_result | None] = {}
         if (entry is None or not entry.alone) and self._shows_real(path) and self._is_real_folder(path):
@@ -107,7 +112,7 @@ class _Overlaid:
         return kept[:most]
 
     def read(self, path: bytes, most: int) -> bytes:
-        """As ``Folder.read``."""
+        """Implement ``ResultFolder.read``."""
         entry = self._changed.get(path)
         if entry is None and not self._shows_real(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
@@ -117,7 +122,7 @@ class _Overlaid:
         return self._real if entry is None else self._upper
 
     def _shows_real(self, path: bytes) -> bool:
-        """Whether no folder above ``path`` hides the real side."""
+        """Return whether the real side is visible at ``path``, not hidden by a folder above it."""
         while path:
             path = path.rpartition(b"/")[0]
             entry = self._changed.get(path)
@@ -133,19 +138,20 @@ class _Overlaid:
 
 
 LOCAL: Final = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "bcachefs", "zfs"})
-"""File systems whose time stamps are this kernel's own, which an overlay's commit relies on."""
+"""File systems whose timestamps come from this kernel, which the commit of an overlay relies on."""
 
 MOST_NAMED: Final = 5
-"""How many refused changes a model is told of."""
+"""How many refused changes are listed for the model."""
 
 
 class Transaction:
-    """One call's view of its workspace. Not shared between threads; to be closed, and left by ``with``."""
+    """The view of one call. Use it as a context manager or close it; do not share it between threads."""
 
     def __init__(self, tool: ToolSpec, call_id: str, mount: Mount) -> None:
-        """Raises ``UsageError`` where the folder is gone, ``InfrastructureError`` without a place for the view.
+        """Open the workspace and create the scratch folder.
 
-        Also where a killed call has left its changes in the folder, which could not be undone.
+        Raise ``UsageError`` if the folder no longer exists, ``InfrastructureError`` if there is no place for the
+        view or if the folder contains changes of a killed call that could not be undone.
         """
         assert tool.sandbox.transaction is not None
         self._tool = tool.name
@@ -166,7 +172,7 @@ class Transaction:
             raise UsageError(f"the workspace {mount.source} was replaced by another folder; start the call again")
 
     def close(self) -> None:
-        """Remove the view, and those that dead owners left."""
+        """Remove the view, and those of owners that have exited."""
         if self._view is not None:
             self._view.root.close()
         self._real.close()
@@ -182,9 +188,9 @@ class Transaction:
         self.close()
 
     def start(self, engine: Engine, profile: Profile, arguments: Sequence[str]) -> tuple[EngineSandbox, Profile]:
-        """Start a sandbox with a view for a workspace, and say with which profile.
+        """Start a sandbox with a view as its workspace. Return it with the profile used.
 
-        Raises ``InfrastructureError``.
+        Raise ``InfrastructureError``.
         """
         overlay = replace(
             self._mount,
@@ -197,7 +203,7 @@ class Transaction:
             try:
                 sandbox = engine.start(replace(profile, workspace=overlay), arguments)
             except InfrastructureError as error:
-                # Only trying tells whether kernel, daemon and policies agree to it; a copy they all can do.
+                # Whether kernel, daemon and policies allow an overlay is known only by trying; a copy always works.
                 obstacle = str(error)
             else:
                 with contextlib.ExitStack() as undo:
@@ -211,9 +217,9 @@ class Transaction:
         return engine.start(profile, arguments), profile
 
     def left(self) -> ResultFolder:
-        """The workspace as the tool left it, before anything is settled. The sandbox must be gone.
+        """Return the workspace as the tool left it, before ``settle``. The sandbox must have exited.
 
-        Raises ``FolderError``.
+        Raise ``FolderError``.
         """
         assert self._view is not None
         try:
@@ -222,7 +228,7 @@ class Transaction:
             raise FolderError("file", f"what the tool left cannot be read: {error}") from None
 
     def settle(self, result: ToolResult, ending: Ending, ask: Ask | None) -> ToolResult:
-        """Decide about the changes, and tell of them in the result. The sandbox must be gone."""
+        """Commit or refuse the changes, and report them in the result. The sandbox must have exited."""
         if self._view is None:
             return result
         found = Differences()
@@ -245,7 +251,7 @@ class Transaction:
         return result if kept is None or kept.kind is None else _with_note(result, kept.kind, kept.reason)
 
     def _decide(self, found: Differences, result: ToolResult, ending: Ending, ask: Ask | None) -> _Kept | None:
-        """Why the changes stay out of the real files; None once they are in them."""
+        """Return why the changes are not committed; None once they are."""
         changes = found.changes
         if not changes:
             return _Kept(None, "nothing was changed")
@@ -285,7 +291,7 @@ class Transaction:
         return None
 
     def _copied(self, obstacle: str) -> Mount:
-        """A whole copy to mount. Raises ``InfrastructureError`` where that cannot be had either."""
+        """Return the mount of a full copy. Raise ``InfrastructureError`` if it cannot be created either."""
         folder = self._scratch / "copy"
         try:
             folder.mkdir(mode=0o700)
@@ -309,7 +315,7 @@ class Transaction:
 
 
 class _Kept:
-    """Why changes stay out of the real files; ``kind`` is None where that is no failure."""
+    """Why changes are not committed; ``kind`` is None if that is not an error."""
 
     def __init__(self, kind: ErrorKind | None, reason: str) -> None:
         self.kind = kind
@@ -323,19 +329,19 @@ def _named(refused: list[FileChange]) -> str:
 
 
 def _with_note(result: ToolResult, kind: ErrorKind, reason: str) -> ToolResult:
-    """The result with the news that the workspace is as it was, as an error even if the tool had none."""
+    """Return the result with a note that the workspace is unchanged, as an error even if the tool succeeded."""
     note = f"the workspace is as it was before the call: {reason}"
     return replace(result, content=(*result.content, Text(note)), error=result.error or ToolFailure(kind, note))
 
 
 def _obstacle(real: DirHandle) -> str | None:
-    """Why the workspace's file system can be no overlay's lower side; None if it can."""
+    """Return why the file system of the workspace cannot be the lower side of an overlay; None if it can."""
     kind = _file_system(real.descriptor)
     return None if kind in LOCAL else f"its file system ({kind}) cannot carry one"
 
 
 def _file_system(descriptor: int) -> str:
-    """The type of the file system that a descriptor is on, by its mount in proc_pid_mountinfo(5)."""
+    """Return the file system type of a descriptor, by its mount in proc_pid_mountinfo(5)."""
     try:
         about = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii")
         number = next(line.split()[1] for line in about.splitlines() if line.startswith("mnt_id:"))

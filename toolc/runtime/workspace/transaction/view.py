@@ -1,7 +1,7 @@
-"""What a tool left behind, in either kind of view: the upper side of an overlay, or a whole copy.
+"""Scan what a tool left in its view: the upper side of an overlay, or a full copy.
 
-Both answer two questions: what is there that was not (``scan``), and is a real file still what the tool saw
-(``is_as_seen``). What they yield was made by the tool and is read by descriptor only.
+Both kinds list what may have changed (``scan``) and check whether a real file is still what the tool saw
+(``is_as_seen``). The contents were created by the tool and are read by descriptor only.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from toolc.model.spec.sandbox import MIB
 from toolc.runtime.workspace.dir_handle import FOLDER, READ, DirHandle, openat2_beneath, write_all
 
 MOST_ENTRIES: Final = 20_000
-"""How many changed paths a call may leave, and how many a copy may have."""
+"""The number of paths that a call may change, and that a copy may have."""
 
 DEEPEST: Final = 100
-"""How deep its folders may be: each step of a path is taken anew."""
+"""The number of folder levels: every part of a path is opened separately."""
 
 _WHITEOUT: Final = os.makedev(0, 0)
 
 
 class TooManyError(Exception):
-    """There is more than toolc will look at; ``str(error)`` says so to a user."""
+    """There are more files than toolc processes; ``str(error)`` is the message for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class ViewEntry:
-    """Something in a view that may differ from the real file; ``status`` is None where it was deleted.
+    """A path in a view that may differ from the real file; ``status`` is None if it was deleted.
 
-    ``alone``: a folder that shows nothing of the real one at its path. ``was_there``: it began as a file of
-    the real folder, at this path or, for what is no folder, at another.
+    ``alone``: a folder that hides the real one at its path. ``was_there``: it originates from a file of the real
+    folder, at this path or, except for folders, at another.
     """
 
     path: bytes
@@ -45,29 +45,29 @@ class ViewEntry:
 
 
 class View(Protocol):
-    """Where a call has worked. ``root`` holds what it made: for an overlay only that, for a copy everything."""
+    """The view of a call. ``root`` holds what the call wrote: in an overlay only that, in a copy everything."""
 
     @property
     def root(self) -> DirHandle:
-        """The folder that the new files are read from."""
+        """The folder from which the new files are read."""
 
     def scan(self) -> Iterator[ViewEntry]:
-        """What may differ, each folder before what is in it. Raises ``OSError`` and ``TooManyError``."""
+        """Yield what may differ, each folder before its contents. Raise ``OSError`` or ``TooManyError``."""
 
     def is_as_seen(self, path: bytes, status: os.stat_result | None, entry: ViewEntry | None) -> bool:
-        """Whether the real file, None if there is none now, is what stood at ``path`` when the tool began.
+        """Return whether the real file (None if there is none now) is what was at ``path`` when the tool started.
 
-        ``entry`` is what ``scan`` said of this path, None where it said something of a folder above.
+        ``entry`` is the entry of ``scan`` for this path, None if there was only one for a folder above it.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """The upper side of an overlay; what its marks mean is in the kernel's filesystems/overlayfs.rst.
+    """The upper side of an overlay; its markers are documented in the kernel's filesystems/overlayfs.rst.
 
-    ``since_ns`` is a time of the kernel's clock for files, before the sandbox started: what changed later,
-    the tool may not have seen. Nobody can set a file's ctime, and to look at each file first would take
-    longer than most calls.
+    ``since_ns`` is a time of the kernel's file clock before the sandbox started: the tool may not have seen later
+    changes. The ctime of a file cannot be set by any process. Inspecting every file beforehand would take longer
+    than most calls.
     """
 
     root: DirHandle
@@ -75,7 +75,7 @@ class Overlay:
     since_ns: int
 
     def scan(self) -> Iterator[ViewEntry]:
-        """All of the upper side."""
+        """Yield everything in the upper side."""
         waiting: list[tuple[bytes, bool]] = [(b"", False)]
         count = 0
         while waiting:
@@ -97,14 +97,14 @@ class Overlay:
                     yield ViewEntry(path, status, was_there=self._has_origin(path, status))
 
     def is_as_seen(self, path: bytes, status: os.stat_result | None, entry: ViewEntry | None) -> bool:
-        """By the time of its last change; where nothing is there, by that of its folder."""
+        """Compare the time of the last change; if there is no file, that of the folder above."""
         if status is not None:
             return stat.S_ISDIR(status.st_mode) or status.st_ctime_ns < self.since_ns
         if entry is None or entry.status is None or not entry.was_there:
             return True
         if stat.S_ISDIR(entry.status.st_mode):
             return False
-        # The tool has moved it here, or somebody else has removed it: then its folder was changed.
+        # The tool moved it here, or another process removed it: then its folder was changed.
         folder = self.real.status_of(path.rpartition(b"/")[0])
         return folder is None or folder.st_ctime_ns < self.since_ns
 
@@ -118,7 +118,7 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What tells a file's versions apart without reading it."""
+    """What distinguishes the versions of a file without reading it."""
 
     inode: int
     size: int
@@ -127,20 +127,20 @@ class Stamp:
 
     @staticmethod
     def of(status: os.stat_result) -> Stamp:
-        """The stamp of a file as it is now."""
+        """Return the stamp of a file as it is now."""
         return Stamp(status.st_ino, status.st_size, status.st_ctime_ns, status.st_mode)
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A whole copy. ``originals`` and ``copies`` have the stamps of both sides as they were when it was made."""
+    """A full copy. ``originals`` and ``copies`` hold the stamps of both sides when it was made."""
 
     root: DirHandle
     originals: dict[bytes, Stamp] = field(default_factory=dict)
     copies: dict[bytes, Stamp] = field(default_factory=dict)
 
     def scan(self) -> Iterator[ViewEntry]:
-        """What is in the copy and was changed since, and what is gone from it."""
+        """Yield what was changed or added in the copy, and what was removed from it."""
         seen: set[bytes] = set()
         folders: set[bytes] = {b""}
         waiting = [b""]
@@ -162,7 +162,7 @@ class Copy:
                 yield ViewEntry(path, None, was_there=True)
 
     def is_as_seen(self, path: bytes, status: os.stat_result | None, entry: ViewEntry | None) -> bool:
-        """By the stamp of the original; of folders only that they are some."""
+        """Compare the stamp of the original; for folders only that both are folders."""
         original = self.originals.get(path)
         if status is None or original is None:
             return status is None and original is None
@@ -185,22 +185,22 @@ def _check(count: int, path: bytes) -> None:
 
 
 def check_depth(path: bytes) -> None:
-    """Raise ``TooManyError`` for a path that is too deep."""
+    """Raise ``TooManyError`` if a path is too deep."""
     if path.count(b"/") >= DEEPEST:
         raise TooManyError(f"it has folders more than {DEEPEST} deep")
 
 
 MOST_BYTES: Final = 1024 * MIB
-"""How much a workspace may weigh that is copied."""
+"""The maximum size of a workspace that is copied, in bytes."""
 
 _PIECE: Final = 1 << 20
 
 
 def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
-    """Copy what is in ``real`` into the empty folder ``target``. Raises ``OSError`` and ``TooManyError``.
+    """Copy the contents of ``real`` into the empty folder ``target``. Raise ``OSError`` or ``TooManyError``.
 
-    Folders, files and symbolic links, with their permissions, owners (as root) and times. Fifos, sockets,
-    devices, and what is mounted further down, are left out, as are files that the caller may not read.
+    Folders, files and symbolic links are copied with their permissions, owners (as root) and times. Fifos, sockets,
+    devices, mounts below the folder, and files that the caller may not read are left out.
     """
     view = Copy(target)
     folders: list[tuple[bytes, os.stat_result]] = [(b"", real.status)]
@@ -220,11 +220,11 @@ def copy_tree(real: DirHandle, target: DirHandle) -> Copy:
                     view.originals[path] = Stamp.of(status)
                     if stat.S_ISDIR(status.st_mode):
                         folders.append((path, status))
-    # From the inside out, since to make what is in it changes a folder's times.
+    # Innermost first, because creating the contents of a folder changes its times.
     for path, status in reversed(folders):
         with target.folder(path) as made:
             _finish(made, status)
-    # The kernel's stamps are complete only now.
+    # The kernel's timestamps are complete only now.
     for folder, _ in folders:
         prefix = folder + b"/" if folder else b""
         made_here = target.entries(folder, MOST_ENTRIES)
@@ -242,7 +242,9 @@ def _entries(real: DirHandle, folder: bytes) -> list[tuple[bytes, os.stat_result
 
 
 def _copy(source: int, made: int, name: bytes, status: os.stat_result) -> bool:
-    """Copy one entry of the folder ``source`` into the folder ``made``; False if it is none that is copied."""
+    """Copy one entry of the folder ``source`` into the folder ``made``; return False if it is of a kind that is
+    skipped.
+    """
     if stat.S_ISDIR(status.st_mode):
         if _is_mounted(source, name):
             return False
@@ -259,7 +261,7 @@ def _copy(source: int, made: int, name: bytes, status: os.stat_result) -> bool:
 
 
 def _is_mounted(source: int, name: bytes) -> bool:
-    """Whether a folder is a mount: of the same file system, for the device of another has told of it already."""
+    """Return whether a folder is a mount of the same file system; others are detected by their device number."""
     try:
         os.close(openat2_beneath(source, name, FOLDER))
     except PermissionError:
@@ -287,7 +289,7 @@ def _copy_file(source: int, made: int, name: bytes, status: os.stat_result) -> b
         target = os.open(name, flags, 0o600, dir_fd=made)
         try:
             left = status.st_size
-            # Never more than was counted: a file may be growing.
+            # Never more than was counted: the file may be growing.
             while left > 0 and (piece := os.read(opened, min(left, _PIECE))):
                 left -= len(piece)
                 write_all(target, piece)
