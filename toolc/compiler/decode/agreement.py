@@ -125,7 +125,7 @@ def _workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _lifetime(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Yield a finding if the lifetime is a session but nothing could persist between calls."""
+    """Yield a finding for ``lifetime: session`` without a process, or with one transaction per call."""
     sandbox, backend = tool.spec.sandbox, tool.spec.backend
     if sandbox.lifetime != "session":
         return

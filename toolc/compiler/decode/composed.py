@@ -128,7 +128,7 @@ def _steps(
     ids = _ids(found, findings)
     steps: list[Step] = []
     for index, item in enumerate(found.items):
-        # If the strategy could not be read, assume that it is valid.
+        # If the strategy could not be read, assume that steps run in order.
         before = frozenset(ids[:index]) if strategy in {"sequential", "pipeline", None} else frozenset[str]()
         scope = Scope(parameters=parameters, steps=before, later_steps=frozenset(ids) - before)
         steps.append(_step(item, f"{what}[{index}]", findings, scope))
