@@ -110,7 +110,10 @@ def _hashes(wording: str) -> frozenset[int]:
 
 
 def _is_told(tool: Described, twin: Described) -> bool:
-    """Return whether the names do not explain the difference either. Equal names are reported separately."""
+    """Return whether to report two tools with similar descriptions: their names do not explain a difference either.
+
+    Equal names are reported by another check.
+    """
     return tool.name != twin.name and not _says_what_it_is(tool, twin)
 
 
